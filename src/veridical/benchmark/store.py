@@ -1,0 +1,192 @@
+"""Reading a benchmark: items and panels as tables or records, images as zero-copy slices of memory-mapped files.
+
+A benchmark is a folder with a manifest; `Benchmark.hash` (of the manifest, which holds the hash of every file) names
+its exact content, and predictions and models carry it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from veridical.benchmark import tables
+from veridical.benchmark.writer import FORMAT, HIDDEN_MANIFEST, MANIFEST, hidden_dir
+from veridical.errors import UserError
+from veridical.records import Item, Judgement, Panel
+
+
+class Benchmark:
+    """A benchmark on disk, opened for reading."""
+
+    def __init__(self, directory: Path | str) -> None:
+        self.directory = Path(os.path.abspath(directory))
+        path = self.directory / MANIFEST
+        if not path.is_file():
+            raise UserError(
+                f"{self.directory} is not a benchmark: it has no {MANIFEST}.",
+                "Make one with `veridical import` or `veridical build`.",
+            )
+        text = path.read_bytes()
+        self.hash = hashlib.sha256(text).hexdigest()
+        try:
+            self.manifest: dict[str, Any] = json.loads(text)
+        except ValueError as error:
+            raise UserError(f"{path} is damaged: {error}.", "Import or build the benchmark again.") from None
+        if self.manifest.get("format") != FORMAT:
+            raise UserError(
+                f"{path} has format {self.manifest.get('format')!r}; this version of veridical reads format {FORMAT}.",
+                "Install the matching version of veridical, or build the benchmark again.",
+            )
+
+    @property
+    def name(self) -> str:
+        return str(self.manifest["name"])
+
+    @property
+    def task(self) -> str:
+        return str(self.manifest["task"])
+
+    @property
+    def hidden_directory(self) -> Path:
+        return hidden_dir(self.directory)
+
+    @property
+    def schemes(self) -> tuple[str, ...]:
+        return tuple(sorted(self.manifest["counts"]["items"]))
+
+    def splits(self, scheme: str = "main") -> tuple[str, ...]:
+        """The splits of a scheme, in alphabetical order."""
+        if scheme not in self.manifest["counts"]["items"]:
+            raise UserError(f"{self.name} has no scheme {scheme!r}.", f"It has: {', '.join(self.schemes)}.")
+        return tuple(sorted(self.manifest["counts"]["items"][scheme]))
+
+    def is_hidden(self, split: str) -> bool:
+        return split in self.manifest["hidden"]
+
+    def items_table(
+        self, split: str, scheme: str = "main", columns: Sequence[str] | None = None, answers: bool = False
+    ) -> pa.Table:
+        """Items of a split. With `answers`, the answers of a hidden split are filled in from `DIR.hidden`."""
+        if split not in self.splits(scheme):
+            raise UserError(
+                f"{self.name} has no split {split!r} in scheme {scheme!r}.",
+                f"It has: {', '.join(self.splits(scheme))}.",
+            )
+        want = None if columns is None else list(columns)
+        table = self._read(self.directory / f"items-{scheme}-{split}.parquet", want)
+        if answers and self.is_hidden(split):
+            ids = table["id"] if "id" in table.column_names else self.items_table(split, scheme, ["id"])["id"]
+            table = self._reveal(table, ids, split, scheme)
+        return table
+
+    def items(self, split: str, scheme: str = "main", answers: bool = False) -> Iterator[Item]:
+        """Items of a split as records."""
+        return tables.items_from(self.items_table(split, scheme, answers=answers))
+
+    def panels_table(self, columns: Sequence[str] | None = None) -> pa.Table:
+        path = self.directory / "panels.parquet"
+        if not path.exists():
+            return tables.PANELS.empty_table() if columns is None else tables.PANELS.empty_table().select(columns)
+        return self._read(path, None if columns is None else list(columns))
+
+    @cached_property
+    def panels(self) -> dict[str, Panel]:
+        """All panels by id."""
+        return {panel.id: panel for panel in tables.panels_from(self.panels_table())}
+
+    def judgements_table(self, hidden: bool = False) -> pa.Table:
+        """Public judgements; with `hidden`, those of hidden items too."""
+        folders = [self.directory, self.hidden_directory] if hidden else [self.directory]
+        paths = [folder / "judgements.parquet" for folder in folders]
+        found = [self._read(path, None) for path in paths if path.exists()]
+        return pa.concat_tables(found) if found else tables.JUDGEMENTS.empty_table()
+
+    def judgements(self, hidden: bool = False) -> Iterator[Judgement]:
+        return tables.judgements_from(self.judgements_table(hidden))
+
+    def pruned_table(self) -> pa.Table:
+        path = self.directory / "pruned.parquet"
+        return self._read(path, None) if path.exists() else tables.PRUNED.empty_table()
+
+    def raw_table(self, split: str) -> pa.Table | None:
+        """The original files of a split, or None where it was not imported. Hidden splits keep theirs apart."""
+        folder = self.hidden_directory if self.is_hidden(split) else self.directory
+        path = folder / f"raw-{split}.parquet"
+        return self._read(path, None) if path.exists() else None
+
+    @cached_property
+    def image_tables(self) -> tuple[pa.Table, ...]:
+        """The memory-mapped image files."""
+        out = []
+        for name in sorted(n for n in self.manifest["files"] if n.startswith("images-")):
+            path = self.directory / name
+            try:
+                out.append(pa.ipc.open_file(pa.memory_map(str(path))).read_all())
+            except (OSError, pa.ArrowInvalid) as error:
+                raise _damaged(path, error) from None
+        return tuple(out)
+
+    @cached_property
+    def _image_places(self) -> dict[str, tuple[int, int]]:
+        return {
+            address: (number, row)
+            for number, table in enumerate(self.image_tables)
+            for row, address in enumerate(table["address"].to_pylist())
+        }
+
+    def image(self, address: str) -> pa.Buffer:
+        """The bytes of an image: a zero-copy slice of a memory-mapped file."""
+        place = self._image_places.get(address)
+        if place is None:
+            raise UserError(
+                f"{self.directory} has no image {address}.", "Run `veridical check` on it; it may be damaged."
+            )
+        number, row = place
+        return self.image_tables[number]["data"][row].as_buffer()
+
+    def _reveal(self, table: pa.Table, ids: pa.ChunkedArray, split: str, scheme: str) -> pa.Table:
+        path = self.hidden_directory / f"answers-{scheme}-{split}.parquet"
+        if not path.exists():
+            raise UserError(
+                f"The answers of split {split!r} are hidden, and {path} is not here.",
+                "Score a split whose answers are public, or send predictions to whoever holds the hidden part.",
+            )
+        manifest = json.loads((self.hidden_directory / HIDDEN_MANIFEST).read_text())
+        if manifest["benchmark"] != self.hash:
+            raise UserError(
+                f"{self.hidden_directory} belongs to another build of this benchmark.",
+                "Put back the hidden folder that was written together with it.",
+            )
+        secret = self._read(path, None)
+        rows = pc.index_in(ids, value_set=secret["id"].combine_chunks())
+        secret = secret.take(rows)
+        for name in ("answer", "program"):
+            if name in table.column_names:
+                table = table.set_column(table.schema.get_field_index(name), table.schema.field(name), secret[name])
+        if "tags" in table.column_names:
+            both = [a + b for a, b in zip(table["tags"].to_pylist(), secret["tags"].to_pylist(), strict=True)]
+            field = table.schema.field("tags")
+            table = table.set_column(table.schema.get_field_index("tags"), field, pa.array(both, field.type))
+        return table
+
+    @staticmethod
+    def _read(path: Path, columns: list[str] | None) -> pa.Table:
+        try:
+            return pq.read_table(path, columns=columns, partitioning=None)
+        except FileNotFoundError:
+            raise UserError(f"{path} is missing.", "Import or build the benchmark again.") from None
+        except (OSError, pa.ArrowInvalid) as error:
+            raise _damaged(path, error) from None
+
+
+def _damaged(path: Path, error: Exception) -> UserError:
+    return UserError(f"{path} is damaged: {str(error).splitlines()[0]}", "Run `veridical check`, then build it again.")

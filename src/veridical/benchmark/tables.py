@@ -1,0 +1,221 @@
+"""Records as Arrow tables and back: the one place that knows the columns of a benchmark on disk.
+
+Every column is a type that pyarrow, DuckDB, Polars and `datasets` all read: tags and attributes are lists of
+(name, value) rather than maps, and a candidate is a text or a panel id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, cast
+
+import pyarrow as pa
+
+from veridical.records import (
+    Box,
+    Item,
+    Judgement,
+    Pairs,
+    Panel,
+    Pruned,
+    Ref,
+    SceneObject,
+    Text,
+    View,
+)
+
+_string, _strings = pa.string(), pa.list_(pa.string())
+_box = pa.list_(pa.float64())
+_pairs = pa.list_(pa.struct([("name", _string), ("value", _string)]))
+_token = pa.struct([("word", _string), ("refs", _strings)])
+_text = pa.struct([("raw", _string), ("tokens", pa.list_(_token))])
+_candidate = pa.struct([("raw", _string), ("tokens", pa.list_(_token)), ("panel", _string)])
+_object = pa.struct(
+    [
+        ("id", _string),
+        ("category", _string),
+        ("attributes", _pairs),
+        ("box", _box),
+        ("score", pa.float64()),
+        ("polygons", pa.list_(pa.list_(pa.list_(pa.float64())))),
+    ]
+)
+
+ITEMS = pa.schema(
+    [
+        ("id", _string),
+        ("task", _string),
+        ("panels", _strings),
+        ("query", _text),
+        ("candidates", pa.list_(_candidate)),
+        ("answer", pa.int8()),
+        ("group", _string),
+        ("origins", _strings),
+        ("views", pa.list_(pa.struct([("order", pa.list_(pa.int8())), ("image", _string)]))),
+        ("parent", _string),
+        ("given", pa.int8()),
+        ("program", _string),
+        ("writer", _string),
+        ("tags", _pairs),
+    ]
+)
+PANELS = pa.schema(
+    [
+        ("id", _string),
+        ("image", _string),
+        ("region", _box),
+        ("width", pa.int32()),
+        ("height", pa.int32()),
+        ("objects", pa.list_(_object)),
+        ("uri", _string),
+        ("phash", _string),
+    ]
+)
+# A verdict is a candidate index, or one of two words: kept as text, "0", "1", "nonsense", "skip".
+JUDGEMENTS = pa.schema(
+    [("item", _string), ("worker", _string), ("verdict", _string), ("kind", _string), ("time", pa.float64())]
+)
+PRUNED = pa.schema([("item", _string), ("reason", _string), ("stage", _string)])
+# The original release: a row is a line of a text file (with its line ending), or a whole image file.
+RAW = pa.schema([("file", _string), ("line", pa.large_binary()), ("image", _string)])
+# What a hidden split keeps apart from its public items.
+ANSWERS = pa.schema([("id", _string), ("answer", pa.int8()), ("program", _string), ("tags", _pairs)])
+
+
+def items_table(items: Iterable[Item]) -> pa.Table:
+    """Items as one table, in their order."""
+    rows = [
+        (
+            i.id,
+            i.task,
+            i.panels,
+            None if i.query is None else (i.query.raw, _tokens(i.query)),
+            [_candidate_row(c) for c in i.candidates],
+            i.answer,
+            i.group,
+            i.origins,
+            [(v.order, v.image) for v in i.views],
+            i.parent,
+            i.given,
+            i.program,
+            i.writer,
+            i.tags,
+        )
+        for i in items
+    ]
+    return _table(rows, ITEMS)
+
+
+def items_from(table: pa.Table) -> Iterator[Item]:
+    """The items of a table, in its order."""
+    for row in _rows(table):
+        query = row["query"]
+        yield Item(
+            id=row["id"],
+            task=row["task"],
+            panels=tuple(row["panels"]),
+            query=None if query is None else Text(query["raw"], _tokens_from(query["tokens"])),
+            candidates=cast("tuple[Text, ...] | tuple[str, ...]", tuple(_candidate_from(c) for c in row["candidates"])),
+            answer=row["answer"],
+            group=row["group"],
+            origins=tuple(row["origins"]),
+            views=tuple(View(tuple(v["order"]), v["image"]) for v in row["views"]),
+            parent=row["parent"],
+            given=row["given"],
+            program=row["program"],
+            writer=row["writer"],
+            tags=_pairs_from(row["tags"]),
+        )
+
+
+def panels_table(panels: Iterable[Panel]) -> pa.Table:
+    """Panels as one table, in their order."""
+    rows = [
+        (p.id, p.image, p.region, p.width, p.height, [_object_row(o) for o in p.objects], p.uri, p.phash)
+        for p in panels
+    ]
+    return _table(rows, PANELS)
+
+
+def panels_from(table: pa.Table) -> Iterator[Panel]:
+    """The panels of a table, in its order."""
+    for row in _rows(table):
+        yield Panel(
+            id=row["id"],
+            image=row["image"],
+            region=_box_from(row["region"]),
+            width=row["width"],
+            height=row["height"],
+            objects=tuple(_object_from(o) for o in row["objects"]),
+            uri=row["uri"],
+            phash=row["phash"],
+        )
+
+
+def judgements_table(judgements: Iterable[Judgement]) -> pa.Table:
+    """Judgements as one table."""
+    return _table([(j.item, j.worker, str(j.verdict), j.kind, j.time) for j in judgements], JUDGEMENTS)
+
+
+def judgements_from(table: pa.Table) -> Iterator[Judgement]:
+    """The judgements of a table."""
+    for row in _rows(table):
+        verdict = row["verdict"]
+        row["verdict"] = int(verdict) if verdict.isdigit() else verdict
+        yield Judgement(**row)
+
+
+def pruned_table(pruned: Iterable[Pruned]) -> pa.Table:
+    """What was removed, as one table."""
+    return _table([(p.item, p.reason, p.stage) for p in pruned], PRUNED)
+
+
+def _table(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+    columns = zip(*rows, strict=True) if rows else ([] for _ in schema)
+    return pa.Table.from_arrays(
+        [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
+    )
+
+
+def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
+    for batch in table.to_batches(max_chunksize=4096):
+        yield from batch.to_pylist()
+
+
+def _tokens(text: Text) -> list[tuple[str | None, tuple[str, ...]]]:
+    return [(t, ()) if isinstance(t, str) else (None, t.objects) for t in text.tokens]
+
+
+def _tokens_from(rows: list[dict[str, Any]]) -> tuple[str | Ref, ...]:
+    return tuple(r["word"] if r["word"] is not None else Ref(tuple(r["refs"])) for r in rows)
+
+
+def _candidate_row(candidate: Text | str) -> tuple[Any, ...]:
+    return (None, [], candidate) if isinstance(candidate, str) else (candidate.raw, _tokens(candidate), None)
+
+
+def _candidate_from(row: dict[str, Any]) -> Text | str:
+    return row["panel"] if row["panel"] is not None else Text(row["raw"], _tokens_from(row["tokens"]))
+
+
+def _object_row(o: SceneObject) -> tuple[Any, ...]:
+    return (o.id, o.category, o.attributes, o.box, o.score, o.polygons)
+
+
+def _object_from(row: dict[str, Any]) -> SceneObject:
+    return SceneObject(
+        id=row["id"],
+        category=row["category"],
+        attributes=_pairs_from(row["attributes"]),
+        box=_box_from(row["box"]),
+        score=row["score"],
+        polygons=tuple(tuple((x, y) for x, y in polygon) for polygon in row["polygons"]),
+    )
+
+
+def _pairs_from(rows: list[dict[str, str]]) -> Pairs:
+    return tuple((r["name"], r["value"]) for r in rows)
+
+
+def _box_from(row: list[float] | None) -> Box | None:
+    return None if row is None else (row[0], row[1], row[2], row[3])

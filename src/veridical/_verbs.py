@@ -1,0 +1,26 @@
+"""Every verb of the command line is one public function of the same name: `veridical.check(DIR)`.
+
+Some verbs share their name with the package that implements them (`veridical.evaluate`); such a package is made
+callable, so that both `veridical.evaluate(DIR, FILE)` and `from veridical.evaluate import metrics` work.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+# verb -> where its function lives
+VERBS: dict[str, str] = {
+    "check": "veridical.benchmark.check:check",
+}
+
+
+def make_callable(module: str, function: Callable[..., Any]) -> None:
+    """Let calling the module call `function`."""
+
+    class CallableModule(ModuleType):
+        __call__ = staticmethod(function)
+
+    sys.modules[module].__class__ = CallableModule

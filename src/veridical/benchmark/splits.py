@@ -1,0 +1,192 @@
+"""Splits that cannot leak: items that share an origin (presentation, image set, movie, photograph) stay together.
+
+Items are joined into blocks by their origins; whole blocks are dealt to splits at random, so that the sizes come as
+near to the wanted ones as whole blocks allow. The papers' rules are functions on top of that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from veridical.errors import UserError
+
+Origins = Sequence[Sequence[str]]  # the origins of each item
+
+_EXACT_BLOCKS = 512  # blocks left for the exact search after the rest were drawn at random
+
+
+def blocks(origins: Origins) -> np.ndarray:
+    """A block number per item: items that share an origin, directly or through others, have the same number.
+
+    >>> blocks([["a"], ["b"], ["a", "c"], ["c"], []]).tolist()
+    [0, 1, 0, 0, 2]
+    """
+    parent = list(range(len(origins)))
+
+    def find(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    first: dict[str, int] = {}
+    for i, keys in enumerate(origins):
+        for key in keys:
+            a, b = find(first.setdefault(key, i)), find(i)
+            parent[max(a, b)] = min(a, b)
+    numbers: dict[int, int] = {}
+    return np.array([numbers.setdefault(find(i), len(numbers)) for i in range(len(origins))], dtype=np.int64)
+
+
+def split_by_origin(
+    origins: Origins,
+    shares: Mapping[str, float],
+    rng: np.random.Generator,
+    strata: Sequence[str] | None = None,
+) -> list[str]:
+    """Deal items to splits in proportion to `shares`, blocks whole; with `strata`, each stratum in equal proportion.
+
+    Returns a split name per item. Sizes are the nearest that whole blocks allow, one split after the other.
+    """
+    if not shares or min(shares.values()) <= 0:
+        raise UserError(f"Split shares must be positive, found {dict(shares)}.", "Give each split a share above zero.")
+    block = blocks(origins)
+    if len(set(block.tolist())) < len(shares):
+        raise UserError(
+            f"{len(set(block.tolist()))} groups of items that must stay together cannot fill {len(shares)} splits.",
+            "Use more image sets (or movies, or presentations), or fewer splits.",
+        )
+    sizes = np.bincount(block)
+    stratum = _block_strata(block, strata)
+    names = list(shares)
+    of_block = np.full(len(sizes), names[-1], dtype=object)
+    free = np.ones(len(sizes), dtype=bool)
+    left = sum(shares.values())
+    for name in names[:-1]:
+        chosen = _carve(sizes, free, stratum, shares[name] / left, rng)
+        of_block[chosen] = name
+        free[chosen] = False
+        left -= shares[name]
+    return [str(name) for name in of_block[block]]
+
+
+def nlvr2_held_out(image_sets: Sequence[str], synsets: Sequence[str], rng: np.random.Generator) -> list[bool]:
+    """NLVR2 section 3.4, first step: a random 20% by image set is held out and gets four extra judgements."""
+    names = split_by_origin([[s] for s in image_sets], {"held-out": 0.2, "train": 0.8}, rng, synsets)
+    return [name == "held-out" for name in names]
+
+
+def nlvr2_thirds(image_sets: Sequence[str], synsets: Sequence[str], rng: np.random.Generator) -> list[str]:
+    """NLVR2 section 3.4, second step: what is left of the held-out items after pruning, in three equal parts."""
+    return split_by_origin([[s] for s in image_sets], {"dev": 1.0, "test-p": 1.0, "test-u": 1.0}, rng, synsets)
+
+
+def nlvr2_splits(image_sets: Sequence[str], synsets: Sequence[str], rng: np.random.Generator) -> list[str]:
+    """Both steps at once, for data that needs no pruning between them."""
+    held_out = nlvr2_held_out(image_sets, synsets, rng)
+    rows = [i for i, held in enumerate(held_out) if held]
+    out = ["train"] * len(held_out)
+    thirds = nlvr2_thirds([image_sets[i] for i in rows], [synsets[i] for i in rows], rng)
+    for i, name in zip(rows, thirds, strict=True):
+        out[i] = name
+    return out
+
+
+def vprom_splits(origins: Origins, rng: np.random.Generator) -> list[str]:
+    """V-PROM section 3.2: training and test, two to one, no image in both."""
+    return split_by_origin(origins, {"train": 2.0, "test": 1.0}, rng)
+
+
+def vcr_folds(movies: Sequence[str], rng: np.random.Generator, folds: int = 11) -> list[int]:
+    """VCR section 4: folds by movie, as equal as whole movies allow. Matching happens within a fold."""
+    counts = Counter(movies)
+    if len(counts) < folds:
+        raise UserError(
+            f"{len(counts)} movies cannot fill {folds} folds.", "Use fewer folds, or items from more movies."
+        )
+    names = sorted(counts)
+    rng.shuffle(names)
+    totals = [0] * folds
+    fold_of: dict[str, int] = {}
+    for movie in sorted(names, key=lambda m: -counts[m]):  # largest first, each to the emptiest fold
+        fold = min(range(folds), key=totals.__getitem__)
+        fold_of[movie] = fold
+        totals[fold] += counts[movie]
+    order = rng.permutation(folds)  # so that the fold number says nothing about the sizes of its movies
+    return [int(order[fold_of[movie]]) for movie in movies]
+
+
+def vcr_splits(folds: Sequence[int]) -> list[str]:
+    """One fold is validation, one is test, the others are training."""
+    return [{0: "val", 1: "test"}.get(fold, "train") for fold in folds]
+
+
+def validation_slice(sentences: Sequence[str], origins: Origins, share: float, rng: np.random.Generator) -> list[bool]:
+    """Which training items to hold out for early stopping: no sentence and no origin is on both sides."""
+    keys = [[*("origin " + o for o in own), "sentence " + _plain(s)] for s, own in zip(sentences, origins, strict=True)]
+    names = split_by_origin(keys, {"validation": share, "training": 1 - share}, rng)
+    return [name == "validation" for name in names]
+
+
+def _plain(sentence: str) -> str:
+    """A sentence without case, spacing and final punctuation, to compare it with others."""
+    return " ".join(sentence.lower().split()).rstrip(" .!?")
+
+
+def _block_strata(block: np.ndarray, strata: Sequence[str] | None) -> np.ndarray:
+    """A stratum number per block: the most common one among its items."""
+    if strata is None:
+        return np.zeros(block.max(initial=-1) + 1, dtype=np.int64)
+    names, codes = np.unique(np.asarray(strata, dtype=object).astype(str), return_inverse=True)
+    pairs, counts = np.unique(np.stack([block, codes]), axis=1, return_counts=True)
+    order = np.lexsort((pairs[1], -counts, pairs[0]))
+    _, firsts = np.unique(pairs[0][order], return_index=True)
+    return pairs[1][order][firsts]
+
+
+def _carve(
+    sizes: np.ndarray, free: np.ndarray, stratum: np.ndarray, share: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Choose blocks whose sizes add up to `share` of the free ones, stratum by stratum; errors carry over."""
+    chosen: list[np.ndarray] = []
+    owed = 0.0
+    for code in rng.permutation(np.unique(stratum[free])):
+        rows = rng.permutation(np.flatnonzero(free & (stratum == code)))
+        owed += share * sizes[rows].sum()
+        take = rows[_subset(sizes[rows], round(owed))]
+        owed -= sizes[take].sum()
+        chosen.append(take)
+    return np.concatenate(chosen)
+
+
+def _subset(sizes: np.ndarray, target: int) -> np.ndarray:
+    """Positions whose sizes add up as near to `target` as possible: random first, the last blocks exactly.
+
+    A set of reachable sums is one big integer, bit s for sum s, so a step of the search is a shift and an or.
+    """
+    target = min(max(target, 0), int(sizes.sum()))
+    start = max(0, len(sizes) - _EXACT_BLOCKS)
+    taken = np.flatnonzero(np.cumsum(sizes[:start]) <= max(0, target - int(sizes[start:].sum()) // 2))
+    rest, need = sizes[start:].tolist(), target - int(sizes[taken].sum())
+    reachable = [1]
+    for size in rest:
+        reachable.append(reachable[-1] | reachable[-1] << size)
+    goal = _nearest_bit(reachable[-1], need)
+    picked = []
+    for position in range(len(rest) - 1, -1, -1):
+        if not reachable[position] >> goal & 1:
+            picked.append(start + position)
+            goal -= rest[position]
+    return np.concatenate([taken, np.array(picked[::-1], dtype=np.int64)])
+
+
+def _nearest_bit(bits: int, target: int) -> int:
+    """The set bit nearest to `target`; the lower one of two equally near."""
+    for distance in range(bits.bit_length() + abs(target) + 1):
+        for place in (target - distance, target + distance):
+            if place >= 0 and bits >> place & 1:
+                return place
+    raise ValueError("no bit is set")

@@ -1,1 +1,76 @@
-"""Running a function over batches of work, and showing how far it is."""
+"""Running a function over batches of work, and showing how far it is.
+
+`run` is the one door: every heavy stage maps a module-level function over batches with it. Results come in order and
+depend on nothing but the batches, so the same config gives the same bytes on any number of processes or machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from veridical.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Batch = TypeVar("Batch")
+Result = TypeVar("Result")
+
+# engine -> its `run`; tests/engine/test_engine.py runs the contract over every entry
+ENGINES: dict[str, str] = {"processes": "veridical.engine.processes:run"}
+
+
+class BatchError(RuntimeError):
+    """A batch whose function raised every time it was tried; the message ends with the worker's traceback."""
+
+    def __init__(self, label: str, batch: int, tries: int, traceback: str) -> None:
+        super().__init__(label, batch, tries, traceback)
+        self.label, self.batch, self.tries, self.traceback = label, batch, tries, traceback
+
+    def __str__(self) -> str:
+        times = "once" if self.tries == 1 else f"{self.tries} times"
+        return f"{self.label}: batch {self.batch} failed {times}. The last time:\n{self.traceback}"
+
+
+def run(
+    function: Callable[[Batch], Result],
+    batches: Iterable[Batch],
+    *,
+    processes: int | None = None,
+    work: Path | None = None,
+    retries: int = 2,
+    label: str = "working",
+    total: int | None = None,
+    engine: str = "processes",
+) -> Iterator[Result]:
+    """Yield `function(batch)` for every batch, in order.
+
+    `function` is a module-level function, or a `functools.partial` of one that carries its config; randomness it makes
+    with `batch_rng`. `processes` is as many as there are processors unless given; 1 means this process alone. `work` is
+    a folder that remembers finished batches, so that a run that was killed continues; the caller deletes it when its
+    output is complete. A batch that raises or loses its process is tried again `retries` times. A `UserError` is
+    about the input, and ends the run at once.
+    """
+    if engine not in ENGINES:
+        raise UserError(f"There is no engine {engine!r}.", f"Choose one of: {', '.join(sorted(ENGINES))}.")
+    if processes is not None and processes < 1:
+        raise UserError(f"{processes} processes cannot do any work.", "Use 1 or more.")
+    if retries < 0:
+        raise ValueError(f"retries is {retries}; it counts from 0")
+    module, _, name = ENGINES[engine].partition(":")
+    start: Callable[..., Iterator[Result]] = getattr(import_module(module), name)
+    return start(function, batches, processes=processes, work=work, retries=retries, label=label, total=total)
+
+
+def batch_rng(seed: int, index: int) -> np.random.Generator:
+    """The random generator of batch `index`: independent of the others, and of how many processes there are.
+
+    >>> batch_rng(0, 3).integers(100) == batch_rng(0, 3).integers(100)
+    np.True_
+    """
+    import numpy as np
+
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index,)))

@@ -1,0 +1,72 @@
+"""Finished batches on disk: what a killed run had done, found again by the next.
+
+A result lies under a key of everything it depends on (the function, its config, the batch, the version), so a result of
+another config is never used. It is written beside its place and renamed, and carries its own hash: a file is whole, or
+it is not there, or it is noticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+from pathlib import Path
+
+from veridical import __version__
+from veridical.engine.fingerprint import fingerprint
+
+_DIGEST = 32  # bytes of SHA-256 before the pickle
+
+
+class Damaged(Exception):
+    """A remembered result that cannot be read; it is computed again."""
+
+
+def key(function: object, batch: object) -> str:
+    """The name of a result: a hash of all that decides it."""
+    return fingerprint((__version__, function, batch))
+
+
+def place(work: Path, name: str) -> Path:
+    """Where a result lies; 256 folders, so that none gets too large."""
+    return work / name[:2] / f"{name[2:]}.result"
+
+
+def save(path: Path, payload: bytes) -> None:
+    """Write a pickled result, wholly or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_suffix(f".{os.getpid()}.tmp")
+    with beside.open("wb") as file:
+        file.write(hashlib.sha256(payload).digest())
+        file.write(payload)
+    beside.replace(path)
+
+
+def load(path: Path) -> object:
+    """Read a result."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise Damaged(str(error)) from None
+    payload = memoryview(data)[_DIGEST:]
+    if hashlib.sha256(payload).digest() != data[:_DIGEST]:
+        raise Damaged(f"{path} does not have the content that was written")
+    return pickle.loads(payload)
+
+
+def sweep(work: Path) -> None:
+    """Remove half-written results of processes that are gone."""
+    for left in work.glob("*/*.tmp"):
+        pid = left.suffixes[-2][1:]
+        if not (pid.isdigit() and _alive(int(pid))):
+            left.unlink(missing_ok=True)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,281 @@
+"""The engine of this machine's processes: results in order, a bounded number of batches under way, no lost work.
+
+Each worker has its own pipe, so a process that dies (kill -9, out of memory) is noticed at once and costs one batch,
+which is tried again. Workers are spawned, not forked: a fork of a process with threads (Arrow, torch) can hang.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from dataclasses import dataclass, field
+from multiprocessing import connection as pipes
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from typing import Any
+
+from veridical.engine import Batch, BatchError, Result, memory, worker
+from veridical.engine.progress import Progress
+from veridical.errors import UserError
+
+AHEAD = 2  # batches a worker holds: one in work, one waiting
+WINDOW = 4  # batches per process that may be under way or wait for their turn; bounds memory
+STOP_SECONDS = 2.0  # for a worker to end by itself before it is killed
+
+
+def run(
+    function: Callable[[Batch], Result],
+    batches: Iterable[Batch],
+    *,
+    processes: int | None = None,
+    work: Path | None = None,
+    retries: int = 2,
+    label: str = "working",
+    total: int | None = None,
+) -> Iterator[Result]:
+    """See `veridical.engine.run`."""
+    try:
+        pickled = pickle.dumps(function)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise TypeError(f"{function!r} cannot be sent to another process: use a module-level function") from error
+    if total is None and isinstance(batches, Sized):
+        total = len(batches)
+    count = processes or available()
+    if multiprocessing.current_process().daemon:
+        count = 1  # a worker's own runs stay inside it
+    if total is not None:
+        count = max(1, min(count, total))
+    job = _Job(function, pickled, work, retries, label)
+    if work is not None:
+        work.mkdir(parents=True, exist_ok=True)
+        memory.sweep(work)
+    return _show(job, iter(batches), count, total)
+
+
+def available() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What all batches share."""
+
+    function: Callable[[Any], Any]
+    pickled: bytes
+    work: Path | None
+    retries: int
+    label: str
+
+
+@dataclass
+class _Task:
+    """One batch on its way."""
+
+    index: int
+    batch: bytes  # pickled
+    path: Path | None  # where its result is remembered
+    tries: int = 0
+
+
+@dataclass(eq=False)
+class _Worker:
+    process: SpawnProcess
+    pipe: pipes.Connection
+    tasks: deque[_Task] = field(default_factory=deque)  # in the order it works on them
+
+
+def _show(job: _Job, batches: Iterator[Any], count: int, total: int | None) -> Iterator[Any]:
+    with Progress(job.label, total, "batches") as progress:
+        results = _here(job, batches) if count == 1 else _Pool(job, batches, count).results()
+        try:
+            for result, remembered in results:
+                progress.advance(skipped=remembered)
+                yield result
+        finally:
+            results.close()
+
+
+def _task(job: _Job, index: int, batch: Any) -> _Task:
+    path = None if job.work is None else memory.place(job.work, memory.key(job.function, batch))
+    return _Task(index, pickle.dumps(batch, protocol=5), path)
+
+
+def _here(job: _Job, batches: Iterator[Any]) -> Generator[tuple[Any, bool], None, None]:
+    """Without other processes; everything still goes through the same pickles, so that results are the same."""
+    for index, batch in enumerate(batches):
+        task = _task(job, index, batch)
+        if task.path is not None and task.path.exists():
+            try:
+                yield memory.load(task.path), True
+                continue
+            except memory.Damaged:
+                pass
+        while True:
+            task.tries += 1
+            outcome, value = worker.work(job.pickled, task.batch, task.path)
+            if outcome == "done":
+                break
+            _judge(job, task, outcome, value)
+        yield (memory.load(task.path) if task.path is not None else pickle.loads(value)), False
+
+
+def _judge(job: _Job, task: _Task, outcome: str, value: Any) -> None:
+    """Raise where a failure is final."""
+    if outcome == "refused":
+        raise UserError(*value)
+    if task.tries > job.retries:
+        raise BatchError(job.label, task.index, task.tries, value)
+
+
+class _Pool:
+    """Workers, the batches they hold, and the results that wait for their turn."""
+
+    def __init__(self, job: _Job, batches: Iterator[Any], count: int) -> None:
+        self.job, self.count = job, count
+        self.source = enumerate(batches)
+        self.exhausted = False
+        self.context = multiprocessing.get_context("spawn")
+        self.workers: list[_Worker] = []
+        self.waiting: deque[_Task] = deque()
+        self.ready: dict[int, tuple[_Task, bytes | None]] = {}  # finished, or remembered: None where it is on disk
+        self.taken = self.given = 0
+
+    def results(self) -> Generator[tuple[Any, bool], None, None]:
+        """Each result in order, and whether it was remembered from an earlier run."""
+        try:
+            while True:
+                self._take()
+                self._hand_out()
+                if self.given in self.ready:
+                    task, payload = self.ready.pop(self.given)
+                    try:
+                        result = memory.load(_there(task)) if payload is None else pickle.loads(payload)
+                    except memory.Damaged:
+                        _there(task).unlink(missing_ok=True)
+                        self.waiting.appendleft(task)
+                        continue
+                    self.given += 1
+                    yield result, task.tries == 0
+                elif self.given == self.taken and self.exhausted:
+                    return
+                else:
+                    self._wait()
+        finally:
+            self._stop()
+
+    def _take(self) -> None:
+        while not self.exhausted and self.taken - self.given < self.count * WINDOW:
+            one = next(self.source, None)
+            if one is None:
+                self.exhausted = True
+                return
+            task = _task(self.job, *one)
+            self.taken += 1
+            if task.path is not None and task.path.exists():
+                self.ready[task.index] = (task, None)
+            else:
+                self.waiting.append(task)
+
+    def _hand_out(self) -> None:
+        while self.waiting:
+            free = min(self.workers, key=lambda w: len(w.tasks), default=None)
+            if (free is None or free.tasks) and len(self.workers) < self.count:
+                free = self._hire()
+            if free is None or len(free.tasks) >= AHEAD:
+                return
+            task = self.waiting.popleft()
+            free.tasks.append(task)
+            try:
+                free.pipe.send((task.index, task.batch, task.path))
+            except (BrokenPipeError, ConnectionResetError):
+                self._lose(free)
+
+    def _hire(self) -> _Worker:
+        ours, theirs = self.context.Pipe()
+        process = self.context.Process(target=worker.main, args=(theirs, self.job.pickled), daemon=True)
+        process.start()
+        theirs.close()
+        self.workers.append(_Worker(process, ours))
+        return self.workers[-1]
+
+    def _wait(self) -> None:
+        """Wait until some worker has said something or died."""
+        by_pipe = {w.pipe: w for w in self.workers}
+        by_sentinel = {w.process.sentinel: w for w in self.workers}
+        for ready in pipes.wait([*by_pipe, *by_sentinel]):
+            if isinstance(ready, pipes.Connection):
+                if by_pipe[ready] in self.workers:
+                    self._hear(by_pipe[ready])
+            elif isinstance(ready, int):
+                self._lose(by_sentinel[ready])
+
+    def _lose(self, one: _Worker) -> None:
+        """A worker is gone: hear what it had sent, then take back the rest."""
+        while one in self.workers and one.pipe.poll():
+            self._hear(one)
+        if one in self.workers:
+            self._bury(one)
+
+    def _hear(self, one: _Worker) -> None:
+        try:
+            index, outcome, value = one.pipe.recv()
+        except (EOFError, OSError):
+            self._bury(one)
+            return
+        task = one.tasks.popleft()
+        if task.index != index:
+            raise RuntimeError(f"worker answered batch {index} where {task.index} was asked")
+        task.tries += 1
+        if outcome == "done":
+            self.ready[index] = (task, value)
+        else:
+            _judge(self.job, task, outcome, value)
+            self.waiting.appendleft(task)
+
+    def _bury(self, dead: _Worker) -> None:
+        """Take back what a dead worker held; the batch it was working on has used up one try."""
+        self.workers.remove(dead)
+        dead.pipe.close()
+        dead.process.join(STOP_SECONDS)
+        tasks = list(dead.tasks)
+        self.waiting.extendleft(reversed(tasks))
+        if not tasks:
+            return
+        tasks[0].tries += 1
+        if tasks[0].tries > self.job.retries:
+            raise _death(self.job, tasks[0], dead.process.exitcode)
+
+    def _stop(self) -> None:
+        for one in self.workers:
+            one.process.terminate()
+            one.pipe.close()
+        for one in self.workers:
+            one.process.join(STOP_SECONDS)
+            if one.process.is_alive():
+                one.process.kill()
+                one.process.join()
+        self.workers.clear()
+
+
+def _there(task: _Task) -> Path:
+    if task.path is None:
+        raise RuntimeError(f"batch {task.index} has no result")
+    return task.path
+
+
+def _death(job: _Job, task: _Task, code: int | None) -> UserError:
+    if code is not None and code < 0:
+        how = f"was killed by signal {-code} ({signal.Signals(-code).name})"
+    else:
+        how = f"ended with exit code {code}"
+    again = "Finished batches are kept: run it again to continue. " if job.work is not None else ""
+    memory_hint = "Signal 9 usually means that memory ran out: use fewer processes. " if code == -signal.SIGKILL else ""
+    return UserError(
+        f"{job.label}: the process working on batch {task.index} {how}, {task.tries} times.",
+        f"{memory_hint}{again}".strip() or "Look above for what it printed before it ended.",
+    )

@@ -1,0 +1,100 @@
+"""Functions that the engine's tests run in other processes; each leaves a mark in a folder when it starts a batch."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from veridical.engine import batch_rng, run
+from veridical.errors import UserError
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def draw(batch: tuple[int, int]) -> bytes:
+    """Random bytes of one batch: (seed, index)."""
+    return batch_rng(*batch).bytes(50)
+
+
+def slowest_first(number: int) -> int:
+    time.sleep(0.2 if number == 0 else 0.0)
+    return number
+
+
+def mark(folder: str, number: int) -> int:
+    """How often this batch has been started, counting this time."""
+    (Path(folder) / f"{number}-{os.getpid()}-{time.monotonic_ns()}").touch()
+    return len(list(Path(folder).glob(f"{number}-*")))
+
+
+def marked(batch: tuple[str, int]) -> int:
+    mark(*batch)
+    return batch[1] * 10
+
+
+def marked_slowly(batch: tuple[str, int]) -> int:
+    mark(*batch)
+    time.sleep(0.05)
+    return batch[1] * 10
+
+
+def fails_twice(batch: tuple[str, int]) -> int:
+    if batch[1] == 3 and mark(*batch) <= 2:
+        raise ValueError("not yet")
+    return batch[1]
+
+
+def fails_always(number: int) -> int:
+    if number == 5:
+        raise ValueError(f"cannot do {number}")
+    return number
+
+
+def dies_once(batch: tuple[str, int]) -> int:
+    if mark(*batch) == 1 and batch[1] in (1, 4):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return batch[1]
+
+
+def dies_always(number: int) -> int:
+    if number == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def exits(number: int) -> int:
+    os._exit(7)
+
+
+def refuses(number: int) -> int:
+    raise UserError(f"line {number} is wrong.", "Mend it.")
+
+
+def nested(number: int) -> int:
+    return sum(run(square, range(number), processes=2))
+
+
+def sleeps(number: int) -> int:
+    time.sleep(60)
+    return number
+
+
+def unpicklable(number: int) -> object:
+    return lambda: number
+
+
+def main() -> None:
+    """A run in a process of its own: `python _jobs.py MARKS WORK COUNT PROCESSES`, to be killed from outside."""
+    marks, work, count, processes = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+    batches = [(marks, number) for number in range(count)]
+    for result in run(marked_slowly, batches, work=work, processes=processes, label="marking"):
+        print(result, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""The contract of every engine: order, retries, remembered batches, the same bytes on any number of processes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from veridical.engine import ENGINES, BatchError, batch_rng, run
+from veridical.errors import UserError
+
+from . import _jobs as jobs
+
+Run = Callable[..., Iterator[Any]]
+
+
+@pytest.fixture(params=sorted(ENGINES))
+def start(request: pytest.FixtureRequest) -> Run:
+    return functools.partial(run, engine=request.param)
+
+
+@pytest.fixture(params=[1, 2])
+def processes(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
+def starts(folder: Path) -> int:
+    return len(list(folder.iterdir()))
+
+
+@pytest.mark.parametrize("name", sorted(ENGINES))
+def test_every_entry_is_there(name: str) -> None:
+    module, _, attribute = ENGINES[name].partition(":")
+    assert callable(getattr(import_module(module), attribute))
+
+
+def test_results_come_in_order(start: Run) -> None:
+    assert list(start(jobs.slowest_first, range(12), processes=2)) == list(range(12))
+
+
+def test_no_batches(start: Run, processes: int) -> None:
+    assert list(start(jobs.square, [], processes=processes)) == []
+
+
+def test_the_same_bytes_for_any_number_of_processes(start: Run) -> None:
+    batches = [(7, index) for index in range(9)]
+    one, two, three = (list(start(jobs.draw, iter(batches), processes=n)) for n in (1, 2, 3))
+    assert one == two == three
+    assert len(set(one)) == 9
+
+
+def test_a_failed_batch_is_tried_again(start: Run, processes: int, tmp_path: Path) -> None:
+    batches = [(str(tmp_path), number) for number in range(6)]
+    assert list(start(jobs.fails_twice, batches, processes=processes, retries=2)) == list(range(6))
+    assert starts(tmp_path) == 3
+
+
+def test_a_batch_that_always_fails_is_named(start: Run, processes: int) -> None:
+    with pytest.raises(BatchError, match=r"drawing: batch 5 failed 2 times") as caught:
+        list(start(jobs.fails_always, range(9), processes=processes, retries=1, label="drawing"))
+    assert "ValueError: cannot do 5" in str(caught.value)
+    assert "fails_always" in str(caught.value)  # where it happened
+
+
+def test_bad_input_is_not_tried_again(start: Run, processes: int) -> None:
+    with pytest.raises(UserError, match=r"line 4 is wrong") as caught:
+        list(start(jobs.refuses, [4], processes=processes))
+    assert caught.value.fix == "Mend it."
+
+
+def test_a_result_that_cannot_be_sent_is_an_error(start: Run, processes: int) -> None:
+    with pytest.raises(BatchError, match="lambda"):
+        list(start(jobs.unpicklable, range(2), processes=processes, retries=0))
+
+
+def test_finished_batches_are_remembered(start: Run, processes: int, tmp_path: Path) -> None:
+    marks, work = tmp_path / "marks", tmp_path / "work"
+    marks.mkdir()
+    batches = [(str(marks), number) for number in range(8)]
+    for _ in range(2):
+        assert list(start(jobs.marked, batches, processes=processes, work=work)) == [n * 10 for n in range(8)]
+        assert starts(marks) == 8
+
+
+def test_remembered_batches_of_another_config_are_not_used(start: Run, tmp_path: Path) -> None:
+    assert list(start(functools.partial(jobs.draw), [(1, 0)], processes=1, work=tmp_path)) != list(
+        start(functools.partial(jobs.draw), [(2, 0)], processes=1, work=tmp_path)
+    )
+    powers = [list(start(functools.partial(pow, exp=e), [2, 3], processes=1, work=tmp_path)) for e in (2, 3)]
+    assert powers == [[4, 9], [8, 27]]
+
+
+@pytest.mark.parametrize("damage", [b"", b"short", b"x" * 100])
+def test_a_damaged_memory_is_computed_again(start: Run, processes: int, tmp_path: Path, damage: bytes) -> None:
+    assert list(start(jobs.square, range(6), processes=processes, work=tmp_path)) == [n * n for n in range(6)]
+    files = sorted(tmp_path.glob("*/*.result"))
+    assert len(files) == 6
+    files[2].write_bytes(damage)
+    assert list(start(jobs.square, range(6), processes=processes, work=tmp_path)) == [n * n for n in range(6)]
+
+
+def test_batches_are_taken_only_as_needed(start: Run, processes: int) -> None:
+    taken = 0
+
+    def endless() -> Iterator[int]:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield taken
+
+    results = start(jobs.square, endless(), processes=processes)
+    assert [next(results) for _ in range(3)] == [1, 4, 9]
+    results.close()  # type: ignore[attr-defined]
+    assert taken <= 3 + 4 * processes
+
+
+def test_what_cannot_be_sent_is_refused_at_once(start: Run) -> None:
+    with pytest.raises(TypeError, match="module-level"):
+        start(lambda number: number, range(3))
+
+
+def test_runs_inside_a_worker_stay_inside_it(start: Run) -> None:
+    assert list(start(jobs.nested, [3, 4], processes=2)) == [5, 14]
+
+
+def test_bad_arguments() -> None:
+    with pytest.raises(UserError, match="no engine 'abacus'"):
+        run(jobs.square, [], engine="abacus")
+    with pytest.raises(UserError, match="0 processes"):
+        run(jobs.square, [], processes=0)
+    with pytest.raises(ValueError, match="retries"):
+        run(jobs.square, [], retries=-1)
+
+
+def test_batch_rng_is_a_spawned_generator() -> None:
+    children = np.random.SeedSequence(3).spawn(5)
+    for index in range(5):
+        assert batch_rng(3, index).bytes(16) == np.random.default_rng(children[index]).bytes(16)

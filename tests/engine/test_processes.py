@@ -1,0 +1,155 @@
+"""Processes that die: workers and whole runs, by kill -9 and Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from veridical.engine import run
+from veridical.errors import UserError
+
+from . import _jobs as jobs
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            pytest.fail("it never happened")
+        time.sleep(0.01)
+
+
+def start(marks: Path, work: Path, count: int, processes: int) -> subprocess.Popen[str]:
+    marks.mkdir(exist_ok=True)
+    return subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("_jobs.py")), str(marks), str(work), str(count), str(processes)],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "VERIDICAL_PROGRESS": "0"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def children(pid: int) -> list[int]:
+    """The worker processes of a run."""
+    out = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        out += [int(child) for child in (task / "children").read_text().split()]
+    return [pid for pid in out if "spawn_main" in command(pid)]
+
+
+def command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def gone(pid: int) -> bool:
+    """A process that has ended, whether or not anybody has asked how."""
+    try:
+        return ") Z " in Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def test_a_killed_worker_costs_one_try(tmp_path: Path) -> None:
+    batches = [(str(tmp_path), number) for number in range(8)]
+    assert list(run(jobs.dies_once, batches, processes=2)) == list(range(8))
+    starts = [name.name.partition("-")[0] for name in tmp_path.iterdir()]
+    assert sorted(starts) == sorted([*map(str, range(8)), "1", "4"])
+
+
+def test_a_batch_that_always_kills_its_worker_is_named() -> None:
+    with pytest.raises(UserError, match=r"drawing: the process working on batch 2 was killed by signal 9 .*, 2 times"):
+        list(run(jobs.dies_always, range(6), processes=2, retries=1, label="drawing"))
+
+
+def test_an_exit_is_named_too() -> None:
+    with pytest.raises(UserError, match=r"batch 0 ended with exit code 7"):
+        list(run(jobs.exits, range(2), processes=2, retries=0))
+
+
+def test_a_run_killed_by_kill_9_continues(tmp_path: Path) -> None:
+    marks, work, count = tmp_path / "marks", tmp_path / "work", 30
+    first = start(marks, work, count, 2)
+    until(lambda: len(list(work.glob("*/*.result"))) >= 8)
+    workers = children(first.pid)
+    assert len(workers) == 2
+    os.kill(first.pid, signal.SIGKILL)
+    first.communicate()
+    until(lambda: all(map(gone, workers)), 5)  # nobody works on for a dead parent
+    done, started = len(list(work.glob("*/*.result"))), len(list(marks.iterdir()))
+    assert 8 <= done < count
+    second = start(marks, work, count, 2)
+    out, errors = second.communicate(timeout=60)
+    assert second.returncode == 0, errors
+    assert out.split() == [str(n * 10) for n in range(count)]
+    assert len(list(marks.iterdir())) == started + count - done  # what was finished was not done again
+    assert not list(work.glob("*/*.tmp"))
+
+
+def test_a_worker_killed_from_outside(tmp_path: Path) -> None:
+    running = start(tmp_path / "marks", tmp_path / "work", 30, 2)
+    until(lambda: len(list((tmp_path / "work").glob("*/*.result"))) >= 4)
+    os.kill(children(running.pid)[0], signal.SIGKILL)
+    out, errors = running.communicate(timeout=60)
+    assert running.returncode == 0, errors
+    assert out.split() == [str(n * 10) for n in range(30)]
+
+
+def test_ctrl_c_stops_at_once(tmp_path: Path) -> None:
+    running = start(tmp_path / "marks", tmp_path / "work", 400, 2)
+    until(lambda: len(list((tmp_path / "work").glob("*/*.result"))) >= 4)
+    workers = children(running.pid)
+    os.killpg(running.pid, signal.SIGINT)  # a terminal sends it to the whole group
+    _, errors = running.communicate(timeout=10)
+    assert running.returncode != 0
+    assert "KeyboardInterrupt" in errors
+    assert errors.count("Traceback") == 1  # the workers say nothing
+    assert all(map(gone, workers))
+
+
+def test_an_abandoned_run_leaves_no_process(tmp_path: Path) -> None:
+    results = run(jobs.marked_slowly, [(str(tmp_path), n) for n in range(100)], processes=2)
+    next(results)
+    workers = children(os.getpid())
+    assert len(workers) >= 2
+    results.close()  # type: ignore[attr-defined]
+    assert all(map(gone, workers))
+
+
+@pytest.mark.soak
+def test_a_storm_of_kills(tmp_path: Path) -> None:
+    """Whole runs and workers are killed again and again; nothing is lost, nothing finished is done twice."""
+    marks, work, count = tmp_path / "marks", tmp_path / "work", 400
+    for storm in range(60):
+        running = start(marks, work, count, 2)
+        done = len(list(work.glob("*/*.result")))
+        until(lambda: len(list(work.glob("*/*.result"))) > min(done + 3, count - 1) or running.poll() is not None, 60)  # noqa: B023
+        victims = children(running.pid) if running.poll() is None else []
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(victims[storm % len(victims)] if victims and storm % 3 == 0 else running.pid, signal.SIGKILL)
+        if storm % 3 == 0:
+            time.sleep(0.3)
+            running.kill()
+        running.communicate()
+    last = start(marks, work, count, 2)
+    out, errors = last.communicate(timeout=120)
+    assert last.returncode == 0, errors
+    assert out.split() == [str(n * 10) for n in range(count)]
+    again = start(marks, work, count, 2)
+    before = len(list(marks.iterdir()))
+    assert again.communicate(timeout=60)[0] == out
+    assert len(list(marks.iterdir())) == before

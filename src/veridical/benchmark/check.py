@@ -223,7 +223,7 @@ def _images(opened: Benchmark) -> Iterator[Problem]:
 
 def _decoding_error(data: bytes) -> str | None:
     """Why an image cannot be read, or None. A small decompression bomb is an error too."""
-    from PIL import Image
+    from PIL import Image, UnidentifiedImageError
 
     if not data:
         return "it is empty"
@@ -231,9 +231,15 @@ def _decoding_error(data: bytes) -> str | None:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(BytesIO(data)) as image:
+                image.verify()  # reads a PNG to its last chunk, which decoding the pixels does not need
+            with Image.open(BytesIO(data)) as image:
                 image.load()
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        return f"cannot be decoded: {error}"
+        return (
+            "not an image that can be read"
+            if isinstance(error, UnidentifiedImageError)
+            else f"cannot be decoded: {error}"
+        )
     return None
 
 

@@ -140,7 +140,7 @@ def _block_strata(block: np.ndarray, strata: Sequence[str] | None) -> np.ndarray
     """A stratum number per block: the most common one among its items."""
     if strata is None:
         return np.zeros(block.max(initial=-1) + 1, dtype=np.int64)
-    names, codes = np.unique(np.asarray(strata, dtype=object).astype(str), return_inverse=True)
+    _, codes = np.unique(np.asarray(strata, dtype=object).astype(str), return_inverse=True)
     pairs, counts = np.unique(np.stack([block, codes]), axis=1, return_counts=True)
     order = np.lexsort((pairs[1], -counts, pairs[0]))
     _, firsts = np.unique(pairs[0][order], return_index=True)

@@ -176,7 +176,7 @@ class BenchmarkWriter:
         self._put_in_place(has_hidden)
 
     def _put_in_place(self, has_hidden: bool) -> None:
-        """The old benchmark goes first, the new public part comes last: at every moment there is the old one or none."""
+        """The old benchmark goes first, the new public part comes last: at any moment there is the old one or none."""
         for old in (self.out, hidden_dir(self.out)):
             if old.exists():
                 old.rename(self._work / f"old-{old.name}")

@@ -1,0 +1,194 @@
+"""`check` finds every kind of damage, and passes what is whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.benchmark.check import check
+from veridical.benchmark.writer import file_hash, hidden_dir
+from veridical.records import TRUTH, Item, Judgement, Panel, SceneObject, Text, View, pairs
+
+from .conftest import png, write_small
+
+
+def kinds(out: Path) -> set[str]:
+    return {p.kind for p in check(out).problems if p.severity == "error"}
+
+
+def rehash(out: Path) -> None:
+    """Make the manifest agree with changed files, as somebody would who edits a benchmark by hand."""
+    path = out / "benchmark.json"
+    manifest = json.loads(path.read_text())
+    for name, facts in manifest["files"].items():
+        facts.update(sha256=file_hash(out / name), bytes=(out / name).stat().st_size)
+    path.write_text(json.dumps(manifest))
+
+
+def edit(path: Path, change: Callable[[list[dict]], None]) -> None:
+    table = pq.read_table(path)
+    rows = table.to_pylist()
+    change(rows)
+    pq.write_table(pa.Table.from_pylist(rows, table.schema), path)
+
+
+def test_whole(small: Path) -> None:
+    report = check(small)
+    assert report.problems == ()
+    assert (report.ok, report.items, report.images) == (True, 6, 6)
+
+
+@pytest.mark.parametrize(
+    "name", ["items-main-dev.parquet", "panels.parquet", "images-00000.arrow", "judgements.parquet"]
+)
+def test_one_flipped_byte(small: Path, name: str) -> None:
+    data = bytearray((small / name).read_bytes())
+    data[len(data) // 2] ^= 1
+    (small / name).write_bytes(data)
+    assert "hash" in kinds(small)
+
+
+@pytest.mark.parametrize("name", ["items-main-dev.parquet", "panels.parquet", "images-00000.arrow"])
+def test_truncated_and_missing_files(small: Path, name: str) -> None:
+    (small / name).write_bytes((small / name).read_bytes()[:-100])
+    assert "size" in kinds(small)
+    (small / name).unlink()
+    assert "missing-file" in kinds(small)
+
+
+def test_a_file_that_does_not_belong(small: Path) -> None:
+    (small / "notes.txt").write_text("answers: ...")
+    assert [(p.kind, p.severity) for p in check(small).problems] == [("unlisted-file", "warning")]
+    (small / "notes.txt").rename(small / "features-clip.arrow")
+    assert check(small).problems == ()
+
+
+def write_broken(out: Path, **changes: object) -> Path:
+    """A benchmark whose one item is wrong in the given way."""
+    fields: dict = {
+        "id": "a", "task": "statement", "panels": ("p",), "query": Text("x"), "candidates": TRUTH, "answer": 1
+    }  # fmt: skip
+    with BenchmarkWriter(out, name="x", task="statement") as writer:
+        address = writer.add_image(png(1))
+        writer.add_panels([Panel("p", address)])
+        writer.add_items("dev", [Item(**(fields | changes))])
+    return out
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({}, None),
+        ({"answer": 2}, "answer-range"),
+        ({"answer": None}, "no-answer"),
+        ({"candidates": TRUTH[:1], "answer": 0}, "candidates"),
+        ({"panels": ("q",)}, "missing-panel"),
+        ({"candidates": ("p", "q")}, "missing-panel"),
+        ({"task": "riddle"}, "task"),
+        ({"parent": "nobody"}, "missing-parent"),
+        ({"views": (View((0,), "0" * 64),)}, "missing-image"),
+    ],
+)
+def test_wrong_items(tmp_path: Path, changes: dict, kind: str | None) -> None:
+    assert kinds(write_broken(tmp_path / "x", **changes)) == ({kind} if kind else set())
+
+
+@pytest.mark.parametrize("data", [png(1)[:-20], b"", b"not an image"], ids=["truncated", "empty", "text"])
+def test_images_that_cannot_be_read(tmp_path: Path, data: bytes) -> None:
+    with BenchmarkWriter(tmp_path / "x", name="x", task="statement") as writer:
+        writer.add_panels([Panel("p", writer.add_image(data))])
+    assert kinds(tmp_path / "x") == {"image"}
+
+
+def test_an_image_that_is_not_what_its_address_says(small: Path) -> None:
+    path = small / "images-00000.arrow"
+    table = pa.ipc.open_file(path.read_bytes()).read_all()
+    swapped = table.set_column(1, "data", table["data"].take(pa.array([1, 0, 2, 3, 4, 5])))
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(swapped)
+    rehash(small)
+    assert "image" in kinds(small)
+
+
+def test_a_missing_image(small: Path) -> None:
+    path = small / "images-00000.arrow"
+    table = pa.ipc.open_file(path.read_bytes()).read_all().slice(1)
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+    rehash(small)
+    assert "missing-image" in kinds(small)
+
+
+def test_duplicated_id_within_and_across_splits(tmp_path: Path) -> None:
+    item = Item("a", "statement", ("p",), Text("x"), TRUTH, 1)
+    for number, splits in enumerate((("dev", "dev"), ("dev", "train"))):
+        out = tmp_path / str(number)
+        with BenchmarkWriter(out, name="x", task="statement") as writer:
+            writer.add_panels([Panel("p")])
+            for split in splits:
+                writer.add_items(split, [item])
+        assert kinds(out) == {"duplicate-id"}
+
+
+@pytest.mark.parametrize("official", [False, True])
+def test_origin_in_two_splits(tmp_path: Path, official: bool) -> None:
+    with BenchmarkWriter(tmp_path / "x", name="x", task="statement", official=official) as writer:
+        writer.add_panels([Panel("p")])
+        for split in ("dev", "train"):
+            writer.add_items(split, [Item(split, "statement", ("p",), Text("x"), TRUTH, 1, origins=("set-1",))])
+    report = check(tmp_path / "x")
+    assert [p.kind for p in report.problems] == ["origin-leak"]
+    assert report.ok == official
+
+
+def test_answer_left_in_a_hidden_split(small: Path) -> None:
+    def tell(rows: list[dict]) -> None:
+        rows[0].update(answer=1, program="(x)", tags=[{"name": "balance", "value": "balanced"}])
+
+    edit(small / "items-main-test.parquet", tell)
+    rehash(small)
+    assert kinds(small) >= {"hidden-answer", "hidden-program", "hidden-tag"}
+
+
+def test_other_things_that_tell_hidden_answers(small: Path) -> None:
+    edit(small / "judgements.parquet", lambda rows: rows[0].update(item="test-0"))
+    (small / "raw-test.parquet").write_bytes((small / "judgements.parquet").read_bytes())
+    rehash(small)
+    assert kinds(small) >= {"hidden-judgement", "hidden-raw"}
+
+
+def test_objects_of_hidden_candidates(tmp_path: Path) -> None:
+    out = tmp_path / "x"
+    with BenchmarkWriter(out, name="x", task="matrix", hidden=["test"]) as writer:
+        writer.add_panels([Panel(p, objects=(SceneObject("0", "dog"),)) for p in "ab"])  # before the items: too early
+        writer.add_items("test", [Item("m", "matrix", ("a",), candidates=("a", "b"), answer=0)])
+    assert kinds(out) == {"hidden-objects"}
+
+
+def test_damage_in_the_hidden_folder(small: Path) -> None:
+    path = hidden_dir(small) / "answers-main-test.parquet"
+    path.write_bytes(path.read_bytes()[:-1])
+    assert "size" in kinds(small)
+
+
+def test_hidden_folder_of_another_build(tmp_path: Path) -> None:
+    one, other = write_small(tmp_path / "one"), write_small(tmp_path / "other", shade=1)
+    hidden_dir(other).rename(tmp_path / "aside")
+    hidden_dir(one).rename(hidden_dir(other))
+    assert kinds(other) == {"hidden-mismatch"}
+
+
+def test_wrong_judgements(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "x", name="x", task="statement") as writer:
+        writer.add_judgements([Judgement("a", "w", "maybe", "guess")])  # type: ignore[arg-type]
+    assert kinds(tmp_path / "x") == {"judgement"}
+
+
+def test_hidden_tags_follow_the_answer(small: Path) -> None:
+    assert all(i.tags == pairs(synset="dog") for i in Benchmark(small).items("test"))

@@ -1,0 +1,137 @@
+"""Drafts: programs with open choices. A grammar reads `2 blocks` once; whether that means exactly two or at least two
+is a `choice` in the draft, named by a key, and one key is always read one way within a sentence.
+
+Drafts are nested tuples `(operator, arguments...)`; `("?", key, ((name, draft), ...))` is a choice and `("it",)` stands
+for what was mentioned before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from veridical.language.terms import Term, term
+
+Draft = tuple[Any, ...]
+THINGS: Draft = ("things",)
+ANY: Draft = ("any",)
+IT: Draft = ("it",)
+
+
+def choice(key: str, **options: Draft) -> Draft:
+    """An open choice between drafts of the same type."""
+    return ("?", key, tuple(options.items()))
+
+
+def both(*parts: Draft) -> Draft:
+    """The conjunction of truths or tests, without nesting or needless parts."""
+    flat: list[Draft] = []
+    for part in parts:
+        flat += part[1:] if part[0] == "and" else () if part == ANY else (part,)
+    unique = tuple(dict.fromkeys(flat))
+    return ANY if not unique else unique[0] if len(unique) == 1 else ("and", *unique)
+
+
+def one_of(*parts: Draft) -> Draft:
+    """The disjunction of truths or tests."""
+    unique = tuple(dict.fromkeys(parts))
+    return unique[0] if len(unique) == 1 else ("or", *unique)
+
+
+def keep(test: Draft, items: Draft = THINGS) -> Draft:
+    """The items that pass a test."""
+    if test == ANY:
+        return items
+    if items[0] == "keep":
+        return ("keep", both(items[1], test), items[2])
+    return ("keep", test, items)
+
+
+def some(items: Draft) -> Draft:
+    """There is at least one of the items."""
+    return ("count", ("at-least", 1), items)
+
+
+def only(items: Draft) -> Draft:
+    """There is nothing but the items."""
+    return ("count", ("exactly", 0), ("others", THINGS, items))
+
+
+def refer(draft: Any, antecedent: Draft) -> Any:
+    """The draft with `it` resolved."""
+    if not isinstance(draft, tuple):
+        return draft
+    if draft == IT:
+        return antecedent
+    return tuple([refer(part, antecedent) for part in draft])
+
+
+def mentions_it(draft: Any) -> bool:
+    """Whether a draft still waits for its antecedent."""
+    return isinstance(draft, tuple) and (draft == IT or any(map(mentions_it, draft)))
+
+
+def choices(draft: Any, found: dict[str, tuple[str, ...]] | None = None) -> dict[str, tuple[str, ...]]:
+    """Every key of a draft with the names it can take, in order of appearance."""
+    found = {} if found is None else found
+    if isinstance(draft, tuple):
+        if draft and draft[0] == "?":
+            names = tuple(name for name, _ in draft[2])
+            found[draft[1]] = tuple(n for n in found.get(draft[1], names) if n in names) or names
+            for _, option in draft[2]:
+                choices(option, found)
+        else:
+            for part in draft:
+                choices(part, found)
+    return found
+
+
+def build(draft: Draft, chosen: Mapping[str, str]) -> Term:
+    """The program of a draft once its choices are made; a name that a choice lacks falls to its first option."""
+    if draft[0] == "?":
+        options = dict(draft[2])
+        return build(options.get(chosen[draft[1]], draft[2][0][1]), chosen)
+    return term(draft[0], *(build(a, chosen) if isinstance(a, tuple) else a for a in draft[1:]))
+
+
+# A quantifier is (kind, number, form): `form` is the word that stood there, for the ranking to tell readings apart.
+Quantifier = tuple[str, int, str]
+BARE: Quantifier = ("bare", 1, "")
+DIRECT = {
+    "exactly": "exactly",
+    "atleast": "at-least",
+    "atmost": "at-most",
+    "morethan": "more-than",
+    "lessthan": "fewer-than",
+}
+
+
+def quantify(q: Quantifier, items: Draft, where: str) -> Draft:
+    """The truth of a quantifier over objects or groups; `where` (image, box, tower) names the context of its choices."""
+    kind, n, form = q
+    exact, least = ("count", ("exactly", n), items), ("count", ("at-least", n), items)
+    if kind in DIRECT:
+        return ("count", (DIRECT[kind], n), items)
+    if kind == "no":
+        return ("count", ("exactly", 0), items)
+    if kind == "multiple":
+        many = {f"from{k}": ("count", ("at-least", k), items) for k in (2, 3, 4, 5)}
+        return choice(f"multiple.{where}", **many)
+    if kind in ("even", "odd"):
+        return ("count", (kind,), items)
+    if kind == "only" and n:
+        if where in ("groups", "image"):
+            return choice(f"only-n.{where}", exact=exact, least=least)
+        total = both(exact, only(items))
+        return choice(f"only-n.{where}", exact=exact, total=total)
+    if kind in ("only", "all"):
+        if where == "groups":
+            return some(items)
+        return choice(f"{kind}.{where}", nothing_else=both(some(items), only(items)), exists=some(items))
+    if kind == "each":
+        return some(items)
+    size = "1" if n == 1 else "n"
+    key = f"{kind}.{where}.{size}.{form}"
+    if kind in ("a", "bare", "any"):
+        return choice(key, least=least, exact=exact)
+    return choice(key, exact=exact, least=least)

@@ -1,0 +1,307 @@
+"""Running programs: each term is compiled once to a closure from a domain (some objects in view) to a value.
+
+A domain is what a program looks at: the whole image, one panel, or one tower. Objects of two panels never touch and
+are never above one another, and no operator sees the order of the panels.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+from veridical.language.terms import Term
+from veridical.records import Panel, SceneObject
+
+NEAR = 5.0  # pixels of a 100-pixel panel: closer than this is "nearly touching"
+TOUCH = 0.03  # of the panel's width: drawn objects with a smaller gap look as if they touch
+
+
+class Thing:
+    """An object in a panel, with the numbers that tests ask for."""
+
+    __slots__ = ("at", "bottom", "left", "middle", "object", "panel", "right", "room", "top", "values")
+
+    def __init__(self, panel: int, at: int, obj: SceneObject, room: tuple[float, float]) -> None:
+        self.panel, self.at, self.object, self.room = panel, at, obj, room
+        self.left, self.top, self.right, self.bottom = obj.box or (0.0, 0.0, 0.0, 0.0)
+        self.middle = (self.top + self.bottom) / 2
+        self.values = {"category": obj.category, **dict(reversed(obj.attributes))}
+
+
+class Domain:
+    """The objects in view, by panel (position in the image, its things)."""
+
+    def __init__(self, panels: tuple[tuple[int, tuple[Thing, ...]], ...]) -> None:
+        self.panels = panels
+
+    @cached_property
+    def things(self) -> tuple[Thing, ...]:
+        return self.panels[0][1] if len(self.panels) == 1 else tuple(t for _, ts in self.panels for t in ts)
+
+    @cached_property
+    def by_panel(self) -> tuple[Domain, ...]:
+        return (self,) if len(self.panels) == 1 else tuple(Domain((p,)) for p in self.panels)
+
+    @cached_property
+    def by_tower(self) -> tuple[Domain, ...]:
+        return tuple(Domain(((panel, stack),)) for panel, things in self.panels for stack in stacks(things))
+
+    def beside(self, thing: Thing) -> tuple[Thing, ...]:
+        """The things in view in the same panel."""
+        return next((things for panel, things in self.panels if panel == thing.panel), ())
+
+
+def domain_of(panels: Sequence[Panel]) -> Domain:
+    """All objects of an image, prepared for execution."""
+    out = []
+    for index, panel in enumerate(panels):
+        room = (float(panel.width or 0), float(panel.height or 0))
+        out.append((index, tuple(Thing(index, at, obj, room) for at, obj in enumerate(panel.objects))))
+    return Domain(tuple(out))
+
+
+def stacks(things: tuple[Thing, ...]) -> list[tuple[Thing, ...]]:
+    """The towers of a panel, each from its bottom up: things that stand on the floor, and what stands on them."""
+    found = []
+    for base in things:
+        if not _touches(base, "bottom"):
+            continue
+        tower, grown = [base], True
+        while grown:
+            above = next((t for t in things if t not in tower and on(t, tower[-1])), None)
+            grown = above is not None
+            if above is not None:
+                tower.append(above)
+        found.append(tuple(tower))
+    return found
+
+
+def _slack(thing: Thing) -> float:
+    return TOUCH * (thing.room[0] or 100.0)
+
+
+def _overlap(a: Thing, b: Thing) -> float:
+    return min(a.right, b.right) - max(a.left, b.left)
+
+
+def on(a: Thing, b: Thing) -> bool:
+    """`a` stands on `b`: no visible gap, at least half of the narrower one supported."""
+    return (
+        a.panel == b.panel
+        and abs(b.top - a.bottom) <= _slack(a)
+        and _overlap(a, b) >= min(a.right - a.left, b.right - b.left) / 2
+    )
+
+
+def gap(a: Thing, b: Thing) -> float:
+    """The distance between two boxes; circles are taken as discs where both are."""
+    if a.values.get("category") == "circle" == b.values.get("category"):
+        dx = (a.left + a.right - b.left - b.right) / 2
+        return float((dx * dx + (a.middle - b.middle) ** 2) ** 0.5 - (a.right - a.left + b.right - b.left) / 2)
+    dx = max(0.0, max(a.left, b.left) - min(a.right, b.right))
+    dy = max(0.0, max(a.top, b.top) - min(a.bottom, b.bottom))
+    return float((dx * dx + dy * dy) ** 0.5)
+
+
+RELATE: dict[str, Callable[[Thing, Thing], bool]] = {
+    "above": lambda a, b: a.middle < b.middle,
+    "on": on,
+    "below": lambda a, b: a.middle > b.middle,
+    "under": lambda a, b: on(b, a),
+    "left": lambda a, b: a.left + a.right < b.left + b.right,
+    "right": lambda a, b: a.left + a.right > b.left + b.right,
+    "touch": lambda a, b: gap(a, b) <= _slack(a),
+    "near": lambda a, b: gap(a, b) <= NEAR * (a.room[0] or 100.0) / 100,
+}
+
+
+def _distances(thing: Thing) -> dict[str, float]:
+    width, height = thing.room
+    return {"left": thing.left, "top": thing.top, "right": width - thing.right, "bottom": height - thing.bottom}
+
+
+def _touches(thing: Thing, place: str, slack: float = 0.5) -> bool:
+    """Whether a thing touches a part of its panel's border, within `slack` pixels."""
+    if thing.object.box is None or not thing.room[0]:
+        return False
+    away = _distances(thing)
+    if place in away:
+        return away[place] <= slack
+    beside = away["left"] <= slack or away["right"] <= slack
+    level = away["top"] <= slack or away["bottom"] <= slack
+    return {"wall": beside or level, "side": beside, "corner": beside and level}[place]
+
+
+def _at(thing: Thing, height: str, view: tuple[Thing, ...]) -> bool:
+    highest, lowest = min(t.middle for t in view), max(t.middle for t in view)
+    if height == "middle":
+        return highest < thing.middle < lowest
+    return thing.middle == (highest if height == "top" else lowest)
+
+
+def _nth(thing: Thing, place: int, height: str, view: tuple[Thing, ...]) -> bool:
+    passed = (t.middle < thing.middle if height == "top" else t.middle > thing.middle for t in view)
+    return sum(passed) == place - 1
+
+
+Run = Callable[[Domain], Any]
+Check = Callable[[Thing, Domain], bool]
+_COMPILED: dict[Term, Any] = {}
+
+
+def compiled(node: Term) -> Any:
+    """The closure of a term: `test` gives (thing, domain) -> bool, `amount` (n, domain) -> bool, others domain -> value."""
+    made = _COMPILED.get(node)
+    if made is None:
+        args = [compiled(a) if isinstance(a, Term) else a for a in node.args]
+        made = _COMPILED[node] = _MAKE[node.op](node, *args)
+    return made
+
+
+def _coordination(join: Callable[..., bool]) -> Callable[..., Any]:
+    def make(node: Term, *parts: Any) -> Any:
+        if node.type == "test":
+            return lambda thing, domain: join(p(thing, domain) for p in parts)
+        return lambda domain: join(p(domain) for p in parts)
+
+    return make
+
+
+def _not(node: Term, part: Any) -> Any:
+    if node.type == "test":
+        return lambda thing, domain: not part(thing, domain)
+    return lambda domain: not part(domain)
+
+
+def _every(node: Term, items: Run, holds: Any) -> Run:
+    if node.args[0].type == "groups":  # type: ignore[union-attr]
+        return lambda domain: all(holds(g) for g in items(domain))
+    return lambda domain: all(holds(t, domain) for t in items(domain))
+
+
+def _number(number: Any) -> Callable[[Domain], int]:
+    return (lambda domain: number) if isinstance(number, int) else number
+
+
+def _amount(compare: Callable[[int, int], bool]) -> Callable[..., Any]:
+    def make(node: Term, number: Any) -> Any:
+        if isinstance(number, int):
+            return lambda n, domain: compare(n, number)
+        return lambda n, domain: compare(n, number(domain))
+
+    return make
+
+
+def _between(node: Term, low: Any, high: Any) -> Any:
+    low, high = _number(low), _number(high)
+    return lambda n, domain: low(domain) <= n <= high(domain)
+
+
+def _values(node: Term, name: str, amount: Any, items: Run) -> Run:
+    return lambda domain: amount(len({t.values.get(name) for t in items(domain)}), domain)
+
+
+def _agree(node: Term, amount: Any, key: Run, groups: Run) -> Run:
+    def run(domain: Domain) -> bool:
+        found = Counter(k for g in groups(domain) if (k := key(g)) is not None)
+        return bool(amount(max(found.values(), default=0), domain))
+
+    return run
+
+
+def _related(node: Term, relation: str, amount: Any, items: Run) -> Check:
+    relate = RELATE[relation]
+
+    def check(thing: Thing, domain: Domain) -> bool:
+        near = (t for t in items(domain) if t.panel == thing.panel and t is not thing and relate(thing, t))
+        return bool(amount(sum(1 for _ in near), domain))
+
+    return check
+
+
+def _alike(node: Term, name: str, amount: Any, items: Run) -> Check:
+    def check(thing: Thing, domain: Domain) -> bool:
+        value = thing.values.get(name)
+        return bool(amount(sum(t.values.get(name) == value for t in items(domain)), domain))
+
+    return check
+
+
+def _inside(node: Term, holds: Run, groups: Run) -> Check:
+    return lambda thing, domain: any(holds(g) for g in groups(domain) if thing in g.things)
+
+
+def _where(node: Term, holds: Run, groups: Run) -> Run:
+    return lambda domain: tuple(g for g in groups(domain) if holds(g))
+
+
+def _extreme(pick: Callable[..., int]) -> Callable[..., Run]:
+    def make(node: Term, items: Run, groups: Run) -> Run:
+        def run(domain: Domain) -> tuple[Domain, ...]:
+            sizes = [(len(items(g)), g) for g in groups(domain)]
+            best = pick((n for n, _ in sizes), default=0)
+            return tuple(g for n, g in sizes if n == best)
+
+        return run
+
+    return make
+
+
+def _value(node: Term, name: str, items: Run) -> Run:
+    return lambda domain: tuple(sorted({str(t.values.get(name)) for t in items(domain)})) or None
+
+
+def _others(node: Term, items: Run, taken: Run) -> Run:
+    return lambda domain: tuple(t for t in items(domain) if t not in set(taken(domain)))
+
+
+def _either(node: Term, left: Run, right: Run) -> Run:
+    return lambda domain: tuple(dict.fromkeys((*left(domain), *right(domain))))
+
+
+_MAKE: dict[str, Callable[..., Any]] = {
+    "and": _coordination(all),
+    "or": _coordination(any),
+    "not": _not,
+    "count": lambda node, amount, items: lambda domain: amount(len(items(domain)), domain),
+    "every": _every,
+    "values": _values,
+    "agree": _agree,
+    "things": lambda node: lambda domain: domain.things,
+    "keep": lambda node, test, items: lambda domain: tuple(t for t in items(domain) if test(t, domain)),
+    "either": _either,
+    "others": _others,
+    "is": lambda node, name, value: lambda thing, domain: thing.values.get(name) == value,
+    "any": lambda node: lambda thing, domain: True,
+    "touching": lambda node, place: lambda thing, domain: _touches(thing, place),
+    "nearing": lambda node, place: lambda thing, domain: _touches(thing, place, NEAR * (thing.room[0] or 100.0) / 100),
+    "at": lambda node, height: lambda thing, domain: _at(thing, height, domain.beside(thing)),
+    "nth": lambda node, place, height: lambda thing, domain: _nth(thing, place, height, domain.beside(thing)),
+    "alike": _alike,
+    "related": _related,
+    "inside": _inside,
+    "panels": lambda node: lambda domain: domain.by_panel,
+    "towers": lambda node: lambda domain: domain.by_tower,
+    "where": _where,
+    "most": _extreme(max),
+    "least": _extreme(min),
+    "exactly": _amount(lambda n, m: n == m),
+    "at-least": _amount(lambda n, m: n >= m),
+    "at-most": _amount(lambda n, m: n <= m),
+    "more-than": _amount(lambda n, m: n > m),
+    "fewer-than": _amount(lambda n, m: n < m),
+    "between": _between,
+    "even": lambda node: lambda n, domain: n % 2 == 0,
+    "odd": lambda node: lambda n, domain: n % 2 == 1,
+    "size": lambda node, items: lambda domain: len(items(domain)),
+    "tally": lambda node, items: lambda domain: len(items(domain)),
+    "value": _value,
+}
+
+
+def execute(program: Term, panels: Sequence[Panel] | Domain) -> bool:
+    """Whether a program is true of the panels. Deterministic, and blind to the order of the panels."""
+    domain = panels if isinstance(panels, Domain) else domain_of(panels)
+    return bool(compiled(program)(domain))

@@ -1,0 +1,96 @@
+"""A log-linear ranking of candidate programs, learned from truth labels alone.
+
+    p(z | s) = exp(w f(s, z)) / sum_z' exp(w f(s, z'))
+    L(w)     = sum over presentations of  log sum_z p(z | s) prod_i [z(image_i) = y_i ? 1 - noise : noise]  -  l2/2 |w|^2
+
+A program that is right on all images of its sentence gets nearly all of the credit; `noise` is the share of wrong labels,
+so that one bad judgement does not rule the right program out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veridical.language.grammar import Candidate
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RankingConfig:
+    """How the ranking is learned."""
+
+    noise: float = 0.1  # share of labels taken to be wrong
+    l2: float = 0.3  # pull of every weight to zero
+    steps: int = 150
+    rate: float = 0.3  # of AdaGrad
+
+
+def features(candidate: Candidate, template: str) -> list[str]:
+    """What the ranking sees of a candidate: its decisions, alone and together with the abstracted sentence."""
+    out = []
+    for mark in candidate.marks:
+        out.append(mark)
+        if "=" in mark:
+            out.append(f"{mark}|{template}")
+    structure = " ".join(m for m in candidate.marks if "=" not in m)
+    out.append(f"{structure}|{template}")
+    return out
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One presentation: the features of each candidate, and how many of the images it gets right."""
+
+    features: Sequence[Sequence[str]]
+    right: Sequence[int]
+    images: int
+
+
+def scores(weights: dict[str, float], named: Sequence[Sequence[str]]) -> Floats:
+    """The unnormalised log-probability of each candidate."""
+    get = weights.get
+    return np.array([sum([get(f, 0.0) for f in fs]) for fs in named])
+
+
+def posterior(raw: Floats) -> Floats:
+    """Softmax."""
+    p = np.exp(raw - raw.max())
+    return p / p.sum()
+
+
+def learn(evidence: Sequence[Evidence], config: RankingConfig) -> dict[str, float]:
+    """Weights that maximise the marginal likelihood of the labels."""
+    names: dict[str, int] = {}
+    rows: list[int] = []
+    columns: list[int] = []
+    owner: list[int] = []
+    likelihood: list[float] = []
+    for k, one in enumerate(evidence):
+        for fs, right in zip(one.features, one.right, strict=True):
+            columns += [names.setdefault(f, len(names)) for f in fs]
+            rows += [len(owner)] * len(fs)
+            owner.append(k)
+            likelihood.append(right * np.log(1 - config.noise) + (one.images - right) * np.log(config.noise))
+    if not names:
+        return {}
+    row, column, group = np.array(rows), np.array(columns), np.array(owner)
+    fit, weights, squares = np.array(likelihood), np.zeros(len(names)), np.full(len(names), 1e-6)
+    for _ in range(config.steps):
+        raw = np.bincount(row, weights[column], minlength=len(group))  # (candidates,)
+        pull = _softmax(raw + fit, group) - _softmax(raw, group)
+        gradient = np.bincount(column, pull[row], minlength=len(names)) - config.l2 * weights
+        squares += gradient**2
+        weights += config.rate * gradient / np.sqrt(squares)
+    return {name: round(float(weights[k]), 5) for name, k in names.items() if abs(weights[k]) > 1e-4}
+
+
+def _softmax(raw: Floats, group: NDArray[np.int64]) -> Floats:
+    top = np.full(group.max() + 1, -np.inf)
+    np.maximum.at(top, group, raw)
+    p = np.exp(raw - top[group])
+    return p / np.bincount(group, p)[group]

@@ -1,0 +1,165 @@
+"""Official release formats, both ways: a release becomes a benchmark, a benchmark the files of a release.
+
+A release format is one file here and one line in `FORMATS`.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+
+from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.errors import UserError
+from veridical.formats._format import Format, Part, Request
+from veridical.formats.images import is_inside
+from veridical.formats.lines import LeftOut, Problems
+
+# release format -> its Format; tests/formats/test_formats.py runs the contract over every entry
+FORMATS: dict[str, str] = {
+    "nlvr": "veridical.formats.nlvr:FORMAT",
+}
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    """What an import made."""
+
+    benchmark: Path
+    counts: dict[str, Any]  # items by split, images, panels, judgements, images that are not here
+    left_out: tuple[LeftOut, ...] = field(default=())  # what `keep_going` left out
+
+
+def load_format(name: str) -> Format:
+    """A release format by name."""
+    if name not in FORMATS:
+        raise UserError(f"There is no release format {name!r}.", f"Choose one of: {', '.join(FORMATS)}.")
+    module, _, attribute = FORMATS[name].partition(":")
+    found = getattr(import_module(module), attribute)
+    if not isinstance(found, Format):
+        raise TypeError(f"{FORMATS[name]} is not a Format")
+    return found
+
+
+def import_release(
+    format: str,
+    path: Path | str,
+    out: Path | str,
+    *,
+    split: str | None = None,
+    images: Path | str | None = None,
+    hide: Sequence[str] = (),
+    keep_going: bool = False,
+) -> ImportResult:
+    """Turn an official release (a file, or a folder of files and images) into a benchmark.
+
+    `split` picks one split of a folder, or names the split of a file. `hide` names splits whose answers go to the
+    sibling `OUT.hidden`; splits without labels are hidden anyway. `keep_going` imports everything but the lines and
+    images that are wrong, and lists those.
+    """
+    kind = load_format(format)
+    path = Path(path)
+    if not path.exists():
+        raise UserError(f"{path} does not exist.", f"Give a file or folder of {kind.title}'s release.")
+    problems = Problems(keep_going)
+    parts = kind.read(Request(path, split, None if images is None else Path(images)), problems)
+    _check_parts(parts, path, hide)
+    hidden = sorted({*hide, *(part.split for part in parts if not part.labelled)})
+    missing: Counter[str] = Counter()
+    with BenchmarkWriter(
+        out,
+        name=kind.title,
+        task=kind.task,
+        config={"format": kind.name, "left_out": len(problems.left_out)},
+        licence=kind.licence,
+        hidden=hidden,
+        official=True,
+    ) as writer:
+        for part in parts:
+            missing.update(part.write(writer, problems))
+    made = Benchmark(out)
+    return ImportResult(made.directory, made.manifest["counts"] | dict(missing), tuple(problems.left_out))
+
+
+def _check_parts(parts: Sequence[Part], path: Path, hide: Sequence[str]) -> None:
+    splits = [part.split for part in parts]
+    for name in hide:
+        if name not in splits:
+            raise UserError(f"{path} has no split {name!r} to hide.", f"It has: {', '.join(splits)}.")
+    home: dict[str, str] = {}
+    for part in parts:
+        for one in part.ids:
+            if home.setdefault(one, part.split) != part.split:
+                raise UserError(
+                    f"{path}: item {one!r} is in two splits, {home[one]} and {part.split}.",
+                    "Import one of them at a time.",
+                )
+    if not any(part.ids for part in parts):
+        raise UserError(f"{path} holds no items.", "Give a file or folder with at least one item.")
+
+
+def export_official(benchmark: Path | str, out: Path | str) -> dict[str, int]:
+    """Write a benchmark as the official release does: the very files it was imported from, or files in their format.
+
+    Returns the number of files of each split.
+    """
+    source = Benchmark(benchmark)
+    target = Path(os.path.abspath(out))
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UserError(f"{target} exists and is not an empty folder.", "Choose another --out.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as work:
+        folder = Path(work) / "release"
+        folder.mkdir()
+        counts: dict[str, int] = {}
+        for split in source.splits():
+            if not _write_raw(source, split, folder):
+                load_format(_format_of(source)).encode(source, split, folder)
+            counts[split] = sum(1 for path in folder.rglob("*") if path.is_file()) - sum(counts.values())
+        if target.exists():
+            target.rmdir()
+        folder.rename(target)
+    return counts
+
+
+def _write_raw(source: Benchmark, split: str, folder: Path) -> bool:
+    """Write the original files of a split; False where there are none."""
+    raw = source.raw_table(split)
+    if raw is None:
+        return False
+    texts = raw.filter(pc.is_valid(raw["line"]))
+    for name in pc.unique(texts["file"]).to_pylist():
+        lines = texts.filter(pc.equal(texts["file"], name))["line"]
+        with _place(folder, name).open("wb") as file:
+            for chunk in lines.chunks:
+                file.writelines(line.as_buffer() for line in chunk)
+    pictures = raw.filter(pc.is_valid(raw["image"]))
+    for name, address in zip(pictures["file"].to_pylist(), pictures["image"].to_pylist(), strict=True):
+        _place(folder, name).write_bytes(source.image(address))
+    return True
+
+
+def _place(folder: Path, name: str) -> Path:
+    if not is_inside(name):
+        raise UserError(f"The benchmark names a file outside its folder: {name!r}.", "Do not trust it; import it anew.")
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _format_of(source: Benchmark) -> str:
+    """The release format of a benchmark that we built: it says so, or its name does."""
+    for name in (source.manifest["config"].get("format"), source.name):
+        if isinstance(name, str) and name.lower() in FORMATS:
+            return name.lower()
+    raise UserError(
+        f"{source.directory} ({source.name}) has no official format.",
+        f"Formats: {', '.join(FORMATS)}. Use `export hf`.",
+    )

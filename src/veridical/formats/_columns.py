@@ -1,0 +1,85 @@
+"""Arrow columns made directly, without a record per item: constants, texts, pairs, lists by lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from veridical.benchmark import tables
+from veridical.records import TRUTH
+
+ITEM = {field.name: field.type for field in tables.ITEMS}
+PANEL = {field.name: field.type for field in tables.PANELS}
+OBJECT = {field.name: field.type for field in PANEL["objects"].value_type}
+TRUTH_ROW: list[tuple[Any, ...]] = [(text.raw, [], None) for text in TRUTH]
+
+
+def constant(value: Any, kind: pa.DataType, n: int) -> pa.Array:
+    """One value n times."""
+    return pa.repeat(pa.array([value], kind)[0], n) if n else pa.array([], kind)
+
+
+def texts(raw: Sequence[str]) -> pa.Array:
+    """Plain texts, not tokenised."""
+    kind = ITEM["query"]
+    return pa.StructArray.from_arrays(
+        [pa.array(raw, pa.string()), constant([], kind.field("tokens").type, len(raw))], fields=list(kind)
+    )
+
+
+def lists(values: pa.Array, lengths: npt.ArrayLike, kind: pa.DataType) -> pa.Array:
+    """A list column from its flat values and the length of each list."""
+    offsets = np.zeros(np.size(lengths) + 1, np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    return pa.ListArray.from_arrays(pa.array(offsets), values, type=kind)
+
+
+def fixed(values: pa.Array, length: int, kind: pa.DataType) -> pa.Array:
+    """A list column whose lists all have one length."""
+    n = len(values) // length
+    return lists(values, np.full(n, length), kind)
+
+
+def interleave(columns: Sequence[pa.Array]) -> pa.Array:
+    """First values of all columns, then second values ..."""
+    n, k = len(columns[0]), len(columns)
+    order = np.arange(n * k).reshape(k, n).T.ravel()
+    return pa.concat_arrays(columns).take(pa.array(order))
+
+
+def pairs(names: pa.Array, values: pa.Array, lengths: npt.ArrayLike) -> pa.Array:
+    """Tags or attributes from flat names and values and how many each has."""
+    kind = ITEM["tags"]
+    struct = pa.StructArray.from_arrays([names, values], fields=list(kind.value_type))
+    return lists(struct, lengths, kind)
+
+
+def table(schema: pa.Schema, n: int, columns: dict[str, pa.Array]) -> pa.Table:
+    """A table of a schema; columns that are not given are null, or empty lists."""
+    arrays = [
+        columns[field.name]
+        if field.name in columns
+        else constant([], field.type, n)
+        if pa.types.is_list(field.type)
+        else pa.nulls(n, field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def judgements(items: Sequence[str], workers: Sequence[str], verdicts: Sequence[str], kind: str) -> pa.Table:
+    """Judgements of one kind."""
+    return table(
+        tables.JUDGEMENTS,
+        len(items),
+        {
+            "item": pa.array(items, pa.string()),
+            "worker": pa.array(workers, pa.string()),
+            "verdict": pa.array(verdicts, pa.string()),
+            "kind": constant(kind, pa.string(), len(items)),
+        },
+    )

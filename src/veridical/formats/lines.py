@@ -1,0 +1,253 @@
+"""Reading the text files of a release: lines of JSON, decoded all at once and typed, with file and line in every error.
+
+The fast path decodes a whole file in one call. Only where that fails is the file read line by line to find the lines
+that are wrong: the first is an error, or, with `keep_going`, each is listed and left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from veridical.benchmark import tables
+from veridical.errors import UserError
+
+T = TypeVar("T")
+KEEP_GOING = "Correct it, or import everything else with --keep-going. Nothing was written."
+_NO_LINES = np.empty(0, np.int64)
+_MARKS = ((b"\xef\xbb\xbf", "a UTF-8 byte order mark"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something that `keep_going` left out, and why."""
+
+    file: str
+    line: int | None  # counted from 1; None where the whole file is meant
+    problem: str
+
+
+@dataclass
+class Problems:
+    """What is wrong with a release: the first problem is an error, or all are collected."""
+
+    keep_going: bool = False
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    def found(self, file: str, line: int | None, problem: str, fix: str = KEEP_GOING) -> None:
+        """Report a problem at a line counted from 1."""
+        if not self.keep_going:
+            raise UserError(f"{file}, line {line}: {problem}" if line else f"{file}: {problem}", fix)
+        self.left_out.append(LeftOut(file, line, problem))
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A text file of a release and where its lines start."""
+
+    name: str  # its path within the release
+    data: bytes
+    starts: npt.NDArray[np.int64]  # of each line, and the end of the last
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def line(self, number: int) -> bytes:
+        """Line `number`, counted from 0, with its line ending."""
+        return self.data[self.starts[number] : self.starts[number + 1]]
+
+    def raw(self, without: Iterable[int] = ()) -> pa.Table:
+        """The file as rows of a raw table, without some lines."""
+        buffers = [None, pa.py_buffer(self.starts), pa.py_buffer(self.data)]
+        lines = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(self), buffers)
+        if gone := sorted(without):
+            lines = lines.filter(pa.array(np.isin(np.arange(len(self)), gone, invert=True)))
+        return raw_table([self.name] * len(lines), lines)
+
+
+def raw_table(
+    files: Sequence[str], lines: pa.Array | None = None, images: Sequence[str | None] | None = None
+) -> pa.Table:
+    """Rows of a raw table: lines of text files, or whole image files."""
+    n = len(files)
+    return pa.Table.from_arrays(
+        [
+            pa.array(files, pa.string()),
+            pa.nulls(n, pa.large_binary()) if lines is None else lines,
+            pa.nulls(n, pa.string()) if images is None else pa.array(images, pa.string()),
+        ],
+        schema=tables.RAW,
+    )
+
+
+def read_text(path: Path, name: str) -> TextFile:
+    """A file and its line starts."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UserError(
+            f"{name} cannot be read: {error.strerror}.", "Check that the file exists and is readable."
+        ) from None
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1
+    starts = np.concatenate([np.zeros(1, np.int64), ends.astype(np.int64)])
+    if starts[-1] != len(data):
+        starts = np.append(starts, len(data))
+    return TextFile(name, data, starts)
+
+
+@dataclass
+class Lines(Generic[T]):
+    """The records of a file, where each stands, and which lines were left out."""
+
+    file: TextFile
+    records: list[T]
+    numbers: npt.NDArray[np.int64]  # line of each record, counted from 0
+    dropped: set[int] = field(default_factory=set)
+
+    def drop(self, wrong: Mapping[int, str], problems: Problems, fix: str = KEEP_GOING) -> None:
+        """Report records (by index) that are wrong, and leave their lines out."""
+        if not wrong:
+            return
+        for index in sorted(wrong):
+            problems.found(self.file.name, int(self.numbers[index]) + 1, wrong[index], fix)
+            self.dropped.add(int(self.numbers[index]))
+        keep = [i for i in range(len(self.records)) if i not in wrong]
+        self.records = [self.records[i] for i in keep]
+        self.numbers = self.numbers[keep]
+
+    def raw(self) -> pa.Table:
+        """The file's lines as rows of a raw table, without those left out."""
+        return self.file.raw(self.dropped)
+
+
+def decode_lines(
+    file: TextFile, decoder: msgspec.json.Decoder[T], problems: Problems, expected: Mapping[str, str] | None = None
+) -> Lines[T]:
+    """Every line's record. `expected` says in words what a field holds, for errors."""
+    if _is_text(file.data):
+        try:
+            records = decoder.decode_lines(file.data)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass
+        else:
+            if len(records) == len(file):
+                return Lines(file, records, np.arange(len(file)))
+    return _one_by_one(file, decoder, problems, expected or {})
+
+
+def _is_text(data: bytes) -> bool:
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return not data.startswith(_MARKS[0][0])
+
+
+def _one_by_one(
+    file: TextFile, decoder: msgspec.json.Decoder[T], problems: Problems, expected: Mapping[str, str]
+) -> Lines[T]:
+    for mark, what in _MARKS:
+        if file.data.startswith(mark):
+            problems.found(file.name, 1, f"the file starts with {what}.", "Save it as UTF-8 without a byte order mark.")
+            if what == "UTF-16":
+                return Lines(file, [], _NO_LINES, set(range(len(file))))
+    records: list[T] = []
+    numbers: list[int] = []
+    dropped: set[int] = set()
+    for number in range(len(file)):
+        line = file.line(number)
+        if not line.strip():
+            continue
+        try:
+            line.decode()
+            records.append(decoder.decode(line))
+            numbers.append(number)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            dropped.add(number)
+            if not (number == 0 and line.startswith(_MARKS[0][0])):  # reported above
+                problems.found(file.name, number + 1, in_words(error, expected))
+    return Lines(file, records, np.array(numbers, np.int64), dropped)
+
+
+def decode_one(
+    file: TextFile, decoder: msgspec.json.Decoder[T], problems: Problems, expected: Mapping[str, str] | None = None
+) -> T | None:
+    """The one JSON value that a whole file holds, or None where it is left out."""
+    if not _is_text(file.data):
+        problems.found(file.name, None, "it is not UTF-8 text without a byte order mark.", "Save it as UTF-8.")
+        return None
+    try:
+        return decoder.decode(file.data)
+    except msgspec.DecodeError as error:
+        problems.found(file.name, None, in_words(error, expected or {}))
+        return None
+
+
+def find_duplicates(ids: Sequence[str], numbers: npt.NDArray[np.int64], what: str = "identifier") -> dict[int, str]:
+    """Records (by index) whose id an earlier line has."""
+    if len(set(ids)) == len(ids):
+        return {}
+    first: dict[str, int] = {}
+    wrong = {}
+    for index, one in enumerate(ids):
+        if one in first:
+            wrong[index] = f"{what} {one!r} is already on line {int(numbers[first[one]]) + 1}."
+        else:
+            first[one] = index
+    return wrong
+
+
+def find_wrong(records: Sequence[T], problem: Callable[[T], str | None]) -> dict[int, str]:
+    """Records (by index) that a check finds wrong."""
+    found = ((index, problem(record)) for index, record in enumerate(records))
+    return {index: text for index, text in found if text}
+
+
+_MISSING = re.compile(r"Object missing required field `(?P<field>[^`]*)`(?: - at `\$(?P<at>.*)`)?$")
+_PLACE = re.compile(r"^(?P<what>.*) - at `(?P<key>key in )?\$(?P<at>.*)`$")
+_VALUE = re.compile(r"^Invalid enum value (?P<value>.*)$")
+_TYPE = re.compile(r"^Expected `(?P<want>.*)`, got `(?P<got>.*)`$")
+_JSON_TYPES = {"str": "a text", "int": "a whole number", "float": "a number", "array": "a list", "object": "an object"}
+
+
+def in_words(error: Exception, expected: Mapping[str, str]) -> str:
+    """A decoder's complaint in plain words."""
+    text = str(error)
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start + 1} is not UTF-8."
+    if match := _MISSING.match(text):
+        where = _in(match["at"])
+        return f"the field {match['field']!r} is missing{where}."
+    if match := _PLACE.match(text):
+        names = [name for name in re.split(r"[.\[\]]+", match["at"]) if name and not name.isdigit() and name != "..."]
+        name = names[-1] if names else ""
+        want = expected.get(name)
+        if value := _VALUE.match(match["what"]):
+            return f"{name!r} is {value['value']}; expected {want or 'another value'}."
+        if types := _TYPE.match(match["what"]):
+            want = want or _type(types["want"])
+            return f"{name!r} is {_type(types['got'])}; expected {want}."
+        return f"{name!r}: {match['what']}."
+    if types := _TYPE.match(text):
+        return f"the line is {_type(types['got'])}; expected {_type(types['want'])}."
+    if not isinstance(error, msgspec.ValidationError):
+        return f"this is not valid JSON ({text.removeprefix('JSON is malformed: ')})."
+    return f"{text}."
+
+
+def _type(name: str) -> str:
+    return " or ".join(_JSON_TYPES.get(one.strip(), one.strip()) for one in name.split("|"))
+
+
+def _in(place: str | None) -> str:
+    return f" in {place.lstrip('.')}" if place else ""

@@ -18,10 +18,18 @@ SLIPS = (
     (re.compile(r"\s+"), " "),
     (re.compile(r"\b(at|a)\s?(least|leats|leat|lease|lest)\b", re.IGNORECASE), "at least"),
     (re.compile(r"^t (?=least|most)", re.IGNORECASE), "at "),
+    (re.compile(r"^ll (?=\w)", re.IGNORECASE), "all "),
     (re.compile(r"\b(atmost)\b", re.IGNORECASE), "at most"),
-    (re.compile(r"^(there|the|their|they're) (?=(is|are|at|exactly|no)\b)", re.IGNORECASE), "there "),
+    (re.compile(r"(^the|\btheir|^these) (?=(is|are)\b)", re.IGNORECASE), "there "),
+    (re.compile(r"\b(touhing|tocuhing|touchin|touchng|toching)\b", re.IGNORECASE), "touching"),
+    (re.compile(r"\b(more|less|fewer) then\b", re.IGNORECASE), r"\1 than"),
     (re.compile(r"^there (?=(at|exactly|no)\b)", re.IGNORECASE), "there are "),
 )
+
+
+def words(text: str) -> frozenset[str]:
+    """A word list, written as one string."""
+    return frozenset(text.split())
 
 
 @dataclass(frozen=True)
@@ -86,6 +94,4 @@ def _pipeline() -> Callable[[Iterable[str]], Iterable[Any]]:
 def parse_many(sentences: Iterable[str]) -> Iterator[Parse]:
     """Parse sentences, in order."""
     for doc in _pipeline()(mend(sentence) for sentence in sentences):
-        yield Parse(
-            tuple(Word(t.i, t.lower_, t.lemma_.lower(), t.tag_, t.dep_, t.head.i) for t in doc if not t.is_space)
-        )
+        yield Parse(tuple(Word(t.i, t.lower_, t.lemma_.lower(), t.tag_, t.dep_, t.head.i) for t in doc))

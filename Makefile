@@ -1,0 +1,39 @@
+# The two commands a newcomer needs: `make demo` and `make test`. Each makes .venv and installs what it needs.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+BIN := .venv/bin
+DATA ?= ../shared/data
+
+.PHONY: help demo test check soak bench docs clean install install-dev
+
+help:  ## what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+install:
+	@bash scripts/setup.sh build,offline
+
+install-dev:
+	@bash scripts/setup.sh build,offline,dev
+
+demo: install  ## make a benchmark, check it, solve it, evaluate it
+	@$(BIN)/veridical demo --out demo
+
+test: install-dev check  ## lint, types and the whole test suite (under 15 minutes on 2 cores)
+	$(BIN)/python -m pytest -n 2
+
+check: install-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+soak: install-dev  ## kill storms, load and long trainings
+	$(BIN)/python -m pytest -m soak
+
+bench: install-dev  ## every measurement in benchmarks/, as ratios in one run
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+docs: install-dev  ## write the generated command reference
+	$(BIN)/python -m veridical.cli.reference > docs/commands.md
+
+clean:  ## remove the environment and what the demo wrote
+	rm -rf .venv demo .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,42 @@
+"""The command line as a person runs it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from veridical.cli import VERBS
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "veridical", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_help_names_every_verb() -> None:
+    out = run("--help")
+    assert out.returncode == 0
+    assert all(f"  {verb} " in out.stdout for verb in VERBS)
+
+
+def test_version() -> None:
+    assert run("--version").stdout.strip() == "0.1.0"
+
+
+def test_bad_input_is_two_lines_and_exit_code_2(tmp_path: Path) -> None:
+    out = run("check", str(tmp_path))
+    assert out.returncode == 2
+    assert out.stdout == ""
+    problem, fix = out.stderr.splitlines()
+    assert problem == f"veridical: {tmp_path} is not a benchmark: it has no benchmark.json."
+    assert fix.startswith("  Make one with")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(verb: str) -> None:
+    out = run(verb, "--help")
+    assert out.returncode == 0, out.stderr
+    assert out.stdout.startswith(f"Usage: veridical {verb}")

@@ -1,0 +1,88 @@
+"""The layout of DESIGN.md, enforced: imports point up the list, heavy packages load only when used."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from pkgutil import resolve_name
+
+import pytest
+
+import veridical
+from veridical._verbs import VERBS
+
+SOURCE = Path(veridical.__file__).parent
+# Top to bottom: a module may import from its own folder and from those above it.
+ORDER = [
+    "errors", "records", "engine", "benchmark", "formats", "features", "sources", "language", "stats", "build",
+    "evaluate", "models", "training", "solvers", "audit", "report", "web", "cli",
+]  # fmt: skip
+EVERYWHERE = {"veridical", "veridical._verbs"}  # the package itself: its version and its verbs
+TORCH_ALLOWED = {"features", "models", "training", "solvers", "audit"}
+HEAVY = {"torch", "transformers", "numba", "sklearn", "scipy", "spacy", "datasets", "mlcroissant", "matplotlib"}
+HEAVY_ALLOWED_AT_TOP = {"models", "training"}
+
+
+def files() -> list[Path]:
+    return sorted(p for p in SOURCE.rglob("*.py") if p.relative_to(SOURCE).parts[0] not in {"__init__.py", "_verbs.py"})
+
+
+def imports(node: ast.AST) -> Iterator[str]:
+    for child in ast.walk(node):
+        if isinstance(child, ast.Import):
+            yield from (alias.name for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            assert child.level == 0, "imports are absolute"
+            yield from ([f"veridical.{a.name}" for a in child.names] if child.module == "veridical" else [child.module or ""])
+
+
+def folder(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_point_up(path: Path) -> None:
+    own = folder(path)
+    if own == "__main__":
+        return
+    assert own in ORDER, f"{own} is not in the layout of DESIGN.md"
+    tree = ast.parse(path.read_text())
+    for name in imports(tree):
+        parts = name.split(".")
+        if parts[0] != "veridical":
+            if parts[0] == "torch":
+                assert own in TORCH_ALLOWED, f"{own} may not import torch"
+            continue
+        if name in EVERYWHERE or (len(parts) == 2 and parts[1] not in ORDER):
+            continue  # the version, a verb
+        assert ORDER.index(parts[1]) <= ORDER.index(own), f"{own} imports {name}, which lies below it"
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_heavy_packages_are_imported_where_they_are_used(path: Path) -> None:
+    if folder(path) in HEAVY_ALLOWED_AT_TOP:
+        return
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            assert not {n.split(".")[0] for n in imports(node)} & HEAVY
+
+
+def test_records_and_errors_need_only_the_standard_library() -> None:
+    for name in ("records.py", "errors.py"):
+        used = {n.split(".")[0] for n in imports(ast.parse((SOURCE / name).read_text()))}
+        assert used <= sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_is_a_public_function(verb: str) -> None:
+    assert callable(getattr(veridical, verb))
+    assert resolve_name(VERBS[verb]).__doc__
+
+
+def test_help_loads_no_library() -> None:
+    code = "import sys; from veridical.cli import app; app(); print(*{n.split('.')[0] for n in sys.modules})"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not set(loaded) & (HEAVY | {"pyarrow", "numpy", "PIL", "msgspec", "httpx"})

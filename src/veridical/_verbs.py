@@ -14,6 +14,7 @@ from typing import Any
 # verb -> where its function lives
 VERBS: dict[str, str] = {
     "check": "veridical.benchmark.check:check",
+    "tag": "veridical.language.phenomena:tag_file",
 }
 
 

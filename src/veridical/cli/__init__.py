@@ -18,6 +18,7 @@ from veridical.errors import UserError
 # verb -> its function, in the order of a user's work
 VERBS: dict[str, str] = {
     "check": "veridical.cli.check:check",
+    "tag": "veridical.cli.tag:tag",
 }
 
 

@@ -8,7 +8,10 @@ Both are rules over a dependency parse, so they need spaCy and its English model
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
 
+from veridical.errors import UserError
 from veridical.language import _phenomena_ambiguity as ambiguity
 from veridical.language import _phenomena_rules as rules
 from veridical.language._phenomena_pairs import PAIR_REASONING, pair_kinds
@@ -20,9 +23,11 @@ __all__ = [
     "PAIR_REASONING",
     "PHENOMENA",
     "SEMANTIC",
+    "TaggedSentence",
     "pair_reasoning",
     "pair_reasoning_many",
     "tag",
+    "tag_file",
     "tag_many",
 ]
 
@@ -58,6 +63,32 @@ def tag(sentence: str) -> tuple[str, ...]:
     ('soft cardinality', 'existential quantifier')
     """
     return tag_many([sentence])[0]
+
+
+@dataclass(frozen=True)
+class TaggedSentence:
+    """A sentence and what was found in it."""
+
+    sentence: str
+    phenomena: tuple[str, ...]
+    pair_reasoning: tuple[str, ...]
+
+
+def tag_file(sentences: Path) -> list[TaggedSentence]:
+    """Tag every line of a text file; blank lines are passed over."""
+    try:
+        lines = [line.strip() for line in sentences.read_text(encoding="utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(
+            f"{sentences} cannot be read: {getattr(error, 'strerror', None) or error}.",
+            "Give a UTF-8 text file, one sentence a line.",
+        ) from None
+    lines = [line for line in lines if line]
+    parses = parse_many(lines)
+    return [
+        TaggedSentence(line, tuple(name for name, holds in RULES.items() if holds(parse)), pair_kinds(parse))
+        for line, parse in zip(lines, parses, strict=True)
+    ]
 
 
 def pair_reasoning_many(sentences: Iterable[str]) -> list[tuple[str, ...]]:

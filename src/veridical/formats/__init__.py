@@ -25,6 +25,7 @@ from veridical.formats.lines import LeftOut, Problems
 # release format -> its Format; tests/formats/test_formats.py runs the contract over every entry
 FORMATS: dict[str, str] = {
     "nlvr": "veridical.formats.nlvr:FORMAT",
+    "nlvr2": "veridical.formats.nlvr2:FORMAT",
 }
 
 

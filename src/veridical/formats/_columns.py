@@ -59,12 +59,12 @@ def pairs(names: pa.Array, values: pa.Array, lengths: npt.ArrayLike) -> pa.Array
 
 
 def table(schema: pa.Schema, n: int, columns: dict[str, pa.Array]) -> pa.Table:
-    """A table of a schema; columns that are not given are null, or empty lists."""
+    """A table of a schema; columns that are not given are null, or empty lists (a region may be null)."""
     arrays = [
         columns[field.name]
         if field.name in columns
         else constant([], field.type, n)
-        if pa.types.is_list(field.type)
+        if pa.types.is_list(field.type) and field.name != "region"
         else pa.nulls(n, field.type)
         for field in schema
     ]
@@ -83,3 +83,17 @@ def judgements(items: Sequence[str], workers: Sequence[str], verdicts: Sequence[
             "kind": constant(kind, pa.string(), len(items)),
         },
     )
+
+
+def sparse_lists(values: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
+    """A list column of the first value of each row, its second ...; nulls are left out."""
+    lengths = np.sum([np.asarray(column.is_valid()) for column in values], axis=0)
+    return lists(interleave(values).drop_null(), lengths, kind)
+
+
+def sparse_pairs(tags: Sequence[tuple[str, pa.Array]]) -> pa.Array:
+    """Tags or attributes from a column for each name; nulls are left out. A name may repeat."""
+    valid = np.stack([np.asarray(column.is_valid()) for _, column in tags], axis=1)  # (n, tags)
+    which = np.broadcast_to(np.arange(len(tags)), valid.shape)[valid]
+    names = pa.array([name for name, _ in tags], pa.string()).take(pa.array(which))
+    return pairs(names, interleave([column for _, column in tags]).drop_null(), valid.sum(axis=1))

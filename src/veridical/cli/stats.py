@@ -1,0 +1,207 @@
+"""`veridical stats`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from veridical.cli.output import print_json, say, table
+
+if TYPE_CHECKING:
+    from veridical.stats import HumanPerformance, Lengths, Stats, Summary
+
+BAR = 40  # characters of the longest bar of a histogram
+BINS = 16  # rows of a histogram, at most
+TAIL = 0.01  # the share of the longest sentences that are shown as one row
+
+
+def stats(
+    benchmark: Annotated[Path, typer.Argument(help="A benchmark folder.")],
+    split: Annotated[str | None, typer.Option(help="Count one split only.")] = None,
+    scheme: Annotated[str, typer.Option(help="The scheme of splits.")] = "main",
+    compare: Annotated[
+        list[Path] | None, typer.Option(help="A file of sentences to set beside it, one per line; may be repeated.")
+    ] = None,
+    hidden: Annotated[bool, typer.Option("--hidden", help="Read hidden answers from DIR.hidden too.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the statistics as JSON.")] = False,
+) -> None:
+    """Count a benchmark: labels, human performance, agreement, sentence lengths, vocabulary."""
+    from veridical.stats import stats
+
+    found = stats(benchmark, split=split, scheme=scheme, compare=compare or (), hidden=hidden)
+    if json:
+        print_json(found.to_json())
+    else:
+        show(found)
+
+
+def show(found: Stats) -> None:
+    """Tables for people."""
+    columns = dict(found.splits) if len(found.splits) == 1 else {"all": found.total, **found.splits}
+    if len(columns) == 1 and found.total is not next(iter(columns.values())):
+        columns = {"all, with pruned": found.total, **columns}
+    parts = {found.benchmark: _counts, "People": _people, "Agreement": _agreement, "Validation": _validation}
+    for title, rows in parts.items():
+        lines = [row for row in _rows(rows, columns) if any(row[1:])]
+        if lines:
+            table(title, ["", *columns], lines)
+            say("")
+    for note in dict.fromkeys(note for summary in columns.values() for note in _notes(summary)):
+        say(note)
+    if found.pruned:
+        say("")
+        table("Pruned", ["reason", "items"], [(reason, f"{n:,}") for reason, n in found.pruned.items()])
+    _show_lengths([*found.total.lengths.values(), *found.compare])
+
+
+def _rows(make: Any, columns: dict[str, Summary]) -> list[list[str]]:
+    """The rows of all columns side by side; a row that one column lacks is empty there."""
+    made = [make(summary) for summary in columns.values()]
+    names = list(dict.fromkeys(name for rows in made for name in rows))
+    return [[name, *(rows.get(name, "") for rows in made)] for name in names]
+
+
+def _counts(s: Summary) -> dict[str, str]:
+    known = sum(s.labels.values())
+    rows = {"items": f"{s.items:,}", "groups": f"{s.groups:,}"}
+    rows |= {f"label {name}": f"{n:,} ({n / known:.1%})" for name, n in s.labels.items()}
+    if s.hidden:
+        rows["labels"] = "hidden"
+    if s.single_label_groups is not None:
+        rows["single-label groups"] = f"{s.single_label_groups:,} ({s.single_label_groups / s.groups:.1%})"
+    rows["items per group"] = _number(s.items_per_group)
+    rows["writers"] = f"{s.writers:,}" if s.writers else ""
+    if s.synsets:
+        rows["synsets"] = f"{s.synsets['number']:,}"
+        rows["items per synset"] = f"{s.synsets['mean']:.1f} ± {s.synsets['std']:.1f}"
+    for lengths in s.lengths.values():
+        what = "sentence" if len(s.lengths) == 1 else lengths.name.rpartition(" ")[2][:-1]
+        rows[f"{what}s"] = f"{lengths.sentences:,}"
+        rows[f"different {what}s"] = f"{lengths.distinct:,}"
+        rows[f"tokens per {what}"] = _number(lengths.mean)
+        rows[f"words per {what}"] = _number(lengths.words)
+        rows[f"word types in {what}s"] = f"{lengths.vocabulary:,}"
+    return rows
+
+
+def _people(s: Summary) -> dict[str, str]:
+    human = s.human
+    rows = {"workers": f"{s.workers:,}" if s.workers else ""}
+    rows |= {f"{kind} judgements": f"{number:,}" for kind, number in s.judgements.items()}
+    if human is None or human.mean is None:
+        return rows
+    rows["human performance"] = _percent(human.mean, human.std)
+    rows["workers counted"] = f"{human.workers:,}"
+    rows |= {f"  {name}": _percent(v.mean, v.std) for name, v in human.variants.items() if len(human.variants) > 1}
+    names = {"answer": "Q->A", "rationale": "QA->R", "both": "Q->AR"}
+    rows |= {f"  {names[name]}": _percent(value) for name, value in human.staged.items()}
+    if human.voters is not None:
+        rows["  votes per item"] = f"{human.voters:.1f}"
+        rows["  ties"] = f"{human.ties:,}"
+    if human.skip_rate is not None:
+        rows["skipped"] = _percent(human.skip_rate)
+        rows["  with skips as wrong"] = _percent(human.skips_wrong)
+    for tag, values in human.by.items():
+        rows |= {f"  {tag} {value}": _percent(numbers["accuracy"]) for value, numbers in values.items()}
+    return rows
+
+
+def _agreement(s: Summary) -> dict[str, str]:
+    rows: dict[str, str] = {}
+    for when, numbers in (("before pruning", s.agreement), ("after pruning", (s.agreement or {}).get("after"))):
+        if numbers:
+            interval = f" [{numbers['low']:.3f}, {numbers['high']:.3f}]" if numbers["low"] is not None else ""
+            rows[f"{when}: items"] = f"{numbers['items']:,}"
+            rows[f"{when}: alpha"] = f"{_number(numbers['alpha'], 3)}{interval}"
+            rows[f"{when}: kappa"] = _number(numbers["kappa"], 3)
+            rows[f"{when}: random raters"] = _number(numbers["random_rater_kappa"], 3)
+    return rows
+
+
+def _validation(s: Summary) -> dict[str, str]:
+    if s.validation is None:
+        return {}
+    found = s.validation
+    rows = {"validated items": f"{found['items']:,}"}
+    if found["reported_nonsense"]:
+        rows["reported as nonsense"] = f"{found['reported_nonsense']:,}"
+    names = {
+        "relabelled": "label differs from the writer's",
+        "disagreement": "validator differs from the writer",
+        "self_validated": "validated by the writer",
+        "self_agreement": "  who agrees with themselves",
+        "other_agreement": "  others agree with the writer",
+    }
+    who = {"writer": "the writer", "first_validator": "the first validator", "others": "others"}
+    rates = {title: found[name] for name, title in names.items()}
+    rates |= {f"extra judgement by {who[name]} agrees": rate for name, rate in found["extra_agreement"].items()}
+    return rows | {title: f"{r['rate']:.1%} of {r['of']:,}" for title, r in rates.items() if r["rate"] is not None}
+
+
+def _notes(s: Summary) -> list[str]:
+    """What the numbers mean."""
+    human: HumanPerformance | None = s.human
+    notes = []
+    if human is not None and human.mean is not None:
+        least = f"; workers with at least {human.least} judgements" if human.least > 1 else ""
+        notes.append(f"Human performance: {human.rule}; own sentences left out{least}.")
+    after = (s.agreement or {}).get("after")
+    if after:
+        removed = ", ".join(f"{reason}: {n:,}" for reason, n in after["removed"].items()) or "none"
+        notes.append(f"Pruning removes an item where {after['rule']} ({removed}).")
+    return notes
+
+
+def _show_lengths(corpora: list[Lengths]) -> None:
+    if not corpora:
+        return
+    names = ["corpus", "sentences", "different", "tokens", "words", "median", "longest", "word types"]
+    rows = [[c.name, *_shape(c)] for c in corpora]
+    say("")
+    table("Sentence lengths", names, rows)
+    say("")
+    last = max(_tail(c) for c in corpora)
+    width = -(-last // BINS)
+    lows = list(range(1, last + 1, width))
+    shares = [[_share(c, low, width if low != lows[-1] else c.longest) for c in corpora] for low in lows]
+    places = [str(low) if width == 1 else f"{low}-{low + width - 1}" for low in lows[:-1]] + [f"{lows[-1]}+"]
+    bar, most = BAR // len(corpora), max(max(row) for row in shares)
+    table(
+        "Share of sentences by length",
+        ["tokens", *(c.name for c in corpora)],
+        [[place, *(_bar(x, bar, most) for x in row)] for place, row in zip(places, shares, strict=True)],
+    )
+
+
+def _tail(c: Lengths) -> int:
+    """The length that at most one sentence in a hundred exceeds."""
+    left, length = c.sentences, 0
+    while left > TAIL * c.sentences:
+        length += 1
+        left -= c.histogram.get(length, 0)
+    return max(length, 1)
+
+
+def _share(c: Lengths, low: int, width: int) -> float:
+    return sum(number for length, number in c.histogram.items() if low <= length < low + width) / c.sentences
+
+
+def _shape(c: Lengths) -> list[str]:
+    means = [_number(c.mean), _number(c.words), _number(c.median, 1)]
+    return [f"{c.sentences:,}", f"{c.distinct:,}", *means, str(c.longest), f"{c.vocabulary:,}"]
+
+
+def _bar(share: float, width: int, most: float) -> str:
+    return f"{'▇' * round(width * share / most):{width}} {share:6.1%}"
+
+
+def _percent(mean: float | None, std: float | None = None) -> str:
+    if mean is None:
+        return ""
+    return f"{mean:.2%}" if std is None else f"{100 * mean:.2f} ± {100 * std:.2f}%"
+
+
+def _number(value: float | None, digits: int = 2) -> str:
+    return "" if value is None else f"{value:,.{digits}f}"

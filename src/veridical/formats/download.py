@@ -1,0 +1,297 @@
+"""`veridical get`: download an official release, check it, and import it.
+
+The release lies in `OUT.release`, under the names its importer knows, and stays there: running `get` again asks only
+for what is missing. NLVR2's photographs come from the addresses in its files and are checked as its authors did,
+against the published average hashes; one that is no longer the same photograph is kept apart and not imported.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import io
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from veridical.errors import UserError, missing_extra
+from veridical.formats._fetch import Manners, Outcome, Wanted, fetch
+from veridical.formats.images import BadImage, image_size
+
+# Where the releases are published: the authors' repository. `--base-url` names a mirror of it.
+BASE_URL = "https://raw.githubusercontent.com/lil-lab/nlvr/master"
+MAX_TEXT_BYTES = 1 << 30
+MAX_PHOTO_BYTES = 64 << 20
+MAX_DRAWING_BYTES = 1 << 20
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a release consists of."""
+
+    main: tuple[str, str]  # each split's file: its name in the folder, its path at the base address
+    extras: tuple[tuple[str, str, tuple[str, ...]], ...]  # the same for files it may lack, and which splits have them
+    splits: tuple[str, ...]
+    images: Callable[[Path, str, str], list[Wanted]]  # folder, split, base address -> its images
+    kind: str  # what its images are called
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What `get` did: which files came, which did not, which are not what was published."""
+
+    release: str
+    folder: Path
+    outcomes: tuple[Outcome, ...]
+    benchmark: Path | None = None
+    counts: dict[str, Any] = field(default_factory=dict)  # of the imported benchmark
+
+    def table(self) -> list[tuple[str, int, int, int, int]]:
+        """Rows of kind, fetched, had from before, missing, changed."""
+        tally: dict[str, Counter[str]] = {}
+        for outcome in self.outcomes:
+            tally.setdefault(outcome.wanted.kind, Counter())[outcome.status] += 1
+        return [(kind, n["fetched"], n["had"], n["missing"], n["changed"]) for kind, n in tally.items()]
+
+    def to_json(self) -> dict[str, Any]:
+        """The report for scripts."""
+        count = Counter(outcome.status for outcome in self.outcomes)
+        listed: dict[str, Any] = {
+            status: [
+                {"name": o.wanted.name, "url": o.wanted.url, "reason": o.reason}
+                for o in self.outcomes
+                if o.status == status
+            ]
+            for status in ("missing", "changed")
+        }
+        return {
+            "release": self.release,
+            "folder": str(self.folder),
+            "benchmark": None if self.benchmark is None else str(self.benchmark),
+            "fetched": count["fetched"],
+            "had": count["had"],
+            "bytes": sum(outcome.bytes for outcome in self.outcomes),
+            "counts": self.counts,
+            **listed,
+        }
+
+
+def get(
+    release: Literal["nlvr", "nlvr2"] | str,
+    out: Path | str,
+    *,
+    base_url: str = BASE_URL,
+    splits: Sequence[str] = (),
+    images: bool = False,
+    max_connections: int = 16,
+    manners: Manners | None = None,
+) -> Fetched:
+    """Download a release into `OUT.release`, then import it as the benchmark `OUT`.
+
+    Without `images` only the texts come: NLVR's scenes are described in them, NLVR2's photographs are addresses. Every
+    file that is there is not asked for again, so a run that was stopped or killed continues.
+    """
+    source = _source(release, splits, max_connections)
+    if images and release == "nlvr2":
+        _imagehash()  # say what is not installed before a day of downloading
+    target = Path(os.path.abspath(out))
+    folder = target.with_name(target.name + ".release")
+    manners = manners or Manners(connections=max_connections)
+    with _alone(folder):
+        chosen = tuple(splits) or source.splits
+        outcomes = fetch(_texts(source, chosen, base_url), folder, f"{release} files", manners)
+        _need(outcomes, source, chosen)
+        if images:
+            wanted = [one for split in chosen for one in source.images(folder, split, base_url)]
+            outcomes += fetch(wanted, folder, f"{release} {source.kind}", manners)
+        result = Fetched(release, folder, tuple(outcomes))
+        _write_report(result)
+        return _import(result, target)
+
+
+def _source(release: str, splits: Sequence[str], connections: int) -> Source:
+    if release not in SOURCES:
+        raise UserError(f"{release!r} cannot be downloaded.", f"Choose one of: {', '.join(SOURCES)}.")
+    source = SOURCES[release]
+    for split in splits:
+        if split not in source.splits:
+            raise UserError(f"{release} has no split {split!r}.", f"Choose from: {', '.join(source.splits)}.")
+    if connections < 1:
+        raise UserError(f"{connections} connections cannot fetch anything.", "Use 1 or more.")
+    return source
+
+
+def _texts(source: Source, splits: Sequence[str], base: str) -> list[Wanted]:
+    files = [(*source.main, source.splits), *source.extras]
+    return [
+        Wanted(
+            name.format(split=split),
+            f"{base.rstrip('/')}/{path.format(split=split)}",
+            MAX_TEXT_BYTES,
+            _check_text,
+            "files",
+        )
+        for split in splits
+        for name, path, having in files
+        if split in having
+    ]
+
+
+def _need(outcomes: Sequence[Outcome], source: Source, splits: Sequence[str]) -> None:
+    """A release without its main files is no release."""
+    required = {source.main[0].format(split=split) for split in splits}
+    for outcome in outcomes:
+        if outcome.wanted.name in required and outcome.status in ("missing", "changed"):
+            raise UserError(
+                f"{outcome.wanted.url} could not be fetched: {outcome.reason}.",
+                "Check the connection (or --base-url), and run it again: what was received is kept.",
+            )
+
+
+def _check_text(path: Path) -> str:
+    """A login page instead of a release is a frequent accident."""
+    if path.stat().st_size == 0:
+        return "the file is empty"
+    with path.open("rb") as file:
+        start = file.read(64).lstrip()
+    return "a web page came instead of the file" if start[:1] == b"<" else ""
+
+
+def _lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate((folder / name).read_bytes().splitlines(), 1):
+        try:
+            record = msgspec.json.decode(line)
+        except msgspec.DecodeError as error:
+            raise UserError(f"{name}, line {number}: {error}.", "Delete the file and run it again.") from None
+        if isinstance(record, dict):
+            yield number, record
+
+
+def _drawings(folder: Path, split: str, base: str) -> list[Wanted]:
+    """NLVR: six drawings of each example, in numbered folders."""
+    out = []
+    name, kind = f"{split}/{split}.json", f"{split} drawings"
+    for number, record in _lines(folder, name):
+        parts = (str(record.get("directory")), str(record.get("identifier")))
+        if not all(_NAME.fullmatch(part) for part in parts):
+            raise UserError(f"{name}, line {number}: {parts} cannot name an image.", "Check --base-url.")
+        for k in range(6):
+            path = f"{split}/images/{parts[0]}/{split}-{parts[1]}-{k}.png"
+            url = f"{base.rstrip('/')}/nlvr/{path}"
+            out.append(Wanted(path, url, MAX_DRAWING_BYTES, _check_image, kind))
+    return out
+
+
+def _photographs(folder: Path, split: str, base: str) -> list[Wanted]:
+    """NLVR2: the photographs at the addresses of each pair, each under the name its authors gave it."""
+    del base
+    hashes: dict[str, str] = {}
+    path = folder / f"{split}_hashes.json"
+    if path.exists():
+        try:
+            hashes = msgspec.json.decode(path.read_bytes(), type=dict[str, str])
+        except (msgspec.DecodeError, msgspec.ValidationError) as error:
+            raise UserError(f"{path} is not a list of hashes: {error}.", "Delete it and run it again.") from None
+    out: dict[str, Wanted] = {}
+    for number, record in _lines(folder, f"{split}.json"):
+        pair = str(record.get("identifier")).rpartition("-")[0]
+        if not _NAME.fullmatch(pair):
+            raise UserError(f"{split}.json, line {number}: it has no identifier.", "Check --base-url.")
+        for side, key in enumerate(("left_url", "right_url")):
+            name = f"{pair}-img{side}.png"
+            check = functools.partial(check_photograph, published=hashes.get(name))
+            url = str(record.get(key) or "")
+            out[name] = Wanted(f"images/{split}/{name}", url, MAX_PHOTO_BYTES, check, f"{split} photographs")
+    return list(out.values())
+
+
+def _check_image(path: Path) -> str:
+    try:
+        image_size(path.read_bytes())
+    except BadImage as error:
+        return str(error).rstrip(".")
+    return ""
+
+
+def check_photograph(path: Path, published: str | None) -> str:
+    """What is wrong with a photograph: no image, or not the one whose average hash was published."""
+    from PIL import Image
+
+    data = path.read_bytes()
+    try:
+        image_size(data)  # refuses decompression bombs
+        with Image.open(io.BytesIO(data)) as image:
+            found = _imagehash().average_hash(image)
+    except BadImage as error:
+        return str(error).rstrip(".")
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        return f"the image cannot be decoded: {error}"
+    if published is None or str(found) == published:
+        return ""
+    return f"its hash is {found}; published was {published}"
+
+
+def _imagehash() -> Any:
+    try:
+        import imagehash
+    except ImportError:
+        raise missing_extra("imagehash", "build") from None
+    return imagehash
+
+
+def _import(result: Fetched, target: Path) -> Fetched:
+    from veridical.formats import import_release
+
+    made = import_release(result.release, result.folder, target)
+    return Fetched(result.release, result.folder, result.outcomes, made.benchmark, dict(made.counts))
+
+
+def _write_report(result: Fetched) -> None:
+    path = result.folder / ".get" / "report.json"
+    beside = path.with_suffix(".tmp")
+    beside.write_text(json.dumps(result.to_json(), indent=1, ensure_ascii=False) + "\n")
+    beside.replace(path)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Two downloads into one folder would write the same files."""
+    (folder / ".get").mkdir(parents=True, exist_ok=True)
+    with (folder / ".get" / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(f"Another `veridical get` is filling {folder}.", "Wait for it, or stop it.") from None
+        yield
+
+
+SOURCES: dict[str, Source] = {
+    "nlvr": Source(
+        main=("{split}/{split}.json", "nlvr/{split}/{split}.json"),
+        extras=(),
+        splits=("train", "dev", "test"),
+        images=_drawings,
+        kind="drawings",
+    ),
+    "nlvr2": Source(
+        main=("{split}.json", "nlvr2/data/{split}.json"),
+        extras=(
+            ("{split}_hashes.json", "nlvr2/util/hashes/{split}_hashes.json", ("train", "dev", "test1", "test2")),
+            ("balanced_{split}.json", "nlvr2/data/balanced/balanced_{split}.json", ("dev", "test1", "test2")),
+            ("unbalanced_{split}.json", "nlvr2/data/unbalanced/unbalanced_{split}.json", ("dev", "test1", "test2")),
+            ("annotated_{split}_examples.txt", "nlvr2/util/annotated_{split}_examples.txt", ("dev",)),
+        ),
+        splits=("train", "dev", "test1", "test2"),
+        images=_photographs,
+        kind="photographs",
+    ),
+}

@@ -2,71 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.records import TRUTH, Item, Judgement, Text, pairs
-
-VERDICTS = {"true": 1, "false": 0, "nonsense": "nonsense"}
-Lines = Iterable[dict]
-
-
-def _read(path: Path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def _nlvr(split: str, lines: Lines, writer: BenchmarkWriter) -> None:
-    items, judgements = [], []
-    for line in lines:
-        name = line["identifier"]
-        group = f"{split}-{name.split('-')[0]}"
-        items.append(Item(name, "statement", (), Text(line["sentence"]), TRUTH, VERDICTS[line["label"]], group))
-        judgements += [Judgement(name, w, VERDICTS[v], "validation") for w, v in line["evals"].items()]
-    writer.add_items(split, items)
-    writer.add_judgements(judgements)
+from veridical.formats import import_release
+from veridical.records import TRUTH, Item, Text
 
 
 @pytest.fixture(scope="session")
 def nlvr(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The official NLVR training and development sentences, labels and judgements."""
-    out = tmp_path_factory.mktemp("stats") / "nlvr"
-    with BenchmarkWriter(out, name="NLVR", task="statement", official=True, config={"format": "nlvr"}) as writer:
-        for split, file in (("train", "train.json"), ("dev", "dev/dev.json")):
-            _nlvr(split, _read(shared / "nlvr" / file), writer)
-    return out
+    """The official NLVR training and development splits."""
+    return import_release("nlvr", shared / "nlvr", tmp_path_factory.mktemp("stats") / "nlvr").benchmark
 
 
 @pytest.fixture(scope="session")
 def nlvr2(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The official NLVR2 development sentences, labels and judgements."""
-    out = tmp_path_factory.mktemp("stats") / "nlvr2"
-    items, judgements = [], []
-    for line in _read(shared / "nlvr2" / "dev.json"):
-        name = line["identifier"]
-        split, number, _, sentence = name.split("-")
-        items.append(
-            Item(
-                name,
-                "statement",
-                (),
-                Text(line["sentence"]),
-                TRUTH,
-                VERDICTS[line["label"].lower()],
-                f"{split}-{number}-{sentence}",
-                writer=line["writer"],
-                tags=pairs(synset=line["synset"]),
-            )
-        )
-        for field, kind in (("validation", "validation"), ("extra_validations", "extra")):
-            judgements += [Judgement(name, w, VERDICTS[v.lower()], kind) for w, v in line[field].items()]
-    with BenchmarkWriter(out, name="nlvr2", task="statement", official=True) as writer:
-        writer.add_items("dev", items)
-        writer.add_judgements(judgements)
-    return out
+    """The official NLVR2 development split."""
+    return import_release("nlvr2", shared / "nlvr2", tmp_path_factory.mktemp("stats") / "nlvr2").benchmark
 
 
 Make = Callable[..., Benchmark]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from veridical.benchmark import Benchmark
-from veridical.records import Item, Judgement, Text, pairs
+from veridical.records import Item, Judgement, Pruned, Text, pairs
 from veridical.stats import human_performance
-from veridical.stats.human import EXTRA_ALL, EXTRA_OTHERS, SKIPPING, TESTED, VALIDATIONS, VOTED
+from veridical.stats.human import BEFORE_PRUNING, EXTRA_ALL, EXTRA_OTHERS, SKIPPING, TESTED, VALIDATIONS, VOTED
 
 
 def extra(item: str, worker: str, verdict: int | str) -> Judgement:
@@ -46,6 +46,20 @@ def test_nlvr2_rule_on_known_numbers(make, statement):
     assert (found.mean, found.std, found.workers, found.judgements) == (0.9, pytest.approx(0.1), 2, 200)
     everything = found.variants[EXTRA_ALL]
     assert (everything.mean, everything.workers) == (pytest.approx(0.6), 3)
+
+
+def test_before_pruning_counts_pruned_items(make, statement):
+    """A pruned item has the label of its first validator, and the writer who selected it."""
+    items = [statement(f"{n}", 1, writer="v") for n in range(100)]
+    pruned = [f"p{n}" for n in range(25)]
+    judgements = [extra(i.id, "w", 1) for i in items]
+    judgements += [Judgement(p, "v", 1, "validation") for p in pruned] + [extra(p, "w", 0) for p in pruned]
+    judgements += [Judgement("p0", "w", 1, "selection")]
+    benchmark = make(items, judgements, pruned=[Pruned(p, "disagree") for p in pruned])
+    found = human_performance(benchmark)
+    assert (found.mean, found.judgements) == (1, 100)
+    assert found.variants[BEFORE_PRUNING].mean == pytest.approx(100 / 124)
+    assert BEFORE_PRUNING not in human_performance(benchmark, "dev").variants
 
 
 def test_nonsense_is_wrong_and_no_worker_is_none(make, statement):

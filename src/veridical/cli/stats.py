@@ -117,6 +117,7 @@ def _agreement(s: Summary) -> dict[str, str]:
             rows[f"{when}: alpha"] = f"{_number(numbers['alpha'], 3)}{interval}"
             rows[f"{when}: kappa"] = _number(numbers["kappa"], 3)
             rows[f"{when}: random raters"] = _number(numbers["random_rater_kappa"], 3)
+            rows |= {f"removed: {reason}": f"{n:,}" for reason, n in numbers.get("removed", {}).items()}
     return rows
 
 
@@ -149,8 +150,7 @@ def _notes(s: Summary) -> list[str]:
         notes.append(f"Human performance: {human.rule}; own sentences left out{least}.")
     after = (s.agreement or {}).get("after")
     if after:
-        removed = ", ".join(f"{reason}: {n:,}" for reason, n in after["removed"].items()) or "none"
-        notes.append(f"Pruning removes an item where {after['rule']} ({removed}).")
+        notes.append(f"Pruning removes an item where {after['rule']}.")
     return notes
 
 

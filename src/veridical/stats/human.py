@@ -21,6 +21,7 @@ LEAST_JUDGEMENTS = 100  # a worker needs as many to count (NLVR2, section 5)
 
 EXTRA_ALL = "all extra judgements"
 EXTRA_OTHERS = "extra judgements without those by the item's first validator"
+BEFORE_PRUNING = "before pruning, without those by the item's first validator"
 VALIDATIONS = "validations against the label they made together"
 TESTED = "a human test, worker by worker"
 VOTED = "majority vote of a human test; other workers for rationales"
@@ -67,7 +68,10 @@ class HumanPerformance:
 def human_performance(
     benchmark: Benchmark, split: str | None = None, *, scheme: str = "main", hidden: bool = False
 ) -> HumanPerformance | None:
-    """Human performance on a split (or on all), or None where there are no judgements or no labels to compare with."""
+    """Human performance on a split (or on all), or None where there are no judgements or no labels to compare with.
+
+    Over all splits, NLVR2's rule is also applied with the pruned items, as its section 5 reports both.
+    """
     splits = (split,) if split is not None else benchmark.splits(scheme)
     judged = load_judged(benchmark, splits, scheme, hidden=hidden)
     judged = judged.where(judged.answer[judged.item] != UNKNOWN)
@@ -79,7 +83,12 @@ def human_performance(
             return _skipping(test, _tags(benchmark, splits, scheme, hidden))
         return _of_workers(test, TESTED, least=1)
     if judged.of_kind("extra").any():
-        return _extra(judged)
+        found = _extra(judged)
+        if split is None and benchmark.pruned_table().num_rows:
+            everything = load_judged(benchmark, splits, scheme, pruned=True, hidden=hidden)
+            everything = everything.where(everything.answer[everything.item] >= 0)
+            found.variants[BEFORE_PRUNING] = _extra(everything).variants[EXTRA_OTHERS]
+        return found
     several = np.bincount(judged.item[judged.of_kind("validation")], minlength=len(judged.ids)) > 1
     validations = judged.where(judged.of_kind("validation") & several[judged.item])
     return _of_workers(validations, VALIDATIONS, LEAST_JUDGEMENTS) if len(validations.item) else None

@@ -115,6 +115,7 @@ def _summary(
     table = pa.concat_tables([benchmark.items_table(s, scheme, columns, answers=hidden) for s in splits])
     judged = load_judged(benchmark, splits, scheme, pruned=pruned, hidden=hidden)
     groups = _groups(table)
+    split = splits[0] if len(splits) == 1 and not pruned else None
     return Summary(
         items=table.num_rows,
         groups=int(groups.max(initial=-1)) + 1,
@@ -122,7 +123,7 @@ def _summary(
         labels=_labels(table),
         single_label_groups=_single_label(groups, table),
         items_per_group=table.num_rows / (int(groups.max()) + 1) if table.num_rows else None,
-        human=human_performance(benchmark, splits[0] if len(splits) == 1 else None, scheme=scheme, hidden=hidden),
+        human=human_performance(benchmark, split, scheme=scheme, hidden=hidden),
         agreement=agreement(judged),
         validation=validation(judged, benchmark),
         lengths=benchmark_lengths(benchmark, splits, scheme, hidden=hidden),

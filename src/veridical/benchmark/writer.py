@@ -35,7 +35,7 @@ IMAGE_BYTES_PER_BATCH = 16 << 20
 IMAGE_BYTES_PER_FILE = 1 << 30
 IMAGES = pa.schema([("address", pa.string()), ("data", pa.large_binary())])
 # Tags that say something about the answer; hidden with it.
-REVEALING_TAGS = frozenset({"balance", "relation", "element", "answer_iteration", "rationale_iteration"})
+REVEALING_TAGS = frozenset({"balance", "relation", "element", "likelihood", "answer_iteration", "rationale_iteration"})
 
 Describe = Callable[[Mapping[str, Any]], Mapping[str, bytes]]
 
@@ -103,7 +103,8 @@ class BenchmarkWriter:
         table = table.cast(tables.ITEMS)
         if split in self.hidden:
             answers, table = _take_apart(table)
-            self._write(self._secret / f"answers-{scheme}-{split}.parquet", answers)
+            if answers["answer"].null_count < len(answers):  # a release may itself come without answers
+                self._write(self._secret / f"answers-{scheme}-{split}.parquet", answers)
             self._hidden_ids.append(table["id"])
             panels = pc.struct_field(pc.list_flatten(table["candidates"]), "panel").drop_null()
             self._hidden_candidates.update(panels.to_pylist())

@@ -26,6 +26,13 @@ from veridical.formats.lines import LeftOut, Problems
 FORMATS: dict[str, str] = {
     "nlvr": "veridical.formats.nlvr:FORMAT",
     "nlvr2": "veridical.formats.nlvr2:FORMAT",
+    "vcr": "veridical.formats.vcr:FORMAT",
+}
+# what `export` writes -> its function of a benchmark and a folder or file to write
+EXPORTS: dict[str, str] = {
+    "hf": "veridical.formats.hf:export_hf",
+    "croissant": "veridical.formats.croissant:export_croissant",
+    "official": "veridical.formats:export_official",
 }
 
 
@@ -36,6 +43,16 @@ class ImportResult:
     benchmark: Path
     counts: dict[str, Any]  # items by split, images, panels, judgements, images that are not here
     left_out: tuple[LeftOut, ...] = field(default=())  # what `keep_going` left out
+
+
+@dataclass(frozen=True)
+class ExportResult:
+    """What an export wrote."""
+
+    kind: str
+    out: Path
+    files: int
+    bytes: int
 
 
 def load_format(name: str) -> Format:
@@ -106,11 +123,19 @@ def _check_parts(parts: Sequence[Part], path: Path, hide: Sequence[str]) -> None
         raise UserError(f"{path} holds no items.", "Give a file or folder with at least one item.")
 
 
-def export_official(benchmark: Path | str, out: Path | str) -> dict[str, int]:
-    """Write a benchmark as the official release does: the very files it was imported from, or files in their format.
+def export(kind: str, benchmark: Path | str, out: Path | str) -> ExportResult:
+    """Write a benchmark for others: `hf`, `croissant` or `official`."""
+    if kind not in EXPORTS:
+        raise UserError(f"There is no export {kind!r}.", f"Choose one of: {', '.join(EXPORTS)}.")
+    module, _, attribute = EXPORTS[kind].partition(":")
+    getattr(import_module(module), attribute)(Path(benchmark), Path(out))
+    target = Path(os.path.abspath(out))
+    files = [path for path in target.rglob("*") if path.is_file()] if target.is_dir() else [target]
+    return ExportResult(kind, target, len(files), sum(path.stat().st_size for path in files))
 
-    Returns the number of files of each split.
-    """
+
+def export_official(benchmark: Path | str, out: Path | str) -> None:
+    """Write a benchmark as the official release does: the very files it was imported from, or files in their format."""
     source = Benchmark(benchmark)
     target = Path(os.path.abspath(out))
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -119,15 +144,12 @@ def export_official(benchmark: Path | str, out: Path | str) -> dict[str, int]:
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as work:
         folder = Path(work) / "release"
         folder.mkdir()
-        counts: dict[str, int] = {}
         for split in source.splits():
             if not _write_raw(source, split, folder):
                 load_format(_format_of(source)).encode(source, split, folder)
-            counts[split] = sum(1 for path in folder.rglob("*") if path.is_file()) - sum(counts.values())
         if target.exists():
             target.rmdir()
         folder.rename(target)
-    return counts
 
 
 def _write_raw(source: Benchmark, split: str, folder: Path) -> bool:

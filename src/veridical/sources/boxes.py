@@ -1,0 +1,47 @@
+"""NLVR's world of boxes: scenes sampled, drawn and seen (Suhr et al. 2017, sections 3 and 4).
+
+scene = sample_scene(np.random.default_rng(0), "scatter")
+see(draw_png(scene)) == scene
+"""
+
+from veridical.sources.boxes_draw import draw, draw_png, draw_views
+from veridical.sources.boxes_sample import (
+    KINDS,
+    Kind,
+    NoScene,
+    Presentation,
+    kind_of,
+    panels,
+    presentations,
+    reshuffle,
+    sample_presentation,
+    sample_scene,
+)
+from veridical.sources.boxes_scene import COLORS, ORDERS, SHAPES, SIZES, Placed, Scene, Thing, panel, placed
+from veridical.sources.boxes_see import see
+
+__all__ = [
+    "COLORS",
+    "KINDS",
+    "ORDERS",
+    "SHAPES",
+    "SIZES",
+    "Kind",
+    "NoScene",
+    "Placed",
+    "Presentation",
+    "Scene",
+    "Thing",
+    "draw",
+    "draw_png",
+    "draw_views",
+    "kind_of",
+    "panel",
+    "panels",
+    "placed",
+    "presentations",
+    "reshuffle",
+    "sample_presentation",
+    "sample_scene",
+    "see",
+]

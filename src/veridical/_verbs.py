@@ -13,7 +13,11 @@ from typing import Any
 
 # verb -> where its function lives
 VERBS: dict[str, str] = {
+    "import_release": "veridical.formats:import_release",  # `import` is a keyword of Python
+    "get": "veridical.formats.download:get",
     "check": "veridical.benchmark.check:check",
+    "stats": "veridical.stats:stats",
+    "export": "veridical.formats:export",
     "tag": "veridical.language.phenomena:tag_file",
 }
 

@@ -17,7 +17,11 @@ from veridical.errors import UserError
 
 # verb -> its function, in the order of a user's work
 VERBS: dict[str, str] = {
+    "import": "veridical.cli.import_:import_release",
+    "get": "veridical.cli.get:get",
     "check": "veridical.cli.check:check",
+    "stats": "veridical.cli.stats:stats",
+    "export": "veridical.cli.export:export",
     "tag": "veridical.cli.tag:tag",
 }
 

@@ -10,6 +10,7 @@ from veridical.language.drafts import (
     ANY,
     BARE,
     IT,
+    SELF,
     THINGS,
     Draft,
     Quantifier,
@@ -35,6 +36,7 @@ from veridical.language.phrases import (
     of_attribute,
     quantifier,
     relation,
+    spread,
     touching,
     variety,
 )
@@ -55,6 +57,8 @@ def group_noun(r: Reader, at: int) -> list[Reading]:
     elif n is not None and r.sequence(start + 1, "tower", "block"):
         return [(start + 3, ("tower", GROUPS["tower"], quantify(("num", n, ""), THINGS, "tower")), ("group.n-block",))]
     elif r.word(start) == "block" and r.word(start + 1) == "tower":
+        if start and r.number(start - 1) is not None:  # `a 4 block tower` is one tower of four blocks
+            return []
         start += 1
     for end, (test, parts), marks in adjectives(r, start):
         word = r.word(end)
@@ -93,9 +97,15 @@ def group_modifiers(r: Reader, at: int, kind: str) -> list[Reading]:
 @rule
 def group_modifier(r: Reader, at: int, kind: str) -> list[Reading]:
     """`with 2 items`, `that has a blue base`, `which is yellow`, `of 3 blocks each`, `without circles`."""
+    if r.word(at) == "," and r.word(at + 1) in ("with", "has", "which", "where"):
+        at += 1
     word, out = r.word(at), []
-    if word in ("with", "has", "which", "where", "including", "than") or word == "in" and kind == "tower":
-        start = r.skip(at, "with", "has", "which", "where", "than", "there", "be", "it", "including")
+    if word in ("and", "but", ","):
+        after = r.skip(at, "and", "but", ",", "with", "it", "has", "each", "they")
+        for end, truth, marks in conditions(r, after, kind):
+            out.append((end, truth, (*marks, "group.and")))
+    elif word in ("with", "has", "which", "where", "including", "than") or word == "in" and kind == "tower":
+        start = r.skip(at, "with", "has", "which", "where", "than", "there", "be", "it", "including", "made", "of")
         negative = r.word(start) in ("not", "without")
         start = r.skip(start + 1, "has", "with") if negative else start
         for end, truth, marks in conditions(r, start, kind):
@@ -141,27 +151,31 @@ def conditions(r: Reader, at: int, where: str) -> list[Reading]:
         antecedent = items if items is not None else THINGS
         first = refer(truth, THINGS)
         out.append((end, first, marks))
-        joint = r.skip(end, ",", "and", "but", "with", "where", "which") if r.word(end) != "or" else end + 1
-        if joint == end:
-            continue
-        joint = r.skip(joint, "there", "be", "also", "has", "either")
+        joint = _joint(r, end, where)
         join = one_of if r.word(end) == "or" else both
-        for last, rest, marks2 in conditions_of(r, joint, where):
-            out.append((last, join(first, refer(rest, antecedent)), (*marks, *marks2, "and")))
+        if joint > end:
+            for last, rest, marks2 in open_conditions(r, joint, where):
+                out.append((last, join(first, refer(rest, antecedent)), (*marks, *marks2, f"and.{where}")))
     return out
 
 
+def _joint(r: Reader, at: int, where: str) -> int:
+    """The position after the words that join conditions, or `at` where nothing is joined."""
+    words = (",", "and", "but") if where == "image" else (",", "and", "but", "with", "where", "which", "or")
+    joint = r.skip(at, *words, "or")
+    return r.skip(joint, "there", "be", "also", "has", "either", "each") if joint > at else at
+
+
 @rule
-def conditions_of(r: Reader, at: int, where: str) -> list[Reading]:
+def open_conditions(r: Reader, at: int, where: str) -> list[Reading]:
     """Further conditions whose `it` is still open."""
     out: list[Reading] = []
     for end, (truth, _), marks in condition(r, at, where):
         out.append((end, truth, marks))
-        joint = r.skip(end, ",", "and", "but", "with", "where", "which")
+        joint = _joint(r, end, where)
         if joint > end:
-            joint = r.skip(joint, "there", "be", "also", "has")
-            for last, rest, marks2 in conditions_of(r, joint, where):
-                out.append((last, both(truth, rest), (*marks, *marks2, "and")))
+            for last, rest, marks2 in open_conditions(r, joint, where):
+                out.append((last, both(truth, rest), (*marks, *marks2, f"and.{where}")))
     return out
 
 
@@ -175,8 +189,10 @@ def condition(r: Reader, at: int, where: str) -> list[Reading]:
         out.append((end, (exists(np, where), np[1]), marks))
     for end, truth, marks in clause(r, at, where):
         out.append((end, (truth, None), (*marks, "clause")))
-    for end, meaning, marks in variety(r, at):
-        out.append((end, (refer(meaning[1], THINGS), None), (*marks, "cond.variety")))
+    denied = r.word(at) == "not"
+    for end, meaning, marks in variety(r, at + denied):
+        truth = refer(meaning[1], THINGS)
+        out.append((end, (("not", truth) if denied else truth, None), (*marks, "cond.variety")))
     for end, truth, marks in shares(r, at, where):
         out.append((end, (truth, None), (*marks, "cond.share")))
     for end, truth, marks in comparison(r, at):
@@ -204,30 +220,31 @@ def predicate(r: Reader, at: int) -> list[Reading]:
     start = r.skip(at, "be", "either", "all", "both")
     if r.word(start) == "not":
         return [
-            (end, (kind, ("not", meaning), False), (*marks, "pred.not"))
-            for end, (kind, meaning, _), marks in predicate(r, start + 1)
+            (end, (kind, ("not", meaning)), (*marks, "pred.not"))
+            for end, (kind, meaning), marks in predicate(r, start + 1)
         ]
     out: list[Reading] = []
     for end, test, marks in touching(r, start) + relation(r, start):
-        out.append((end, ("test", test, False), marks))
+        out.append((end, ("test", test), marks))
     for end, (tests, _), marks in height(r, start):
-        out.append((end, ("test", both(*tests), False), marks))
+        out.append((end, ("test", both(*tests)), marks))
     for end, (q, items, _, wraps), marks in noun_phrase(r, start, "tower"):
         if wraps or items[0] != "keep" or q[0] not in ("a", "bare", "num", "only", "the"):
             continue
         end = r.sequence(end, "in", "color") or end
         parts = items[1][1:] if items[1][0] == "or" else ()
-        out.append((end, ("test", items[1], q[0] == "only" or r.word(end) == "only"), (*marks, "pred.noun")))
+        end = r.skip(end, "only")
+        out.append((end, ("test", items[1]), (*marks, "pred.noun")))
         if parts:
             every = both(only_of(items[1]), *(some(keep(p, IT)) for p in parts))
-            out.append((end, ("set", every, False), (*marks, "pred.colours")))
+            out.append((end, ("set", every), (*marks, "pred.colours")))
     for end, meaning, marks in of_attribute(r, start) + variety(r, start):
         kind = "test" if meaning[0] in ("test", "only") else "set"
-        out.append((end, (kind, meaning[1], False), (*marks, "pred.attribute")))
+        out.append((end, (kind, meaning[1]), (*marks, "pred.attribute")))
     if r.word(start) == "same" or r.word(start) == "the" and r.word(start + 1) == "same":
         end = r.skip(start, "the", "same", "in")
         if (name := ATTRIBUTE.get(r.word(end))) is not None:
-            out.append((end + 1, ("set", ("values", name, ("exactly", 1), IT), False), ("pred.same-in",)))
+            out.append((end + 1, ("set", ("values", name, ("exactly", 1), IT)), ("pred.same-in",)))
     return out
 
 
@@ -268,37 +285,52 @@ def clause(r: Reader, at: int, where: str) -> list[Reading]:
     for end, np, marks in subject(r, at, where):
         if r.word(end) not in ("be", "not", "has") and not (r.word(end) in ("touching",) and end > at):
             continue
-        for last, (kind, meaning, alone), marks2 in predicate(r, end + (r.word(end) == "has")):
-            truth = _said(np, kind, meaning, where, alone)
-            if truth is not None:
-                out.append((last, truth, (*marks, *marks2)))
+        for last, (kind, meaning), marks2 in predicate(r, end + (r.word(end) == "has")):
+            truth = _said(np, kind, meaning, where)
+            out.append((last, _wrapped(truth, np[3]), (*marks, *marks2)))
+            if np[3] and r.word(last) in ("and", "but"):  # `the base of a tower is blue and the top is black`
+                for last2, more, marks3 in clause(r, last + 1, "tower"):
+                    both_said = _wrapped(both(truth, more), np[3])
+                    out.append((last2, both_said, (*marks, *marks2, *marks3, "clause.shared")))
     return out
 
 
-def _said(np: NounPhrase, kind: str, meaning: Draft, where: str, alone: bool) -> Draft | None:
-    q, items, extra, wraps = np
+def _said(np: NounPhrase, kind: str, meaning: Draft, where: str) -> Draft:
+    """The truth of a subject and a predicate, before it is spread over groups."""
+    q, items, extra, _ = np
     if kind == "set":
-        truth = refer(meaning, items)
-        if q[0] not in ("all", "the", "bare"):
-            truth = both(quantify(q, items, where), truth)
+        truth = _together(q, items, meaning, where)
+        kept = items
     else:
-        kept = keep(refer(meaning, items), items)
-        every = ("every", items, refer(meaning, items))
+        meaning = refer(meaning, items, SELF)
+        kept = keep(meaning, items)
+        every = ("every", items, meaning)
         if q[0] in ("all", "bare", "each") or q[0] == "the" and q[1] == 1:
             options = {"every": both(some(items), every), "some": some(kept), "vacuous": every}
             truth = choice(f"subject.{q[0]}.{'it' if items == IT else where}", **options)
         else:
             truth = quantify(q, kept, where)
-    truth = both(truth, *(refer(c, items) for c in extra))
-    return exists((BARE, items, (), ()), where) if truth == ANY else _wrapped(truth, wraps)
+    return both(truth, *(refer(c, kept) for c in extra))
+
+
+def _together(q: Quantifier, items: Draft, meaning: Draft, where: str) -> Draft:
+    """A truth about several items at once; `the 3 are the same in shape` speaks of three among them."""
+    truth = refer(meaning, items)
+    if q[0] in ("all", "bare") or q[1] < 2:
+        return truth
+    parts = meaning[1:] if meaning[0] == "and" else (meaning,)
+    if all(p[0] == "values" and p[2] == ("exactly", 1) for p in parts):
+        alike = {
+            name: some(keep(both(*(("alike", p[1], (amount, q[1]), items) for p in parts)), items))
+            for name, amount in (("exact", "exactly"), ("least", "at-least"))
+        }
+        return choice(f"alike.{where}", **alike)
+    return both(quantify(q, items, where), truth)
 
 
 def _wrapped(truth: Draft, wraps: tuple[tuple[Quantifier, Draft], ...]) -> Draft:
     for q, groups in wraps:
-        if q[0] in ("each", "all", "the"):
-            truth = ("every", groups, truth)
-        else:
-            truth = quantify(q if q[0] != "bare" else ("a", 1, "bare"), ("where", truth, groups), "groups")
+        truth = spread(truth, q, groups)
     return truth
 
 
@@ -318,16 +350,20 @@ def shares(r: Reader, at: int, where: str) -> list[Reading]:
 @rule
 def share(r: Reader, at: int, where: str) -> list[Reading]:
     out: list[Reading] = []
-    for end, q, marks in quantifier(r, r.skip(at, "there", "be")):
+    start = r.skip(at, "there", "be")
+    found = quantifier(r, start)
+    if r.word(r.skip(start, "the")) == "other":
+        found = [*found, (r.skip(start, "the", "other"), ("num", 1, "other"), ())]
+    for end, q, marks in found:
         after = r.skip(end, "of", "which", "the", "item", "block", "they", "other")
         if q == BARE or r.word(after) not in ("be", "has", "not", "touching"):
             continue
-        for last, (kind, meaning, _), marks2 in predicate(r, after + (r.word(after) == "has")):
+        for last, (kind, meaning), marks2 in predicate(r, after + (r.word(after) == "has")):
             if kind == "test":
-                kept = keep(refer(meaning, IT), IT)
+                kept = keep(refer(meaning, IT, SELF), IT)
                 truth = only_of(meaning) if q[0] in ("all", "each") else quantify(q, kept, where)
             else:
-                truth = both(quantify(q, IT, where), meaning)
+                truth = _together(q, IT, meaning, where)
             out.append((last, truth, (*marks, *marks2)))
     return out
 
@@ -337,6 +373,7 @@ def group_statement(r: Reader, at: int) -> list[Reading]:
     """A statement about boxes or towers: `there is a tower with ...`, `each box has ...`, `2 boxes have the same ...`."""
     out: list[Reading] = []
     start = r.skip(at, "in", "on", "of") if r.word(at) in ("in", "of", "on") else at
+    out += _number_agreement(r, at) + _colour_across(r, at)
     for end, (q, groups, held), marks in group_phrase(r, start):
         if q[0] not in ("all", "each"):
             out.append((end, group_truth(q, groups, held, ANY), marks))
@@ -350,11 +387,50 @@ def group_statement(r: Reader, at: int) -> list[Reading]:
             for last, said, marks2 in found:
                 last = r.skip(last, "each")
                 said = ("not", said) if negative else said
-                out.append((last, group_truth(q, groups, held, said), (*marks, *marks2, "group.vp")))
+                out.append((last, group_truth(q, groups, held, said), (*marks, *marks2, f"vp.{r.word(verb)}")))
         out += _agreeing(r, end, q, groups, held, marks)
     for end, truth, marks in _extreme(r, at):
         out.append((end, truth, marks))
     return out
+
+
+def _number_agreement(r: Reader, at: int) -> list[Reading]:
+    """`the number of items in the boxes is different`, `a different number of items in the boxes`."""
+    start = r.skip(at, "a", "the")
+    said = r.word(start) if r.word(start) in ("same", "different") else ""
+    after = r.skip(start + bool(said), "number", "of", "the")
+    out: list[Reading] = []
+    if "number" not in r.tokens[start:after]:
+        return out
+    for end, (test, _, _), marks in bare_noun(r, after):
+        box = r.skip(end, "in", "of", "the", "each", "all", "3")
+        if box == end or r.word(box) not in GROUPS:
+            continue
+        last = box + 1
+        if not said:
+            last = r.skip(last, "be", "not", "the")
+            said, last = r.word(last), last + 1
+        if said in ("same", "different"):
+            groups = GROUPS[r.word(box)]
+            agree = ("agree", ("exactly", ("size", groups)), ("tally", keep(test)), groups)
+            distinct = ("agree", ("exactly", 1), ("tally", keep(test)), groups)
+            truth = agree if said == "same" else choice("differ", distinct=distinct, unequal=("not", agree))
+            out.append((last, truth, (*marks, "group.number")))
+    return out
+
+
+def _colour_across(r: Reader, at: int) -> list[Reading]:
+    """`the same color is on top in all 3 boxes`: the groups agree in the colour at a height."""
+    start = r.skip(at, "the", "only", "a")
+    if r.word(start) not in ("same", "1") or r.word(start + 1) != "color":
+        return []
+    after = r.skip(start + 2, "be", "block", "on", "at", "in", "the")
+    end = r.skip(after + 1, "of", "in", "all", "each", "the", "3")
+    if r.word(after) not in HEIGHT or r.word(end) not in GROUPS:
+        return []
+    groups = GROUPS[r.word(end)]
+    key = ("value", "color", keep(("at", HEIGHT[r.word(after)])))
+    return [(end + 1, ("agree", ("exactly", ("size", groups)), key, groups), ("group.colour-across",))]
 
 
 def group_truth(q: Quantifier, groups: Draft, held: Draft, said: Draft) -> Draft:
@@ -437,10 +513,10 @@ def _extreme(r: Reader, at: int) -> list[Reading]:
 
 def sentence(r: Reader) -> list[tuple[Draft, tuple[str, ...]]]:
     """Every reading of the whole sentence: (truth, marks)."""
-    start = r.skip(0, "there", "be", "the") if r.word(0) == "there" else 0
     out: dict[Draft, tuple[str, ...]] = {}
-    for at in {start, r.skip(0, "there", "be")}:
+    opening = r.skip(0, "the") if r.word(1) == "be" else 0
+    for at in sorted({0, r.skip(opening, "there", "be"), r.skip(opening, "there", "be", "the")}):
         for end, truth, marks in conditions(r, at, "image"):
-            if end == r.end and not mentions_it(truth):
+            if r.skip(end, ",") == r.end and not mentions_it(truth):
                 out.setdefault(truth, marks)
     return list(out.items())

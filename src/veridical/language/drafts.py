@@ -1,7 +1,7 @@
 """Drafts: programs with open choices. A grammar reads `2 blocks` once; whether that means exactly two or at least two
 is a `choice` in the draft, named by a key, and one key is always read one way within a sentence.
 
-Drafts are nested tuples `(operator, arguments...)`; `("?", key, ((name, draft), ...))` is a choice and `("it",)` stands
+Drafts are nested tuples `(operator, arguments...)`; `("?", key, ((name, draft), ...))` is a choice, `("it",)` stands
 for what was mentioned before.
 """
 
@@ -15,7 +15,8 @@ from veridical.language.terms import Term, term
 Draft = tuple[Any, ...]
 THINGS: Draft = ("things",)
 ANY: Draft = ("any",)
-IT: Draft = ("it",)
+IT: Draft = ("it",)  # what a pronoun, or a truth about a noun phrase's own items, refers to
+SELF: Draft = ("self",)  # the items of the phrase itself: `2 blocks touching each other`
 
 
 def choice(key: str, **options: Draft) -> Draft:
@@ -57,18 +58,18 @@ def only(items: Draft) -> Draft:
     return ("count", ("exactly", 0), ("others", THINGS, items))
 
 
-def refer(draft: Any, antecedent: Draft) -> Any:
-    """The draft with `it` resolved."""
+def refer(draft: Any, antecedent: Draft, pronoun: Draft = IT) -> Any:
+    """The draft with `it` (or another pronoun) resolved."""
     if not isinstance(draft, tuple):
         return draft
-    if draft == IT:
+    if draft == pronoun:
         return antecedent
-    return tuple([refer(part, antecedent) for part in draft])
+    return tuple([refer(part, antecedent, pronoun) for part in draft])
 
 
 def mentions_it(draft: Any) -> bool:
     """Whether a draft still waits for its antecedent."""
-    return isinstance(draft, tuple) and (draft == IT or any(map(mentions_it, draft)))
+    return isinstance(draft, tuple) and (draft in (IT, SELF) or any(map(mentions_it, draft)))
 
 
 def choices(draft: Any, found: dict[str, tuple[str, ...]] | None = None) -> dict[str, tuple[str, ...]]:
@@ -123,11 +124,11 @@ def quantify(q: Quantifier, items: Draft, where: str) -> Draft:
         if where in ("groups", "image"):
             return choice(f"only-n.{where}", exact=exact, least=least)
         total = both(exact, only(items))
-        return choice(f"only-n.{where}", exact=exact, total=total)
+        return choice(f"only-n.{where}.{form}", exact=exact, total=total)
     if kind in ("only", "all"):
         if where == "groups":
             return some(items)
-        return choice(f"{kind}.{where}", nothing_else=both(some(items), only(items)), exists=some(items))
+        return both(some(items), only(items))
     if kind == "each":
         return some(items)
     size = "1" if n == 1 else "n"

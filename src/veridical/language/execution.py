@@ -15,6 +15,7 @@ from veridical.language.terms import Term
 from veridical.records import Panel, SceneObject
 
 NEAR = 5.0  # pixels of a 100-pixel panel: closer than this is "nearly touching"
+CORNER = 2.0  # pixels of a 100-pixel panel: people accept this much when they say "touching the corner"
 TOUCH = 0.03  # of the panel's width: drawn objects with a smaller gap look as if they touch
 
 
@@ -129,6 +130,8 @@ def _touches(thing: Thing, place: str, slack: float = 0.5) -> bool:
     away = _distances(thing)
     if place in away:
         return away[place] <= slack
+    if place == "corner":
+        slack = max(slack, CORNER * thing.room[0] / 100)
     beside = away["left"] <= slack or away["right"] <= slack
     level = away["top"] <= slack or away["bottom"] <= slack
     return {"wall": beside or level, "side": beside, "corner": beside and level}[place]

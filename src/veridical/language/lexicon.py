@@ -130,7 +130,7 @@ PHRASES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("do", "not"), "not"),
     (("does", "not"), "not"),
     (("ll",), "all"),
-    (("isa",), "be"),
+    (("tower", "together"), "together"),
 )
 _JOINED = {"atleast": "atleast", "atmost": "atmost", "tleast": "atleast", "alteast": "atleast"}
 
@@ -144,7 +144,8 @@ def known_words() -> frozenset[str]:
 
 
 _KNOWN = known_words()
-_FIX = speller(_KNOWN, {"least": 9, "black": 9, "block": 9, "blue": 9, "box": 9, "with": 9, "there": 9, "exactly": 9})
+_CONTENT = frozenset(w for table in BOXES.attributes.values() for w in table) | {"block", "box", "tower", "item"}
+_FIX = speller(_KNOWN, dict.fromkeys(_CONTENT, 2) | dict.fromkeys(("least", "with", "there", "exactly", "and", "the"), 1))
 
 
 @lru_cache(maxsize=65536)
@@ -160,6 +161,21 @@ def _canonical(word: str) -> tuple[str, ...]:
     return (CANON.get(word, word),)
 
 
+def _unswap(out: list[str]) -> None:
+    """Slips that make another word: `a blue black` for block, `block blocks` for black, `exactly on` for one."""
+    colours = BOXES.attributes["color"]
+    for at in range(1, len(out)):
+        follower = out[at + 1] if at + 1 < len(out) else ""
+        if out[at] == "black" and out[at - 1] in colours and follower not in (*BOXES.nouns, *_CONTENT, "and", "or", ","):
+            out[at] = "block"
+        if out[at] == "block" == out[at - 1]:
+            out[at - 1] = "black"
+        if out[at] == "on" and out[at - 1] in ("exactly", "atleast", "only", "atmost"):
+            out[at] = "1"
+        if out[at] == "least" and out[at - 1] not in _KNOWN:
+            out[at - 1] = "at"
+
+
 @lru_cache(maxsize=65536)
 def read_words(sentence: str) -> tuple[str, ...]:
     """The canonical words of a sentence.
@@ -168,6 +184,7 @@ def read_words(sentence: str) -> tuple[str, ...]:
     ('there', 'be', 'atleast', '1', 'box', 'with', '2', 'yellow', 'block')
     """
     out = [c for word in words(sentence) for c in _canonical(word)]
+    _unswap(out)
     for pattern, joined in PHRASES:
         size, at = len(pattern), 0
         if pattern[0] not in out:

@@ -10,6 +10,7 @@ from veridical.language.drafts import (
     ANY,
     BARE,
     IT,
+    SELF,
     THINGS,
     Draft,
     Quantifier,
@@ -36,11 +37,18 @@ def exists(np: NounPhrase, where: str) -> Draft:
     inner = "box" if wraps and where == "image" else where
     truth = both(quantify(q, items, inner), *(refer(c, items) for c in conditions))
     for group_q, groups in wraps:
-        if group_q[0] in ("each", "all", "bare", "the"):
-            truth = ("every", groups, truth)
-        else:
-            truth = quantify(group_q, ("where", truth, groups), "groups")
+        truth = spread(truth, group_q, groups)
     return truth
+
+
+def spread(truth: Draft, q: Quantifier, groups: Draft) -> Draft:
+    """A truth of each of the quantified groups."""
+    every, chosen = ("every", groups, truth), ("where", truth, groups)
+    if q[0] in ("each", "all"):
+        return every
+    if q[0] in ("the", "bare") and q[1] == 1:
+        return choice(f"spread.{q[0]}", every=every, some=some(chosen))
+    return quantify(q, chosen, "groups")
 
 
 @rule
@@ -62,10 +70,13 @@ def quantifier(r: Reader, at: int) -> list[Reading]:
         less = r.sequence(at + 1, "or", "less")
         if more or less:
             found.append((more or less or 0, ("atleast" if more else "atmost", n, ""), ()))
-        found.append((at + 1, ("num", n, ""), ()))
-    elif word in ("a", "an"):
+        single = word == "single"
+        found.append((at + 1, ("only", 1, "single") if single else ("num", n, ""), ()))
+    elif word in ("a", "an", "as"):
         after = r.skip(at + 1, "a", "an", "as")
-        if (n := r.number(after)) is not None:
+        if r.word(after) == "single":
+            found.append((after + 1, ("only", 1, "single"), ()))
+        elif (n := r.number(after)) is not None:
             found.append((after + 1, ("num", n, "a"), ()))
         found.append((after, ("a", 1, ""), ()))
     elif word in ("no", "any", "each", "multiple", "few", "noneof", "without", "even", "odd"):
@@ -128,6 +139,8 @@ def adjective(r: Reader, at: int) -> list[Reading]:
 def noun(r: Reader, at: int) -> list[Reading]:
     """The head of a noun phrase as a test: `item`, `circle`, `base`, `second block from the top`, `one`, or nothing."""
     word, out = r.word(at), []
+    if word == "color" and at and r.word(at - 1) in ("other", "different"):
+        out.append((at + 1, ANY, ("noun.color",)))
     if word in r.world.nouns or word in ("shape", "one_"):
         end = r.skip(at + 1, "item", "block", "shape")
         out.append((end, ANY, ()))
@@ -147,15 +160,16 @@ def noun(r: Reader, at: int) -> list[Reading]:
 
 def _ordinal(r: Reader, at: int) -> list[Reading]:
     """`second block [from the base]`, `third`; from the bottom unless the sentence says otherwise."""
-    n, end = ORDINALS[r.word(at)], r.skip(at + 1, "last", "block", "item", "color", "level")
+    n, end, run = ORDINALS[r.word(at)], at + 1, r.number(at + 1)
+    end = r.skip(end + (run is not None), "last", "block", "item", "color", "level")
     colour: Draft = ANY
+    ways = {h: one_of(*(("nth", k, h) for k in range(n, n + (run or 1)))) for h in ("bottom", "top")}
     if (value := r.value("color", end)) is not None and r.word(end + 1) in r.world.nouns:
         colour, end = ("is", "color", value), end + 2
     after = r.skip(end, "from", "the", "of", "a", "at")
     if r.word(end) == "from" and r.word(after) in HEIGHT:
-        return [(after + 1, both(("nth", n, HEIGHT[r.word(after)]), colour), ("noun.nth",))]
-    free = choice("nth", bottom=("nth", n, "bottom"), top=("nth", n, "top"))
-    return [(end, both(free, colour), ("noun.nth",))]
+        return [(after + 1, both(ways.get(HEIGHT[r.word(after)], ways["bottom"]), colour), ("noun.nth",))]
+    return [(end, both(choice("nth", **ways), colour), ("noun.nth",))]
 
 
 @rule
@@ -185,9 +199,10 @@ def place(r: Reader, at: int) -> list[Reading]:
     if head == "side" and not named:
         test = choice("side", wall=("touching", "wall"), side=("touching", "side"))
     out: list[Reading] = [(end, test, ())]
-    after = r.skip(end, "of", "a", "the", "in", "each", "its")
+    after = r.skip(end, "of", "a", "the", "in", "its", "grey")
     if after > end and r.word(after) in ("box", "square"):
-        out.append((after + 1, test, ()))
+        whole: Reading = (after + 1, test, ())
+        out = [*out, whole] if "a" in r.tokens[end:after] else [whole]
     if (after := r.skip(end, "or", "and", "base", "edge")) > end + 1:
         out.append((after, choice("or-place", wall=("touching", "wall"), first=test), ("place.or",)))
     return out
@@ -209,9 +224,12 @@ def touching(r: Reader, at: int) -> list[Reading]:
         with_its = r.sequence(after, "with", "its")
         if with_its and r.word(with_its) in ("side", "top", "bottom", "base"):
             part = {"base": "bottom"}.get(r.word(with_its), r.word(with_its))
-            out.append((with_its + 1, both(test, ("touching", part)), (*marks, "touch.with-its")))
+            meant: Draft = both(test, ("touching", part))
+            if part == "side":
+                meant = choice("its-side", side=meant, flat=both(test, ("touching", "bottom")))
+            out.append((with_its + 1, meant, (*marks, "touch.with-its")))
     if r.word(end) in ("eachother", "together"):
-        out.append((end + 1, ("related", "touch", ("at-least", 1), IT), ("touch.each-other",)))
+        out.append((end + 1, ("related", "touch", ("at-least", 1), SELF), ("touch.each-other",)))
     relation = "near" if nearly else "touch"
     for after, np, marks in noun_phrase(r, end, "tower"):
         out.append((after, _relate(relation, np), (*marks, "touch.object")))
@@ -251,7 +269,7 @@ def relation(r: Reader, at: int) -> list[Reading]:
         out.append((r.skip(end + 1, "all"), _relation_test(word, ("a", 1, ""), IT, start > at), ("rel.it",)))
     for after, np, marks in noun_phrase(r, end, "tower"):
         q, items, conditions, wraps = np
-        if wraps or q[0] == "no" or q[0] == "bare" and r.word(end) in ("top", "base", "bottom"):
+        if wraps or q[0] == "no" or word == "on" and q[0] == "bare" and r.word(end) in HEIGHT:
             continue
         test = _relation_test(word, q, items, start > at)
         if conditions:
@@ -324,6 +342,9 @@ def of_attribute(r: Reader, at: int) -> list[Reading]:
                 if test2 != ANY:
                     out.append((r.skip(end2, "color"), ("only", test2, parts2), (*marks2, "of.only")))
     out += variety(r, start)
+    other = r.skip(start, "a", "1", "the")
+    if r.word(other) in ("other", "different") and r.word(other + 1) in ATTRIBUTE:
+        out.append((other + 2, ("others", ANY, ()), ("of.other",)))
     return out
 
 
@@ -344,7 +365,8 @@ def variety(r: Reader, at: int) -> list[Reading]:
         after = r.skip(after, "different", "in", "of", "the", "same")
         if (name := ATTRIBUTE.get(r.word(after))) is not None:
             if word == "same":
-                out.append((after + 1, ("same", _varied(name, ("exactly", 1)), name), ("of.same",)))
+                end = r.skip(after + 1, "of", "item") if r.word(after + 1) == "of" else after + 1
+                out.append((end, ("same", _varied(name, ("exactly", 1)), name), ("of.same",)))
             else:
                 end = r.skip(after + 1, "atmost", "only")
                 if "atmost" in r.tokens[after + 1 : end]:
@@ -394,7 +416,9 @@ def after_noun(r: Reader, at: int, where: str) -> list[Reading]:
     elif mark or negated:
         for end, meaning, marks in r("predicate", start):
             if meaning[0] == "test":
-                out.append((end, ("test", ("not", meaning[1]) if negated else meaning[1]), (*mark, *marks)))
+                test = ("not", meaning[1]) if negated else meaning[1]
+                out.append((end, ("test", test), (*mark, *marks)))
+                out.append((end, ("cond", ("every", IT, test)), (*mark, *marks, "that.all")))
             elif meaning[0] == "set":
                 truth = ("not", meaning[1]) if negated else meaning[1]
                 out.append((end, ("cond", truth), (*mark, *marks, "post.that-set")))
@@ -412,20 +436,25 @@ def _after_of(r: Reader, at: int, where: str) -> list[Reading]:
                 out.append((end, ("test-all", truth, both(*parts)), (*marks, "of.each-colour")))
         elif kind == "only":
             out.append((end, ("only", truth, both(*(some(keep(p, IT)) for p in extra))), marks))
+        elif kind == "others":
+            out.append((end, ("others",), marks))
         elif kind == "same":
             out.append((end, ("cond", truth), (*marks, "same.all")))
             out.append((end, ("alike", extra), (*marks, "same.some")))
         else:
             out.append((end, ("cond", truth), marks))
-    if r.word(at) in ("of", ",", "and", "with") or r.word(at) in ("where", "which"):
-        start = r.skip(at, ",", "and", "of", "where", "with")
-        start = r.skip(start, "which")
-        if start > at:
-            for end, truth, marks in r("shares", start, where):
-                out.append((end, ("cond", truth), (*marks, "post.of-which")))
-    if r.word(at) in ("with", "including", "where", "having"):
-        for end, truth, marks in r("conditions", at + 1, where):
+    start = r.skip(r.skip(at, ",", "and", "of", "where", "with"), "which")
+    if start > at or "which" in r.tokens[at + 1 : at + 4]:
+        for end, truth, marks in r("shares", start, where):
+            out.append((end, ("cond", truth), (*marks, "post.of-which")))
+    if r.word(at) in ("with", "including", "where") or r.sequence(at, "which", "has") or r.sequence(at, "of", "which"):
+        after = r.skip(at + 1, "has", "which", "there", "be")
+        for end, truth, marks in r("open_conditions", after, where):
             out.append((end, ("cond", truth), (*marks, f"post.{r.word(at)}")))
+    if r.word(at) in ("in", "at", "on"):
+        for end, test, marks in place(r, at + 1):
+            if r.word(end - 1) in ("corner", "edge", "wall", "side", "box"):
+                out.append((end, ("test", test), (*marks, "post.at-place")))
     return out
 
 
@@ -438,8 +467,7 @@ def _in_groups(r: Reader, at: int) -> list[Reading]:
             out.append((start + 1, ("none",), ()))
         for end, (q, groups, condition), marks in r("group_phrase", at + 1):
             whole: Draft = groups if condition == ANY else ("where", condition, groups)
-            kind = ("each", 1, "") if q[0] == "the" and q[1] == 1 else q
-            out.append((end, ("wrap", kind, whole), (*marks, "post.in-groups")))
+            out.append((end, ("wrap", q, whole), (*marks, f"post.{r.word(at)}-groups")))
     return out
 
 
@@ -449,7 +477,7 @@ def _trailing(r: Reader, at: int) -> list[Reading]:
     if word in ("atmost", "atleast", "only"):
         return [(at + 1, ("q", word), ("post.late-q",))]
     if word == "together":
-        return [(at + 1, ("test", ("related", "touch", ("at-least", 1), IT)), ("touch.each-other",))]
+        return [(at + 1, ("test", ("related", "touch", ("at-least", 1), SELF)), ("touch.each-other",))]
     return []
 
 
@@ -464,12 +492,36 @@ def noun_phrase(r: Reader, at: int, where: str) -> list[Reading]:
             base = (*marks, *marks2)
             plain: NounPhrase = (q, items, (), ())
             out += _modified(r, end, plain, base, where, 0)
+            if q[:2] == ("only", 0) and r.word(end) in ("and", "or"):  # `only circles and squares`
+                for end2, (test2, _, _), marks3 in bare_noun(r, r.skip(end, "and", "or", "a")):
+                    present = both(some(keep(test)), some(keep(test2)))
+                    joined: NounPhrase = (q, keep(one_of(test, test2)), (), ())
+                    out += _modified(r, end2, joined, (*base, *marks3, "np.only-and"), where, 0)
+                    joined = (q, joined[1], (present,), ())
+                    out += _modified(r, end2, joined, (*base, *marks3, "np.only-and-both"), where, 0)
+            if "other" in r.tokens[max(0, start - 1) : end]:
+                rest: NounPhrase = (q, ("others", items, IT), (), ())
+                out += _modified(r, end, rest, (*base, "np.others"), where, 0)
             if parts:
                 present = both(*(some(keep(p, IT)) for p in parts))
                 out += _modified(r, end, (q, items, (present,), ()), (*base, "np.all-colours"), where, 0)
-                if q[0] != "only" and len(parts) > 1:
+                if q[0] != "only":
                     each = both(*(quantify(q, keep(p, keep_rest(test, parts)), where) for p in parts))
                     out += _modified(r, end, (BARE, items, (each,), ()), (*base, "np.each-colour"), where, 0)
+        for end, meaning, marks2 in variety(r, r.skip(start, "of")):
+            if meaning[0] == "cond" and r.number(end - 2) is not None:
+                continue
+            for end2, (test, _, named), marks3 in bare_noun(r, end):
+                if named:
+                    np = (q, keep(test), (), ())
+                    base = (*marks, *marks2, *marks3, "np.variety")
+                    same = [(("cond", meaning[1]), "same.all")]
+                    if meaning[0] == "same":
+                        same.append((("alike", meaning[2]), "same.some"))
+                    for change, mark in same:
+                        changed = modify(np, change)
+                        if changed is not None:
+                            out += _modified(r, end2, changed, (*base, mark), where, 1)
     return out
 
 
@@ -505,7 +557,8 @@ def _modified(
     for end, meaning, more in after_noun(r, at, where):
         changed = modify(np, meaning)
         if changed is not None and end > at:
-            out += _modified(r, end, changed, marks + more, where, depth + 1)
+            again = ("mod.again",) if depth else ()
+            out += _modified(r, end, changed, (*marks, *more, *again), where, depth + 1)
     return out
 
 
@@ -514,23 +567,32 @@ def modify(np: NounPhrase, meaning: tuple) -> NounPhrase | None:  # type: ignore
     q, items, conditions, wraps = np
     kind = meaning[0]
     if kind == "test":
-        return q, keep(refer(meaning[1], items), items), conditions, wraps
+        test = refer(meaning[1], items, SELF)
+        if q[1] > 1 and test in (("at", "top"), ("at", "bottom")):  # `2 blue items on top`: the two highest
+            run = one_of(*(("nth", k, test[1]) for k in range(1, q[1] + 1)))
+            test = choice("run-at-height", one=test, run=run)
+        elif q[1] > 1 and test[0] == "?" and test[1].startswith("rel."):  # `2 items beneath it` are not both right below
+            test = ("?", f"{test[1]}.many", test[2])
+        return q, keep(test, items), conditions, wraps
     if kind == "test-q":
-        return meaning[2], keep(refer(meaning[1], items), items), conditions, wraps
+        return meaning[2], keep(refer(meaning[1], items, SELF), items), conditions, wraps
     if kind == "tests":
-        extra = tuple(some(keep(refer(t, items), items)) for t in meaning[1][1:])
-        return q, keep(refer(meaning[1][0], items), items), (*conditions, *extra), wraps
+        extra = tuple(some(keep(t, items)) for t in meaning[1][1:])
+        return q, keep(meaning[1][0], items), (*conditions, *extra), wraps
     if kind == "test-all":
         return q, keep(meaning[1], items), (*conditions, meaning[2]), wraps
     if kind == "only":
         within = ("count", ("exactly", 0), ("others", items, keep(meaning[1], items)))
-        present = () if meaning[2] == ANY else (refer(meaning[2], items),)
+        present = () if meaning[2] == ANY else (meaning[2],)
         return q, items, (*conditions, within, *present), wraps
     if kind == "alike":
-        amount = ("at-least" if q[0] in ("atleast", "multiple") else "exactly", max(q[1], 1))
+        loose = q[0] in ("atleast", "multiple", "a", "bare", "the")
+        amount = ("at-least" if loose else "exactly", max(q[1], 2 if q[0] in ("bare", "the") else 1))
         return ("a", 1, "alike"), keep(("alike", meaning[1], amount, items), items), conditions, wraps
     if kind == "cond":
-        return q, items, (*conditions, refer(meaning[1], items)), wraps
+        return q, items, (*conditions, meaning[1]), wraps
+    if kind == "others":
+        return q, ("others", items, IT), conditions, wraps
     if kind == "wrap":
         return None if wraps else (q, items, conditions, ((meaning[1], meaning[2]),))
     if kind == "q":

@@ -25,7 +25,7 @@ class RankingConfig:
     """How the ranking is learned."""
 
     noise: float = 0.1  # share of labels taken to be wrong
-    l2: float = 0.3  # pull of every weight to zero
+    l2: float = 1.0  # pull of every weight to zero
     steps: int = 150
     rate: float = 0.3  # of AdaGrad
 
@@ -39,7 +39,9 @@ def features(candidate: Candidate, template: str) -> list[str]:
             out.append(f"{mark}|{template}")
     structure = " ".join(m for m in candidate.marks if "=" not in m)
     out.append(f"{structure}|{template}")
+    out.append(f"top.{candidate.program.op}.{candidate.program.args[-1].type}")
     return out
+
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,152 @@
+"""`veridical evaluate`: a benchmark and a file of predictions become scores."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from veridical.benchmark import Benchmark
+from veridical.errors import UserError
+from veridical.evaluate.arrays import are_arrays, read_arrays
+from veridical.evaluate.baselines import baselines, human_row
+from veridical.evaluate.compare import compare
+from veridical.evaluate.grade import NAMED, Bools, Grades, grade, guess_split
+from veridical.evaluate.key import AnswerKey, read_key
+from veridical.evaluate.metrics import by_tags, measure, per_item
+from veridical.evaluate.readers import read_bytes, read_predictions
+from veridical.evaluate.scores import Counted, Scores, Spread, Trials
+
+
+def evaluate(
+    benchmark: Path | str,
+    predictions: Path | str,
+    *,
+    split: str | None = None,
+    scheme: str = "main",
+    against: Path | str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Scores:
+    """Score predictions: accuracy, consistency, staged accuracy, per tag, with 95% intervals over groups.
+
+    `split` is guessed from the names where it is not given. `against` is a second file to compare with, example by
+    example. Accuracy is over every item of the split that has an answer: what is missing or unreadable is not right,
+    and is counted and named; `answered` is the accuracy over the rest.
+    """
+    if resamples < 1:
+        raise UserError(f"{resamples} resamples give no interval.", "Take at least 1; 2,000 is usual.")
+    if seed < 0:
+        raise UserError(f"The seed {seed} is negative.", "Take 0 or more.")
+    bench, path = Benchmark(benchmark), Path(predictions)
+    grades, digest = _grade(bench, path, split, scheme)
+    key = grades.key
+    right = per_item(grades.item, grades.right, len(key.ids))
+    answered = per_item(grades.item, grades.chosen >= 0, len(key.ids))
+    with ThreadPoolExecutor(1) as aside:
+        people = aside.submit(human_row, bench, key)
+        found = measure(key, grades.examples, right, answered, resamples, seed)
+        by = by_tags(key, grades.examples, right, resamples, seed)
+        beside = baselines(bench, key, grades.examples, resamples, seed)
+        human = people.result()
+    comparison = None
+    if against is not None:
+        other, _ = _grade(bench, Path(against), key.split, scheme, key)
+        comparison = compare(grades, other, Path(against), resamples, seed)
+    return Scores(
+        benchmark=bench.name,
+        benchmark_hash=bench.hash,
+        split=key.split,
+        scheme=scheme,
+        predictions=path,
+        predictions_hash=digest,
+        per_view=grades.per_view,
+        items=found.row.items,
+        examples=len(grades.chosen),
+        groups=found.row.groups,
+        accuracy=found.row.accuracy,
+        consistency=found.row.consistency,
+        answered=found.answered,
+        staged=found.staged,
+        by=by,
+        missing=_count(grades, grades.missing),
+        extra=Counted(len(grades.extra), grades.extra[:NAMED]),
+        unreadable=_count(grades, grades.unreadable),
+        duplicated=_count(grades, grades.duplicated),
+        tied=grades.tied,
+        baselines=(*beside, human) if human else beside,
+        comparison=comparison,
+        resamples=resamples,
+        seed=seed,
+    )
+
+
+def evaluate_trials(
+    benchmark: Path | str,
+    predictions: Sequence[Path | str],
+    *,
+    split: str | None = None,
+    scheme: str = "main",
+    against: Path | str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Trials:
+    """Score several trials of one system, and give the mean and standard deviation over them."""
+    if not predictions:
+        raise UserError("No prediction files were given.", "Give one file per trial.")
+    each = tuple(
+        evaluate(benchmark, path, split=split, scheme=scheme, against=against, resamples=resamples, seed=seed)
+        for path in predictions
+    )
+    if len({scores.split for scores in each}) > 1 or len({scores.per_view for scores in each}) > 1:
+        raise UserError(
+            "The files are not trials of one thing: they are about different splits, or some about items and some "
+            "about single views.",
+            "Evaluate them one by one.",
+        )
+
+    return Trials(
+        each=each,
+        accuracy=_spread([s.accuracy.value for s in each]),
+        consistency=_spread([s.consistency.value for s in each]),
+        staged={stage: _spread([s.staged[stage].value for s in each]) for stage in each[0].staged},
+        by={
+            tag: {value: _spread([s.by[tag][value].accuracy.value for s in each]) for value in rows}
+            for tag, rows in each[0].by.items()
+        },
+    )
+
+
+def _spread(values: list[float]) -> Spread:
+    return Spread(float(np.mean(values)), float(np.std(values)))
+
+
+def _grade(
+    bench: Benchmark, path: Path, split: str | None, scheme: str, key: AnswerKey | None = None
+) -> tuple[Grades, str]:
+    """Read and grade one file; also the file's hash."""
+    if are_arrays(path):
+        if split is None and len(bench.splits(scheme)) > 1:
+            raise UserError(
+                f"{path} holds arrays, which do not say which split they are about.", "Say it with --split."
+            )
+        key = key or read_key(bench, split or bench.splits(scheme)[0], scheme)
+        return grade(read_arrays(path, key), key), _arrays_hash(path)
+    data = read_bytes(path)
+    with ThreadPoolExecutor(1) as hasher:  # hashing lets go of the interpreter, so it costs a second core only
+        digest = hasher.submit(lambda: hashlib.sha256(data).hexdigest())
+        predictions = read_predictions(path, data)
+        key = key or read_key(bench, split or guess_split(bench, predictions, scheme), scheme)
+        return grade(predictions, key), digest.result()
+
+
+def _arrays_hash(path: Path) -> str:
+    files = sorted(path.glob("*.npy")) if path.is_dir() else [path]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def _count(grades: Grades, which: Bools) -> Counted:
+    return Counted(int(which.sum()), grades.names(which))

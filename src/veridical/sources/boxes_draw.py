@@ -9,16 +9,14 @@ import numpy as np
 from veridical.errors import UserError
 from veridical.records import Panel
 from veridical.sources import boxes_png
-from veridical.sources.boxes_scene import LEFTS, ORDERS, Placed, placed
-from veridical.sources.boxes_sprites import Pixels, sprites
+from veridical.sources.boxes_scene import HEIGHT, LEFTS, ORDERS, WIDTH, Placed, placed
+from veridical.sources.boxes_sprites import Pixels, palette_words, sprites
 
 
 def draw(panels: Sequence[Panel], order: Sequence[int] = (0, 1, 2)) -> Pixels:
     """The drawing of three panels as RGBA pixels, (100, 400, 4); the box at place k is `panels[order[k]]`."""
     indices = _stamp(_checked(panels), order)[:, boxes_png.PAD :]
-    palette = sprites()[1]
-    rgba = np.column_stack([palette, np.full(len(palette), 255, np.uint8)])
-    return rgba[indices]
+    return palette_words()[indices].view(np.uint8).reshape(HEIGHT, WIDTH, 4)
 
 
 def draw_png(panels: Sequence[Panel], order: Sequence[int] = (0, 1, 2)) -> bytes:

@@ -51,8 +51,12 @@ def encode(drawing: Pixels) -> bytes:
     count = scan(drawing, drawing.view(np.uint64), tokens)
     size = pack(tokens, count, *_codes(), packed)
     raw = drawing[:, PAD - 1 :].tobytes()
-    body = b"\x78\x01" + packed[:size].tobytes() + struct.pack(">I", zlib.adler32(raw))
-    return _head() + _chunk(b"IDAT", body) + _TAIL
+    return wrap(b"\x78\x01" + packed[:size].tobytes() + struct.pack(">I", zlib.adler32(raw)))
+
+
+def wrap(stream: bytes) -> bytes:
+    """A PNG file around the zlib stream of a drawing's palette indices."""
+    return _head() + _chunk(b"IDAT", stream) + _TAIL
 
 
 def _chunk(name: bytes, body: bytes) -> bytes:

@@ -17,7 +17,7 @@ from PIL import Image
 
 from veridical.errors import UserError
 from veridical.sources.boxes_scene import HEIGHT, LEFTS, SIDE, WIDTH, Placed, Scene, Thing, panel
-from veridical.sources.boxes_sprites import FIELD, Pixels, background, sprites
+from veridical.sources.boxes_sprites import FIELD, Pixels, background, palette_words, sprites
 
 _FIX = "Give an NLVR drawing: 400 x 100 pixels, three light grey boxes with squares, triangles and circles."
 _SLOTS = 12  # bits of the table that finds a colour's palette index
@@ -80,9 +80,7 @@ def _indices(rgba: Pixels) -> Pixels:
 def _index_table() -> tuple[np.uint32, Pixels, npt.NDArray[np.uint32]]:
     """A perfect hash of the palette: a factor whose products with the colours differ in their highest bits, where to
     find which index, and the colours as words."""
-    palette = sprites()[1]
-    rgba = np.column_stack([palette, np.full(len(palette), 255, np.uint8)])
-    colors = np.ascontiguousarray(rgba).view("<u4")[:, 0]
+    colors = palette_words()
     factors = np.random.default_rng(0).integers(1, 2**32, 1000, dtype=np.uint32)
     slots = (colors[None] * factors[:, None]) >> np.uint32(32 - _SLOTS)
     best = next(row for row in range(len(factors)) if len(set(slots[row].tolist())) == len(colors))

@@ -178,6 +178,14 @@ def sprites() -> tuple[dict[tuple[Thing, int], Pixels], Pixels]:
 
 
 @cache
+def palette_words() -> npt.NDArray[np.uint32]:
+    """The palette as opaque RGBA pixels of one word each."""
+    palette = sprites()[1]
+    rgba = np.column_stack([palette, np.full(len(palette), 255, np.uint8)])
+    return np.ascontiguousarray(rgba).view("<u4")[:, 0]
+
+
+@cache
 def background() -> Pixels:
     """A drawing without objects, as palette indices: (100, 400)."""
     out = np.full((HEIGHT, WIDTH), GAP, np.uint8)

@@ -53,6 +53,11 @@ def test_no_readable_prediction_at_all(four, write_lines) -> None:
     assert scores.unreadable.count == 4
 
 
+def test_predictions_about_something_else_are_refused(four, write_lines) -> None:
+    with pytest.raises(UserError, match=r"none of its 2 predictions is about an item of split 'dev'"):
+        evaluate(four, write_lines([("x", RIGHT), ("y", RIGHT)]))
+
+
 def test_only_the_first_names_are_kept(write_benchmark, statement, write_lines) -> None:
     made = write_benchmark({"dev": [statement(f"i{n:03}", 1) for n in range(50)]})
     scores = evaluate(made, write_lines([("i000", RIGHT), *((f"x{n}", RIGHT) for n in range(40))]))

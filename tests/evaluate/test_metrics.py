@@ -53,7 +53,7 @@ def run(rows: list, order: list[int] | None = None, perfect: bool = False):
             choice = rows[n][0] if perfect else rows[n][3]
             if choice is not None:
                 lines.append({"item": str(n), "scores": [float(choice == 0), float(choice == 1)]})
-        path.write_bytes(b"\n".join(map(msgspec.json.encode, lines or [{"item": "none"}])))
+        path.write_bytes(b"\n".join(map(msgspec.json.encode, lines or [{"item": "0"}])))
         return evaluate(Path(folder) / "b", path, resamples=50)
 
 
@@ -68,7 +68,7 @@ def test_the_numbers_are_those_counted_by_hand(rows: list) -> None:
     assert scores.accuracy.value == sum(right) / len(right)
     assert scores.consistency.value == sum(map(all, groups.values())) / len(groups)
     assert scores.groups == len(groups)
-    assert scores.missing.count == sum(choice is None for *_, choice in rows)
+    assert scores.missing.count + scores.unreadable.count == sum(choice is None for *_, choice in rows)
     for colour in ("red", "blue"):
         having = [(good, row[1]) for row, good in zip(rows, right, strict=True) if colour in row[2]]
         if not having:

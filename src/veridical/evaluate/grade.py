@@ -76,6 +76,12 @@ def grade(predictions: Predictions, key: AnswerKey) -> Grades:
     """Join predictions to the key by name and mark them."""
     item, view = _locate(predictions, key)
     found = np.flatnonzero(item >= 0)
+    if not len(found):
+        raise UserError(
+            f"{predictions.path}: none of its {len(item):,} predictions is about an item of split {key.split!r}; the "
+            f"first is about {predictions.names[0].as_py()!r}, and an item is called {key.ids[0].as_py()!r}.",
+            "Give predictions for this benchmark and split. Nothing was scored.",
+        )
     _check_width(predictions, key, found, item)
     per_view = bool((view >= 0).any())
     if per_view:

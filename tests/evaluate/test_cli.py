@@ -1,0 +1,65 @@
+"""What `veridical evaluate` prints: JSON on stdout, tables for people on stderr."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from veridical.cli.evaluate import evaluate
+
+
+@pytest.fixture
+def files(write_benchmark, statement, write_lines) -> tuple[Path, Path, Path]:
+    dev = [
+        statement(f"s{g}-{k}", k % 2, f"s{g}", kind="odd" if g % 2 else "even", serial=str(g))
+        for g in range(30)
+        for k in range(4)
+    ]
+    right = {item.id: [float(not item.answer), float(item.answer or 0)] for item in dev}
+    poor = {name: [0.0, 1.0] for name in right}
+    first = [*list(right.items())[:-2], ("elsewhere", [0.0, 1.0])]
+    return write_benchmark({"dev": dev}), write_lines(first, "good.jsonl"), write_lines(poor.items(), "poor.jsonl")
+
+
+def run(*arguments: object) -> Result:
+    app = typer.Typer()
+    app.command()(evaluate)
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_tables(files) -> None:
+    made, good, poor = files
+    result = run(made, good, "--against", poor)
+    assert result.stdout == ""
+    shown = result.stderr
+    assert "b, dev: 120 items in 30 groups" in shown
+    assert "98.3 [" in shown
+    assert "missing: 2 (without a prediction, counted as not right): s29-2, s29-3" in shown
+    assert "extra: 1 (about no item of the split, left out): elsewhere" in shown
+    assert "majority: always the most common answer of dev itself: false." in shown
+    assert "by kind" in shown
+    assert "by serial: 30 values of at most 4 items: see --json." in shown
+    assert "difference to poor.jsonl" in shown
+    assert "59 examples only these get right, 1 only the others" in shown
+
+
+def test_json(files) -> None:
+    made, good, _ = files
+    result = run(made, good, "--json", "--resamples", 50)
+    found = json.loads(result.stdout)
+    assert (found["items"], found["missing"], found["resamples"]) == (120, 2, 50)
+    assert result.stderr == ""
+
+
+def test_trials(files) -> None:
+    made, good, poor = files
+    shown = run(made, good, poor, "--resamples", 50)
+    assert "2 trials" in shown.stderr
+    assert "74.2 ± 24.2" in shown.stderr
+    assert json.loads(run(made, good, poor, "--json").stdout)["trials"] == 2

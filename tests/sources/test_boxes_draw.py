@@ -106,11 +106,9 @@ def test_the_encoder_is_right_for_any_picture(seed: int, longest: int, repeat: f
     runs = rng.integers(1, longest + 1, 40_000)
     canvas = boxes_png.canvas()
     canvas[:, boxes_png.PAD :] = np.repeat(rng.integers(0, 63, 40_000), runs)[:40_000].reshape(100, 400)
-    for row in np.flatnonzero(rng.random(99) < repeat) + 1:
-        canvas[row, : rng.integers(8, 409)] = canvas[row - 1, : rng.integers(8, 409)][0:1]
-        start = int(rng.integers(8, 408))
-        canvas[row, start:] = canvas[row - 1, start:]
-    canvas[:, : boxes_png.PAD] = 0
+    for row in (np.flatnonzero(rng.random(99) < repeat) + 1).tolist():
+        first, last = sorted(rng.integers(boxes_png.PAD, boxes_png.STRIDE + 1, 2).tolist())
+        canvas[row, first:last] = canvas[row - 1, first:last]
     with Image.open(io.BytesIO(boxes_png.encode(canvas))) as image:
         assert np.array_equal(np.asarray(image), canvas[:, boxes_png.PAD :])
 

@@ -21,6 +21,7 @@ from veridical.records import Panel
 from veridical.sources.boxes_scene import COLORS, LEFTS, SHAPES, SIDE, SIZES, Placed, Scene, Thing, panel, placed
 
 Kind = Literal["scatter", "tower"]
+Boxes = list[list[Placed]]
 KINDS: tuple[Kind, ...] = ("scatter", "tower")
 
 SCATTER_MOST = 7  # objects that a box of a new scatter scene may get
@@ -50,14 +51,7 @@ class Presentation:
 
 def sample_scene(rng: np.random.Generator, kind: Kind, name: str = "") -> Scene:
     """Three boxes; the number of objects of each, and each object's properties, uniform."""
-    most = SCATTER_MOST if kind == "scatter" else TOWER_MOST
-    boxes: list[list[Placed]] = []
-    for count in rng.integers(1, most + 1, len(LEFTS)).tolist():
-        if kind == "tower":
-            boxes.append(stack(_things(rng, count, tower=True)))
-        else:
-            boxes.append(_scatter_box(rng, count))
-    return _scene(boxes, name)
+    return _scene(_sample_boxes(rng, kind), name)
 
 
 def reshuffle(rng: np.random.Generator, scene: Sequence[Panel], name: str = "") -> Scene:
@@ -65,22 +59,7 @@ def reshuffle(rng: np.random.Generator, scene: Sequence[Panel], name: str = "") 
 
     The result differs from the scene by more than the order of its boxes: otherwise no sentence could tell them apart.
     """
-    boxes = [placed(one) for one in scene]
-    tower = all(map(_is_tower, boxes))
-    things = [one.thing for box in boxes for one in box]
-    for _ in range(ATTEMPTS):
-        counts = _split(rng, len(things), tower)
-        mixed = [things[index] for index in rng.permutation(len(things)).tolist()]
-        ends = itertools.accumulate(counts)
-        parts = [mixed[end - count : end] for count, end in zip(counts, ends, strict=True)]
-        new = [stack(part) if tower else scatter(rng, part) for part in parts]
-        filled = [box for box in new if box is not None]
-        if len(filled) == len(boxes) and _as_set(filled) != _as_set(boxes):
-            return _scene(filled, name)
-    raise NoScene(
-        f"{ATTEMPTS} reshuffles of {len(things)} objects gave no other scene.",
-        "Give a scene of three boxes with more, different or smaller objects.",
-    )
+    return _scene(_reshuffle_boxes(rng, [placed(one) for one in scene]), name)
 
 
 def sample_presentation(rng: np.random.Generator, kind: Kind, name: str = "") -> Presentation:
@@ -135,20 +114,46 @@ def scatter(rng: np.random.Generator, things: Sequence[Thing]) -> list[Placed] |
 def _contrast(rng: np.random.Generator, kind: Kind, name: str, other: str) -> tuple[Scene, Scene]:
     """A scene and its reshuffle; a scene that allows none (three single blocks) is drawn anew."""
     for _ in range(ATTEMPTS):
-        scene = sample_scene(rng, kind, name)
+        boxes = _sample_boxes(rng, kind)
         try:
-            return scene, reshuffle(rng, scene, other)
+            return _scene(boxes, name), _scene(_reshuffle_boxes(rng, boxes), other)
         except NoScene:
             continue
     raise NoScene(f"{ATTEMPTS} {kind} scenes could not be reshuffled.", "Try another seed.")
 
 
-def _as_set(boxes: Sequence[list[Placed]]) -> list[list[Placed]]:
+def _sample_boxes(rng: np.random.Generator, kind: Kind) -> Boxes:
+    most = SCATTER_MOST if kind == "scatter" else TOWER_MOST
+    counts = rng.integers(1, most + 1, len(LEFTS)).tolist()
+    if kind == "tower":
+        return [stack(_things(rng, count, tower=True)) for count in counts]
+    return [_scatter_box(rng, count) for count in counts]
+
+
+def _reshuffle_boxes(rng: np.random.Generator, boxes: Boxes) -> Boxes:
+    tower = all(map(_is_tower, boxes))
+    things = [one.thing for box in boxes for one in box]
+    for _ in range(ATTEMPTS):
+        counts = _split(rng, len(things), tower)
+        mixed = [things[index] for index in rng.permutation(len(things)).tolist()]
+        ends = itertools.accumulate(counts)
+        parts = [mixed[end - count : end] for count, end in zip(counts, ends, strict=True)]
+        new = [stack(part) if tower else scatter(rng, part) for part in parts]
+        filled = [box for box in new if box is not None]
+        if len(filled) == len(boxes) and _as_set(filled) != _as_set(boxes):
+            return filled
+    raise NoScene(
+        f"{ATTEMPTS} reshuffles of {len(things)} objects gave no other scene.",
+        "Give a scene of three boxes with more, different or smaller objects.",
+    )
+
+
+def _as_set(boxes: Boxes) -> list[list[Placed]]:
     """Boxes whose order does not count."""
     return sorted(sorted(box) for box in boxes)
 
 
-def _scene(boxes: Sequence[list[Placed]], name: str) -> Scene:
+def _scene(boxes: Boxes, name: str) -> Scene:
     return tuple(panel(box, index, name) for index, box in enumerate(boxes))
 
 

@@ -17,6 +17,7 @@ VERBS: dict[str, str] = {
     "get": "veridical.formats.download:get",
     "check": "veridical.benchmark.check:check",
     "stats": "veridical.stats:stats",
+    "evaluate": "veridical.evaluate:evaluate",
     "export": "veridical.formats:export",
     "tag": "veridical.language.phenomena:tag_file",
 }

@@ -21,6 +21,7 @@ VERBS: dict[str, str] = {
     "get": "veridical.cli.get:get",
     "check": "veridical.cli.check:check",
     "stats": "veridical.cli.stats:stats",
+    "evaluate": "veridical.cli.evaluate:evaluate",
     "export": "veridical.cli.export:export",
     "tag": "veridical.cli.tag:tag",
 }

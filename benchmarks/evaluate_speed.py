@@ -43,12 +43,12 @@ def enlarge(source: Path, target: Path) -> list[str]:
 def write_predictions(identifiers: list[str], csv: Path, jsonl: Path) -> None:
     """The same choices as CSV and as JSONL with generated text."""
     rng = random.Random(0)
-    words = "the left image shows two dogs that lie on a couch while the right one has a single cat".split()
+    words = ["the", "left", "image", "shows", "two", "dogs", "on", "a", "couch", "and", "right", "one", "single", "cat"]
     with csv.open("w") as table, jsonl.open("w") as lines:
         for identifier in identifiers:
             score = rng.random()
             table.write(f"{identifier},{score > 0.5}\n")
-            raw = " ".join(rng.choices(words, k=90))
+            raw = " ".join(rng.choices(words, k=105))
             lines.write(json.dumps({"item": identifier, "scores": [1 - score, score], "raw": raw}) + "\n")
 
 

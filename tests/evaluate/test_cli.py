@@ -10,6 +10,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from veridical.cli.evaluate import evaluate
+from veridical.errors import UserError
 
 
 @pytest.fixture
@@ -63,3 +64,13 @@ def test_trials(files) -> None:
     assert "2 trials" in shown.stderr
     assert "74.2 ± 24.2" in shown.stderr
     assert json.loads(run(made, good, poor, "--json").stdout)["trials"] == 2
+
+
+def test_what_the_published_scripts_print(files) -> None:
+    made, good, poor = files
+    assert run(made, poor, "--official").stdout == "precision=0.5\nconsistency=0.0\n"
+    app = typer.Typer()
+    app.command()(evaluate)
+    refused = CliRunner().invoke(app, [str(made), str(good), "--official"])
+    assert isinstance(refused.exception, UserError)
+    assert "2 predictions are missing" in str(refused.exception)

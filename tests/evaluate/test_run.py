@@ -10,8 +10,8 @@ import pytest
 import veridical.evaluate
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.errors import UserError
-from veridical.evaluate import evaluate, evaluate_trials, sign_test
-from veridical.records import Judgement
+from veridical.evaluate import evaluate, evaluate_trials, official_output, sign_test
+from veridical.records import Item, Judgement, pairs
 
 TRUE, FALSE = [0.0, 1.0], [1.0, 0.0]
 
@@ -205,6 +205,17 @@ def test_staged_accuracy_from_every_kind_of_array(vcr, tmp_path) -> None:
     assert chance.staged == {"Q->A": 0.25, "QA->R": 0.25, "Q->AR": 0.0625}
 
 
+def test_the_published_vcr_script_prints_three_lines(vcr, tmp_path) -> None:
+    made, answers = vcr
+    scores = np.random.default_rng(4).random((40, 5, 4))
+    np.save(tmp_path / "all.npy", scores)
+    want = expected(answers, scores[:, 0], scores[:, 1:])
+    lines = official_output(evaluate(made, tmp_path / "all.npy", resamples=10)).splitlines()
+    assert lines[0] == f"Answer acc:    {want['Q->A']:.3f}"
+    assert lines[1] == f"Rationale acc: {want['QA->R']:.3f}"
+    assert lines[2] == f"Joint acc:     {want['Q->AR']:.3f}"
+
+
 def test_a_score_that_is_no_number_is_unreadable(vcr, tmp_path) -> None:
     made, _ = vcr
     scores = np.random.default_rng(0).random((40, 5, 4))
@@ -249,3 +260,24 @@ def test_staged_comparison(vcr, tmp_path) -> None:
     compared = evaluate(made, tmp_path / "a.npy", against=tmp_path / "b.npy", resamples=50).comparison
     a, b = (expected(answers, one[:, 0], one[:, 1:]) for one in scores)
     assert {n: e.value for n, e in compared.staged.items()} == pytest.approx({n: a[n] - b[n] for n in a}, abs=1e-15)
+
+
+def test_matrices_have_eight_panels_to_choose_from_and_several_schemes(tmp_path, write_lines) -> None:
+    panels = tuple(f"p{k}" for k in range(8))
+    items = [Item(f"m{n}", "matrix", panels, None, panels, answer=n % 8, tags=pairs(relation="and")) for n in range(16)]
+    with BenchmarkWriter(tmp_path / "b", name="V-PROM", task="matrix") as writer:
+        writer.add_items("test", items, scheme="neutral")
+        writer.add_items("test", items[:8], scheme="counts")
+    rows = [(item.id, [float(k == item.answer) for k in range(8)]) for item in items[:12]]
+    found = evaluate(tmp_path / "b", write_lines(rows), scheme="neutral")
+    assert (found.accuracy.value, found.consistency.value, found.missing.count) == (0.75, 0.75, 4)
+    assert evaluate(tmp_path / "b", write_lines(rows), scheme="counts").extra.count == 4
+    assert {row.name: row for row in found.baselines}["random"].accuracy == 1 / 8
+    with pytest.raises(UserError, match="2 scores for m0, which has 8 candidates"):
+        evaluate(tmp_path / "b", write_lines([("m0", TRUE)]), scheme="neutral")
+
+
+def test_a_single_resample_may_miss_all_that_is_answered(sentences, write_lines) -> None:
+    path = write_lines([("s0-0", TRUE)])
+    seen = {(s.low, s.high) for seed in range(12) if (s := evaluate(sentences, path, seed=seed, resamples=1).answered)}
+    assert seen == {(0.0, 1.0), (1.0, 1.0)}  # nothing known, or the one that was answered

@@ -32,17 +32,31 @@ def evaluate(
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples over groups.")] = 2000,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    official: Annotated[bool, typer.Option("--official", help="Print what the published script prints.")] = False,
 ) -> None:
     """Score predictions: accuracy, consistency, staged accuracy, per tag, with 95% intervals over groups."""
-    from veridical.evaluate import evaluate, evaluate_trials
+    from veridical.evaluate import evaluate, evaluate_trials, official_output
 
-    options = {"split": split, "scheme": scheme, "against": against, "resamples": resamples, "seed": seed}
-    if len(predictions) > 1:
-        trials = evaluate_trials(benchmark, predictions, **options)  # type: ignore[arg-type]
-        print_json(trials.to_json()) if json else show_trials(trials)
+    if len(predictions) == 1:
+        scores = evaluate(
+            benchmark, predictions[0], split=split, scheme=scheme, against=against, resamples=resamples, seed=seed
+        )
+        if official:
+            typer.echo(official_output(scores), nl=False)
+        elif json:
+            print_json(scores.to_json())
+        else:
+            show(scores)
+        return
+    trials = evaluate_trials(
+        benchmark, predictions, split=split, scheme=scheme, against=against, resamples=resamples, seed=seed
+    )
+    if official:
+        typer.echo("".join(official_output(scores) for scores in trials.each), nl=False)
+    elif json:
+        print_json(trials.to_json())
     else:
-        scores = evaluate(benchmark, predictions[0], **options)  # type: ignore[arg-type]
-        print_json(scores.to_json()) if json else show(scores)
+        show_trials(trials)
 
 
 def show(scores: Scores) -> None:

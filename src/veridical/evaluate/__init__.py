@@ -6,7 +6,7 @@ from veridical.evaluate.compare import Comparison
 from veridical.evaluate.metrics import Row
 from veridical.evaluate.readers import Predictions, read_predictions
 from veridical.evaluate.run import evaluate, evaluate_trials
-from veridical.evaluate.scores import Scores, Trials
+from veridical.evaluate.scores import Scores, Trials, official_output
 
 __all__ = [
     "Comparison",
@@ -17,6 +17,7 @@ __all__ = [
     "Trials",
     "evaluate",
     "evaluate_trials",
+    "official_output",
     "read_predictions",
     "sign_test",
 ]

@@ -42,19 +42,21 @@ def _json(value: Estimate | float) -> dict[str, float]:
 
 def baselines(benchmark: Benchmark, key: AnswerKey, examples: Ints, resamples: int, seed: int) -> tuple[Baseline, ...]:
     """The rows of machines: majority of the split, of train where there is one, chance."""
-    rows = [_majority(key, examples, (f"{key.split} itself", key.answer, key.parent >= 0), resamples, seed)]
+    truth = benchmark.task == "statement"
+    rows = [_majority(key, examples, truth, (f"{key.split} itself", key.answer, key.parent >= 0), resamples, seed)]
     if key.split != "train" and "train" in benchmark.splits(key.scheme) and not benchmark.is_hidden("train"):
         table = benchmark.items_table("train", key.scheme, ["answer", "given"])
         answers = np.asarray(table["answer"].combine_chunks().cast("int64").fill_null(-1))
         rationale = np.asarray(table["given"].combine_chunks().is_valid())
         if (answers >= 0).any():
-            rows.append(_majority(key, examples, ("train", answers, rationale), resamples, seed))
+            rows.append(_majority(key, examples, truth, ("train", answers, rationale), resamples, seed))
     return (*rows, _random(key, examples))
 
 
 def _majority(
     key: AnswerKey,
     examples: Ints,
+    truth: bool,  # the candidates are false and true
     source: tuple[str, Ints, Bools],  # in words; the answers to count; which are of rationale items
     resamples: int,
     seed: int,
@@ -68,9 +70,7 @@ def _majority(
     chosen = guess[(key.parent >= 0).astype(np.int64)]
     right = np.where(chosen == key.answer, examples, 0)
     found = measure(key, examples, right, examples, resamples, seed)
-    what = f"candidate {int(guess[0])}"
-    if (key.candidates == 2).all():
-        what = ("false", "true")[int(guess[0])]
+    what = ("false", "true")[int(guess[0])] if truth else f"candidate {int(guess[0])}"
     return Baseline(
         name="majority of train" if where == "train" else "majority",
         rule=f"always the most common answer of {where}: {what}",

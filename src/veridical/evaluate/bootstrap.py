@@ -66,8 +66,8 @@ class Resampled:
 
     def _estimate(self, top: Any, drawn: Ints, bottom: int) -> Estimate:
         below = self.drawn[:, bottom]
-        defined = below > 0  # a sample can miss all groups that the denominator counts
-        low, high = np.quantile(drawn[defined] / below[defined], LEVEL)
+        defined = below > 0  # a sample can miss all groups that the denominator counts; if all do, nothing is known
+        low, high = np.quantile(drawn[defined] / below[defined], LEVEL) if defined.any() else (0.0, 1.0)
         return Estimate(float(top / self.sums[bottom]), float(low), float(high))
 
 

@@ -55,7 +55,7 @@ class AnswerKey:
 
     def questions(self) -> Ints:
         """Item numbers of the answer items that have rationale items, in the order of the file."""
-        return np.unique(self.parent[self.parent >= 0])
+        return np.unique(self.parent[(self.parent >= 0) & (self.given >= 0)])
 
     def rationales(self) -> Ints:
         """For each question (row) and assumed answer (column) the item number of the rationale item, or -1."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from veridical import __version__
+from veridical.errors import UserError
 from veridical.evaluate.baselines import Baseline
 from veridical.evaluate.bootstrap import Estimate
 from veridical.evaluate.compare import Comparison
@@ -76,6 +77,23 @@ class Scores:
             "seed": self.seed,
             "veridical": __version__,
         }
+
+
+def official_output(scores: Scores) -> str:
+    """What the published scripts print for the same files: NLVR's and NLVR2's two lines, or VCR's three.
+
+    Like them, it refuses a file that lacks predictions.
+    """
+    if scores.missing.count or scores.unreadable.count:
+        raise UserError(
+            f"{scores.predictions}: {scores.missing.count:,} predictions are missing and {scores.unreadable.count:,} are "
+            "unreadable; the published scripts stop at such a file.",
+            "Evaluate it without --official, which counts and names them.",
+        )
+    if scores.staged:
+        names = {"Answer acc:   ": "Q->A", "Rationale acc:": "QA->R", "Joint acc:    ": "Q->AR"}
+        return "".join(f"{name} {scores.staged[stage].value:.3f}\n" for name, stage in names.items())
+    return f"precision={scores.accuracy.value}\nconsistency={scores.consistency.value}\n"
 
 
 @dataclass(frozen=True)

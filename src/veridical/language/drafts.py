@@ -58,13 +58,11 @@ def only(items: Draft) -> Draft:
     return ("count", ("exactly", 0), ("others", THINGS, items))
 
 
-def refer(draft: Any, antecedent: Draft, pronoun: Draft = IT) -> Any:
+def refer(draft: Draft, antecedent: Draft, pronoun: Draft = IT) -> Draft:
     """The draft with `it` (or another pronoun) resolved."""
-    if not isinstance(draft, tuple):
-        return draft
     if draft == pronoun:
         return antecedent
-    return tuple([refer(part, antecedent, pronoun) for part in draft])
+    return tuple([refer(part, antecedent, pronoun) if isinstance(part, tuple) else part for part in draft])
 
 
 def mentions_it(draft: Any) -> bool:
@@ -108,7 +106,7 @@ DIRECT = {
 
 
 def quantify(q: Quantifier, items: Draft, where: str) -> Draft:
-    """The truth of a quantifier over objects or groups; `where` (image, box, tower) names the context of its choices."""
+    """The truth of a quantifier over objects or groups; `where` (image, box, tower, groups) goes into choice keys."""
     kind, n, form = q
     exact, least = ("count", ("exactly", n), items), ("count", ("at-least", n), items)
     if kind in DIRECT:

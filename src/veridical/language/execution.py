@@ -155,7 +155,7 @@ _COMPILED: dict[Term, Any] = {}
 
 
 def compiled(node: Term) -> Any:
-    """The closure of a term: `test` gives (thing, domain) -> bool, `amount` (n, domain) -> bool, others domain -> value."""
+    """The closure of a term: a test is (thing, domain) -> bool, an amount (n, domain) -> bool, the rest domain -> x."""
     made = _COMPILED.get(node)
     if made is None:
         args = [compiled(a) if isinstance(a, Term) else a for a in node.args]

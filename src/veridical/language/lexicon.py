@@ -94,8 +94,8 @@ CANON: dict[str, str] = {form: word for word, forms in _GROUPS.items() for form 
 
 _PLAIN = (
     "there a an the of at least most than not any and or but either in on to as from between among where out then "
-    "more by both made odd even fourth last set lot total t ll none neither nor together exactly nearly near for do does "
-    "alternately left right below above also two per horizontally vertically"
+    "more by both made odd even fourth last set lot total t ll none neither nor together exactly nearly near for do "
+    "does alternately left right below above also two per horizontally vertically"
 )
 PHRASES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("at", "least"), "atleast"),
@@ -145,7 +145,8 @@ def known_words() -> frozenset[str]:
 
 _KNOWN = known_words()
 _CONTENT = frozenset(w for table in BOXES.attributes.values() for w in table) | {"block", "box", "tower", "item"}
-_FIX = speller(_KNOWN, dict.fromkeys(_CONTENT, 2) | dict.fromkeys(("least", "with", "there", "exactly", "and", "the"), 1))
+_COMMON = ("least", "with", "there", "exactly", "and", "the")
+_FIX = speller(_KNOWN, dict.fromkeys(_CONTENT, 2) | dict.fromkeys(_COMMON, 1))
 
 
 @lru_cache(maxsize=65536)
@@ -166,7 +167,8 @@ def _unswap(out: list[str]) -> None:
     colours = BOXES.attributes["color"]
     for at in range(1, len(out)):
         follower = out[at + 1] if at + 1 < len(out) else ""
-        if out[at] == "black" and out[at - 1] in colours and follower not in (*BOXES.nouns, *_CONTENT, "and", "or", ","):
+        alone = follower not in (*BOXES.nouns, *_CONTENT, "and", "or", ",")
+        if out[at] == "black" and out[at - 1] in colours and alone:
             out[at] = "block"
         if out[at] == "block" == out[at - 1]:
             out[at - 1] = "black"

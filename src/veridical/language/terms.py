@@ -22,7 +22,7 @@ PLACES = ("wall", "bottom", "top", "left", "right", "side", "corner")  # what of
 HEIGHTS = ("top", "bottom", "middle")
 RELATIONS = ("above", "on", "below", "under", "left", "right", "touch", "near")
 
-# operator -> its signatures: (result type, argument types). A trailing "*" repeats the last argument, one or more times.
+# operator -> its signatures: (result type, argument types); a trailing "*" repeats the last argument
 SIGNATURES: dict[str, tuple[tuple[Type, tuple[str, ...]], ...]] = {
     "and": (("truth", ("truth", "truth*")), ("test", ("test", "test*"))),
     "or": (("truth", ("truth", "truth*")), ("test", ("test", "test*"))),

@@ -1,4 +1,4 @@
-"""Words of a human sentence, corrected and canonical: `There atleast 2 yelow blocks` reads `there atleast 2 yellow block`.
+"""The words of a human sentence, and their repair: `yelow` is `yellow`, `abox` is `a box`.
 
 Spelling is repaired towards the words the lexicon knows, by edit distance with transpositions; ties go to the word
 that people use more often in the given frequencies.
@@ -63,7 +63,7 @@ def speller(known: Set[str], common: Mapping[str, int] | None = None) -> Callabl
         allowed = 1 if len(word) < 6 else 2
         near = [(distance(word, k, allowed), -frequency.get(k, 0), k) for k in known if abs(len(k) - len(word)) <= 2]
         best = min(near, default=(allowed + 1, 0, word))
-        return best[2] if best[0] <= allowed and (len(word) > 3 or best[0] == 1 and len(best[2]) >= 3) else word
+        return best[2] if best[0] <= allowed and (len(word) > 3 or (best[0] == 1 and len(best[2]) >= 3)) else word
 
     return fix
 

@@ -1,10 +1,11 @@
 """A log-linear ranking of candidate programs, learned from truth labels alone.
 
     p(z | s) = exp(w f(s, z)) / sum_z' exp(w f(s, z'))
-    L(w)     = sum over presentations of  log sum_z p(z | s) prod_i [z(image_i) = y_i ? 1 - noise : noise]  -  l2/2 |w|^2
+    L(w)     = sum over presentations of log sum_z p(z | s) prod_i P(y_i | z(image_i))  -  l2/2 |w|^2
+    P(y | v) = 1 - noise where y = v, else noise
 
-A program that is right on all images of its sentence gets nearly all of the credit; `noise` is the share of wrong labels,
-so that one bad judgement does not rule the right program out.
+A program that is right on all images of its sentence gets nearly all of the credit; `noise` is the share of wrong
+labels, so that one bad judgement does not rule the right program out.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veridical.language.grammar import Candidate
+from veridical.language.terms import Term
 
 Floats = NDArray[np.float64]
 
@@ -39,9 +41,9 @@ def features(candidate: Candidate, template: str) -> list[str]:
             out.append(f"{mark}|{template}")
     structure = " ".join(m for m in candidate.marks if "=" not in m)
     out.append(f"{structure}|{template}")
-    out.append(f"top.{candidate.program.op}.{candidate.program.args[-1].type}")
+    last = candidate.program.args[-1] if candidate.program.args else None
+    out.append(f"top.{candidate.program.op}.{last.type if isinstance(last, Term) else ''}")
     return out
-
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,9 @@ def scores(weights: dict[str, float], named: Sequence[Sequence[str]]) -> Floats:
 
 def posterior(raw: Floats) -> Floats:
     """Softmax."""
-    p = np.exp(raw - raw.max())
-    return p / p.sum()
+    p: Floats = np.exp(raw - raw.max())
+    total: Floats = p / p.sum()
+    return total
 
 
 def learn(evidence: Sequence[Evidence], config: RankingConfig) -> dict[str, float]:
@@ -83,8 +86,8 @@ def learn(evidence: Sequence[Evidence], config: RankingConfig) -> dict[str, floa
     row, column, group = np.array(rows), np.array(columns), np.array(owner)
     fit, weights, squares = np.array(likelihood), np.zeros(len(names)), np.full(len(names), 1e-6)
     for _ in range(config.steps):
-        raw = np.bincount(row, weights[column], minlength=len(group))  # (candidates,)
-        pull = _softmax(raw + fit, group) - _softmax(raw, group)
+        raw: Floats = np.bincount(row, weights[column], minlength=len(group)).astype(np.float64)  # (candidates,)
+        pull: Floats = np.subtract(_softmax(raw + fit, group), _softmax(raw, group))
         gradient = np.bincount(column, pull[row], minlength=len(names)) - config.l2 * weights
         squares += gradient**2
         weights += config.rate * gradient / np.sqrt(squares)
@@ -94,5 +97,5 @@ def learn(evidence: Sequence[Evidence], config: RankingConfig) -> dict[str, floa
 def _softmax(raw: Floats, group: NDArray[np.int64]) -> Floats:
     top = np.full(group.max() + 1, -np.inf)
     np.maximum.at(top, group, raw)
-    p = np.exp(raw - top[group])
-    return p / np.bincount(group, p)[group]
+    p: Floats = np.exp(raw - top[group])
+    return np.divide(p, np.bincount(group, p)[group])

@@ -1,0 +1,252 @@
+"""The program solver: reads a human sentence, finds the program it means, executes it on the scene and says why.
+
+A sentence has several candidate programs (`veridical.language.grammar`), weighed by a ranking learned from labels
+(`veridical.solvers.ranking`). The answer is their vote; the program shown is the likeliest that gives this answer.
+Sentences that no program was found for are left to a trained `Fallback`, never to a crash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from veridical.benchmark import Benchmark
+from veridical.errors import UserError
+from veridical.language.execution import Domain, compiled, domain_of
+from veridical.language.explanations import Explanation, explain
+from veridical.language.grammar import candidates, template
+from veridical.language.lexicon import BOXES, World, read_words
+from veridical.language.terms import Term
+from veridical.records import Item, Panel, Prediction, view_id
+from veridical.solvers.fallback import BUCKETS, Fallback, FallbackConfig
+from veridical.solvers.ranking import Evidence, RankingConfig, features, learn, posterior, scores
+
+FORMAT = "veridical program solver"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class SolverConfig:
+    """How the solver is trained and votes."""
+
+    ranking: RankingConfig = field(default_factory=RankingConfig)
+    fallback: FallbackConfig = field(default_factory=FallbackConfig)
+    least_share: float = 0.02  # programs with a smaller share of the probability have no vote
+    remember: int = 65536  # sentences whose programs are kept in memory
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence about a scene, and whether it is true of it."""
+
+    sentence: str
+    panels: tuple[Panel, ...]
+    label: bool
+    group: str  # the presentation: its images are evidence for one reading
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the solver says of one sentence and one scene."""
+
+    scores: tuple[float, float]  # probability of false and of true
+    program: Term | None  # the program behind the answer; None where the fallback answered
+    parsed: bool
+    panels: tuple[Panel, ...]
+
+    @property
+    def truth(self) -> bool:
+        """The answer itself."""
+        return self.scores[1] > self.scores[0]
+
+    @property
+    def explanation(self) -> Explanation | None:
+        """Which boxes and objects make the program true or false."""
+        return None if self.program is None else explain(self.program, self.panels)
+
+
+class ProgramSolver:
+    """Answers sentences about scenes by programs. Train it with `fit`, keep it with `save`."""
+
+    def __init__(self, config: SolverConfig | None = None, world: World = BOXES) -> None:
+        self.config = config or SolverConfig()
+        self.world = world
+        self.weights_: dict[str, float] = {}
+        self.fallback_ = Fallback(world=world)
+        self.trained_on_: str | None = None
+        self._read: dict[str, tuple[tuple[Term, float], ...]] = {}
+
+    def fit(self, examples: Iterable[Example]) -> ProgramSolver:
+        """Learn the ranking and the fallback from labelled examples."""
+        known = list(examples)
+        domains = [domain_of(e.panels) for e in known]
+        self.weights_ = learn(self._evidence(known, domains), self.config.ranking)
+        self.fallback_ = Fallback(world=self.world)
+        labels = [e.label for e in known]
+        self.fallback_.fit([e.sentence for e in known], domains, labels, self.config.fallback)
+        self.trained_on_ = fingerprint(known)
+        self._read.clear()
+        return self
+
+    def _evidence(self, known: Sequence[Example], domains: Sequence[Domain]) -> list[Evidence]:
+        """Per presentation and sentence: how many images each candidate gets right."""
+        together: dict[tuple[str, str], list[int]] = {}
+        for k, example in enumerate(known):
+            together.setdefault((example.group, example.sentence), []).append(k)
+        read: dict[str, tuple[list[Any], list[list[str]]]] = {}
+        out = []
+        for (_, sentence), members in together.items():
+            if sentence not in read:
+                found = candidates(sentence, self.world)
+                shape = template(read_words(sentence), self.world)
+                read[sentence] = [compiled(c.program) for c in found], [features(c, shape) for c in found]
+            runs, named = read[sentence]
+            right = [sum(bool(run(domains[k])) == known[k].label for k in members) for run in runs]
+            if runs:
+                out.append(Evidence(named, right, len(members)))
+        return out
+
+    def programs(self, sentence: str) -> tuple[tuple[Term, float], ...]:
+        """The programs a sentence may mean with their probabilities, likeliest first; empty where none was found."""
+        known = self._read.get(sentence)
+        if known is None:
+            known = self._rank(sentence)
+            if len(self._read) >= self.config.remember:
+                self._read.clear()
+            self._read[sentence] = known
+        return known
+
+    def _rank(self, sentence: str) -> tuple[tuple[Term, float], ...]:
+        found = candidates(sentence, self.world)
+        if not found:
+            return ()
+        shape = template(read_words(sentence), self.world)
+        shares = posterior(scores(self.weights_, [features(c, shape) for c in found]))
+        ranked = sorted(zip(found, shares.tolist(), strict=True), key=lambda pair: -pair[1])
+        kept = [pair for pair in ranked if pair[1] >= self.config.least_share] or ranked[:1]
+        total = sum(share for _, share in kept)
+        return tuple((c.program, share / total) for c, share in kept)
+
+    def solve(self, sentence: str, panels: Sequence[Panel]) -> Answer:
+        """Whether the sentence is true of the panels, with the program that says so."""
+        domain, panels = domain_of(panels), tuple(panels)
+        ranked = self.programs(sentence)
+        if not ranked:
+            p = self.fallback_.probability(sentence, domain)
+            return Answer((1 - p, p), None, False, panels)
+        votes = [bool(compiled(program)(domain)) for program, _ in ranked]
+        p = min(1.0, sum(share for (_, share), vote in zip(ranked, votes, strict=True) if vote))
+        answer = p > 0.5
+        program = next(program for (program, _), vote in zip(ranked, votes, strict=True) if vote == answer)
+        return Answer((1 - p, p), program, True, panels)
+
+    def save(self, path: Path | str) -> None:
+        """Write the trained solver as one JSON file: config, weights, and the hash of what it was trained on."""
+        weights = self.fallback_.weights
+        used = np.flatnonzero(np.abs(weights) > 1e-6)
+        state = {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "config": asdict(self.config),
+            "trained_on": self.trained_on_,
+            "ranking": dict(sorted(self.weights_.items())),
+            "fallback": {"buckets": used.tolist(), "weights": [round(float(w), 6) for w in weights[used]]},
+        }
+        target = Path(path)
+        partial = target.with_name(target.name + ".partial")
+        partial.write_bytes(msgspec.json.encode(state))
+        partial.replace(target)
+
+    @classmethod
+    def load(cls, path: Path | str, world: World = BOXES) -> ProgramSolver:
+        """Read a solver that `save` wrote."""
+        try:
+            state = msgspec.json.decode(Path(path).read_bytes(), type=_State)
+        except FileNotFoundError:
+            raise UserError(f"{path}: there is no such file.", "Train the solver first, or name its file.") from None
+        except (msgspec.DecodeError, msgspec.ValidationError) as error:
+            raise UserError(f"{path} is not a saved program solver: {error}.", "Train and save it again.") from None
+        if state.format != FORMAT or state.version != FORMAT_VERSION:
+            found = f"'{state.format}' version {state.version}"
+            raise UserError(f"{path} is {found}, not '{FORMAT}' version {FORMAT_VERSION}.", "Train and save it again.")
+        solver = cls(state.config, world)
+        solver.weights_, solver.trained_on_ = state.ranking, state.trained_on
+        weights = np.zeros(BUCKETS)
+        weights[state.fallback.buckets] = state.fallback.weights
+        solver.fallback_ = Fallback(weights, world)
+        return solver
+
+
+def examples(benchmark: Benchmark, split: str, scheme: str = "main") -> Iterator[Example]:
+    """The labelled statements of a split, for `fit`."""
+    for item in benchmark.items(split, scheme, answers=True):
+        if item.query is not None and item.answer is not None:
+            panels = tuple(benchmark.panels[p] for p in item.panels)
+            yield Example(item.query.words(), panels, bool(item.answer), item.group or item.id)
+
+
+Source = Literal["structure", "pixels"]
+
+
+def predict(
+    solver: ProgramSolver, benchmark: Benchmark, split: str, source: Source = "structure", every_view: bool = False
+) -> Iterator[tuple[Prediction, Answer]]:
+    """A prediction per item, from the stored scene or from the drawing alone; with `every_view`, one per view too."""
+    for item in benchmark.items(split):
+        if item.query is None:
+            raise UserError(
+                f"{item.id} has no statement to read.", "The program solver answers statements about scenes."
+            )
+        for name, panels in _scenes(item, benchmark, source, every_view):
+            answer = solver.solve(item.query.words(), panels)
+            yield Prediction(name, answer.scores), answer
+
+
+def _scenes(
+    item: Item, benchmark: Benchmark, source: Source, every_view: bool
+) -> Iterator[tuple[str, tuple[Panel, ...]]]:
+    """The scene of an item (or of each of its views) under the name its prediction takes."""
+    if source == "structure":
+        panels = tuple(benchmark.panels[p] for p in item.panels)
+        yield item.id, panels
+        if every_view:
+            yield from ((view_id(item.id, k), tuple(panels[p] for p in v.order)) for k, v in enumerate(item.views))
+        return
+    from veridical.sources.boxes import see
+
+    drawings = [(k, v.image) for k, v in enumerate(item.views) if v.image is not None]
+    if not drawings:
+        raise UserError(f"{item.id} has no image in this benchmark.", "Import the images, or solve from the structure.")
+    seen = [(k, see(bytes(benchmark.image(address)))) for k, address in (drawings if every_view else drawings[:1])]
+    yield item.id, seen[0][1]
+    if every_view:
+        yield from ((view_id(item.id, k), panels) for k, panels in seen)
+
+
+class _FallbackState(msgspec.Struct):
+    buckets: list[int]
+    weights: list[float]
+
+
+class _State(msgspec.Struct):
+    format: str
+    version: int
+    config: SolverConfig
+    trained_on: str | None
+    ranking: dict[str, float]
+    fallback: _FallbackState
+
+
+def fingerprint(examples: Iterable[Example]) -> str:
+    """A hash of what a solver was trained on: sentences, labels and scenes, whatever their order."""
+    lines = []
+    for e in examples:
+        scene = [[(o.category, o.attributes, o.box) for o in p.objects] for p in e.panels]
+        lines.append(msgspec.json.encode([e.group, e.sentence, e.label, scene]))
+    return hashlib.sha256(b"\n".join(sorted(lines))).hexdigest()

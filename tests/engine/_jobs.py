@@ -84,6 +84,11 @@ def sleeps(number: int) -> int:
     return number
 
 
+def talks(number: int) -> int:
+    print("hello from", number, flush=True)
+    return number
+
+
 def unpicklable(number: int) -> object:
     return lambda: number
 

@@ -46,7 +46,7 @@ def children(pid: int) -> list[int]:
     out = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         out += [int(child) for child in (task / "children").read_text().split()]
-    return [pid for pid in out if "spawn_main" in command(pid)]
+    return [pid for pid in out if "engine.worker" in command(pid)]
 
 
 def command(pid: int) -> str:
@@ -77,7 +77,7 @@ def test_a_batch_that_always_kills_its_worker_is_named() -> None:
 
 
 def test_an_exit_is_named_too() -> None:
-    with pytest.raises(UserError, match=r"batch 0 ended with exit code 7"):
+    with pytest.raises(UserError, match=r"batch \d ended with exit code 7, once"):
         list(run(jobs.exits, range(2), processes=2, retries=0))
 
 
@@ -128,6 +128,52 @@ def test_an_abandoned_run_leaves_no_process(tmp_path: Path) -> None:
     assert len(workers) >= 2
     results.close()  # type: ignore[attr-defined]
     assert all(map(gone, workers))
+
+
+GUARDLESS = """
+import sys
+sys.path.insert(0, {tests!r})
+import _jobs
+from veridical.engine import run
+with open({log!r}, "a") as file:
+    file.write("ran\\n")
+print(list(run(_jobs.talks, range(4), processes=2)))
+"""
+OWN_FUNCTION = """
+from dataclasses import dataclass
+from veridical.engine import run
+
+@dataclass
+class Point:
+    x: int
+
+def double(point):
+    return Point(2 * point.x)
+
+if __name__ == "__main__":
+    print(list(run(double, [Point(1), Point(2), Point(3)], processes=2)))
+"""
+
+
+def script(tmp_path: Path, text: str) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "script.py").write_text(text)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "VERIDICAL_PROGRESS": "0"}
+    return subprocess.run(
+        [sys.executable, str(tmp_path / "script.py")], env=environment, capture_output=True, text=True, timeout=60
+    )
+
+
+def test_a_script_needs_no_guard_and_its_stdout_is_its_own(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    done = script(tmp_path, GUARDLESS.format(tests=str(Path(__file__).parent), log=str(log)))
+    assert done.stdout == "[0, 1, 2, 3]\n", done.stderr
+    assert "hello from 3" in done.stderr
+    assert log.read_text() == "ran\n"  # the workers did not run the script
+
+
+def test_functions_and_records_of_a_script_can_be_used(tmp_path: Path) -> None:
+    done = script(tmp_path, OWN_FUNCTION)
+    assert done.stdout == "[Point(x=2), Point(x=4), Point(x=6)]\n", done.stderr
 
 
 @pytest.mark.soak

@@ -86,7 +86,7 @@ def site() -> Iterator[Site]:
 
 
 def fetch_dev(site: Site, out: Path, images: bool = True):  # type: ignore[no-untyped-def]
-    return get("nlvr2", out, base_url=site.url, splits=["dev"], images=images, manners=QUICK)
+    return get("nlvr2", out, base_url=site.url, split=["dev"], images=images, manners=QUICK)
 
 
 def test_texts_only(site: Site, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_nlvr_with_its_drawings(site: Site, tmp_path: Path, shared: Path) -> Non
         for k in range(6):
             name = f"{record['directory']}/dev-{record['identifier']}-{k}.png"
             site.files[f"/nlvr/dev/images/{name}"] = (shared / "nlvr/dev/images" / name).read_bytes()
-    result = get("nlvr", tmp_path / "b", base_url=site.url + "/", splits=["dev"], images=True, manners=QUICK)
+    result = get("nlvr", tmp_path / "b", base_url=site.url + "/", split=["dev"], images=True, manners=QUICK)
     assert result.table() == [("files", 1, 0, 0, 0), ("dev drawings", 18, 0, 0, 0)]
     assert result.counts["missing_images"] == 0
     assert Benchmark(result.benchmark).manifest["counts"]["items"] == {"main": {"dev": 3}}
@@ -176,13 +176,13 @@ def test_nlvr_with_its_drawings(site: Site, tmp_path: Path, shared: Path) -> Non
 def test_names_in_a_bad_release_cannot_leave_the_folder(site: Site, tmp_path: Path, line: bytes) -> None:
     site.files["/nlvr/dev/dev.json"] = line + b"\n"
     with pytest.raises(UserError, match=r"dev\.json, line 1"):
-        get("nlvr", tmp_path / "b", base_url=site.url, splits=["dev"], images=True, manners=QUICK)
+        get("nlvr", tmp_path / "b", base_url=site.url, split=["dev"], images=True, manners=QUICK)
     assert not (tmp_path / "b").exists()
 
 
 def test_a_release_that_is_not_there(site: Site, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"test1\.json could not be fetched: status 404"):
-        get("nlvr2", tmp_path / "b", base_url=site.url, splits=["test1"], manners=QUICK)
+        get("nlvr2", tmp_path / "b", base_url=site.url, split=["test1"], manners=QUICK)
     site.files["/nlvr2/data/dev.json"] = b"<!doctype html><p>Sign in"
     with pytest.raises(UserError, match="a web page came"):
         fetch_dev(site, tmp_path / "c", images=False)
@@ -192,15 +192,15 @@ def test_bad_arguments(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="'vcr' cannot be downloaded"):
         get("vcr", tmp_path / "b")
     with pytest.raises(UserError, match="no split 'tset'"):
-        get("nlvr", tmp_path / "b", splits=["tset"])
+        get("nlvr", tmp_path / "b", split=["tset"])
     with pytest.raises(UserError, match="0 connections"):
         get("nlvr", tmp_path / "b", max_connections=0)
     assert BASE_URL.startswith("https://")
 
 
 def command(site: Site, out: Path) -> subprocess.Popen[str]:
-    code = "import typer; from veridical.cli.get import get; typer.run(get)"
-    options = ["nlvr2", "--out", str(out), "--base-url", site.url, "--split", "dev", "--images", "--json"]
+    code = "from veridical.cli import main; main()"
+    options = ["get", "nlvr2", "--out", str(out), "--base-url", site.url, "--split", "dev", "--images", "--json"]
     return subprocess.Popen(
         [sys.executable, "-c", code, *options, "--max-connections", "2"],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "VERIDICAL_PROGRESS": "0"},

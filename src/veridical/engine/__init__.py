@@ -31,8 +31,12 @@ class BatchError(RuntimeError):
         self.label, self.batch, self.tries, self.traceback = label, batch, tries, traceback
 
     def __str__(self) -> str:
-        times = "once" if self.tries == 1 else f"{self.tries} times"
-        return f"{self.label}: batch {self.batch} failed {times}. The last time:\n{self.traceback}"
+        return f"{self.label}: batch {self.batch} failed {times(self.tries)}. The last time:\n{self.traceback}"
+
+
+def times(number: int) -> str:
+    """How often, in words."""
+    return "once" if number == 1 else f"{number} times"
 
 
 def run(

@@ -1,24 +1,26 @@
 """The engine of this machine's processes: results in order, a bounded number of batches under way, no lost work.
 
 Each worker has its own pipe, so a process that dies (kill -9, out of memory) is noticed at once and costs one batch,
-which is tried again. Workers are spawned, not forked: a fork of a process with threads (Arrow, torch) can hang.
+which is tried again. Workers are fresh interpreters, not forks: a fork of a process with threads (Arrow, torch) can
+hang.
 """
 
 from __future__ import annotations
 
-import multiprocessing
+import contextlib
 import os
 import pickle
 import signal
+import subprocess
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from dataclasses import dataclass, field
 from multiprocessing import connection as pipes
-from multiprocessing.context import SpawnProcess
+from multiprocessing import spawn
 from pathlib import Path
 from typing import Any
 
-from veridical.engine import Batch, BatchError, Result, memory, worker
+from veridical.engine import Batch, BatchError, Result, memory, times, worker
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 
@@ -45,7 +47,7 @@ def run(
     if total is None and isinstance(batches, Sized):
         total = len(batches)
     count = processes or available()
-    if multiprocessing.current_process().daemon:
+    if os.environ.get(worker.INSIDE):
         count = 1  # a worker's own runs stay inside it
     if total is not None:
         count = max(1, min(count, total))
@@ -84,7 +86,7 @@ class _Task:
 
 @dataclass(eq=False)
 class _Worker:
-    process: SpawnProcess
+    process: subprocess.Popen[bytes]
     pipe: pipes.Connection
     tasks: deque[_Task] = field(default_factory=deque)  # in the order it works on them
 
@@ -139,7 +141,6 @@ class _Pool:
         self.job, self.count = job, count
         self.source = enumerate(batches)
         self.exhausted = False
-        self.context = multiprocessing.get_context("spawn")
         self.workers: list[_Worker] = []
         self.waiting: deque[_Task] = deque()
         self.ready: dict[int, tuple[_Task, bytes | None]] = {}  # finished, or remembered: None where it is on disk
@@ -196,23 +197,22 @@ class _Pool:
                 self._lose(free)
 
     def _hire(self) -> _Worker:
-        ours, theirs = self.context.Pipe()
-        process = self.context.Process(target=worker.main, args=(theirs, self.job.pickled), daemon=True)
-        process.start()
+        ours, theirs = pipes.Pipe()
+        # A process group of its own: Ctrl-C in the terminal reaches this process alone, which then stops its workers.
+        process = subprocess.Popen(
+            worker.command(theirs.fileno()), pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, process_group=0
+        )
         theirs.close()
         self.workers.append(_Worker(process, ours))
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it died at once: its first batch will tell
+            ours.send((_script(), self.job.pickled))
         return self.workers[-1]
 
     def _wait(self) -> None:
-        """Wait until some worker has said something or died."""
-        by_pipe = {w.pipe: w for w in self.workers}
-        by_sentinel = {w.process.sentinel: w for w in self.workers}
-        for ready in pipes.wait([*by_pipe, *by_sentinel]):
-            if isinstance(ready, pipes.Connection):
-                if by_pipe[ready] in self.workers:
-                    self._hear(by_pipe[ready])
-            elif isinstance(ready, int):
-                self._lose(by_sentinel[ready])
+        """Wait until some worker has said something or died, which closes its pipe."""
+        by_pipe = {one.pipe: one for one in self.workers}
+        for ready in pipes.wait(list(by_pipe)):
+            self._hear(by_pipe[ready])  # type: ignore[index]
 
     def _lose(self, one: _Worker) -> None:
         """A worker is gone: hear what it had sent, then take back the rest."""
@@ -240,26 +240,36 @@ class _Pool:
     def _bury(self, dead: _Worker) -> None:
         """Take back what a dead worker held; the batch it was working on has used up one try."""
         self.workers.remove(dead)
-        dead.pipe.close()
-        dead.process.join(STOP_SECONDS)
+        code = _end(dead)
         tasks = list(dead.tasks)
         self.waiting.extendleft(reversed(tasks))
         if not tasks:
             return
         tasks[0].tries += 1
         if tasks[0].tries > self.job.retries:
-            raise _death(self.job, tasks[0], dead.process.exitcode)
+            raise _death(self.job, tasks[0], code)
 
     def _stop(self) -> None:
         for one in self.workers:
             one.process.terminate()
-            one.pipe.close()
         for one in self.workers:
-            one.process.join(STOP_SECONDS)
-            if one.process.is_alive():
-                one.process.kill()
-                one.process.join()
+            _end(one)
         self.workers.clear()
+
+
+def _end(one: _Worker) -> int:
+    """Wait for a worker that should be ending; its exit code."""
+    one.pipe.close()
+    try:
+        return one.process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        one.process.kill()
+        return one.process.wait()
+
+
+def _script() -> dict[str, str]:
+    """Where a worker finds the user's script, if it needs it."""
+    return {k: v for k, v in spawn.get_preparation_data("worker").items() if k.startswith("init_main")}
 
 
 def _there(task: _Task) -> Path:
@@ -268,14 +278,14 @@ def _there(task: _Task) -> Path:
     return task.path
 
 
-def _death(job: _Job, task: _Task, code: int | None) -> UserError:
-    if code is not None and code < 0:
+def _death(job: _Job, task: _Task, code: int) -> UserError:
+    if code < 0:
         how = f"was killed by signal {-code} ({signal.Signals(-code).name})"
     else:
         how = f"ended with exit code {code}"
     again = "Finished batches are kept: run it again to continue. " if job.work is not None else ""
     memory_hint = "Signal 9 usually means that memory ran out: use fewer processes. " if code == -signal.SIGKILL else ""
     return UserError(
-        f"{job.label}: the process working on batch {task.index} {how}, {task.tries} times.",
+        f"{job.label}: the process working on batch {task.index} {how}, {times(task.tries)}.",
         f"{memory_hint}{again}".strip() or "Look above for what it printed before it ended.",
     )

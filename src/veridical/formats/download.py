@@ -40,7 +40,8 @@ class Source:
 
     main: tuple[str, str]  # each split's file: its name in the folder, its path at the base address
     extras: tuple[tuple[str, str, tuple[str, ...]], ...]  # the same for files it may lack, and which splits have them
-    splits: tuple[str, ...]
+    splits: tuple[str, ...]  # what comes unless splits are named
+    others: tuple[str, ...]  # what comes only if it is named
     images: Callable[[Path, str, str], list[Wanted]]  # folder, split, base address -> its images
     kind: str  # what its images are called
 
@@ -89,8 +90,8 @@ def get(
     release: Literal["nlvr", "nlvr2"] | str,
     out: Path | str,
     *,
-    base_url: str = BASE_URL,
-    splits: Sequence[str] = (),
+    base_url: str | None = None,
+    split: Sequence[str] = (),
     images: bool = False,
     max_connections: int = 16,
     manners: Manners | None = None,
@@ -100,18 +101,19 @@ def get(
     Without `images` only the texts come: NLVR's scenes are described in them, NLVR2's photographs are addresses. Every
     file that is there is not asked for again, so a run that was stopped or killed continues.
     """
-    source = _source(release, splits, max_connections)
+    source = _source(release, split, max_connections)
+    base = (base_url or BASE_URL).rstrip("/")
     if images and release == "nlvr2":
         _imagehash()  # say what is not installed before a day of downloading
     target = Path(os.path.abspath(out))
     folder = target.with_name(target.name + ".release")
     manners = manners or Manners(connections=max_connections)
     with _alone(folder):
-        chosen = tuple(splits) or source.splits
-        outcomes = fetch(_texts(source, chosen, base_url), folder, f"{release} files", manners)
+        chosen = tuple(split) or source.splits
+        outcomes = fetch(_texts(source, chosen, base), folder, f"{release} files", manners)
         _need(outcomes, source, chosen)
         if images:
-            wanted = [one for split in chosen for one in source.images(folder, split, base_url)]
+            wanted = [one for name in chosen for one in source.images(folder, name, base)]
             outcomes += fetch(wanted, folder, f"{release} {source.kind}", manners)
         result = Fetched(release, folder, tuple(outcomes))
         _write_report(result)
@@ -123,19 +125,20 @@ def _source(release: str, splits: Sequence[str], connections: int) -> Source:
         raise UserError(f"{release!r} cannot be downloaded.", f"Choose one of: {', '.join(SOURCES)}.")
     source = SOURCES[release]
     for split in splits:
-        if split not in source.splits:
-            raise UserError(f"{release} has no split {split!r}.", f"Choose from: {', '.join(source.splits)}.")
+        if split not in source.splits + source.others:
+            known = ", ".join(source.splits + source.others)
+            raise UserError(f"{release} has no split {split!r}.", f"Choose from: {known}.")
     if connections < 1:
         raise UserError(f"{connections} connections cannot fetch anything.", "Use 1 or more.")
     return source
 
 
 def _texts(source: Source, splits: Sequence[str], base: str) -> list[Wanted]:
-    files = [(*source.main, source.splits), *source.extras]
+    files = [(*source.main, source.splits + source.others), *source.extras]
     return [
         Wanted(
             name.format(split=split),
-            f"{base.rstrip('/')}/{path.format(split=split)}",
+            f"{base}/{path.format(split=split)}",
             MAX_TEXT_BYTES,
             _check_text,
             "files",
@@ -186,7 +189,7 @@ def _drawings(folder: Path, split: str, base: str) -> list[Wanted]:
             raise UserError(f"{name}, line {number}: {parts} cannot name an image.", "Check --base-url.")
         for k in range(6):
             path = f"{split}/images/{parts[0]}/{split}-{parts[1]}-{k}.png"
-            url = f"{base.rstrip('/')}/nlvr/{path}"
+            url = f"{base}/nlvr/{path}"
             out.append(Wanted(path, url, MAX_DRAWING_BYTES, _check_image, kind))
     return out
 
@@ -279,6 +282,7 @@ SOURCES: dict[str, Source] = {
         main=("{split}/{split}.json", "nlvr/{split}/{split}.json"),
         extras=(),
         splits=("train", "dev", "test"),
+        others=(),
         images=_drawings,
         kind="drawings",
     ),
@@ -290,7 +294,8 @@ SOURCES: dict[str, Source] = {
             ("unbalanced_{split}.json", "nlvr2/data/unbalanced/unbalanced_{split}.json", ("dev", "test1", "test2")),
             ("annotated_{split}_examples.txt", "nlvr2/util/annotated_{split}_examples.txt", ("dev",)),
         ),
-        splits=("train", "dev", "test1", "test2"),
+        splits=("train", "dev", "test1"),
+        others=("test2",),
         images=_photographs,
         kind="photographs",
     ),

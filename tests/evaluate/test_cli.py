@@ -74,3 +74,20 @@ def test_what_the_published_scripts_print(files) -> None:
     refused = CliRunner().invoke(app, [str(made), str(good), "--official"])
     assert isinstance(refused.exception, UserError)
     assert "2 predictions are missing" in str(refused.exception)
+
+
+def test_stages_have_a_table_of_their_own(write_benchmark, question, write_lines) -> None:
+    made = write_benchmark({"val": question("val-0", 1, 2) + question("val-1", 0, 3)}, task="choice")
+    rows = [("val-0", [0, 1, 0, 0]), ("val-0/r1", [0, 0, 1, 0]), ("val-1", [0, 1, 0, 0]), ("val-1/r0", [0, 0, 0, 1])]
+    shown = run(made, write_lines(rows, "p.jsonl")).stderr
+    header = next(line for line in shown.splitlines() if "Q->AR" in line)
+    assert header.split() == ["%", "Q->A", "QA->R", "Q->AR"]
+    assert "p.jsonl   50.0 [0.0, 100.0]  100.0 [100.0, 100.0]  50.0 [0.0, 100.0]" in shown
+    assert max(map(len, shown.splitlines())) < 160
+
+
+def test_no_consistency_where_every_item_is_its_own_group(write_benchmark, statement, write_lines) -> None:
+    made = write_benchmark({"dev": [statement("a", 1, kind="x"), statement("b", 0, kind="y")]})
+    shown = run(made, write_lines([("a", [0, 1]), ("b", [0, 1])])).stderr
+    assert "accuracy" in shown
+    assert "consistency" not in shown

@@ -203,6 +203,10 @@ def test_staged_accuracy_from_every_kind_of_array(vcr, tmp_path) -> None:
     assert (found.staged["QA->R"].value, found.missing.count, found.missing.names[0][:6]) == (0, 40, "val-0/")
     chance = {row.name: row for row in found.baselines}["random"]
     assert chance.staged == {"Q->A": 0.25, "QA->R": 0.25, "Q->AR": 0.0625}
+    common = [int(np.bincount(answers[:, stage]).argmax()) for stage in range(2)]
+    majority = found.baselines[0]
+    assert majority.rule.endswith(f"candidate {common[0]}, of rationales {common[1]}")
+    assert majority.staged["Q->AR"].value == ((answers == common).all(1)).mean()
 
 
 def test_the_published_vcr_script_prints_three_lines(vcr, tmp_path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,40 +63,37 @@ def evaluate(
 def show(scores: Scores) -> None:
     """Tables for people."""
     examples = f"{scores.examples:,} views of " if scores.per_view else ""
+    grouped = scores.groups < scores.examples  # otherwise consistency is accuracy again
     table(
         f"{scores.benchmark}, {scores.split}: {examples}{scores.items:,} items in {scores.groups:,} groups",
-        ["%", "accuracy", "consistency", *scores.staged],
-        _main_rows(scores),
+        ["%", "accuracy", *(["consistency"] if grouped else [])],
+        [row[: 3 if grouped else 2] for row in _main_rows(scores)],
     )
+    if scores.staged:
+        rows: list[tuple[str, Mapping[str, Estimate | float]]]
+        rows = [(scores.predictions.name, scores.staged), *((row.name, row.staged) for row in scores.baselines)]
+        lines = [[name, *(_percent(staged.get(stage)) for stage in scores.staged)] for name, staged in rows if staged]
+        table("", ["%", *scores.staged], lines)
     say(f"[ ] is a 95% interval: {scores.resamples:,} bootstrap resamples over groups, seed {scores.seed}.")
     for row in scores.baselines:
         say(f"{row.name}: {row.rule}.")
     _show_troubles(scores)
-    for tag, rows in scores.by.items():
+    for tag, values in scores.by.items():
         say("")
-        _show_tag(tag, rows)
+        _show_tag(tag, values, grouped)
     if scores.comparison:
         say("")
         _show_comparison(scores.comparison)
 
 
 def _main_rows(scores: Scores) -> list[list[str]]:
-    rows = [
-        [
-            scores.predictions.name,
-            _percent(scores.accuracy),
-            _percent(scores.consistency),
-            *(_percent(estimate) for estimate in scores.staged.values()),
-        ]
-    ]
+    rows = [[scores.predictions.name, _percent(scores.accuracy), _percent(scores.consistency)]]
     if scores.answered and scores.answered.value != scores.accuracy.value:
         rows.append(["  where answered", _percent(scores.answered), ""])
     for row in scores.baselines:
         spread = f" ± {100 * row.std:.1f}" if row.std is not None else ""
-        stages = [_percent(row.staged.get(stage)) for stage in scores.staged]
-        rows.append([row.name, _percent(row.accuracy) + spread, _percent(row.consistency), *stages])
-    width = max(map(len, rows))
-    return [row + [""] * (width - len(row)) for row in rows]
+        rows.append([row.name, _percent(row.accuracy) + spread, _percent(row.consistency)])
+    return rows
 
 
 def _show_troubles(scores: Scores) -> None:
@@ -114,7 +112,7 @@ def _show_troubles(scores: Scores) -> None:
         say(f"tied: {scores.tied:,} have equal highest scores; the first candidate counts.")
 
 
-def _show_tag(tag: str, rows: dict[str, Row]) -> None:
+def _show_tag(tag: str, rows: dict[str, Row], grouped: bool) -> None:
     largest = sorted(rows.items(), key=lambda row: (-row[1].items, row[0]))
     most = largest[0][1].items
     if len(rows) > ROWS and most < WORTH_SHOWING:
@@ -125,7 +123,9 @@ def _show_tag(tag: str, rows: dict[str, Row]) -> None:
         # One group alone says nothing about its spread.
         shown = [_percent(e if row.groups > 1 else e.value) for e in (row.accuracy, row.consistency)]
         lines.append([value, f"{row.items:,}", f"{row.groups:,}", *shown])
-    table(f"by {tag}", ["", "items", "groups", "accuracy", "consistency"], lines)
+    columns = ["", "items", "groups", "accuracy", "consistency"]
+    keep = columns if grouped else ["", "items", "accuracy"]
+    table(f"by {tag}", keep, [[line[columns.index(name)] for name in keep] for line in lines])
     if len(largest) > ROWS:
         say(f"... and {len(largest) - ROWS:,} with fewer items: see --json.")
 

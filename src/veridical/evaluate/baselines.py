@@ -71,6 +71,8 @@ def _majority(
     right = np.where(chosen == key.answer, examples, 0)
     found = measure(key, examples, right, examples, resamples, seed)
     what = ("false", "true")[int(guess[0])] if truth else f"candidate {int(guess[0])}"
+    if rationale.any():
+        what += f", of rationales {int(guess[1])}"
     return Baseline(
         name="majority of train" if where == "train" else "majority",
         rule=f"always the most common answer of {where}: {what}",

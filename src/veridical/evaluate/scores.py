@@ -86,7 +86,7 @@ def official_output(scores: Scores) -> str:
     """
     if scores.missing.count or scores.unreadable.count:
         raise UserError(
-            f"{scores.predictions}: {scores.missing.count:,} predictions are missing and {scores.unreadable.count:,} are "
+            f"{scores.predictions}: {scores.missing.count:,} predictions are missing, {scores.unreadable.count:,} "
             "unreadable; the published scripts stop at such a file.",
             "Evaluate it without --official, which counts and names them.",
         )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import shutil
+import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
+from importlib import import_module, invalidate_caches
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +95,18 @@ def test_remembered_batches_of_another_config_are_not_used(start: Run, tmp_path:
     )
     powers = [list(start(functools.partial(pow, exp=e), [2, 3], processes=1, work=tmp_path)) for e in (2, 3)]
     assert powers == [[4, 9], [8, 27]]
+
+
+def test_results_of_code_that_was_edited_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = []
+    for number in (1, 2):
+        (tmp_path / "edited.py").write_text(f"def add(x):\n    return x + {number}{number}\n")
+        sys.modules.pop("edited", None)
+        invalidate_caches()
+        found.append(list(run(import_module("edited").add, [0], processes=1, work=tmp_path / "work")))
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+    assert found == [[11], [22]]
 
 
 @pytest.mark.parametrize("damage", [b"", b"short", b"x" * 100])

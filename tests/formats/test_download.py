@@ -158,6 +158,12 @@ def test_an_image_that_was_only_saved_again_is_the_same_photograph(tmp_path: Pat
     assert "published" in check_photograph(tmp_path / "x", "0" * 16)
 
 
+def test_photographs_that_could_not_be_checked_are_counted_apart(site: Site, tmp_path: Path) -> None:
+    del site.files["/nlvr2/util/hashes/dev_hashes.json"]
+    result = fetch_dev(site, tmp_path / "b")
+    assert result.table()[1] == ("dev photographs without a published hash", 32, 0, 0, 0)
+
+
 def test_nlvr_with_its_drawings(site: Site, tmp_path: Path, shared: Path) -> None:
     lines = (shared / "nlvr/dev/dev.json").read_bytes().splitlines(keepends=True)[:3]
     site.files["/nlvr/dev/dev.json"] = b"".join(lines)

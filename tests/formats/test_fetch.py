@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from veridical.errors import UserError
 from veridical.formats._fetch import Manners, Outcome, Wanted, fetch
 
 from . import _server as server
@@ -199,6 +201,19 @@ def test_many_at_once_but_not_too_many(site: Site, tmp_path: Path) -> None:
     assert [o.wanted.name for o in outcomes] == [n[1:] for n in names]
     assert {o.status for o in outcomes} == {"fetched"}
     assert 2 <= site.open_most <= 4
+
+
+def test_in_a_notebook(site: Site, tmp_path: Path) -> None:
+    async def cell() -> Outcome:
+        return one(site, tmp_path)
+
+    assert asyncio.run(cell()).status == "fetched"
+
+
+def test_a_full_disk_is_said(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "a.bin").mkdir()  # stands for any failure to write
+    with pytest.raises(UserError, match="run it again"):
+        one(site, tmp_path)
 
 
 def test_nobody_answers(tmp_path: Path) -> None:

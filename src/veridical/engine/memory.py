@@ -1,15 +1,17 @@
 """Finished batches on disk: what a killed run had done, found again by the next.
 
-A result lies under a key of everything it depends on (the function, its config, the batch, the version), so a result of
-another config is never used. It is written beside its place and renamed, and carries its own hash: a file is whole, or
-it is not there, or it is noticed.
+A result lies under a key of everything it depends on (the function, its config, the batch, the code), so a result of
+another config or of code that was edited since is never used. It is written beside its place and renamed, and carries
+its own hash: a file is whole, or it is not there, or it is noticed.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import pickle
+import sys
 from pathlib import Path
 
 from veridical import __version__
@@ -22,9 +24,25 @@ class Damaged(Exception):
     """A remembered result that cannot be read; it is computed again."""
 
 
-def key(function: object, batch: object) -> str:
-    """The name of a result: a hash of all that decides it."""
-    return fingerprint((__version__, function, batch))
+class Keys:
+    """Names of results: a hash of all that decides each."""
+
+    def __init__(self, function: object) -> None:
+        self._common = fingerprint((__version__, function, _code(function)))
+
+    def of(self, batch: object) -> str:
+        return fingerprint((self._common, batch))
+
+
+def _code(function: object) -> dict[str, str]:
+    """Hashes of this package's files and of the file the function is in."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    files = set(Path(__file__).parents[1].rglob("*.py"))
+    module = sys.modules.get(getattr(function, "__module__", None) or "")
+    if module is not None and getattr(module, "__file__", None):
+        files.add(Path(str(module.__file__)))
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(files) if path.is_file()}
 
 
 def place(work: Path, name: str) -> Path:

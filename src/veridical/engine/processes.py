@@ -51,10 +51,12 @@ def run(
         count = 1  # a worker's own runs stay inside it
     if total is not None:
         count = max(1, min(count, total))
-    job = _Job(function, pickled, work, retries, label)
+    keys = None
     if work is not None:
         work.mkdir(parents=True, exist_ok=True)
         memory.sweep(work)
+        keys = memory.Keys(function)
+    job = _Job(function, pickled, work, keys, retries, label)
     return _show(job, iter(batches), count, total)
 
 
@@ -67,9 +69,10 @@ def available() -> int:
 class _Job:
     """What all batches share."""
 
-    function: Callable[[Any], Any]
-    pickled: bytes
+    function: worker.Function
+    pickled: bytes  # the function
     work: Path | None
+    keys: memory.Keys | None
     retries: int
     label: str
 
@@ -103,7 +106,7 @@ def _show(job: _Job, batches: Iterator[Any], count: int, total: int | None) -> I
 
 
 def _task(job: _Job, index: int, batch: Any) -> _Task:
-    path = None if job.work is None else memory.place(job.work, memory.key(job.function, batch))
+    path = memory.place(job.work, job.keys.of(batch)) if job.work is not None and job.keys is not None else None
     return _Task(index, pickle.dumps(batch, protocol=5), path)
 
 
@@ -119,7 +122,7 @@ def _here(job: _Job, batches: Iterator[Any]) -> Generator[tuple[Any, bool], None
                 pass
         while True:
             task.tries += 1
-            outcome, value = worker.work(job.pickled, task.batch, task.path)
+            outcome, value = worker.work(lambda: job.function, task.batch, task.path)
             if outcome == "done":
                 break
             _judge(job, task, outcome, value)

@@ -25,6 +25,8 @@ from typing import Any
 from veridical.engine import memory
 from veridical.errors import UserError
 
+Function = Callable[[Any], Any]
+
 # Several processes each with several threads are slower, and a sum over threads may round differently.
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 INSIDE = "VERIDICAL_WORKER"  # set in the environment of a worker and of what it starts
@@ -45,6 +47,7 @@ def main(descriptor: int) -> None:
         os.environ.setdefault(name, "1")
     connection = Connection(descriptor)
     script, function = connection.recv()
+    load: Callable[[], Function] = functools.cache(functools.partial(pickle.loads, function))
     tasks: queue.SimpleQueue[tuple[int, bytes, Path | None]] = queue.SimpleQueue()
     threading.Thread(target=_read_ahead, args=(connection, tasks), daemon=True).start()
     while True:
@@ -53,15 +56,15 @@ def main(descriptor: int) -> None:
             spawn.prepare(script)
             script = None
         try:
-            connection.send((index, *work(function, batch, path)))
+            connection.send((index, *work(load, batch, path)))
         except (BrokenPipeError, ConnectionResetError):
             os._exit(1)
 
 
-def work(function: bytes, batch: bytes, path: Path | None) -> tuple[str, Any]:
+def work(load: Callable[[], Function], batch: bytes, path: Path | None) -> tuple[str, Any]:
     """What came of a batch, and with it: done (the pickled result, or None where saved), failed, refused (why)."""
     try:
-        payload = pickle.dumps(_function(function)(pickle.loads(batch)), protocol=5)
+        payload = pickle.dumps(load()(pickle.loads(batch)), protocol=5)
         if path is None:
             return "done", payload
         memory.save(path, payload)
@@ -70,12 +73,6 @@ def work(function: bytes, batch: bytes, path: Path | None) -> tuple[str, Any]:
     except Exception:  # noqa: BLE001 - whatever a batch raises goes to the parent, which tries again or raises it
         return "failed", traceback.format_exc()
     return "done", None
-
-
-@functools.lru_cache(maxsize=1)
-def _function(pickled: bytes) -> Callable[[Any], Any]:
-    function: Callable[[Any], Any] = pickle.loads(pickled)
-    return function
 
 
 def _read_ahead(connection: Connection, tasks: queue.SimpleQueue[Any]) -> None:

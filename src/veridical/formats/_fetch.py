@@ -12,10 +12,11 @@ import hashlib
 import json
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from veridical import __version__
 from veridical.engine.progress import Progress
@@ -90,12 +91,22 @@ def fetch(wanted: Iterable[Wanted], folder: Path, label: str, manners: Manners |
     with Progress(label, len(files), "files") as progress:
         progress.advance(len(had), skipped=True)
         try:
-            new = asyncio.run(_Fetcher(folder, manners or Manners()).all(todo, progress)) if todo else []
+            new = _run(_Fetcher(folder, manners or Manners()).all(todo, progress)) if todo else []
         except* OSError as group:
             error = group.exceptions[0]
             raise UserError(f"{folder}: {error}.", "Nothing received is lost: run it again to continue.") from None
     place = {one.name: number for number, one in enumerate(files)}
     return sorted(had + new, key=lambda outcome: place[outcome.wanted.name])
+
+
+def _run(work: Coroutine[Any, Any, list[Outcome]]) -> list[Outcome]:
+    """Run a coroutine, also where an event loop runs already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
 
 
 class _Fetcher:

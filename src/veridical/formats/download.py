@@ -213,7 +213,8 @@ def _photographs(folder: Path, split: str, base: str) -> list[Wanted]:
             name = f"{pair}-img{side}.png"
             check = functools.partial(check_photograph, published=hashes.get(name))
             url = str(record.get(key) or "")
-            out[name] = Wanted(f"images/{split}/{name}", url, MAX_PHOTO_BYTES, check, f"{split} photographs")
+            kind = f"{split} photographs" + ("" if name in hashes else " without a published hash")
+            out[name] = Wanted(f"images/{split}/{name}", url, MAX_PHOTO_BYTES, check, kind)
     return list(out.values())
 
 

@@ -6,6 +6,8 @@
    loop that draws with Pillow and saves with its default PNG settings, one file an image.
 2. Encoders on the same drawings: ours, zlib level 1, isal.
 3. Every published image here: drawn from its scene, and its scene seen from its pixels.
+
+Rates by core time are of use where other programs share the machine; clock time is what a user waits.
 """
 
 from __future__ import annotations
@@ -21,11 +23,14 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from PIL import Image, ImageDraw
 
-from veridical.benchmark.writer import BenchmarkWriter
+from veridical.benchmark.tables import items_table, panels_table
+from veridical.benchmark.writer import BenchmarkWriter, content_address
 from veridical.records import TRUTH, Item, Panel, Text, View
 from veridical.sources import boxes_png
 from veridical.sources.boxes import COLORS, ORDERS, Placed, Scene, Thing, draw, draw_views, panel, presentations, see
@@ -33,26 +38,33 @@ from veridical.sources.boxes import COLORS, ORDERS, Placed, Scene, Thing, draw, 
 NLVR = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr"
 PUBLISHED_COLORS = {"Black": "black", "Yellow": "yellow", "#0099ff": "blue"}
 LEFTS = (0, 150, 300)
-BATCH = 250  # scenes handed to a process at a time
+SEED = 0
+BATCH = 50  # presentations handed to a process at a time
 
 
-def timed(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
+class Clock(NamedTuple):
+    wall: float
+    cpu: float  # of this process
+
+
+def timed(work: Callable[[], object]) -> Clock:
+    wall, cpu = time.perf_counter(), time.process_time()
     work()
-    return time.perf_counter() - start
+    return Clock(time.perf_counter() - wall, time.process_time() - cpu)
 
 
-def pillow_loop(scenes: Iterable[Scene], folder: Path) -> None:
-    """What a plain script does. Its circles are not even the published ones: Pillow does not smooth edges."""
+def pillow_loop(scenes: Iterable[Scene], mode: str, folder: Path | None) -> None:
+    """What a plain script does, into files or only into memory. Its circles are not even the published ones: Pillow
+    does not smooth edges."""
     for number, scene in enumerate(scenes):
         for view, order in enumerate(ORDERS):
-            image = Image.new("RGBA", (400, 100), (128, 128, 128, 255))
+            image = Image.new(mode, (400, 100), (128, 128, 128))
             pen = ImageDraw.Draw(image)
             for left, index in zip(LEFTS, order, strict=True):
-                pen.rectangle((left, 0, left + 99, 99), fill=(211, 211, 211, 255))
+                pen.rectangle((left, 0, left + 99, 99), fill=(211, 211, 211))
                 for thing in scene[index].objects:
                     pillow_object(pen, thing.category, COLORS[thing.attribute("color") or ""], left, thing.box)
-            image.save(folder / f"{number}-{view}.png")
+            image.save(folder / f"{number}-{view}.png" if folder else io.BytesIO(), "PNG")
 
 
 def pillow_object(
@@ -75,49 +87,70 @@ def item(scene: Scene, addresses: list[str]) -> Item:
     return Item(name, "statement", panels, Text("There is a box."), TRUTH, 1, name, (name,), views)
 
 
-def drawn(scenes: list[Scene]) -> list[list[bytes]]:
-    return [draw_views(scene) for scene in scenes]
+def scenes_of(batch: tuple[int, int]) -> list[Scene]:
+    """The scenes of some presentations, given as (first, how many)."""
+    return [scene for one in presentations(batch[1], SEED, batch[0]) for scene in one.scenes]
 
 
-def build(scenes: list[Scene], out: Path, processes: int) -> None:
+def drawn(scenes: list[Scene]) -> tuple[list[bytes], pa.Table, pa.Table]:
+    """Images, items and panels of a batch, ready to be written."""
+    views = [draw_views(scene) for scene in scenes]
+    items = [item(scene, [content_address(png) for png in pngs]) for scene, pngs in zip(scenes, views, strict=True)]
+    images = [png for pngs in views for png in pngs]
+    return images, items_table(items), panels_table(one for scene in scenes for one in scene)
+
+
+def sampled_and_drawn(batch: tuple[int, int]) -> tuple[list[bytes], pa.Table, pa.Table]:
+    return drawn(scenes_of(batch))
+
+
+def build(results: Iterable[tuple[list[bytes], pa.Table, pa.Table]], out: Path) -> None:
     """The whole benchmark: images, items and panels."""
-    batches = [list(scenes[start : start + BATCH]) for start in range(0, len(scenes), BATCH)]
     with BenchmarkWriter(out, name="nlvr", task="statement") as writer:
-        if processes == 1:
-            write(writer, zip(batches, map(drawn, batches), strict=True))
-        else:
-            with ProcessPoolExecutor(processes) as pool:
-                write(writer, zip(batches, pool.map(drawn, batches), strict=True))
+        for images, items, panels in results:
+            for png in images:
+                writer.add_image(png)
+            writer.add_items("train", items)
+            writer.add_panels(panels)
 
 
-def write(writer: BenchmarkWriter, batches: Iterable[tuple[list[Scene], list[list[bytes]]]]) -> None:
-    for scenes, views in batches:
-        addresses = [[writer.add_image(png) for png in pngs] for pngs in views]
-        writer.add_items("train", [item(*pair) for pair in zip(scenes, addresses, strict=True)])
-        writer.add_panels(one for scene in scenes for one in scene)
+def build_by_two(batches: list[tuple[int, int]], out: Path) -> None:
+    with ProcessPoolExecutor(2) as pool:
+        build(pool.map(sampled_and_drawn, batches), out)
 
 
 def compare_builds(images: int, pillow: int, folder: Path) -> None:
-    count = -(-images // len(ORDERS))
-    start = time.perf_counter()
-    scenes = [scene for one in presentations(-(-count // 4), seed=0) for scene in one.scenes][:count]
-    sampling = time.perf_counter() - start
-    draw_views(scenes[0])  # compile before the clock starts
-    print(f"sampling {count:,} scenes: {sampling:.2f} s ({count / sampling:,.0f} scenes/s)")
-    few = scenes[: -(-pillow // len(ORDERS))]
+    count = -(-images // (4 * len(ORDERS)))  # presentations
+    batches = [(start, min(BATCH, count - start)) for start in range(0, count, BATCH)]
+    groups: list[list[Scene]] = []
+    sampling = timed(lambda: groups.extend(map(scenes_of, batches)))
+    images = 4 * count * len(ORDERS)
+    draw_views(groups[0][0])  # compile before the clock starts
+    print(f"sampling {4 * count:,} scenes: {4 * count / sampling.cpu:,.0f} scenes per second of a core")
+
+    few = [scene for group in groups for scene in group][: -(-pillow // len(ORDERS))]
     (folder / "pillow").mkdir()
-    slow = timed(lambda: pillow_loop(few, folder / "pillow")) / (len(few) * len(ORDERS))
-    print(f"Pillow, a plain loop: {1 / slow:,.0f} images/s (measured on {len(few) * len(ORDERS):,} images)")
-    for processes in (1, 2):
-        seconds = timed(lambda processes=processes: build(scenes, folder / f"b{processes}", processes))
-        rate = count * len(ORDERS) / seconds
-        size = sum(path.stat().st_size for path in (folder / f"b{processes}").iterdir()) / 1e6
-        whole = count * len(ORDERS) / (seconds + sampling)
-        print(
-            f"ours, {processes} process{'es' * (processes > 1)}: {count * len(ORDERS):,} images and {count:,} items in "
-            f"{seconds:.2f} s, {rate:,.0f} images/s, {size:.0f} MB: {rate * slow:.1f}x Pillow "
-            f"({whole * slow:.1f}x with sampling the scenes)"
-        )
+    loops = {"RGBA as published, files": ("RGBA", folder / "pillow"), "RGB, not even stored": ("RGB", None)}
+    slow: dict[str, Clock] = {}
+    for name, (mode, where) in loops.items():
+        clock = timed(lambda mode=mode, where=where: pillow_loop(few, mode, where))
+        slow[name] = Clock(*(seconds / (len(few) * len(ORDERS)) for seconds in clock))
+        print(f"Pillow, {name}: {1 / slow[name].wall:,.0f} images/s, {1 / slow[name].cpu:,.0f} per second of a core")
+
+    one = timed(lambda: build(map(drawn, groups), folder / "one"))
+    size = sum(path.stat().st_size for path in (folder / "one").iterdir()) / 1e6
+    print(f"ours, one process, {images:,} images and {4 * count:,} items, {size:.0f} MB:", end=" ")
+    print(f"{images / one.wall:,.0f} images/s, {images / one.cpu:,.0f} per second of a core")
+    for name, clock in slow.items():
+        ratio, core = clock.wall * images / one.wall, clock.cpu * images / one.cpu
+        print(f"  {ratio:.1f}x Pillow ({name}) by the clock, {core:.1f}x by core time")
+
+    two = timed(lambda: build_by_two(batches, folder / "two"))
+    print(f"ours, two processes, the scenes sampled too: {images / two.wall:,.0f} images/s")
+    for name, clock in slow.items():
+        print(f"  {clock.wall * images / two.wall:.1f}x Pillow ({name}) by the clock")
+    same = all((folder / "two" / path.name).read_bytes() == path.read_bytes() for path in (folder / "one").iterdir())
+    print(f"one process and two wrote the same bytes: {same}")
 
 
 def compare_encoders(scenes: list[Scene]) -> None:
@@ -139,8 +172,11 @@ def compare_encoders(scenes: list[Scene]) -> None:
     for name, encoder in encoders.items():
         encoder(canvases[0])
         sizes = [0]
-        seconds = timed(lambda encoder=encoder, sizes=sizes: sizes.extend(len(encoder(canvas)) for canvas in canvases))
-        print(f"{name}: {len(canvases) / seconds:,.0f} images/s, {sum(sizes) / len(canvases):.0f} bytes an image")
+        seconds = timed(
+            lambda encoder=encoder, sizes=sizes: sizes.extend(len(encoder(canvas)) for canvas in canvases)
+        ).cpu
+        rate, size = len(canvases) / seconds, sum(sizes) / len(canvases)
+        print(f"{name}: {rate:,.0f} images per second of a core, {size:.0f} bytes an image")
 
 
 def _raw(canvas: np.ndarray) -> bytes:
@@ -173,13 +209,13 @@ def check_published() -> None:
     data = [path.read_bytes() for path, _, _ in files]
     see(data[0])
     seen: list[Scene] = []
-    seconds = timed(lambda: seen.extend(map(see, data)))
+    seconds = timed(lambda: seen.extend(map(see, data))).cpu
     right = sum(
         _objects(scene[index] for index in order) == _objects(found)
         for (_, scene, order), found in zip(files, seen, strict=True)
     )
     print(
-        f"seen exactly: {right:,} of {len(files):,} published images, {len(files) / seconds:,.0f} images/s on one core"
+        f"seen exactly: {right:,} of {len(files):,} published images, {len(files) / seconds:,.0f} per second of a core"
     )
     same = 0
     for path, scene, order in files:

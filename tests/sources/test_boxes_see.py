@@ -34,6 +34,7 @@ def test_seeing_inverts_drawing(seed: int, kind: str) -> None:
     scene = sample_scene(np.random.default_rng(seed), kind)  # type: ignore[arg-type]
     assert see(draw(scene)) == scene
     assert see(draw_png(scene)) == scene
+    assert see(memoryview(draw_png(scene))) == scene
     assert see(draw(scene)[..., :3]) == scene
 
 

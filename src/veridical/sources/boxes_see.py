@@ -23,6 +23,9 @@ _FIX = "Give an NLVR drawing: 400 x 100 pixels, three light grey boxes with squa
 _SLOTS = 12  # bits of the table that finds a colour's palette index
 
 
+Buffer = bytes | memoryview  # or anything else that gives its bytes, such as an Arrow buffer
+
+
 class Candidate(NamedTuple):
     """An object that may begin at a pixel of a certain colour."""
 
@@ -31,7 +34,7 @@ class Candidate(NamedTuple):
     sprites: dict[int, bytes]  # its pixels, by x in the whole drawing
 
 
-def see(image: bytes | npt.NDArray[np.uint8]) -> Scene:
+def see(image: Buffer | npt.NDArray[np.uint8]) -> Scene:
     """The three panels of a drawing: an image file's bytes, or RGB(A) pixels of shape (100, 400, 3 or 4).
 
     Objects come in raster order. Squares of one colour that touch without a gap may be read as a larger square; NLVR's
@@ -46,7 +49,7 @@ def see(image: bytes | npt.NDArray[np.uint8]) -> Scene:
     return scene
 
 
-def _pixels(image: bytes | npt.NDArray[np.uint8]) -> Pixels:
+def _pixels(image: Buffer | npt.NDArray[np.uint8]) -> Pixels:
     """RGBA pixels, (100, 400, 4), contiguous."""
     if isinstance(image, np.ndarray):
         if image.dtype != np.uint8 or image.shape not in ((HEIGHT, WIDTH, 3), (HEIGHT, WIDTH, 4)):

@@ -63,7 +63,7 @@ def _pixels(image: Buffer | npt.NDArray[np.uint8]) -> Pixels:
                 raise UserError(f"An image of {file.width} x {file.height} pixels is not an NLVR drawing.", _FIX)
             return np.array(file.convert("RGBA"))
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise UserError(f"These {len(image)} bytes cannot be read as an image ({error}).", _FIX) from error
+        raise UserError(f"These {len(image)} bytes cannot be read as an image.", _FIX) from error
 
 
 def _indices(rgba: Pixels) -> Pixels:

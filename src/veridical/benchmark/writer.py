@@ -125,7 +125,11 @@ class BenchmarkWriter:
     def add_judgements(self, judgements: Iterable[Judgement] | pa.Table) -> None:
         """Add judgements; those of hidden items are kept apart."""
         table = judgements if isinstance(judgements, pa.Table) else tables.judgements_table(judgements)
-        self._judgements.append(table.cast(tables.JUDGEMENTS))
+        table = table.cast(tables.JUDGEMENTS)
+        if self.hidden:
+            self._judgements.append(table)  # which of them to hide is known at the end
+        elif len(table):
+            self._write(self._public / "judgements.parquet", table)
 
     def add_pruned(self, pruned: Iterable[Pruned]) -> None:
         """Record what was removed and why."""
@@ -166,7 +170,8 @@ class BenchmarkWriter:
         manifest = self._manifest | {"counts": self._counts(), "files": _hashes(self._public)}
         for name, data in (self._describe(manifest) if self._describe else {}).items():
             (self._public / name).write_bytes(data)
-        manifest["files"] = _hashes(self._public)
+            manifest["files"][name] = _hash(self._public / name)
+        manifest["files"] = dict(sorted(manifest["files"].items()))
         text = json.dumps(manifest, indent=1, sort_keys=True, ensure_ascii=False).encode() + b"\n"
         (self._public / MANIFEST).write_bytes(text)
         has_hidden = any(self._secret.iterdir())
@@ -287,7 +292,11 @@ def _take_apart(table: pa.Table) -> tuple[pa.Table, pa.Table]:
 
 
 def _hashes(folder: Path) -> dict[str, dict[str, Any]]:
-    return {p.name: {"sha256": file_hash(p), "bytes": p.stat().st_size} for p in sorted(folder.iterdir())}
+    return {path.name: _hash(path) for path in sorted(folder.iterdir())}
+
+
+def _hash(path: Path) -> dict[str, Any]:
+    return {"sha256": file_hash(path), "bytes": path.stat().st_size}
 
 
 def file_hash(path: Path) -> str:

@@ -5,6 +5,7 @@ A release format is one file here and one line in `FORMATS`.
 
 from __future__ import annotations
 
+import itertools
 import os
 import tempfile
 from collections import Counter
@@ -18,7 +19,8 @@ import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.errors import UserError
-from veridical.formats._format import Format, Part, Request
+from veridical.formats._format import Format, Part, Request, Writer
+from veridical.formats.card import describe
 from veridical.formats.images import is_inside
 from veridical.formats.lines import LeftOut, Problems
 
@@ -91,7 +93,7 @@ def import_release(
     _check_parts(parts, path, hide)
     hidden = sorted({*hide, *(part.split for part in parts if not part.labelled)})
     missing: Counter[str] = Counter()
-    with BenchmarkWriter(
+    target = BenchmarkWriter(
         out,
         name=kind.title,
         task=kind.task,
@@ -99,7 +101,9 @@ def import_release(
         licence=kind.licence,
         hidden=hidden,
         official=True,
-    ) as writer:
+        describe=describe,
+    )
+    with target, Writer(target) as writer:
         for part in parts:
             missing.update(part.write(writer, problems))
     made = Benchmark(out)
@@ -111,14 +115,12 @@ def _check_parts(parts: Sequence[Part], path: Path, hide: Sequence[str]) -> None
     for name in hide:
         if name not in splits:
             raise UserError(f"{path} has no split {name!r} to hide.", f"It has: {', '.join(splits)}.")
-    home: dict[str, str] = {}
-    for part in parts:
-        for one in part.ids:
-            if home.setdefault(one, part.split) != part.split:
-                raise UserError(
-                    f"{path}: item {one!r} is in two splits, {home[one]} and {part.split}.",
-                    "Import one of them at a time.",
-                )
+    for one, other in itertools.combinations(parts, 2):
+        if both := set(one.ids) & set(other.ids):
+            raise UserError(
+                f"{path}: item {min(both)!r} is in two splits, {one.split} and {other.split}.",
+                "Import one of them at a time.",
+            )
     if not any(part.ids for part in parts):
         raise UserError(f"{path} holds no items.", "Give a file or folder with at least one item.")
 

@@ -20,14 +20,27 @@ TRUTH_ROW: list[tuple[Any, ...]] = [(text.raw, [], None) for text in TRUTH]
 
 def constant(value: Any, kind: pa.DataType, n: int) -> pa.Array:
     """One value n times."""
+    if pa.types.is_list(kind) and not pa.types.is_large_list(kind):  # repeating a nested scalar is slow in Arrow
+        values = pa.array(value, kind.value_type)
+        tiled = values.take(pa.array(np.tile(np.arange(len(values)), n)))
+        return fixed_or_empty(tiled, len(values), n, kind)
     return pa.repeat(pa.array([value], kind)[0], n) if n else pa.array([], kind)
 
 
-def texts(raw: Sequence[str]) -> pa.Array:
+def fixed_or_empty(values: pa.Array, length: int, n: int, kind: pa.DataType) -> pa.Array:
+    """A list column of n lists of one length, which may be 0."""
+    return pa.ListArray.from_arrays(pa.array(np.arange(n + 1, dtype=np.int32) * np.int32(length)), values, type=kind)
+
+
+def texts(raw: Sequence[str] | pa.Array) -> pa.Array:
     """Plain texts, not tokenised."""
     kind = ITEM["query"]
     return pa.StructArray.from_arrays(
-        [pa.array(raw, pa.string()), constant([], kind.field("tokens").type, len(raw))], fields=list(kind)
+        [
+            raw if isinstance(raw, pa.Array) else pa.array(raw, pa.string()),
+            constant([], kind.field("tokens").type, len(raw)),
+        ],
+        fields=list(kind),
     )
 
 
@@ -40,8 +53,7 @@ def lists(values: pa.Array, lengths: npt.ArrayLike, kind: pa.DataType) -> pa.Arr
 
 def fixed(values: pa.Array, length: int, kind: pa.DataType) -> pa.Array:
     """A list column whose lists all have one length."""
-    n = len(values) // length
-    return lists(values, np.full(n, length), kind)
+    return fixed_or_empty(values, length, len(values) // length, kind)
 
 
 def interleave(columns: Sequence[pa.Array]) -> pa.Array:

@@ -6,8 +6,10 @@ that are wrong: the first is an error, or, with `keep_going`, each is listed and
 
 from __future__ import annotations
 
+import gc
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -23,7 +25,9 @@ from veridical.errors import UserError
 T = TypeVar("T")
 KEEP_GOING = "Correct it, or import everything else with --keep-going. Nothing was written."
 _NO_LINES = np.empty(0, np.int64)
-_MARKS = ((b"\xef\xbb\xbf", "a UTF-8 byte order mark"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
+_CHUNK_BYTES = 1 << 18  # of JSON: what it becomes stays in the processor's cache
+_UTF8_MARK = b"\xef\xbb\xbf"
+_MARKS = ((_UTF8_MARK, "a UTF-8 byte order mark"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +100,17 @@ def read_text(path: Path, name: str) -> TextFile:
         raise UserError(
             f"{name} cannot be read: {error.strerror}.", "Check that the file exists and is readable."
         ) from None
-    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1
-    starts = np.concatenate([np.zeros(1, np.int64), ends.astype(np.int64)])
-    if starts[-1] != len(data):
-        starts = np.append(starts, len(data))
-    return TextFile(name, data, starts)
+    return TextFile(name, data, _line_starts(data))
+
+
+def _line_starts(data: bytes) -> npt.NDArray[np.int64]:
+    starts = [np.zeros(1, np.int64)]
+    for place in range(0, len(data), _CHUNK_BYTES):  # in parts that stay in the processor's cache
+        part = np.frombuffer(data, np.uint8, min(_CHUNK_BYTES, len(data) - place), place)
+        starts.append(np.flatnonzero(part == ord("\n")) + (place + 1))
+    if data and not data.endswith(b"\n"):
+        starts.append(np.array([len(data)]))
+    return np.concatenate(starts)
 
 
 @dataclass
@@ -132,39 +142,85 @@ def decode_lines(
     file: TextFile, decoder: msgspec.json.Decoder[T], problems: Problems, expected: Mapping[str, str] | None = None
 ) -> Lines[T]:
     """Every line's record. `expected` says in words what a field holds, for errors."""
-    if _is_text(file.data):
-        try:
-            records = decoder.decode_lines(file.data)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            pass
+    out: Lines[T] = Lines(file, [], _NO_LINES)
+    parts = list(decode_chunks(file, decoder, problems, expected))
+    for part in parts:
+        out.records += part.records
+        out.dropped |= part.dropped
+    out.numbers = np.concatenate([part.numbers for part in parts]) if parts else _NO_LINES
+    return out
+
+
+def decode_chunks(
+    file: TextFile, decoder: msgspec.json.Decoder[T], problems: Problems, expected: Mapping[str, str] | None = None
+) -> Iterator[Lines[T]]:
+    """The records of a file some thousand lines at a time: who turns each part into columns needs little memory, and
+    little time to fetch that memory."""
+    first = _first_line(file, problems)
+    if first:
+        yield Lines(file, [], _NO_LINES, set(range(first)))
+    utf8 = _is_utf8(file.data)
+    view = memoryview(file.data)
+    while first < len(file):
+        last = max(first + 1, int(np.searchsorted(file.starts, file.starts[first] + _CHUNK_BYTES, "right")) - 1)
+        records = _fast(view[file.starts[first] : file.starts[last]], decoder) if utf8 else None
+        if records is not None and len(records) == last - first:
+            yield Lines(file, records, np.arange(first, last))
         else:
-            if len(records) == len(file):
-                return Lines(file, records, np.arange(len(file)))
-    return _one_by_one(file, decoder, problems, expected or {})
+            yield _one_by_one(file, first, last, decoder, problems, expected or {})
+        first = last
 
 
-def _is_text(data: bytes) -> bool:
+def _first_line(file: TextFile, problems: Problems) -> int:
+    """The first line to read: what starts with a byte order mark is reported, and is not JSON."""
+    for mark, what in _MARKS:
+        if file.data.startswith(mark):
+            problems.found(file.name, 1, f"the file starts with {what}.", "Save it as UTF-8 without a byte order mark.")
+            return 1 if mark == _UTF8_MARK else len(file)
+    return 0
+
+
+def _fast(data: memoryview, decoder: msgspec.json.Decoder[T]) -> list[T] | None:
+    try:
+        with _no_garbage_collection():  # nothing that is decoded refers back, and there is much of it
+            return decoder.decode_lines(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _is_utf8(data: bytes) -> bool:
     if data.isascii():
         return True
     try:
         data.decode()
     except UnicodeDecodeError:
         return False
-    return not data.startswith(_MARKS[0][0])
+    return True
 
 
 def _one_by_one(
-    file: TextFile, decoder: msgspec.json.Decoder[T], problems: Problems, expected: Mapping[str, str]
+    file: TextFile,
+    first: int,
+    last: int,
+    decoder: msgspec.json.Decoder[T],
+    problems: Problems,
+    expected: Mapping[str, str],
 ) -> Lines[T]:
-    for mark, what in _MARKS:
-        if file.data.startswith(mark):
-            problems.found(file.name, 1, f"the file starts with {what}.", "Save it as UTF-8 without a byte order mark.")
-            if what == "UTF-16":
-                return Lines(file, [], _NO_LINES, set(range(len(file))))
     records: list[T] = []
     numbers: list[int] = []
     dropped: set[int] = set()
-    for number in range(len(file)):
+    for number in range(first, last):
         line = file.line(number)
         if not line.strip():
             continue
@@ -174,8 +230,7 @@ def _one_by_one(
             numbers.append(number)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             dropped.add(number)
-            if not (number == 0 and line.startswith(_MARKS[0][0])):  # reported above
-                problems.found(file.name, number + 1, in_words(error, expected))
+            problems.found(file.name, number + 1, in_words(error, expected))
     return Lines(file, records, np.array(numbers, np.int64), dropped)
 
 
@@ -183,7 +238,7 @@ def decode_one(
     file: TextFile, decoder: msgspec.json.Decoder[T], problems: Problems, expected: Mapping[str, str] | None = None
 ) -> T | None:
     """The one JSON value that a whole file holds, or None where it is left out."""
-    if not _is_text(file.data):
+    if not _is_utf8(file.data) or file.data.startswith(_UTF8_MARK):
         problems.found(file.name, None, "it is not UTF-8 text without a byte order mark.", "Save it as UTF-8.")
         return None
     try:
@@ -209,8 +264,7 @@ def find_duplicates(ids: Sequence[str], numbers: npt.NDArray[np.int64], what: st
 
 def find_wrong(records: Sequence[T], problem: Callable[[T], str | None]) -> dict[int, str]:
     """Records (by index) that a check finds wrong."""
-    found = ((index, problem(record)) for index, record in enumerate(records))
-    return {index: text for index, text in found if text}
+    return {index: text for index, text in enumerate(map(problem, records)) if text}
 
 
 _MISSING = re.compile(r"Object missing required field `(?P<field>[^`]*)`(?: - at `\$(?P<at>.*)`)?$")

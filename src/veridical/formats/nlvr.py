@@ -19,11 +19,11 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from veridical.benchmark import BenchmarkWriter, tables
+from veridical.benchmark import tables
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.formats import _columns as columns
-from veridical.formats._format import Format, Part, Request, find_files, one_per_split
+from veridical.formats._format import Format, Part, Request, Writer, find_files, one_per_split
 from veridical.formats._nlvr_encode import COLORS, SIZES, encode
 from veridical.formats.images import BadImage, ImageFile, is_inside, leaves_folder, read_image, walk
 from veridical.formats.lines import Lines, Problems, decode_lines, find_duplicates, find_wrong, raw_table, read_text
@@ -77,7 +77,7 @@ class _Split:
     def ids(self) -> list[str]:
         return [self.prefix + line.identifier for line in self.lines.records]
 
-    def write(self, writer: BenchmarkWriter, problems: Problems) -> Mapping[str, int]:
+    def write(self, writer: Writer, problems: Problems) -> Mapping[str, int]:
         views, raw = self._add_images(writer, problems)
         ids, records = self.ids, self.lines.records
         writer.add_items(self.split, _items(ids, records, self.prefix, views))
@@ -92,7 +92,7 @@ class _Split:
         writer.add_raw(self.split, raw)
         return {"missing_images": sum(view is None for six in views for view in six)}
 
-    def _add_images(self, writer: BenchmarkWriter, problems: Problems) -> tuple[list[list[str | None]], pa.Table]:
+    def _add_images(self, writer: Writer, problems: Problems) -> tuple[list[list[str | None]], pa.Table]:
         """The content addresses of each item's six drawings, and the rows that keep their file names."""
         views: list[list[str | None]] = []
         names: list[str] = []
@@ -113,7 +113,7 @@ class _Split:
                 views.append(six)
         return views, raw_table(names, images=addresses)
 
-    def _add_image(self, file: ImageFile, line: int, writer: BenchmarkWriter, problems: Problems) -> str | None:
+    def _add_image(self, file: ImageFile, line: int, writer: Writer, problems: Problems) -> str | None:
         try:
             if self.folder is not None and file.path.is_symlink() and leaves_folder(file.path, self.folder):
                 raise BadImage("the image is a link that leads out of the folder of images.")

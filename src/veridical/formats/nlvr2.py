@@ -1,39 +1,38 @@
 """NLVR2: JSON lines with two photograph addresses each; the photographs, their hashes and annotations where they are.
 
 An identifier is `split-set-pair-sentence`; the photographs of a pair are `split-set-pair-img0` and `-img1`, which are
-the panel ids. Everything is done in columns: an import of all 107,292 items makes no object per item but the decoded
-line. Beside `dev.json` these files are used: `balanced_dev.json`, `unbalanced_dev.json`, `dev_hashes.json`,
-`annotated_dev_examples.txt`.
+the panel ids. Everything is done in columns: some thousand lines are decoded at a time and become columns at once, so
+that all 107,292 items need little memory. Beside `dev.json` these files are used: `balanced_dev.json`,
+`unbalanced_dev.json`, `dev_hashes.json`, `annotated_dev_examples.txt`.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veridical.benchmark import BenchmarkWriter, tables
+from veridical.benchmark import tables
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.formats import _columns as columns
-from veridical.formats._format import Format, Part, Request, find_files, one_per_split
+from veridical.formats._format import Format, Part, Request, Writer, find_files, one_per_split
 from veridical.formats._nlvr2_encode import encode
 from veridical.formats.images import BadImage, ImageFile, leaves_folder, read_image, walk
 from veridical.formats.lines import (
-    Lines,
     Problems,
     TextFile,
-    decode_lines,
+    decode_chunks,
     decode_one,
     find_duplicates,
-    find_wrong,
     raw_table,
     read_text,
 )
@@ -77,10 +76,36 @@ class _Files:
 
 
 @dataclass
-class _Names:
-    """What an identifier says, in columns."""
+class _Rows:
+    """The lines of a file in columns: the fields, `line` (counted from 0), and lists of judgements."""
 
-    id: pa.Array  # dev-850-0-1
+    file: TextFile
+    table: pa.Table
+    dropped: set[int]
+
+    def __getitem__(self, name: str) -> pa.Array:
+        return self.table[name].combine_chunks()
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def drop(self, wrong: Mapping[int, str], problems: Problems) -> None:
+        """Report rows that are wrong, and leave their lines out."""
+        if not wrong:
+            return
+        numbers = self["line"].to_pylist()
+        for index in sorted(wrong):
+            problems.found(self.file.name, numbers[index] + 1, wrong[index])
+            self.dropped.add(numbers[index])
+        keep = np.ones(len(self), bool)
+        keep[list(wrong)] = False
+        self.table = self.table.filter(pa.array(keep)).combine_chunks()
+
+
+@dataclass
+class _Names:
+    """What the identifiers of a split say, in columns."""
+
     set: pa.Array  # dev-850
     pair: pa.Array  # dev-850-0
     group: pa.Array  # dev-850-1: the identifier without the pair
@@ -92,110 +117,94 @@ class _Split:
 
     split: str
     labelled: bool
-    lines: Lines[_Line]
+    rows: _Rows
+    names: _Names
     files: _Files
     request: Request
-    subsets: dict[str, Lines[_Line]] = field(default_factory=dict)
+    subsets: dict[str, _Rows] = field(default_factory=dict)
     hashes: dict[str, str] = field(default_factory=dict)
     phenomena: dict[str, tuple[str, ...]] = field(default_factory=dict)
     others: list[TextFile] = field(default_factory=list)  # files kept whole
 
     @property
     def ids(self) -> list[str]:
-        return [line.identifier for line in self.lines.records]
+        return self.rows.table["identifier"].to_pylist()
 
-    def write(self, writer: BenchmarkWriter, problems: Problems) -> Mapping[str, int]:
-        records = self.lines.records
-        names = _names(self.ids)
-        left, right = pa.array([r.left_url for r in records]), pa.array([r.right_url for r in records])
-        writer.add_raw(self.split, self.lines.raw())
-        writer.add_items(self.split, self._items(names, left, right))
-        panels, photographs, missing = self._panels(names, left, right, writer, problems)
+    def write(self, writer: Writer, problems: Problems) -> Mapping[str, int]:
+        writer.add_raw(self.split, self.rows.file.raw(self.rows.dropped))
+        writer.add_items(self.split, self._items())
+        panels, photographs, missing = self._panels(writer, problems)
         writer.add_panels(panels)
-        for kind, judged in (
-            ("validation", [r.validation for r in records]),
-            ("extra", [r.extra_validations for r in records]),
-        ):
-            if any(judged):
-                writer.add_judgements(_judgements(names.id, judged, kind))
-        for lines in self.subsets.values():
-            writer.add_raw(self.split, lines.raw())
+        for name, kind in (("validation", "validation"), ("extra_validations", "extra")):
+            writer.add_judgements(_judgements(self.rows["identifier"], self.rows[name], kind))
+        for rows in self.subsets.values():
+            writer.add_raw(self.split, rows.file.raw(rows.dropped))
         for file in self.others:
             writer.add_raw(self.split, file.raw())
         writer.add_raw(self.split, photographs)
         return {"missing_images": missing}
 
-    def _items(self, names: _Names, left: pa.Array, right: pa.Array) -> pa.Table:
-        records, n = self.lines.records, len(self.lines.records)
-        true = pc.equal(pa.array([r.label for r in records], pa.string()), "True")
+    def _items(self) -> pa.Table:
+        rows, names, n = self.rows, self.names, len(self.rows)
+        true = pc.equal(rows["label"], "True")
         images = [pc.binary_join_element_wise(names.pair, f"img{side}", "-") for side in range(2)]
-        origins = columns.sparse_lists([names.set, _known(left), _known(right)], columns.ITEM["origins"])
+        addresses = [_known(rows["left_url"]), _known(rows["right_url"])]
         return columns.table(
             tables.ITEMS,
             n,
             {
-                "id": names.id,
+                "id": rows["identifier"],
                 "task": columns.constant("statement", pa.string(), n),
                 "panels": columns.fixed(columns.interleave(images), 2, columns.ITEM["panels"]),
-                "query": columns.texts([r.sentence for r in records]),
+                "query": columns.texts(rows["sentence"]),
                 "candidates": columns.constant(columns.TRUTH_ROW, columns.ITEM["candidates"], n),
                 "answer": true.cast(pa.int8()),
                 "group": names.group,
-                "origins": origins,
-                "writer": pa.array([r.writer for r in records], pa.string()),
-                "tags": columns.sparse_pairs(self._tags(names, left, right, true)),
+                "origins": columns.sparse_lists([names.set, *addresses], columns.ITEM["origins"]),
+                "writer": rows["writer"],
+                "tags": columns.sparse_pairs(self._tags(true)),
             },
         )
 
-    def _tags(self, names: _Names, left: pa.Array, right: pa.Array, true: pa.Array) -> list[tuple[str, pa.Array]]:
-        records = self.lines.records
-        tags = [
-            ("synset", pa.array([r.synset for r in records], pa.string())),
-            ("query", pa.array([r.query for r in records], pa.string())),
-        ]
+    def _tags(self, true: pa.Array) -> list[tuple[str, pa.Array]]:
+        rows = self.rows
+        tags = [("synset", rows["synset"]), ("query", rows["query"])]
         if self.labelled:
-            balance = balance_of(left, right, true)
-            for name, lines in self.subsets.items():
-                listed = pc.is_in(names.id, value_set=pa.array([r.identifier for r in lines.records], pa.string()))
-                balance = pc.if_else(listed, name, balance)
+            balance = balance_of(rows["left_url"], rows["right_url"], true)
+            for name, subset in self.subsets.items():
+                balance = pc.if_else(pc.is_in(rows["identifier"], value_set=subset["identifier"]), name, balance)
             tags.append(("balance", balance))
         if self.phenomena:
-            found = [self.phenomena.get(r.sentence, ()) for r in records]
+            found = [self.phenomena.get(sentence, ()) for sentence in rows["sentence"].to_pylist()]
             for number in range(max(map(len, found), default=0)):
-                values = [names[number] if number < len(names) else None for names in found]
+                values = [some[number] if number < len(some) else None for some in found]
                 tags.append(("phenomenon", pa.array(values, pa.string())))
         return tags
 
-    def _panels(
-        self, names: _Names, left: pa.Array, right: pa.Array, writer: BenchmarkWriter, problems: Problems
-    ) -> tuple[pa.Table, pa.Table, int]:
+    def _panels(self, writer: Writer, problems: Problems) -> tuple[pa.Table, pa.Table, int]:
         """Two panels a pair, the rows that keep the photographs' file names, and how many photographs are not here."""
-        codes = names.pair.dictionary_encode()
-        first = np.unique(codes.indices.to_numpy(), return_index=True)[1]
-        sides = [pc.binary_join_element_wise(codes.dictionary, f"img{side}", "-") for side in range(2)]
-        ids = columns.interleave(sides)
+        codes = self.names.pair.dictionary_encode()
+        pairs, first = codes.dictionary, _first(codes)
+        ids = columns.interleave([pc.binary_join_element_wise(pairs, f"img{side}", "-") for side in range(2)])
         known: dict[str, pa.Array] = {}
-        hashed = len(self.hashes) > 0
-        if hashed or self.files.images is not None:
-            keys = ids.to_pylist()
-        if hashed:
+        keys = ids.to_pylist() if self.hashes or self.files.images is not None else []
+        if self.hashes:
             known["phash"] = pa.array([self.hashes.get(f"{key}.png") for key in keys], pa.string())
-        raw = raw_table([])
-        found = 0
+        raw, found = raw_table([]), 0
         if self.files.images is not None:
-            line_of = np.repeat(self.lines.numbers[first] + 1, 2)
+            line_of = np.repeat(self.rows["line"].to_numpy()[first] + 1, 2)
             photographs = self._add_photographs(keys, line_of.tolist(), writer, problems)
             known["image"] = pa.array([p and p[1] for p in photographs], pa.string())
             known["width"] = pa.array([p and p[2][0] for p in photographs], pa.int32())
             known["height"] = pa.array([p and p[2][1] for p in photographs], pa.int32())
             here = [p for p in photographs if p]
             raw, found = raw_table([p[0] for p in here], images=[p[1] for p in here]), len(here)
-        uris = columns.interleave([left.take(pa.array(first)), right.take(pa.array(first))])
-        table = columns.table(tables.PANELS, len(ids), {"id": ids, "uri": _known(uris), **known})
+        uris = [self.rows[name].take(pa.array(first)) for name in ("left_url", "right_url")]
+        table = columns.table(tables.PANELS, len(ids), {"id": ids, "uri": _known(columns.interleave(uris)), **known})
         return table, raw, len(ids) - found
 
     def _add_photographs(
-        self, keys: Sequence[str], lines: Sequence[int], writer: BenchmarkWriter, problems: Problems
+        self, keys: Sequence[str], lines: Sequence[int], writer: Writer, problems: Problems
     ) -> list[tuple[str, str, tuple[int, int]] | None]:
         """File name, content address and size of each photograph that is here."""
         folder = self.files.images
@@ -217,7 +226,7 @@ class _Split:
                         raise BadImage("the image is a link that leads out of the folder of images.")
                     data, size = read_image(photograph.path)
                 except BadImage as error:
-                    where = f"It belongs to line {line} of {self.lines.file.name}."
+                    where = f"It belongs to line {line} of {self.rows.file.name}."
                     problems.found(photograph.name, None, f"{error} {where}")
                     continue
                 out[-1] = (photograph.name, writer.add_image(data), size)
@@ -313,15 +322,12 @@ def _image_folder(split: str, request: Request) -> Path | None:
 
 
 def _read_split(split: str, files: _Files, request: Request, problems: Problems) -> _Split:
-    decoder = msgspec.json.Decoder(_Line)
-    lines = decode_lines(read_text(files.main, request.name_of(files.main)), decoder, problems, _EXPECTED)
-    labelled = any(line.label is not None for line in lines.records)
-    _check(lines, labelled, problems)
-    out = _Split(split, labelled, lines, files, request)
-    main = {line.identifier: line for line in lines.records} if files.subsets else {}
+    rows = _read_rows(read_text(files.main, request.name_of(files.main)), problems)
+    labelled = rows["label"].null_count < len(rows)
+    out = _Split(split, labelled, rows, _check(rows, labelled, problems), files, request)
     for name, path in files.subsets.items():
-        subset = decode_lines(read_text(path, request.name_of(path)), decoder, problems, _EXPECTED)
-        subset.drop(find_wrong(subset.records, lambda line: _differs(line, main, lines.file.name)), problems)
+        subset = _read_rows(read_text(path, request.name_of(path)), problems)
+        subset.drop(_differences(subset, rows), problems)
         out.subsets[name] = subset
     if files.hashes is not None:
         file = read_text(files.hashes, request.name_of(files.hashes))
@@ -336,56 +342,127 @@ def _read_split(split: str, files: _Files, request: Request, problems: Problems)
     return out
 
 
-def _check(lines: Lines[_Line], labelled: bool, problems: Problems) -> None:
-    """Leave out, or refuse, lines that have the right types and are wrong all the same."""
-    if labelled and any(line.label is None for line in lines.records):
-        lines.drop(find_wrong(lines.records, _no_label), problems)
-    ids = [line.identifier for line in lines.records]
-    good = pc.match_substring_regex(pa.array(ids, pa.string()), _IDENTIFIER)
-    if not pc.all(good).as_py() and ids:
-        what = "expected split-set-pair-sentence, such as dev-850-0-1."
-        bad = np.flatnonzero(~good.to_numpy(zero_copy_only=False)).tolist()
-        lines.drop({i: f"the identifier is {ids[i]!r}; {what}" for i in bad}, problems)
-        ids = [line.identifier for line in lines.records]
-    lines.drop(find_duplicates(ids, lines.numbers), problems)
-    lines.drop(_other_addresses(lines), problems)
+_TEXTS = ("identifier", "sentence", "left_url", "right_url", "label", "writer", "synset", "query")
+_JUDGED = pa.list_(pa.struct([("worker", pa.string()), ("verdict", pa.string())]))
 
 
-def _no_label(line: _Line) -> str | None:
-    return "the field 'label' is missing; other lines have one." if line.label is None else None
+def _read_rows(file: TextFile, problems: Problems) -> _Rows:
+    schema = pa.schema([(name, pa.string()) for name in _TEXTS])
+    schema = schema.append(pa.field("line", pa.int64()))
+    for name in ("validation", "extra_validations"):
+        schema = schema.append(pa.field(name, _JUDGED))
+    parts, dropped = [], set()
+    for lines in decode_chunks(file, msgspec.json.Decoder(_Line), problems, _EXPECTED):
+        records = lines.records
+        texts = (
+            [r.identifier for r in records],
+            [r.sentence for r in records],
+            [r.left_url for r in records],
+            [r.right_url for r in records],
+            [r.label for r in records],
+            [r.writer for r in records],
+            [r.synset for r in records],
+            [r.query for r in records],
+        )
+        arrays = [pa.array(values, pa.string()) for values in texts]
+        arrays.append(pa.array(lines.numbers))
+        arrays.append(_judged([r.validation for r in records]))
+        arrays.append(_judged([r.extra_validations for r in records]))
+        parts.append(pa.Table.from_arrays(arrays, schema=schema))
+        dropped |= lines.dropped
+    table = pa.concat_tables(parts).combine_chunks() if parts else schema.empty_table()
+    return _Rows(file, table, dropped)
 
 
-def _other_addresses(lines: Lines[_Line]) -> dict[int, str]:
-    """Lines whose pair has other addresses than on an earlier line."""
-    records = lines.records
-    pairs = _names([r.identifier for r in records]).pair.dictionary_encode().indices.to_numpy()
-    first = np.unique(pairs, return_index=True)[1][pairs] if len(pairs) else pairs
-    wrong = {}
-    for index, before in enumerate(first.tolist()):
-        line, other = records[index], records[before]
-        if line.left_url != other.left_url or line.right_url != other.right_url:
-            wrong[index] = f"the pair of {line.identifier} has other addresses on line {lines.numbers[before] + 1}."
-    return wrong
+def _judged(judged: Sequence[dict[str, _Truth]]) -> pa.Array:
+    """Judgements by worker as a list column."""
+    workers = pa.array(list(itertools.chain.from_iterable(judged)), pa.string())
+    verdicts = pa.array(list(itertools.chain.from_iterable(map(dict.values, judged))), pa.string())
+    flat = pa.StructArray.from_arrays([workers, verdicts], fields=list(_JUDGED.value_type))
+    return columns.lists(flat, np.fromiter(map(len, judged), np.int64, len(judged)), _JUDGED)
 
 
-def _differs(line: _Line, main: Mapping[str, _Line], file: str) -> str | None:
-    whole = main.get(line.identifier)
-    if whole is None:
-        return f"{line.identifier!r} is not in {file}."
-    return None if whole == line else f"{line.identifier!r} is not the same as in {file}."
+def _judgements(ids: pa.Array, judged: pa.Array, kind: str) -> pa.Table:
+    """A list column of judgements as rows of the judgements table."""
+    flat = judged.flatten()
+    return columns.table(
+        tables.JUDGEMENTS,
+        len(flat),
+        {
+            "item": ids.take(pc.list_parent_indices(judged)),
+            "worker": flat.field("worker"),
+            "verdict": pc.if_else(pc.equal(flat.field("verdict"), "True"), "1", "0"),
+            "kind": columns.constant(kind, pa.string(), len(flat)),
+        },
+    )
 
 
-def _names(ids: Sequence[str]) -> _Names:
-    whole = pa.array(ids, pa.string())
-    parts = pc.split_pattern(whole, "-", max_splits=2, reverse=True).flatten()
-    start = np.arange(len(whole)) * 3
+def _check(rows: _Rows, labelled: bool, problems: Problems) -> _Names:
+    """Leave out, or refuse, lines that have the right types and are wrong all the same; what the others are called."""
+    if labelled:
+        rows.drop(
+            _where(rows["label"].is_null(), lambda _: "the field 'label' is missing; other lines have one."), problems
+        )
+    ids = rows["identifier"]
+    good = pc.match_substring_regex(ids, _IDENTIFIER)
+    what = "expected split-set-pair-sentence, such as dev-850-0-1."
+    rows.drop(_where(pc.invert(good), lambda i: f"the identifier is {ids[i].as_py()!r}; {what}"), problems)
+    if pc.count_distinct(rows["identifier"]).as_py() != len(rows):
+        rows.drop(find_duplicates(rows["identifier"].to_pylist(), rows["line"].to_numpy()), problems)
+    names = _names(rows["identifier"])
+    if wrong := _other_addresses(rows, names.pair):
+        rows.drop(wrong, problems)
+        names = _names(rows["identifier"])
+    return names
+
+
+def _where(wrong: pa.Array, problem: Callable[[int], str]) -> dict[int, str]:
+    """What is wrong with each row that is marked."""
+    return {index: problem(index) for index in np.flatnonzero(np.asarray(wrong)).tolist()}
+
+
+def _other_addresses(rows: _Rows, pair: pa.Array) -> dict[int, str]:
+    """Rows whose pair has other addresses than on an earlier line."""
+    codes = pair.dictionary_encode()
+    before = pa.array(_first(codes)).take(codes.indices)
+    left, right = rows["left_url"], rows["right_url"]
+    other = pc.or_(pc.not_equal(left, left.take(before)), pc.not_equal(right, right.take(before)))
+    return _where(
+        other,
+        lambda i: (
+            f"the pair {pair[i].as_py()} has other addresses on line {rows['line'][before[i].as_py()].as_py() + 1}."
+        ),
+    )
+
+
+def _differences(subset: _Rows, whole: _Rows) -> dict[int, str]:
+    """Rows of a subset's file that the split's file has not, or has otherwise."""
+    place = pc.index_in(subset["identifier"], value_set=whole["identifier"])
+    same = pc.is_valid(place)
+    for name in ("sentence", "label", "left_url", "right_url"):
+        same = pc.and_(same, pc.fill_null(pc.equal(subset[name], whole[name].take(place)), False))
+    ids = subset["identifier"]
+    return _where(
+        pc.invert(same), lambda i: f"{ids[i].as_py()!r} is not in {whole.file.name}, or is not the same there."
+    )
+
+
+def _names(ids: pa.Array) -> _Names:
+    parts = pc.split_pattern(ids, "-", max_splits=2, reverse=True).flatten()
+    start = np.arange(len(ids)) * 3
     image_set, pair, sentence = (parts.take(pa.array(start + k)) for k in range(3))
     return _Names(
-        whole,
         image_set,
         pc.binary_join_element_wise(image_set, pair, "-"),
         pc.binary_join_element_wise(image_set, sentence, "-"),
     )
+
+
+def _first(codes: pa.DictionaryArray) -> npt.NDArray[np.int64]:
+    """Where each different value comes first."""
+    first = np.empty(len(codes.dictionary), np.int64)
+    first[codes.indices.to_numpy()[::-1]] = np.arange(len(codes))[::-1]
+    return first
 
 
 def _known(addresses: pa.Array) -> pa.Array:
@@ -393,20 +470,4 @@ def _known(addresses: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(addresses, ""), pa.scalar(None, pa.string()), addresses)
 
 
-def _judgements(ids: pa.Array, judged: Sequence[Mapping[str, str]], kind: str) -> pa.Table:
-    lengths = np.fromiter(map(len, judged), np.int64, len(judged))
-    verdicts = pa.array(list(itertools.chain.from_iterable(one.values() for one in judged)), pa.string())
-    n = len(verdicts)
-    return columns.table(
-        tables.JUDGEMENTS,
-        n,
-        {
-            "item": ids.take(pa.array(np.repeat(np.arange(len(judged)), lengths))),
-            "worker": pa.array(list(itertools.chain.from_iterable(judged)), pa.string()),
-            "verdict": pc.if_else(pc.equal(verdicts, "True"), "1", "0"),
-            "kind": columns.constant(kind, pa.string(), n),
-        },
-    )
-
-
-FORMAT = Format("nlvr2", "NLVR2", "statement", "CC-BY-4.0 (annotations)", read, encode)
+FORMAT = Format("nlvr2", "NLVR2", "statement", "CC-BY-4.0", read, encode)

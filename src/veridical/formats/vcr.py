@@ -17,11 +17,11 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from veridical.benchmark import BenchmarkWriter, tables
+from veridical.benchmark import tables
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.formats import _columns as columns
-from veridical.formats._format import Format, Part, Request, find_files, one_per_split
+from veridical.formats._format import Format, Part, Request, Writer, find_files, one_per_split
 from veridical.formats._vcr_encode import encode
 from veridical.formats.images import BadImage, is_inside, leaves_folder, read_image
 from veridical.formats.lines import (
@@ -89,7 +89,7 @@ class _Split:
     def ids(self) -> list[str]:
         return [line.annot_id for line in self.lines.records]
 
-    def write(self, writer: BenchmarkWriter, problems: Problems) -> Mapping[str, int]:
+    def write(self, writer: Writer, problems: Problems) -> Mapping[str, int]:
         writer.add_raw(self.split, self.lines.raw())
         records = self.lines.records
         for start in range(0, len(records), _BATCH):
@@ -119,7 +119,7 @@ class _Images:
     """Finds an image and its metadata, and makes its panel."""
 
     request: Request
-    writer: BenchmarkWriter
+    writer: Writer
     problems: Problems
     lines: str  # the file that names the images
     raw: list[pa.Table] = field(default_factory=list)  # metadata files

@@ -8,15 +8,12 @@ that all 107,292 items need little memory. Beside `dev.json` these files are use
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,13 +23,12 @@ from veridical.errors import UserError
 from veridical.formats import _columns as columns
 from veridical.formats._format import Format, Part, Request, Writer, find_files, one_per_split
 from veridical.formats._nlvr2_encode import encode
+from veridical.formats._nlvr2_rows import Names, Rows, check_rows, differences, first_places, read_rows
 from veridical.formats.images import BadImage, ImageFile, leaves_folder, read_image, walk
 from veridical.formats.lines import (
     Problems,
     TextFile,
-    decode_chunks,
     decode_one,
-    find_duplicates,
     raw_table,
     read_text,
 )
@@ -40,28 +36,6 @@ from veridical.formats.lines import (
 SPLITS = frozenset({"train", "dev", "val", "test", "test1", "test2", "test-p", "test-u"})
 SUBSETS = ("balanced", "unbalanced")
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg")
-_IDENTIFIER = r"^[A-Za-z0-9_.]+(-[A-Za-z0-9_.]+)*-\d+-\d+-\d+$"
-_EXPECTED = {
-    "label": '"True" or "False"',
-    "validation": 'a judgement "True" or "False" for each worker',
-    "extra_validations": 'a judgement "True" or "False" for each worker',
-}
-
-_Truth = Literal["True", "False"]
-
-
-class _Line(msgspec.Struct, gc=False):
-    identifier: str
-    sentence: str
-    left_url: str
-    right_url: str
-    label: _Truth | None = None
-    writer: str | None = None
-    synset: str | None = None
-    query: str | None = None
-    validation: dict[str, _Truth] = {}
-    extra_validations: dict[str, _Truth] = {}
-    directory: int | str | None = None  # the numbered folder of a training photograph; photographs are found by name
 
 
 @dataclass
@@ -76,52 +50,16 @@ class _Files:
 
 
 @dataclass
-class _Rows:
-    """The lines of a file in columns: the fields, `line` (counted from 0), and lists of judgements."""
-
-    file: TextFile
-    table: pa.Table
-    dropped: set[int]
-
-    def __getitem__(self, name: str) -> pa.Array:
-        return self.table[name].combine_chunks()
-
-    def __len__(self) -> int:
-        return int(self.table.num_rows)
-
-    def drop(self, wrong: Mapping[int, str], problems: Problems) -> None:
-        """Report rows that are wrong, and leave their lines out."""
-        if not wrong:
-            return
-        numbers = self["line"].to_pylist()
-        for index in sorted(wrong):
-            problems.found(self.file.name, numbers[index] + 1, wrong[index])
-            self.dropped.add(numbers[index])
-        keep = np.ones(len(self), bool)
-        keep[list(wrong)] = False
-        self.table = self.table.filter(pa.array(keep)).combine_chunks()
-
-
-@dataclass
-class _Names:
-    """What the identifiers of a split say, in columns."""
-
-    set: pa.Array  # dev-850
-    pair: pa.Array  # dev-850-0
-    group: pa.Array  # dev-850-1: the identifier without the pair
-
-
-@dataclass
 class _Split:
     """One split of NLVR2, read and found whole."""
 
     split: str
     labelled: bool
-    rows: _Rows
-    names: _Names
+    rows: Rows
+    names: Names
     files: _Files
     request: Request
-    subsets: dict[str, _Rows] = field(default_factory=dict)
+    subsets: dict[str, Rows] = field(default_factory=dict)
     hashes: dict[str, str] = field(default_factory=dict)
     phenomena: dict[str, tuple[str, ...]] = field(default_factory=dict)
     others: list[TextFile] = field(default_factory=list)  # files kept whole
@@ -184,7 +122,7 @@ class _Split:
     def _panels(self, writer: Writer, problems: Problems) -> tuple[pa.Table, pa.Table, int]:
         """Two panels a pair, the rows that keep the photographs' file names, and how many photographs are not here."""
         codes = self.names.pair.dictionary_encode()
-        pairs, first = codes.dictionary, _first(codes)
+        pairs, first = codes.dictionary, first_places(codes)
         ids = columns.interleave([pc.binary_join_element_wise(pairs, f"img{side}", "-") for side in range(2)])
         known: dict[str, pa.Array] = {}
         keys = ids.to_pylist() if self.hashes or self.files.images is not None else []
@@ -322,12 +260,12 @@ def _image_folder(split: str, request: Request) -> Path | None:
 
 
 def _read_split(split: str, files: _Files, request: Request, problems: Problems) -> _Split:
-    rows = _read_rows(read_text(files.main, request.name_of(files.main)), problems)
+    rows = read_rows(read_text(files.main, request.name_of(files.main)), problems)
     labelled = rows["label"].null_count < len(rows)
-    out = _Split(split, labelled, rows, _check(rows, labelled, problems), files, request)
+    out = _Split(split, labelled, rows, check_rows(rows, labelled, problems), files, request)
     for name, path in files.subsets.items():
-        subset = _read_rows(read_text(path, request.name_of(path)), problems)
-        subset.drop(_differences(subset, rows), problems)
+        subset = read_rows(read_text(path, request.name_of(path)), problems)
+        subset.drop(differences(subset, rows), problems)
         out.subsets[name] = subset
     if files.hashes is not None:
         file = read_text(files.hashes, request.name_of(files.hashes))
@@ -340,46 +278,6 @@ def _read_split(split: str, files: _Files, request: Request, problems: Problems)
         out.phenomena = _phenomena(file, problems)
         out.others.append(file)
     return out
-
-
-_TEXTS = ("identifier", "sentence", "left_url", "right_url", "label", "writer", "synset", "query")
-_JUDGED = pa.list_(pa.struct([("worker", pa.string()), ("verdict", pa.string())]))
-
-
-def _read_rows(file: TextFile, problems: Problems) -> _Rows:
-    schema = pa.schema([(name, pa.string()) for name in _TEXTS])
-    schema = schema.append(pa.field("line", pa.int64()))
-    for name in ("validation", "extra_validations"):
-        schema = schema.append(pa.field(name, _JUDGED))
-    parts, dropped = [], set()
-    for lines in decode_chunks(file, msgspec.json.Decoder(_Line), problems, _EXPECTED):
-        records = lines.records
-        texts = (
-            [r.identifier for r in records],
-            [r.sentence for r in records],
-            [r.left_url for r in records],
-            [r.right_url for r in records],
-            [r.label for r in records],
-            [r.writer for r in records],
-            [r.synset for r in records],
-            [r.query for r in records],
-        )
-        arrays = [pa.array(values, pa.string()) for values in texts]
-        arrays.append(pa.array(lines.numbers))
-        arrays.append(_judged([r.validation for r in records]))
-        arrays.append(_judged([r.extra_validations for r in records]))
-        parts.append(pa.Table.from_arrays(arrays, schema=schema))
-        dropped |= lines.dropped
-    table = pa.concat_tables(parts).combine_chunks() if parts else schema.empty_table()
-    return _Rows(file, table, dropped)
-
-
-def _judged(judged: Sequence[dict[str, _Truth]]) -> pa.Array:
-    """Judgements by worker as a list column."""
-    workers = pa.array(list(itertools.chain.from_iterable(judged)), pa.string())
-    verdicts = pa.array(list(itertools.chain.from_iterable(map(dict.values, judged))), pa.string())
-    flat = pa.StructArray.from_arrays([workers, verdicts], fields=list(_JUDGED.value_type))
-    return columns.lists(flat, np.fromiter(map(len, judged), np.int64, len(judged)), _JUDGED)
 
 
 def _judgements(ids: pa.Array, judged: pa.Array, kind: str) -> pa.Table:
@@ -395,74 +293,6 @@ def _judgements(ids: pa.Array, judged: pa.Array, kind: str) -> pa.Table:
             "kind": columns.constant(kind, pa.string(), len(flat)),
         },
     )
-
-
-def _check(rows: _Rows, labelled: bool, problems: Problems) -> _Names:
-    """Leave out, or refuse, lines that have the right types and are wrong all the same; what the others are called."""
-    if labelled:
-        rows.drop(
-            _where(rows["label"].is_null(), lambda _: "the field 'label' is missing; other lines have one."), problems
-        )
-    ids = rows["identifier"]
-    good = pc.match_substring_regex(ids, _IDENTIFIER)
-    what = "expected split-set-pair-sentence, such as dev-850-0-1."
-    rows.drop(_where(pc.invert(good), lambda i: f"the identifier is {ids[i].as_py()!r}; {what}"), problems)
-    if pc.count_distinct(rows["identifier"]).as_py() != len(rows):
-        rows.drop(find_duplicates(rows["identifier"].to_pylist(), rows["line"].to_numpy()), problems)
-    names = _names(rows["identifier"])
-    if wrong := _other_addresses(rows, names.pair):
-        rows.drop(wrong, problems)
-        names = _names(rows["identifier"])
-    return names
-
-
-def _where(wrong: pa.Array, problem: Callable[[int], str]) -> dict[int, str]:
-    """What is wrong with each row that is marked."""
-    return {index: problem(index) for index in np.flatnonzero(np.asarray(wrong)).tolist()}
-
-
-def _other_addresses(rows: _Rows, pair: pa.Array) -> dict[int, str]:
-    """Rows whose pair has other addresses than on an earlier line."""
-    codes = pair.dictionary_encode()
-    before = pa.array(_first(codes)).take(codes.indices)
-    left, right = rows["left_url"], rows["right_url"]
-    other = pc.or_(pc.not_equal(left, left.take(before)), pc.not_equal(right, right.take(before)))
-    return _where(
-        other,
-        lambda i: (
-            f"the pair {pair[i].as_py()} has other addresses on line {rows['line'][before[i].as_py()].as_py() + 1}."
-        ),
-    )
-
-
-def _differences(subset: _Rows, whole: _Rows) -> dict[int, str]:
-    """Rows of a subset's file that the split's file has not, or has otherwise."""
-    place = pc.index_in(subset["identifier"], value_set=whole["identifier"])
-    same = pc.is_valid(place)
-    for name in ("sentence", "label", "left_url", "right_url"):
-        same = pc.and_(same, pc.fill_null(pc.equal(subset[name], whole[name].take(place)), False))
-    ids = subset["identifier"]
-    return _where(
-        pc.invert(same), lambda i: f"{ids[i].as_py()!r} is not in {whole.file.name}, or is not the same there."
-    )
-
-
-def _names(ids: pa.Array) -> _Names:
-    parts = pc.split_pattern(ids, "-", max_splits=2, reverse=True).flatten()
-    start = np.arange(len(ids)) * 3
-    image_set, pair, sentence = (parts.take(pa.array(start + k)) for k in range(3))
-    return _Names(
-        image_set,
-        pc.binary_join_element_wise(image_set, pair, "-"),
-        pc.binary_join_element_wise(image_set, sentence, "-"),
-    )
-
-
-def _first(codes: pa.DictionaryArray) -> npt.NDArray[np.int64]:
-    """Where each different value comes first."""
-    first = np.empty(len(codes.dictionary), np.int64)
-    first[codes.indices.to_numpy()[::-1]] = np.arange(len(codes))[::-1]
-    return first
 
 
 def _known(addresses: pa.Array) -> pa.Array:

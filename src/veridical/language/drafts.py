@@ -70,27 +70,35 @@ def mentions_it(draft: Any) -> bool:
     return isinstance(draft, tuple) and (draft in (IT, SELF) or any(map(mentions_it, draft)))
 
 
-def choices(draft: Any, found: dict[str, tuple[str, ...]] | None = None) -> dict[str, tuple[str, ...]]:
-    """Every key of a draft with the names it can take, in order of appearance."""
-    found = {} if found is None else found
-    if isinstance(draft, tuple):
-        if draft and draft[0] == "?":
-            names = tuple(name for name, _ in draft[2])
-            found[draft[1]] = tuple(n for n in found.get(draft[1], names) if n in names) or names
-            for _, option in draft[2]:
-                choices(option, found)
-        else:
-            for part in draft:
-                choices(part, found)
-    return found
+class Open:
+    """A prepared draft: what is settled is already a program, only the choices are open."""
+
+    __slots__ = ("key", "op", "parts")
+
+    def __init__(self, op: str, parts: tuple[Any, ...], key: str = "") -> None:
+        self.op, self.parts, self.key = op, parts, key
 
 
-def build(draft: Draft, chosen: Mapping[str, str]) -> Term:
-    """The program of a draft once its choices are made; a name that a choice lacks falls to its first option."""
+def prepare(draft: Draft, keys: dict[str, tuple[str, ...]]) -> Term | Open:
+    """Build all that does not depend on a choice; `keys` collects every key with its names, in order of appearance."""
     if draft[0] == "?":
-        options = dict(draft[2])
-        return build(options.get(chosen[draft[1]], draft[2][0][1]), chosen)
-    return term(draft[0], *(build(a, chosen) if isinstance(a, tuple) else a for a in draft[1:]))
+        names = tuple(name for name, _ in draft[2])
+        keys[draft[1]] = tuple(n for n in keys.get(draft[1], names) if n in names) or names
+        return Open("?", tuple((name, prepare(option, keys)) for name, option in draft[2]), draft[1])
+    parts: tuple[Any, ...] = tuple([prepare(a, keys) if isinstance(a, tuple) else a for a in draft[1:]])
+    if any(isinstance(p, Open) for p in parts):
+        return Open(draft[0], parts)
+    return term(draft[0], *parts)
+
+
+def settle(part: Term | Open | str | int, chosen: Mapping[str, str]) -> Any:
+    """The program of a prepared draft once its choices are made; a name a choice lacks falls to its first option."""
+    if not isinstance(part, Open):
+        return part
+    if part.op == "?":
+        options = dict(part.parts)
+        return settle(options.get(chosen[part.key], part.parts[0][1]), chosen)
+    return term(part.op, *[settle(p, chosen) for p in part.parts])
 
 
 # A quantifier is (kind, number, form): `form` is the word that stood there, for the ranking to tell readings apart.

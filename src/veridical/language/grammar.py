@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from itertools import combinations, islice, product
 
 from veridical.language import clauses
-from veridical.language.drafts import Draft, build, choices
-from veridical.language.lexicon import BOXES, World, read_words
+from veridical.language.drafts import Draft, prepare, settle
+from veridical.language.lexicon import BOXES, World, is_known, read_words
 from veridical.language.reader import Reader
 from veridical.language.terms import Term
 
 MOST_CHOICES = 96  # ways to settle the open choices of one reading
 MOST_CANDIDATES = 256
-MOST_TOKENS = 40
+MOST_TOKENS = 60  # longer sentences are left to the fallback
+SHORT = 14  # words up to which any two may be left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +45,14 @@ def template(tokens: tuple[str, ...], world: World = BOXES) -> str:
 
 def readings(tokens: tuple[str, ...], world: World = BOXES) -> list[tuple[Draft, tuple[str, ...]]]:
     """Every reading of the words; if there is none, of the words without one, then two of them."""
-    tokens = tokens[:MOST_TOKENS]
+    if len(tokens) > MOST_TOKENS:
+        return []
     found = clauses.sentence(Reader(tokens, world))
-    for dropped in (1, 2):
+    for attempt in (_unknown(tokens), _singles(tokens), _pairs(tokens)):
         if found:
             break
         best: dict[Draft, tuple[str, ...]] = {}
-        for gone in combinations(range(len(tokens)), dropped):
+        for gone in attempt:
             rest = tuple(t for k, t in enumerate(tokens) if k not in gone)
             for draft, marks in clauses.sentence(Reader(rest, world)):
                 best.setdefault(draft, (*marks, *(f"drop.{_drop_class(tokens[k], world)}" for k in gone)))
@@ -58,12 +60,29 @@ def readings(tokens: tuple[str, ...], world: World = BOXES) -> list[tuple[Draft,
     return found
 
 
+def _unknown(tokens: tuple[str, ...]) -> list[tuple[int, ...]]:
+    """All words that the lexicon does not know, left out together."""
+    gone = tuple(k for k, t in enumerate(tokens) if not is_known(t))
+    return [gone] if gone else []
+
+
+def _singles(tokens: tuple[str, ...]) -> list[tuple[int, ...]]:
+    return [(k,) for k in range(len(tokens))]
+
+
+def _pairs(tokens: tuple[str, ...]) -> list[tuple[int, ...]]:
+    """Two words to leave out: any two of a short sentence, two neighbours of a long one."""
+    if len(tokens) <= SHORT:
+        return list(combinations(range(len(tokens)), 2))
+    return [(k, k + 1) for k in range(len(tokens) - 1)]
+
+
 def _drop_class(word: str, world: World) -> str:
     """Leaving out a colour is worse than leaving out an unknown word: drops are weighed by what the word was."""
     for name, table in world.attributes.items():
         if word in table:
             return name
-    return "number" if word.isdigit() else word
+    return "number" if word.isdigit() else word if is_known(word) else "unknown"
 
 
 def candidates(sentence: str, world: World = BOXES) -> list[Candidate]:
@@ -71,10 +90,11 @@ def candidates(sentence: str, world: World = BOXES) -> list[Candidate]:
     tokens = read_words(sentence)
     found: dict[Term, Candidate] = {}
     for draft, marks in readings(tokens, world):
-        keys = choices(draft)
+        keys: dict[str, tuple[str, ...]] = {}
+        prepared = prepare(draft, keys)
         for names in islice(product(*keys.values()), MOST_CHOICES):
             chosen = dict(zip(keys, names, strict=True))
-            program = build(draft, chosen)
+            program = settle(prepared, chosen)
             settled = tuple(f"{key}={name}" for key, name in chosen.items())
             found.setdefault(program, Candidate(program, (*marks, *settled)))
         if len(found) >= MOST_CANDIDATES:

@@ -149,6 +149,14 @@ _COMMON = ("least", "with", "there", "exactly", "and", "the")
 _FIX = speller(_KNOWN, dict.fromkeys(_CONTENT, 2) | dict.fromkeys(_COMMON, 1))
 
 
+_NAMES = _KNOWN | {joined for _, joined in PHRASES} | {"one_", ","}
+
+
+def is_known(token: str) -> bool:
+    """Whether a canonical word means something to the grammar."""
+    return token in _NAMES or token.isdigit()
+
+
 @lru_cache(maxsize=65536)
 def _canonical(word: str) -> tuple[str, ...]:
     if word not in _KNOWN and not word.isdigit() and len(word) > 2:

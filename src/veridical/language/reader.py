@@ -33,8 +33,8 @@ class Reader:
         return RULES[name](self, at, *args)
 
     def word(self, at: int) -> str:
-        """The word at a position, or the empty word past the end."""
-        return self.tokens[at] if at < self.end else ""
+        """The word at a position, or the empty word outside the sentence."""
+        return self.tokens[at] if 0 <= at < self.end else ""
 
     def skip(self, at: int, *words: str) -> int:
         """The position after any run of the given words."""
@@ -66,12 +66,15 @@ def rule(function: Rule) -> Rule:
         found = reader.memo.get(key)
         if found is None:
             reader.memo[key] = []  # a rule that meets itself at the same position adds nothing
-            best: dict[tuple[int, Any], Marks] = {}
-            for end, meaning, marks in function(reader, at, *args):
-                old = best.get((end, meaning))
-                if old is None or len(marks) < len(old):
-                    best[end, meaning] = marks
-            found = reader.memo[key] = [(e, m, marks) for (e, m), marks in best.items()][:WIDEST]
+            found = function(reader, at, *args)
+            if len(found) > 1:
+                best: dict[tuple[int, Any], Marks] = {}
+                for end, meaning, marks in found:
+                    old = best.get((end, meaning))
+                    if old is None or len(marks) < len(old):
+                        best[end, meaning] = marks
+                found = [(e, m, marks) for (e, m), marks in best.items()][:WIDEST]
+            reader.memo[key] = found
         return found
 
     RULES[name] = memoised

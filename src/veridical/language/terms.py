@@ -16,7 +16,6 @@ from veridical.errors import UserError
 
 Type = Literal["truth", "test", "objects", "groups", "amount", "number", "key", "word"]
 Atom = str | int
-Arg = "Term | Atom"
 
 PLACES = ("wall", "bottom", "top", "left", "right", "side", "corner")  # what of a panel's border an object can touch
 HEIGHTS = ("top", "bottom", "middle")
@@ -99,7 +98,7 @@ def _result_type(op: str, args: tuple[Term | Atom, ...]) -> Type:
     for result, wanted in signatures:
         if _fits(args, wanted):
             return result
-    shown = " ".join(show(a) if isinstance(a, Term) else str(a) for a in args)
+    shown = " ".join(show(a) if isinstance(a, Term) else _show_atom(a) for a in args)
     expected = " or ".join(f"({' '.join((op, *wanted))})" for _, wanted in signatures)
     raise UserError(f"'({op} {shown})' does not fit: expected {expected}.", "Correct the arguments.")
 
@@ -119,18 +118,26 @@ def _is_a(arg: Term | Atom, wanted: str) -> bool:
     if isinstance(arg, int):
         return wanted in ("number", "int") and arg >= 0
     choices = {"place": PLACES, "height": HEIGHTS, "relation": RELATIONS}.get(wanted)
-    return wanted == "word" and _WORD.fullmatch(arg) is not None if choices is None else arg in choices
+    return wanted == "word" and '"' not in arg if choices is None else arg in choices
 
 
-_WORD = re.compile(r'[^\s()"]+|"[^"]*"')
+_PLAIN = re.compile(r'[^\s()"]+')
 _TOKEN = re.compile(r'[()]|"[^"]*"|[^\s()"]+')
+_BARE = frozenset(op for op, signatures in SIGNATURES.items() if any(not wanted for _, wanted in signatures))
 
 
 def show(node: Term) -> str:
     """The text of a program; `parse` reads it back. Operators without arguments are written bare."""
     if not node.args:
         return node.op
-    return f"({node.op} {' '.join(show(a) if isinstance(a, Term) else str(a) for a in node.args)})"
+    return f"({node.op} {' '.join(show(a) if isinstance(a, Term) else _show_atom(a) for a in node.args)})"
+
+
+def _show_atom(atom: Atom) -> str:
+    """A number or a word; a word that would be read as something else stands in quotes."""
+    if isinstance(atom, str) and (not _PLAIN.fullmatch(atom) or atom.isdigit() or atom in _BARE):
+        return f'"{atom}"'
+    return str(atom)
 
 
 def parse(text: str) -> Term:
@@ -140,7 +147,7 @@ def parse(text: str) -> Term:
     'truth'
     """
     tokens = _TOKEN.findall(text)
-    if "".join(tokens) != re.sub(r"\s+", "", text) and '"' not in text:
+    if _TOKEN.sub("", text).strip():
         raise UserError(f"'{text}' is not a program.", "Write it as an s-expression: (count (exactly 2) things).")
     node, rest = _read(tokens, 0, text)
     if rest != len(tokens):
@@ -157,10 +164,11 @@ def _read(tokens: list[str], at: int, text: str) -> tuple[Term | Atom, int]:
     if token == ")":
         raise UserError(f"The program '{text}' has ')' where an expression should be.", "Balance the parentheses.")
     if token != "(":
+        if token.startswith('"'):
+            return token[1:-1], at + 1
         if token.isdigit():
             return int(token), at + 1
-        bare = any(not wanted for _, wanted in SIGNATURES.get(token, ()))
-        return (term(token) if bare else token), at + 1
+        return (term(token) if token in _BARE else token), at + 1
     if at + 1 >= len(tokens) or tokens[at + 1] in "()":
         raise UserError(f"The program '{text}' has '(' without an operator.", "Write (operator arguments...).")
     op, args, at = tokens[at + 1], [], at + 2

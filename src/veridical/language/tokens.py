@@ -1,7 +1,7 @@
 """The words of a human sentence, and their repair: `yelow` is `yellow`, `abox` is `a box`.
 
-Spelling is repaired towards the words the lexicon knows, by edit distance with transpositions; ties go to the word
-that people use more often in the given frequencies.
+Spelling is repaired towards the words the lexicon knows, by edit distance with transpositions; ties go to the more
+frequent word, then to one with the same letters.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 NUMBERS: dict[str, int] = {word: n for n, word in enumerate(NUMBER_WORDS)} | {"single": 1, "couple": 2, "pair": 2}
-_WORD = re.compile(r"[a-z]+|[0-9]+|,")
+_WORD = re.compile(r"[a-z]+|[0-9]+(?:st|nd|rd|th)\b|[0-9]+|,")
 
 
 def words(sentence: str) -> list[str]:
@@ -49,7 +49,7 @@ def distance(a: str, b: str, most: int = 2) -> int:
 def speller(known: Set[str], common: Mapping[str, int] | None = None) -> Callable[[str], str]:
     """A function that repairs one word towards `known`, or returns it unchanged.
 
-    Words of four letters may differ by one edit, longer ones by two; shorter words are left alone.
+    Words of three to five letters may differ by one edit, longer ones by two; shorter words are left alone.
 
     >>> speller({"yellow", "circle", "exactly"})("exacrly")
     'exactly'
@@ -61,9 +61,14 @@ def speller(known: Set[str], common: Mapping[str, int] | None = None) -> Callabl
         if word in known or word.isdigit() or len(word) < 3:
             return word
         allowed = 1 if len(word) < 6 else 2
-        near = [(distance(word, k, allowed), -frequency.get(k, 0), k) for k in known if abs(len(k) - len(word)) <= 2]
-        best = min(near, default=(allowed + 1, 0, word))
-        return best[2] if best[0] <= allowed and (len(word) > 3 or (best[0] == 1 and len(best[2]) >= 3)) else word
+        letters = sorted(word)
+        near = [
+            (distance(word, k, allowed), -frequency.get(k, 0), sorted(k) != letters, abs(len(k) - len(word)), k)
+            for k in known
+            if len(k) > 2 and abs(len(k) - len(word)) <= allowed
+        ]
+        best = min(near, default=(allowed + 1, 0, True, 0, word))
+        return best[-1] if best[0] <= allowed else word
 
     return fix
 

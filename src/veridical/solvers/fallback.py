@@ -11,6 +11,7 @@ import itertools
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,11 @@ def _mentioned(tokens: Sequence[str], world: World) -> dict[str, set[str]]:
         if values:
             found[name] = values
     return found
+
+
+@lru_cache(maxsize=1 << 19)
+def _bucket(cue: str, fact: str) -> int:
+    return zlib.crc32(f"{cue}|{fact}".encode()) % BUCKETS
 
 
 _WALL = compiled(term("touching", "wall"))
@@ -89,7 +95,7 @@ class Fallback:
         words = template(tokens, self.world).split()
         cues = {"", *words, *(f"{a} {b}" for a, b in itertools.pairwise(words))}
         facts = scene_facts(tokens, domain, self.world)
-        return np.array(sorted({zlib.crc32(f"{c}|{f}".encode()) % BUCKETS for c in cues for f in facts}))
+        return np.array(sorted({_bucket(c, f) for c in cues for f in facts}))
 
     def probability(self, sentence: str, domain: Domain) -> float:
         """The probability that the sentence is true of the scene."""

@@ -1,0 +1,61 @@
+"""Explanations point at the boxes and objects that decide, and are drawn."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from hypothesis import given, settings
+
+from veridical.language.programs import Program, execute, explain, explain_svg, parse
+from veridical.records import Panel
+
+from ._programs import box, programs, scenes, thing, tower
+
+SCENE = (tower("yellow", "blue"), tower("black"), tower("blue", "blue"))
+
+
+def test_the_box_and_objects_that_make_it_true() -> None:
+    found = explain(
+        parse("(count (at-least 1) (where (count (exactly 2) (keep (is color blue) things)) panels))"), SCENE
+    )
+    assert found.answer
+    assert found.panels == (2,)
+    assert found.objects == ((2, "0"), (2, "1"))
+    assert str(found).startswith("true:\nyes (count (at-least 1)")
+
+
+def test_objects_of_the_whole_image() -> None:
+    found = explain(parse("(count (exactly 1) (keep (is color black) things))"), SCENE)
+    assert (found.panels, found.objects) == ((1,), ((1, "0"),))
+
+
+def test_a_false_statement_points_at_what_breaks_it() -> None:
+    found = explain(parse("(every panels (count (at-least 1) (keep (is color blue) things)))"), SCENE)
+    assert not found.answer
+    wrong = [s for s in found.steps if s.depth == 1 and not s.answer]
+    assert [s.panels for s in wrong] == [(1,)]
+    none = explain(parse("(count (exactly 0) (keep (is color blue) things))"), SCENE)
+    assert none.objects == ((0, "1"), (2, "0"), (2, "1"))
+
+
+@settings(deadline=None)
+@given(programs(), scenes)
+def test_every_explanation_gives_the_answer_and_draws(program: Program, scene: tuple[Panel, ...]) -> None:
+    found = explain(program, scene)
+    assert found.answer is execute(program, scene)
+    assert found.steps[0].answer is found.answer
+    ids = {(k, o.id) for k, panel in enumerate(scene) for o in panel.objects}
+    assert set(found.objects) <= ids
+    assert set(found.panels) <= set(range(len(scene)))
+    ElementTree.fromstring(explain_svg(program, scene))
+
+
+def test_the_drawing_marks_what_decides() -> None:
+    scene = (box(thing("0", "circle", "blue", 0, 0), thing("1", "triangle", "yellow", 50, 50)), box())
+    picture = explain_svg(parse("(count (at-least 1) (keep (is category circle) things))"), scene, scale=2)
+    root = ElementTree.fromstring(picture)
+    space = "{http://www.w3.org/2000/svg}"
+    marked = [e.tag for e in root.iter() if e.get("stroke")]
+    assert marked == [f"{space}rect", f"{space}circle"]
+    assert root.find(f"{space}polygon/{space}title").text == "yellow medium triangle"
+    assert root.get("width") == "516"

@@ -21,5 +21,5 @@ def export(
 
     result = export(kind, benchmark, out)
     if json:
-        print_json(result)
+        print_json(result.to_json())
     say(f"Wrote {result.files:,} files ({result.bytes:,} bytes) to {result.out}")

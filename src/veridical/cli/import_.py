@@ -29,7 +29,7 @@ def import_release(
 
     result = import_release(format, path, out, split=split, images=images, hide=hide or (), keep_going=keep_going)
     if json:
-        print_json(result)
+        print_json(result.to_json())
     rows = [(f"items, {name}", f"{count:,}") for name, count in sorted(result.counts["items"]["main"].items())]
     others = ((name.replace("_", " "), count) for name, count in result.counts.items() if name != "items")
     table("", ("what", "count"), rows + [(name, f"{count:,}") for name, count in others])

@@ -10,7 +10,7 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,14 @@ class ImportResult:
 
     benchmark: Path
     counts: dict[str, Any]  # items by split, images, panels, judgements, images that are not here
-    left_out: tuple[LeftOut, ...] = field(default=())  # what `keep_going` left out
+    left_out: tuple[LeftOut, ...] = ()  # what `keep_going` left out
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "benchmark": str(self.benchmark),
+            "counts": self.counts,
+            "left_out": [asdict(left) for left in self.left_out],
+        }
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,9 @@ class ExportResult:
     out: Path
     files: int
     bytes: int
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"out": str(self.out)}
 
 
 def load_format(name: str) -> Format:

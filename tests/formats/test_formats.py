@@ -1,0 +1,165 @@
+"""The contract of every official format: import, check, export gives the same bytes; nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.benchmark.check import check
+from veridical.errors import UserError
+from veridical.formats import EXPORTS, FORMATS, export, export_official, import_release, load_format
+from veridical.formats.lines import raw_table
+
+from ._releases import RELEASES, files
+
+
+@pytest.fixture(params=FORMATS)
+def release(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
+    folder = tmp_path / "release"
+    folder.mkdir()
+    RELEASES[request.param](folder)
+    return request.param, folder
+
+
+def test_import_check_export(release: tuple[str, Path], tmp_path: Path) -> None:
+    name, folder = release
+    result = import_release(name, folder, tmp_path / "b")
+    assert result.left_out == ()
+    report = check(tmp_path / "b")
+    assert report.ok, report.problems
+    made = Benchmark(tmp_path / "b")
+    assert made.manifest["official"] is True
+    assert {"README.md", "croissant.json"} <= set(made.manifest["files"])
+    assert result.counts["items"]["main"] == made.manifest["counts"]["items"]["main"]
+    export_official(tmp_path / "b", tmp_path / "out")
+    assert files(tmp_path / "out") == files(folder)
+
+
+def test_the_same_bytes_twice(release: tuple[str, Path], tmp_path: Path) -> None:
+    for out in ("a", "b"):
+        import_release(*release, tmp_path / out)
+    assert files(tmp_path / "a") == files(tmp_path / "b")
+
+
+def test_panels_and_items_fit(release: tuple[str, Path], tmp_path: Path) -> None:
+    import_release(*release, tmp_path / "b")
+    made = Benchmark(tmp_path / "b")
+    for split in made.splits():
+        for item in made.items(split):
+            assert all(panel in made.panels for panel in item.panels)
+            images = [view.image for view in item.views] + [made.panels[panel].image for panel in item.panels]
+            assert all(made.image(image) for image in images if image)
+
+
+def test_hidden_splits_keep_their_lines_apart(release: tuple[str, Path], tmp_path: Path) -> None:
+    name, folder = release
+    split = load_split(folder)
+    import_release(name, folder, tmp_path / "b", hide=[split])
+    assert check(tmp_path / "b").ok
+    made = Benchmark(tmp_path / "b")
+    assert made.is_hidden(split)
+    assert all(item.answer is None for item in made.items(split))
+    assert any(item.answer is not None for item in made.items(split, answers=True))
+    assert not (tmp_path / "b" / f"raw-{split}.parquet").exists()
+    export_official(tmp_path / "b", tmp_path / "out")
+    assert files(tmp_path / "out") == files(folder)
+
+
+def load_split(folder: Path) -> str:
+    return "val" if (folder / "val.jsonl").exists() else "dev"
+
+
+def test_one_split_of_a_folder(release: tuple[str, Path], tmp_path: Path) -> None:
+    name, folder = release
+    split = load_split(folder)
+    assert list(import_release(name, folder, tmp_path / "b", split=split).counts["items"]["main"]) == [split]
+    with pytest.raises(UserError, match="has no split 'nope'"):
+        import_release(name, folder, tmp_path / "c", split="nope")
+
+
+def test_wrong_arguments(release: tuple[str, Path], tmp_path: Path) -> None:
+    name, folder = release
+    with pytest.raises(UserError, match="does not exist"):
+        import_release(name, tmp_path / "nothing", tmp_path / "b")
+    with pytest.raises(UserError, match="has no split 'nope' to hide"):
+        import_release(name, folder, tmp_path / "b", hide=["nope"])
+    with pytest.raises(UserError, match="not a folder of images"):
+        import_release(name, folder, tmp_path / "b", images=tmp_path / "nothing")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match="holds no"):
+        import_release(name, tmp_path / "empty", tmp_path / "b")
+    assert not (tmp_path / "b").exists()
+
+
+def test_an_error_leaves_nothing_behind(release: tuple[str, Path], tmp_path: Path) -> None:
+    name, folder = release
+    for path in folder.rglob("*.png"):
+        path.write_bytes(b"")
+    before = files(tmp_path)
+    with pytest.raises(UserError, match="is empty"):
+        import_release(name, folder, tmp_path / "b")
+    assert files(tmp_path) == before
+    result = import_release(name, folder, tmp_path / "b", keep_going=True)
+    assert len(result.left_out) == len(list(folder.rglob("*.png")))
+    assert Benchmark(tmp_path / "b").manifest["counts"]["images"] == 0
+
+
+def test_unknown_names(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no release format 'coco'"):
+        import_release("coco", tmp_path, tmp_path / "b")
+    with pytest.raises(UserError, match="no export 'pdf'"):
+        export("pdf", tmp_path, tmp_path / "b")
+    assert all(load_format(name).name == name for name in FORMATS)
+
+
+@pytest.mark.parametrize("kind", EXPORTS)
+def test_every_export_writes_files(kind: str, tmp_path: Path) -> None:
+    RELEASES["nlvr"](tmp_path / "release")
+    import_release("nlvr", tmp_path / "release", tmp_path / "b")
+    result = export(kind, tmp_path / "b", tmp_path / "out")
+    assert result.files >= 1
+    assert result.bytes > 0
+
+
+def test_export_never_writes_over_or_outside(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "b", name="NLVR", task="statement") as writer:
+        writer.add_items("dev", [])
+        writer.add_raw("dev", raw_table(["../escaped"], pa.array([b"x"], pa.large_binary())))
+    with pytest.raises(UserError, match="outside its folder"):
+        export_official(tmp_path / "b", tmp_path / "out")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["b"]
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("mine")
+    with pytest.raises(UserError, match="not an empty folder"):
+        export_official(tmp_path / "b", tmp_path / "full")
+
+
+def test_a_benchmark_without_official_format(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "b", name="V-PROM", task="matrix") as writer:
+        writer.add_items("dev", [])
+    with pytest.raises(UserError, match="has no official format"):
+        export_official(tmp_path / "b", tmp_path / "out")
+
+
+def test_the_verbs(release: tuple[str, Path], tmp_path: Path) -> None:
+    name, folder = release
+    run = [sys.executable, "-m", "veridical"]
+    out = subprocess.run(
+        [*run, "import", name, str(folder), "--out", str(tmp_path / "b"), "--json"], capture_output=True, check=True
+    )
+    result = json.loads(out.stdout)
+    assert result["left_out"] == []
+    assert result["counts"]["items"]["main"]
+    out = subprocess.run(
+        [*run, "export", "official", str(tmp_path / "b"), "--out", str(tmp_path / "out"), "--json"],
+        capture_output=True,
+        check=True,
+    )
+    assert json.loads(out.stdout)["files"] == len(files(folder))
+    assert files(tmp_path / "out") == files(folder)

@@ -23,9 +23,9 @@ from veridical.language.drafts import (
     some,
 )
 from veridical.language.groups import group_statement
-from veridical.language.modifiers import NounPhrase, height, of_attribute, relation, touching, variety
+from veridical.language.modifiers import NounPhrase, after_noun, height, of_attribute, relation, touching, variety
 from veridical.language.nouns import ATTRIBUTE, bare_noun, quantifier
-from veridical.language.phrases import exists, noun_phrase, spread
+from veridical.language.phrases import exists, modify, noun_phrase, spread
 from veridical.language.reader import Reader, Reading, rule
 
 
@@ -81,8 +81,39 @@ def condition(r: Reader, at: int, where: str) -> list[Reading]:
         out.append((end, (("not", truth) if denied else truth, None), (*marks, "cond.variety")))
     for end, truth, marks in shares(r, at, where):
         out.append((end, (truth, None), (*marks, "cond.share")))
+    for end, truth, marks in shared_modifier(r, at, where):
+        out.append((end, (truth, None), (*marks, "np.shared")))
     for end, truth, marks in comparison(r, at):
         out.append((end, (truth, None), marks))
+    return out
+
+
+@rule
+def cores(r: Reader, at: int) -> list[Reading]:
+    """Noun phrases without modifiers, joined by commas and `and`: a list of (quantifier, items)."""
+    out: list[Reading] = []
+    for start, q, marks in quantifier(r, at):
+        for end, (test, _, _), marks2 in bare_noun(r, start):
+            own = (*marks, *marks2)
+            out.append((end, ((q, keep(test)),), own))
+            if (joint := r.skip(end, ",", "and")) > end:
+                for last, rest, marks3 in cores(r, joint):
+                    out.append((last, ((q, keep(test)), *rest), (*own, *marks3)))
+    return out
+
+
+@rule
+def shared_modifier(r: Reader, at: int, where: str) -> list[Reading]:
+    """A modifier that several noun phrases share: `a square and a circle touching the wall`."""
+    out: list[Reading] = []
+    for end, found, marks in cores(r, at):
+        if len(found) < 2:
+            continue
+        for last, meaning, marks2 in after_noun(r, end, where):
+            phrases = [modify((q, items, (), ()), meaning) for q, items in found] if meaning[0] == "test" else []
+            if phrases and all(phrases):
+                truth = both(*(exists(np, where) for np in phrases if np is not None))
+                out.append((last, truth, (*marks, *marks2)))
     return out
 
 
@@ -108,6 +139,7 @@ def predicate(r: Reader, at: int) -> list[Reading]:
         return [
             (end, (kind, ("not", meaning)), (*marks, "pred.not"))
             for end, (kind, meaning), marks in predicate(r, start + 1)
+            if kind != "parts"
         ]
     out: list[Reading] = []
     for end, test, marks in touching(r, start) + relation(r, start):
@@ -127,10 +159,29 @@ def predicate(r: Reader, at: int) -> list[Reading]:
     for end, meaning, marks in of_attribute(r, start) + variety(r, start):
         kind = "test" if meaning[0] in ("test", "only") else "set"
         out.append((end, (kind, meaning[1]), (*marks, "pred.attribute")))
+    for end, truth, marks in made_up(r, start):
+        out.append((end, ("parts", truth), (*marks, "pred.parts")))
     if r.word(start) == "same" or (r.word(start) == "the" and r.word(start + 1) == "same"):
         end = r.skip(start, "the", "same", "in")
         if (name := ATTRIBUTE.get(r.word(end))) is not None:
             out.append((end + 1, ("set", ("values", name, ("exactly", 1), IT)), ("pred.same-in",)))
+    return out
+
+
+@rule
+def made_up(r: Reader, at: int) -> list[Reading]:
+    """What several things are made up of: `two blue and one yellow`, as a truth about `it`."""
+    out: list[Reading] = []
+    for start, q, marks in quantifier(r, at):
+        if q[0] not in ("num", "exactly", "atleast"):
+            continue
+        for end, (test, _, _), marks2 in bare_noun(r, start):
+            truth = quantify(q, keep(test, IT), "parts")
+            if r.word(end) in ("and", ","):
+                for last, more, marks3 in made_up(r, r.skip(end, ",", "and")):
+                    out.append((last, both(truth, more), (*marks, *marks2, *marks3)))
+            elif r.word(at - 1) in ("and", ","):
+                out.append((end, truth, (*marks, *marks2)))
     return out
 
 
@@ -146,7 +197,7 @@ def subject(r: Reader, at: int, where: str) -> list[Reading]:
     if r.word(at) in ("it", "they"):
         out.append((r.skip(at + 1, "both", "all"), (("all", 0, ""), IT, (), ()), ("subj.it",)))
     start = r.skip(at, "the")
-    if r.word(start) == "color":
+    if r.word(start) in ATTRIBUTE:
         end = r.skip(start + 1, "of", "the", "item", "block")
         out.append((end, (("all", 0, ""), IT, (), ()), ("subj.color",)))
     for end, np, marks in noun_phrase(r, at, where):
@@ -172,6 +223,11 @@ def clause(r: Reader, at: int, where: str) -> list[Reading]:
         if r.word(end) not in ("be", "not", "has") and not (r.word(end) in ("touching",) and end > at):
             continue
         for last, (kind, meaning), marks2 in predicate(r, end + (r.word(end) == "has")):
+            if kind == "parts":
+                every = not np[3] or np[3][0][0][0] in ("the", "all")
+                if every and where == ("image" if np[3] else where):
+                    out.append((last, refer(meaning, np[1]), (*marks, *marks2)))
+                continue
             truth = _said(np, kind, meaning, where)
             out.append((last, _wrapped(truth, np[3]), (*marks, *marks2)))
             if np[3] and r.word(last) in ("and", "but"):  # `the base of a tower is blue and the top is black`
@@ -245,6 +301,8 @@ def share(r: Reader, at: int, where: str) -> list[Reading]:
         if q == BARE or r.word(after) not in ("be", "has", "not", "touching"):
             continue
         for last, (kind, meaning), marks2 in predicate(r, after + (r.word(after) == "has")):
+            if kind == "parts":
+                continue
             if kind == "test":
                 kept = keep(refer(meaning, IT, SELF), IT)
                 truth = only_of(meaning) if q[0] in ("all", "each") else quantify(q, kept, where)

@@ -9,7 +9,7 @@ from veridical.language.drafts import ANY, THINGS, Draft, Quantifier, both, choi
 from veridical.language.modifiers import of_attribute
 from veridical.language.nouns import HEIGHT, adjectives, bare_noun, quantifier
 from veridical.language.phrases import exists, noun_phrase
-from veridical.language.reader import Reader, Reading, rule
+from veridical.language.reader import Marks, Reader, Reading, rule
 
 GROUPS: dict[str, Draft] = {"box": ("panels",), "tower": ("towers",)}
 
@@ -18,7 +18,7 @@ GROUPS: dict[str, Draft] = {"box": ("panels",), "tower": ("towers",)}
 def group_noun(r: Reader, at: int) -> list[Reading]:
     """`tower`, `grey box`, `3 blocks tower`, `yellow tower`: (kind, groups, condition)."""
     out: list[Reading] = []
-    start, condition = r.skip(at, "grey", "other"), ANY
+    start, condition = r.skip(at, "grey", "other", "different"), ANY
     n = r.number(start)
     if n is not None and r.word(start + 1) in ("block", "item", "level"):
         condition, start = quantify(("num", n, ""), THINGS, "tower"), start + 2
@@ -96,9 +96,9 @@ def _of_values(r: Reader, at: int) -> list[Reading]:
     found = []
     for end, meaning, marks in of_attribute(r, at):
         if meaning[0] in ("cond", "same"):
-            found.append((end, meaning[1], marks))
+            found.append((end, meaning[1], (*marks, "group.of-values")))
         elif meaning[0] in ("only", "test"):
-            found.append((end, only(keep(meaning[1])), marks))
+            found.append((end, only(keep(meaning[1])), (*marks, "group.of-values")))
     return found
 
 
@@ -116,7 +116,7 @@ def group_statement(r: Reader, at: int) -> list[Reading]:
     """A statement about boxes or towers: `a tower with ...`, `each box has ...`, `2 boxes have the same ...`."""
     out: list[Reading] = []
     start = r.skip(at, "in", "on", "of") if r.word(at) in ("in", "of", "on") else at
-    out += _number_agreement(r, at) + _colour_across(r, at)
+    out += _number_agreement(r, at) + _colour_across(r, at) + _among(r, at)
     for end, (q, groups, held), marks in group_phrase(r, start):
         if q[0] not in ("all", "each"):
             out.append((end, group_truth(q, groups, held, ANY), marks))
@@ -124,9 +124,10 @@ def group_statement(r: Reader, at: int) -> list[Reading]:
         if r.word(verb) in ("has", "with", "be", "contain", "only", "not") or start > at:
             after = r.skip(verb, "has", "with", "be", "not", "either")
             negative = "not" in r.tokens[verb:after]
-            found = r("conditions", after, "box" if groups[0] == "panels" else "tower")
-            if r.word(verb) == "be":
-                found = found + _group_predicate(r, after)
+            if r.word(verb) == "be" and r.word(verb + 1) not in ("with", "has"):
+                found = _group_predicate(r, after)
+            else:
+                found = r("conditions", after, "box" if groups[0] == "panels" else "tower")
             for last, said, marks2 in found:
                 last = r.skip(last, "each")
                 said = ("not", said) if negative else said
@@ -134,6 +135,22 @@ def group_statement(r: Reader, at: int) -> list[Reading]:
         out += _agreeing(r, end, q, groups, held, marks)
     for end, truth, marks in _extreme(r, at):
         out.append((end, truth, marks))
+    return out
+
+
+def _among(r: Reader, at: int) -> list[Reading]:
+    """`of the three towers, one has a black base`."""
+    out: list[Reading] = []
+    if r.word(at) not in ("of", "among", "in"):
+        return out
+    for end, (_, groups, held), marks in group_phrase(r, at + 1):
+        for verb, q, marks2 in quantifier(r, r.skip(end, ",")):
+            if verb == end or r.word(verb) not in ("has", "with", "be"):
+                continue
+            kind = "box" if groups[0] == "panels" else "tower"
+            said = _group_predicate(r, verb + 1) if r.word(verb) == "be" else r("conditions", verb + 1, kind)
+            for last, truth, marks3 in said:
+                out.append((last, group_truth(q, groups, held, truth), (*marks, *marks2, *marks3, "group.among")))
     return out
 
 
@@ -199,7 +216,9 @@ def _agreeing(r: Reader, at: int, q: Quantifier, groups: Draft, held: Draft, mar
     """`two boxes with the same number of items`, `all towers have the same base`, `towers of different height`."""
     start = r.skip(at, "with", "has", "which", "be", "not", "of", "a", "the")
     negative = "not" in r.tokens[at:start]
-    if start == at or r.word(start) not in ("same", "different"):
+    if start > at and r.word(start) not in ("same", "different"):
+        return _sharing(r, start, q, groups, held, marks)
+    if start == at:
         return []
     differ = (r.word(start) == "different") != negative
     base = groups if held == ANY else ("where", held, groups)
@@ -229,6 +248,21 @@ def _agreeing(r: Reader, at: int, q: Quantifier, groups: Draft, held: Draft, mar
         else:
             truth = ("agree", amount, key, base)
         out.append((last, truth, (*marks, "group.agree")))
+    return out
+
+
+def _sharing(r: Reader, at: int, q: Quantifier, groups: Draft, held: Draft, marks: Marks) -> list[Reading]:
+    """`every box has a circle of the same color`: all have one, and these agree."""
+    out: list[Reading] = []
+    if q[0] not in ("all", "each") or held != ANY:
+        return out
+    for end, (test, _, _), marks2 in bare_noun(r, at):
+        after = r.skip(end, "of", "the", "with")
+        if after > end and r.word(after) == "same" and r.word(after + 1) == "color":
+            items = keep(test)
+            key = ("value", "color", items)
+            truth = both(("every", groups, some(items)), ("agree", ("exactly", ("size", groups)), key, groups))
+            out.append((after + 2, truth, (*marks, *marks2, "group.sharing")))
     return out
 
 

@@ -127,6 +127,7 @@ PHRASES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("top", "most"), "top"),
     (("bottom", "most"), "bottom"),
     (("above", "of"), "above"),
+    (("do", "has"), "has"),
     (("do", "not"), "not"),
     (("does", "not"), "not"),
     (("ll",), "all"),

@@ -125,10 +125,12 @@ def _relation_test(word: str, q: Quantifier, items: Draft, directly: bool) -> Dr
     if word == "between":
         return both(("related", "on", ("at-least", 1), items), ("related", "under", ("at-least", 1), items))
     near, far = ("on", "above") if word != "below" else ("under", "below")
+    if amount[1] > 1:  # nothing stands right on two things of a tower
+        return ("related", far, amount, items)
     if directly:
         return ("related", near, amount, items)
     options = {"direct": ("related", near, amount, items), "anywhere": ("related", far, amount, items)}
-    return choice(f"rel.{word}.{'1' if amount[1] == 1 else 'n'}", **options)
+    return choice(f"rel.{word}", **options)
 
 
 @rule
@@ -250,7 +252,7 @@ def after_noun(r: Reader, at: int, where: str) -> list[Reading]:
             out.append((end, ("test", found[0]), (*mark, *marks)))
             if q is not None and q[0] not in ("a", "bare", "the"):
                 out[-1] = (end, ("test-q", found[0], q), (*mark, *marks))
-    if not negated and start == at:
+    if not negated and (start == at or r.sequence(at, "which", "has")):
         out += _after_of(r, at, where)
         out += _in_groups(r, at)
         out += _trailing(r, at)
@@ -289,7 +291,7 @@ def _after_of(r: Reader, at: int, where: str) -> list[Reading]:
         for end, truth, marks in r("shares", start, where):
             out.append((end, ("cond", truth), (*marks, "post.of-which")))
     if r.word(at) in ("with", "including", "where") or r.sequence(at, "which", "has") or r.sequence(at, "of", "which"):
-        after = r.skip(at + 1, "has", "which", "there", "be")
+        after = r.skip(at + 1, "has", "which", "there", "be", "do")
         for end, truth, marks in r("open_conditions", after, where):
             out.append((end, ("cond", truth), (*marks, f"post.{r.word(at)}")))
     if r.word(at) in ("in", "at", "on"):
@@ -306,6 +308,8 @@ def _in_groups(r: Reader, at: int) -> list[Reading]:
         start = r.skip(at + 1, "all") if r.word(at + 2) == "the" else at + 1
         if r.word(start) in ("it", "they", "total"):
             out.append((start + 1, ("none",), ()))
+        if (same := r.sequence(at + 1, "the", "same", "box")) is not None:
+            out.append((same, ("wrap", ("a", 1, "same"), ("panels",)), ("post.same-box",)))
         for end, (q, groups, condition), marks in r("group_phrase", at + 1):
             whole: Draft = groups if condition == ANY else ("where", condition, groups)
             out.append((end, ("wrap", q, whole), (*marks, f"post.{r.word(at)}-groups")))

@@ -20,7 +20,7 @@ def quantifier(r: Reader, at: int) -> list[Reading]:
     word, n = r.word(at), r.number(at)
     found: list[Reading] = []
     if word in COMPARING:
-        after = r.skip(at + 1, "a", "an", "the", "exactly")
+        after = r.skip(at + 1, "a", "an", "the", "exactly", "has")
         if (n := r.number(after)) is not None:
             kind = "exactly" if word == "only" and r.word(at + 1) == "exactly" else word
             found.append((after + 1, (kind, n, word), ()))
@@ -34,7 +34,7 @@ def quantifier(r: Reader, at: int) -> list[Reading]:
         if more or less:
             found.append((more or less or 0, ("atleast" if more else "atmost", n, ""), ()))
         single = word == "single"
-        found.append((at + 1, ("only", 1, "single") if single else ("num", n, ""), ()))
+        found.append((at + 1, ("only", 1, "single") if single else ("num", n, _carried(r, at)), ()))
     elif word in ("a", "an", "as"):
         after = r.skip(at + 1, "a", "an", "as")
         if r.word(after) == "single":
@@ -47,7 +47,7 @@ def quantifier(r: Reader, at: int) -> list[Reading]:
         after = r.skip(at + 1, "the", "a", "any", "of", "number")
         found.append((after, (kind, 1, ""), ()))
     elif word in ("all", "both"):
-        after = r.skip(at + 1, "the", "of")
+        after = r.skip(at + 1, "the", "of", "there")
         number = r.number(after)
         found.append((after + (number is not None), ("all", number or 0, word), ()))
     elif word == "the":
@@ -64,6 +64,13 @@ def quantifier(r: Reader, at: int) -> list[Reading]:
     return out
 
 
+def _carried(r: Reader, at: int) -> str:
+    """The comparing word that a later number may inherit: `at least 1 yellow and 1 black block`."""
+    if r.word(at - 1) not in ("and", ","):
+        return ""
+    return next((f"after-{w}" for w in reversed(r.tokens[:at]) if w in COMPARING), "")
+
+
 @rule
 def adjectives(r: Reader, at: int) -> list[Reading]:
     """Colours, sizes and shapes before a noun: (test, the alternatives of a coordination such as `blue and yellow`)."""
@@ -78,6 +85,8 @@ def adjectives(r: Reader, at: int) -> list[Reading]:
 def adjective(r: Reader, at: int) -> list[Reading]:
     """One adjective, or colours joined by `and`, `or` or commas."""
     out: list[Reading] = []
+    if r.word(at) == "color" and r.value("color", at + 1) is not None:  # `the color black`
+        return adjective(r, at + 1)
     for name in ("color", "size"):
         value = r.value(name, at)
         if value is None:
@@ -112,7 +121,7 @@ def noun(r: Reader, at: int) -> list[Reading]:
             out.append((end + 1, ("at", HEIGHT[r.word(end)]), ("noun.block-base",)))
     if (shape := r.value("category", at)) is not None:
         out.append((r.skip(at + 1, "shape", "item", "block"), ("is", "category", shape), ()))
-    if word == "1" and at and r.value("color", at - 1) is not None:  # `a black one`
+    if word == "1" and (r.value("color", at - 1) is not None or r.word(at - 1) == "other"):  # `a black one`
         out.append((at + 1, ANY, ("noun.one",)))
     if word in HEIGHT:
         end = r.skip(at + 1, "most", "block", "item", "color", "1", "level")
@@ -131,6 +140,11 @@ def ordinal(r: Reader, at: int) -> list[Reading]:
     if (value := r.value("color", end)) is not None and r.word(end + 1) in r.world.nouns:
         colour, end = ("is", "color", value), end + 2
     after = r.skip(end, "from", "the", "of", "a", "at")
+    if r.word(end) == "of" and r.word(after) == "tower":  # `the third block of a tower from the base`
+        later = r.skip(after + 1, "from", "the")
+        if r.word(after + 1) == "from" and r.word(later) in HEIGHT:
+            found = both(ways.get(HEIGHT[r.word(later)], ways["bottom"]), colour)
+            return [(later + 1, found, ("noun.nth",))]
     if r.word(end) == "from" and r.word(after) in HEIGHT:
         return [(after + 1, both(ways.get(HEIGHT[r.word(after)], ways["bottom"]), colour), ("noun.nth",))]
     return [(end, both(choice("nth", **ways), colour), ("noun.nth",))]

@@ -124,8 +124,8 @@ def modify(np: NounPhrase, meaning: tuple) -> NounPhrase | None:  # type: ignore
     if kind == "test-q":
         return meaning[2], keep(refer(meaning[1], items, SELF), items), conditions, wraps
     if kind == "tests":
-        extra = tuple(some(keep(t, items)) for t in meaning[1][1:])
-        return q, keep(meaning[1][0], items), (*conditions, *extra), wraps
+        extra = tuple(some(keep(t, items)) for t in meaning[1])
+        return q, keep(one_of(*meaning[1]), items), (*conditions, *extra), wraps
     if kind == "test-all":
         return q, keep(meaning[1], items), (*conditions, meaning[2]), wraps
     if kind == "only":

@@ -36,8 +36,10 @@ def features(candidate: Candidate, template: str) -> list[str]:
     """What the ranking sees of a candidate: its decisions, alone and together with the abstracted sentence."""
     out = []
     for mark in candidate.marks:
-        out.append(mark)
-        if "=" in mark:
+        key, equals, name = mark.partition("=")
+        parts = key.split(".")
+        out += [f"{'.'.join(parts[:k])}{equals}{name}" for k in range(1, len(parts) + 1)]
+        if equals:
             out.append(f"{mark}|{template}")
     structure = " ".join(m for m in candidate.marks if "=" not in m)
     out.append(f"{structure}|{template}")

@@ -1,0 +1,317 @@
+"""The four benchmarks as Inspect tasks: `inspect eval veridical/nlvr2 -T benchmark=DIR --model openai/gpt-4o`.
+
+A sample is light (its sentence, target and tags); the pictures are added when it is its turn, so that a large benchmark
+does not lie in memory as base64. `veridical solve` runs the same tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageUser,
+    Content,
+    ContentImage,
+    ContentText,
+    GenerateConfig,
+    ModelOutput,
+    get_model,
+)
+from inspect_ai.scorer import (
+    CORRECT,
+    INCORRECT,
+    NOANSWER,
+    Metric,
+    SampleScore,
+    Score,
+    Scorer,
+    Target,
+    accuracy,
+    metric,
+    scorer,
+    stderr,
+)
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from veridical.benchmark import Benchmark
+from veridical.errors import UserError
+from veridical.solvers.vlm.config import Asking
+from veridical.solvers.vlm.journal import Asked, Journal, Usage
+from veridical.solvers.vlm.pictures import Picture
+from veridical.solvers.vlm.prompts import TRUTH_LABELS
+from veridical.solvers.vlm.questions import Question, Questions
+from veridical.solvers.vlm.scoring import Token, score
+
+# Importing the provider registers it: Inspect's own `hf` sees no pictures.
+from veridical.solvers.vlm import hf_vision as hf_vision  # isort: skip
+
+KINDS = {"nlvr": "statement", "nlvr2": "statement", "vprom": "matrix", "vcr": "choice"}
+SHORT_ANSWER = 64  # tokens; a letter needs few, but some models begin with a phrase
+LONG_ANSWER = 2048  # with reasoning
+_KEY = "veridical"  # where in a sample's metadata its result lies
+Keep = Callable[[Asked], None]
+
+
+def build_task(
+    questions: Questions,
+    asked: Iterable[Question],
+    *,
+    name: str,
+    keep: Keep | None = None,
+    known: Mapping[tuple[str, int, int], Asked] | None = None,
+    config: GenerateConfig | None = None,
+) -> Task:
+    """An Inspect task of the given questions. `keep` is called with each answer; `known` ones are not asked again."""
+    by_id = {question.id: question for question in asked}
+    samples = [_sample(question) for question in by_id.values()]
+    if not samples:
+        raise UserError(f"There is nothing to ask of {questions.benchmark.name}.", "Raise --limit.")
+    long = questions.asking.reasoning
+    return Task(
+        dataset=MemoryDataset(samples, name=f"{questions.benchmark.name} {questions.split}"),
+        solver=_ask(questions, by_id, keep or (lambda asked: None), known or {}),
+        scorer=_right(),
+        config=config or GenerateConfig(temperature=0.0, max_tokens=LONG_ANSWER if long else SHORT_ANSWER),
+        name=name,
+        metadata={
+            "benchmark": str(questions.benchmark.directory),
+            "benchmark_hash": questions.benchmark.hash,
+            "split": questions.split,
+        },
+    )
+
+
+def _sample(question: Question) -> Sample:
+    item = question.item
+    target = ""
+    if item.answer is not None:
+        target = TRUTH_LABELS[item.answer] if item.task == "statement" else f"candidate {item.answer}"
+    return Sample(
+        id=question.id,
+        input=item.query.words() if item.query else "(a matrix)",
+        target=target,
+        metadata={
+            "item": question.name,
+            "wording": question.variant.wording,
+            "order": question.variant.order,
+            "group": item.group,
+            "given": item.given,
+        },
+    )
+
+
+def _ask(
+    questions: Questions,
+    by_id: Mapping[str, Question],
+    keep: Keep,
+    known: Mapping[tuple[str, int, int], Asked],
+) -> Solver:
+    """The solver: put the question, keep the answer, and, where only the predicted rationale is wanted, follow up."""
+
+    async def answer(question: Question, send: Callable[[list[ChatMessage]], Any]) -> tuple[Asked, list[ChatMessage]]:
+        prompt = questions.prompt(question)
+        message = ChatMessageUser(content=[_content(part) for part in prompt.parts])
+        if question.key in known:
+            asked = known[question.key]
+            return asked, [message, ChatMessageAssistant(content=asked.text)]
+        output: ModelOutput = await send([message])
+        scored = score(prompt, output.completion, _tokens(output))
+        asked = Asked(
+            item=question.name,
+            wording=question.variant.wording,
+            order=question.variant.order,
+            text=output.completion,
+            scores=list(scored.scores),
+            stop="" if output.empty else output.stop_reason,
+            reason=scored.reason,
+            probable=scored.probable,
+            usage=_usage(output),
+        )
+        keep(asked)
+        return asked, [message, ChatMessageAssistant(content=output.completion)]
+
+    @solver(name="veridical_ask")
+    def ask() -> Solver:
+        async def solve(state: TaskState, generate: Generate) -> TaskState:
+            async def first(messages: list[ChatMessage]) -> ModelOutput:
+                nonlocal state
+                state.messages = messages
+                state = await generate(state)
+                return state.output
+
+            question = by_id[str(state.sample_id)]
+            asked, messages = await answer(question, first)
+            state.messages = messages
+            if state.output.empty:
+                state.output = ModelOutput.from_content(str(state.model), asked.text)
+            state.metadata[_KEY] = {"scores": asked.scores, "reason": asked.reason, "text": asked.text}
+            follow = questions.follow_up(question, best(asked.scores)) if asked.scores else None
+            if follow is not None:
+                # A fresh conversation: the rationale item says itself which answer it assumes.
+                below, more = await answer(follow, get_model().generate)
+                state.messages += more
+                state.metadata[_KEY]["rationale"] = {"item": follow.name, "scores": below.scores}
+            return state
+
+        return solve
+
+    return ask()
+
+
+def best(scores: list[float]) -> int:
+    """The candidate with the highest score, the first of equals."""
+    return max(range(len(scores)), key=scores.__getitem__)
+
+
+def _content(part: str | Picture) -> Content:
+    if isinstance(part, str):
+        return ContentText(text=part)
+    import base64
+
+    return ContentImage(image=f"data:{part.mime};base64,{base64.b64encode(part.data).decode()}")
+
+
+def _tokens(output: ModelOutput) -> tuple[Token, ...]:
+    logprobs = None if output.empty else output.choices[0].logprobs
+    if logprobs is None:
+        return ()
+    return tuple(
+        Token(one.token, tuple((t.token, t.logprob) for t in one.top_logprobs or ()) or ((one.token, one.logprob),))
+        for one in logprobs.content
+    )
+
+
+def _usage(output: ModelOutput) -> Usage:
+    used = output.usage
+    if used is None:
+        return Usage()
+    return Usage(
+        input=used.input_tokens + (used.input_tokens_cache_read or 0) + (used.input_tokens_cache_write or 0),
+        output=used.output_tokens,
+        reasoning=used.reasoning_tokens or 0,
+        cost=used.total_cost,
+    )
+
+
+@metric
+def unreadable() -> Metric:
+    """The share of answers that could not be read; `accuracy` counts them as wrong."""
+
+    def of(scores: list[SampleScore]) -> float:
+        return sum(one.score.value == NOANSWER for one in scores) / len(scores) if scores else 0.0
+
+    return of
+
+
+@scorer(metrics=[accuracy(), stderr(), unreadable()], name="veridical_right")
+def _right() -> Scorer:
+    async def of(state: TaskState, target: Target) -> Score:
+        found = state.metadata[_KEY]
+        scores = found["scores"]
+        if not scores:
+            return Score(value=NOANSWER, explanation=found["text"], reason="invalid_response_format")
+        chosen = best(scores)
+        said = TRUTH_LABELS[chosen] if target.text in TRUTH_LABELS else f"candidate {chosen}"
+        if not target.text:  # the answer is hidden, or a rationale item assumes a wrong answer
+            return Score.unscored(answer=said, explanation=found["text"], reason="no answer known")
+        value = CORRECT if said == target.text else INCORRECT
+        return Score(value=value, answer=said, explanation=found["text"], metadata={"scores": scores})
+
+    return of
+
+
+def _registered(name: str, benchmark: str, split: str, scheme: str, journal: str, asking: Asking) -> Task:
+    opened = Benchmark(Path(benchmark))
+    if opened.task != KINDS[name]:
+        raise UserError(
+            f"{opened.directory} holds {opened.task} items; the task veridical/{name} is about {KINDS[name]} items.",
+            f"Use one of: {', '.join(f'veridical/{n}' for n, kind in KINDS.items() if kind == opened.task)}.",
+        )
+    questions = Questions(opened, split, asking, scheme)
+    keep: Keep | None = None
+    known: Mapping[tuple[str, int, int], Asked] = {}
+    if journal:
+        from veridical.solvers.vlm.run import about
+
+        opened_journal = Journal(Path(journal), about(str(get_model()), questions))
+        _HELD.enter_context(opened_journal)
+        keep, known = opened_journal.add, opened_journal.asked
+    return build_task(questions, questions.first(), name=name, keep=keep, known=known)
+
+
+_HELD = ExitStack()  # journals of registered tasks stay open, and locked, as long as the process lives
+
+
+@task
+def nlvr(
+    benchmark: str,
+    split: str = "dev",
+    layout: str | None = None,
+    answers: str = "auto",
+    reasoning: bool = False,
+    wordings: int = 1,
+    orders: int = 1,
+    views: str = "first",
+    blind: bool = False,
+    journal: str = "",
+) -> Task:
+    """NLVR: is a sentence true of a drawing of three boxes?"""
+    asking = Asking(layout, answers, reasoning, wordings, orders, views=views, blind=blind)  # type: ignore[arg-type]
+    return _registered("nlvr", benchmark, split, "main", journal, asking)
+
+
+@task
+def nlvr2(
+    benchmark: str,
+    split: str = "dev",
+    layout: str | None = None,
+    answers: str = "auto",
+    reasoning: bool = False,
+    wordings: int = 1,
+    orders: int = 1,
+    blind: bool = False,
+    journal: str = "",
+) -> Task:
+    """NLVR2: is a sentence true of a pair of photographs?"""
+    asking = Asking(layout, answers, reasoning, wordings, orders, blind=blind)  # type: ignore[arg-type]
+    return _registered("nlvr2", benchmark, split, "main", journal, asking)
+
+
+@task
+def vprom(
+    benchmark: str,
+    split: str = "test",
+    scheme: str = "main",
+    layout: str | None = None,
+    reasoning: bool = False,
+    wordings: int = 1,
+    orders: int = 1,
+    journal: str = "",
+) -> Task:
+    """V-PROM: which of eight photographs completes the matrix?"""
+    asking = Asking(layout, "auto", reasoning, wordings, orders)  # type: ignore[arg-type]
+    return _registered("vprom", benchmark, split, scheme, journal, asking)
+
+
+@task
+def vcr(
+    benchmark: str,
+    split: str = "val",
+    boxes: str = "drawn",
+    rationales: str = "all",
+    reasoning: bool = False,
+    wordings: int = 1,
+    orders: int = 1,
+    blind: bool = False,
+    journal: str = "",
+) -> Task:
+    """Visual commonsense reasoning (VCR): which answer, and which reason for it?"""
+    asking = Asking(None, "auto", reasoning, wordings, orders, boxes, rationales, blind=blind)  # type: ignore[arg-type]
+    return _registered("vcr", benchmark, split, "main", journal, asking)

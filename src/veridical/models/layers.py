@@ -1,0 +1,58 @@
+"""Parts that several architectures share: a sentence encoder, a small CNN, a multi-layer perceptron."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class SentenceEncoder(nn.Module):
+    """Word embeddings and a one-layer LSTM; the sentence is its last output. Padding (id 0) has no influence."""
+
+    def __init__(self, vocabulary: int, embedding: int, hidden: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, embedding, padding_idx=0)
+        self.lstm = nn.LSTM(embedding, hidden, batch_first=True)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, words: Tensor) -> Tensor:
+        """words (N, T) ids -> (N, H)."""
+        lengths = (words != 0).sum(1).clamp(min=1)  # (N,)
+        states, _ = self.lstm(self.dropout(self.embedding(words)))  # (N, T, H)
+        last = states[torch.arange(len(words), device=words.device), lengths - 1]  # (N, H)
+        return self.dropout(last)
+
+
+class PictureEncoder(nn.Module):
+    """Three convolutions with ReLU, then an average over a coarse grid of places."""
+
+    def __init__(self, channels: Sequence[int], grid: tuple[int, int] = (2, 6)) -> None:
+        super().__init__()
+        first, second, third = channels
+        self.convolutions = nn.Sequential(
+            nn.Conv2d(3, first, kernel_size=7, stride=4, padding=3),
+            nn.ReLU(),
+            nn.Conv2d(first, second, kernel_size=5, stride=2, padding=2),
+            nn.ReLU(),
+            nn.Conv2d(second, third, kernel_size=3, stride=2, padding=1),
+            nn.ReLU(),
+        )
+        self.grid = grid
+        self.size = third * grid[0] * grid[1]
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        """pixels (N, 3, height, width) bytes -> (N, size)."""
+        scaled = pixels.float() / 127.5 - 1  # (N, 3, height, width) in -1..1
+        maps = self.convolutions(scaled)  # (N, third, height / 16, width / 16)
+        return nn.functional.interpolate(maps, self.grid, mode="area").flatten(1)  # (N, size)
+
+
+def perceptron(sizes: Sequence[int], dropout: float = 0.0) -> nn.Sequential:
+    """Linear layers of the given sizes with ReLU (and dropout) between them."""
+    layers: list[nn.Module] = []
+    for before, after in itertools.pairwise(sizes):
+        layers += [nn.Linear(before, after), nn.ReLU(), nn.Dropout(dropout)]
+    return nn.Sequential(*layers[:-2])

@@ -1,0 +1,115 @@
+"""A trained model of the zoo as a solver: a run folder and a split become a file of predictions.
+
+A model that looks at pictures predicts each view of an item on its own (`item#k`), as NLVR's published evaluation
+expects. Beside the predictions stands `<file>.meta.json`: which benchmark, which model, which seed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from veridical import __version__
+from veridical.benchmark import Benchmark
+from veridical.errors import UserError, missing_extra
+from veridical.records import Prediction, view_id
+
+if TYPE_CHECKING:
+    from veridical.training.trained import Trained
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What a solver wrote."""
+
+    predictions: Path
+    count: int
+    meta: dict[str, Any]
+
+
+def solve(
+    run: Path | str,
+    benchmark: Path | str,
+    split: str,
+    out: Path | str,
+    *,
+    scheme: str = "main",
+    trial: int = 0,
+    device: str = "cpu",
+) -> Solved:
+    """Write the predictions of one trial of a run for a split, one line per item (or per view of it)."""
+    bench, out = Benchmark(benchmark), Path(out)
+    trained = _load(Path(run), trial)
+    if bench.task not in trained.architecture.tasks:
+        raise UserError(f"{trained.architecture.name} cannot solve {bench.task} items.", "Choose another run.")
+    meta = {
+        "benchmark": bench.name,
+        "benchmark_hash": bench.hash,
+        "split": split,
+        "scheme": scheme,
+        "solver": {key: trained.about[key] for key in ("model", "config", "seed", "benchmark", "veridical")},
+        "veridical": __version__,
+    }
+    lines = [
+        json.dumps({"item": p.item, "scores": list(p.scores)}) for p in predict(trained, bench, split, scheme, device)
+    ]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    _replace(meta_path(out), json.dumps(meta, indent=2, sort_keys=True) + "\n")
+    _replace(out, "".join(line + "\n" for line in lines))
+    return Solved(out, len(lines), meta)
+
+
+def predict(
+    trained: Trained, bench: Benchmark, split: str, scheme: str = "main", device: str = "cpu"
+) -> Iterator[Prediction]:
+    """Predictions of a trained model, in the order of the items."""
+    import numpy as np
+
+    from veridical.engine.progress import Progress
+    from veridical.training.batches import examples_of
+
+    name = trained.architecture.name
+    data = trained.encode(examples_of(bench, bench.items(split, scheme)), f"{name}: encoding {split}")
+    views = max((data.views(row) for row in range(len(data))), default=0)
+    if not views:
+        for example, scores in zip(data.examples, trained.scores(data, device=device), strict=True):
+            yield Prediction(example.item.id, tuple(scores.tolist()))
+        return
+    each = []
+    with Progress(f"{name}: {split}", views * len(data), "views") as progress:
+        for view in range(views):
+            chosen = np.array([min(view, data.views(row) - 1) for row in range(len(data))], np.int64)
+            each.append(trained.scores(data, chosen, device=device))
+            progress.advance(len(data))
+    for row, example in enumerate(data.examples):
+        for view in range(data.views(row)):
+            yield Prediction(view_id(example.item.id, view), tuple(each[view][row].tolist()))
+
+
+def meta_path(predictions: Path) -> Path:
+    """Where a prediction file's origin is written."""
+    return predictions.with_name(predictions.name + ".meta.json")
+
+
+def _load(run: Path, trial: int) -> Trained:
+    try:
+        from veridical.training.trained import load_trained
+    except ImportError:
+        raise missing_extra("torch", "models") from None
+    folder = run / f"trial-{trial}"
+    if not folder.is_dir():
+        raise UserError(f"{run} has no trial {trial}.", "Give a run folder that `veridical train` wrote.")
+    if not (folder / "result.json").exists():
+        raise UserError(f"Trial {trial} of {run} is not finished.", "Run the same `veridical train` again.")
+    return load_trained(folder)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_text(text)
+    os.replace(temporary, path)  # noqa: PTH105 - one atomic step

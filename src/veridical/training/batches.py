@@ -1,0 +1,136 @@
+"""Examples of a benchmark as batches: encoded once, cut into batches of about equal length so that little is padding.
+
+The order of an epoch depends on the seed and the epoch alone, so a run that was killed finds its place again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from veridical.benchmark import Benchmark
+from veridical.engine.progress import Progress
+from veridical.models.architecture import Array, Encoded, Example, Input
+from veridical.records import Item
+
+POOL = 50  # batches whose examples are sorted by length together
+Ints = npt.NDArray[np.int64]
+
+
+def examples_of(benchmark: Benchmark, items: Iterable[Item]) -> list[Example]:
+    """Items with their panels."""
+    panels = benchmark.panels
+
+    def image(address: str) -> bytes:
+        return benchmark.image(address).to_pybytes()
+
+    return [Example(item, tuple(panels[p] for p in item.panels), image) for item in items]
+
+
+@dataclass
+class Dataset:
+    """Examples with everything encoded that is the same for all views."""
+
+    examples: Sequence[Example]
+    inputs: Mapping[str, Input]
+    kept: list[Encoded]
+    lengths: Ints  # what each example costs, in numbers
+    answers: Ints  # -1 where unknown
+    candidates: Ints  # how many each example has
+
+    @classmethod
+    def encode(cls, examples: Sequence[Example], inputs: Mapping[str, Input], label: str = "encoding") -> Dataset:
+        """Encode examples; what differs by view is left for later."""
+        kept: list[Encoded] = []
+        with Progress(label, len(examples), "items") as progress:
+            for example in examples:
+                kept.append({n: i.encode(example) for n, i in inputs.items() if not i.per_view})
+                progress.advance()
+        answers = [-1 if e.item.answer is None else e.item.answer for e in examples]
+        return cls(
+            examples=examples,
+            inputs=inputs,
+            kept=kept,
+            lengths=np.array([sum(a.size for a in row.values()) for row in kept], np.int64),
+            answers=np.array(answers, np.int64),
+            candidates=np.array([len(e.item.candidates) for e in examples], np.int64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    @property
+    def per_view(self) -> bool:
+        """Whether the views of an item look different to this model."""
+        return any(i.per_view for i in self.inputs.values()) and any(e.item.views for e in self.examples)
+
+    def views(self, row: int) -> int:
+        return len(self.examples[row].item.views) if self.per_view else 0
+
+    def batch(self, rows: Ints, views: Ints | None = None) -> dict[str, Tensor]:
+        """Some examples as tensors, padded with zeros; `views` says which view to look at for each."""
+        out: dict[str, Tensor] = {}
+        for name, source in self.inputs.items():
+            if source.per_view:
+                chosen = np.zeros(len(rows), np.int64) if views is None else views
+                arrays = [
+                    source.encode(replace(self.examples[r], view=int(v)))
+                    for r, v in zip(rows.tolist(), chosen, strict=True)
+                ]
+            else:
+                arrays = [self.kept[r][name] for r in rows.tolist()]
+            out[name] = torch.from_numpy(pad(arrays))
+        return out
+
+    def answer_batch(self, rows: Ints) -> Tensor:
+        return torch.from_numpy(self.answers[rows])
+
+    def blank(self, rows: Ints) -> Tensor | None:
+        """True where an example has no such candidate, (B, C); None where all have the same number."""
+        own = self.candidates[rows]
+        if own.min() == own.max():
+            return None
+        return torch.from_numpy(np.arange(own.max())[None] >= own[:, None])
+
+
+def pad(arrays: Sequence[Array]) -> Array:
+    """Arrays of different sizes in one, filled up with zeros.
+
+    >>> pad([np.array([1, 2]), np.array([3])]).tolist()
+    [[1, 2], [3, 0]]
+    """
+    shape = tuple(np.max([a.shape for a in arrays], axis=0).tolist())
+    if all(a.shape == shape for a in arrays):
+        return np.stack(arrays)
+    out = np.zeros((len(arrays), *shape), arrays[0].dtype)
+    for place, array in zip(out, arrays, strict=True):
+        place[tuple(slice(0, n) for n in array.shape)] = array
+    return out
+
+
+def epoch_batches(lengths: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
+    """The rows of each batch of one epoch, in random order, with examples of similar length together."""
+    order = rng.permutation(len(lengths))
+    batches: list[Ints] = []
+    for start in range(0, len(order), size * POOL):
+        pool = order[start : start + size * POOL]
+        pool = pool[np.argsort(lengths[pool], kind="stable")]
+        batches += [pool[i : i + size] for i in range(0, len(pool), size)]
+    return [batches[i] for i in rng.permutation(len(batches))]
+
+
+def ordered_batches(lengths: Ints, size: int) -> list[Ints]:
+    """Every row once, shortest first: for scoring, where the order does not matter."""
+    order = np.argsort(lengths, kind="stable")
+    return [order[i : i + size] for i in range(0, len(order), size)]
+
+
+def padding_share(lengths: Ints, batches: Sequence[Ints]) -> float:
+    """Which part of the padded batches is padding."""
+    padded = sum(int(lengths[rows].max()) * len(rows) for rows in batches)
+    return 1 - float(sum(int(lengths[rows].sum()) for rows in batches)) / padded if padded else 0.0

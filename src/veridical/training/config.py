@@ -1,0 +1,92 @@
+"""How a model is trained, and how options given by name reach the model's config or this one."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from veridical.errors import UserError
+from veridical.models.architecture import Architecture
+
+Schedule = Literal["constant", "linear", "cosine"]
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """The trainer's choices. Patience follows appendix A.5 of the earlier NLVR2 draft."""
+
+    batch: int = 64  # items of a step
+    rate: float = 1e-3  # learning rate of Adam
+    epochs: int = 100  # at most
+    patience: float = 10.0  # epochs without a new best before training stops
+    patience_growth: float = 1.01  # patience is multiplied by this at each new best
+    schedule: Schedule = "constant"  # of the rate, over all epochs
+    warmup: int = 0  # steps over which the rate rises from zero
+    weight_decay: float = 0.0  # of AdamW
+    clip: float = 5.0  # largest norm of the gradient; 0 for none
+    validation: float = 0.05  # share of training held out where no split is named to validate on
+    limit: int = 0  # train on this many items only; 0 for all
+    checkpoint_steps: int = 200  # steps between checkpoints; there is one after each epoch too
+
+
+def configure(architecture: Architecture, options: Mapping[str, Any] | None = None) -> tuple[Any, TrainingConfig]:
+    """A model's config and the training config, with options by field name; text is read as the field's type.
+
+    >>> from veridical.models import load_model
+    >>> model, training = configure(load_model("text"), {"hidden": "32", "rate": 0.01})
+    >>> model.hidden, training.rate
+    (32, 0.01)
+    """
+    options = dict(options or {})
+    own = {f.name for f in dataclasses.fields(architecture.config)}
+    general = {f.name for f in dataclasses.fields(TrainingConfig)}
+    for name in options:
+        if name not in own | general:
+            raise UserError(
+                f"{architecture.name} has no option {name!r}.",
+                f"Of the model: {', '.join(sorted(own)) or 'none'}. Of training: {', '.join(sorted(general))}.",
+            )
+    mine = {name: value for name, value in options.items() if name in own}
+    rest = dict(architecture.training) | {name: value for name, value in options.items() if name not in own}
+    training = _read(TrainingConfig, rest)
+    _check(training)
+    return _read(architecture.config, mine), training
+
+
+def _check(config: TrainingConfig) -> None:
+    for name in ("batch", "epochs", "rate", "checkpoint_steps"):
+        if getattr(config, name) <= 0:
+            raise UserError(f"The option {name} is {getattr(config, name)}.", "Give a number above zero.")
+    if not 0 < config.validation < 1:
+        raise UserError(f"The option validation is {config.validation}.", "Give a share between 0 and 1.")
+
+
+def _read(kind: type[Any], values: Mapping[str, Any]) -> Any:
+    hints = typing.get_type_hints(kind)
+    return kind(**{name: _value(name, value, hints[name]) for name, value in values.items()})
+
+
+def _value(name: str, value: Any, hint: Any) -> Any:
+    """A value of the field's type, also from text as the command line gives it, or from JSON."""
+    choices = typing.get_args(hint) if typing.get_origin(hint) is Literal else ()
+    if choices:
+        if value not in choices:
+            raise UserError(f"The option {name} is {value!r}.", f"Choose one of: {', '.join(map(str, choices))}.")
+        return value
+    kind = typing.get_origin(hint) or hint
+    if isinstance(value, str) and kind is not str:
+        try:
+            value = ast.literal_eval(value.capitalize() if kind is bool else value)
+        except (ValueError, SyntaxError):
+            raise UserError(f"The option {name} is {value!r}.", f"Give a value of type {kind.__name__}.") from None
+    if kind is float and type(value) is int:
+        value = float(value)
+    if kind is tuple and isinstance(value, list):
+        value = tuple(value)
+    if type(value) is not kind:
+        raise UserError(f"The option {name} is {value!r}.", f"Give a value of type {kind.__name__}.")
+    return value

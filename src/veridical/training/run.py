@@ -1,0 +1,222 @@
+"""`veridical train`: a model of the zoo on a benchmark, one or several trials, in a folder that says how.
+
+RUN/run.json holds the settings and, when all trials are done, the results; RUN/trial-k the weights, inputs and logs of
+one trial. The same call again continues where the last one stopped; a call with other settings is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from veridical import __version__
+from veridical.benchmark import Benchmark
+from veridical.benchmark.splits import validation_slice
+from veridical.errors import UserError
+from veridical.models import load_model
+from veridical.models.architecture import Architecture, Estimator, Example
+from veridical.records import Item
+from veridical.training.batches import Dataset, examples_of
+from veridical.training.checkpoint import write_atomic, write_json
+from veridical.training.config import TrainingConfig, configure
+from veridical.training.curves import curves_svg
+from veridical.training.trained import Trained, build, config_json, restore_inputs, save_estimator, save_inputs
+from veridical.training.trainer import CHECKPOINT, AfterStep, Trainer
+
+RUN, RESULT, CURVES = "run.json", "result.json", "curves.svg"
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """What training made."""
+
+    run: Path
+    model: str
+    trials: tuple[dict[str, Any], ...]  # best validation accuracy, its epoch, the history of each
+    mean: float  # validation accuracy over trials
+    std: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As stored under `results` in run.json."""
+        return {
+            "run": str(self.run),
+            "model": self.model,
+            "validation": {"mean": self.mean, "std": self.std},
+            "trials": [{k: v for k, v in trial.items() if k != "history"} for trial in self.trials],
+        }
+
+
+def train(
+    model: str,
+    benchmark: Path | str,
+    out: Path | str,
+    *,
+    config: Mapping[str, Any] | None = None,
+    split: str = "train",
+    validate: str | None = None,
+    scheme: str = "main",
+    seed: int = 0,
+    trials: int = 1,
+    device: str = "cpu",
+    after_step: AfterStep | None = None,
+) -> TrainResult:
+    """Train a model of the zoo: early stopping, best weights on validation, several trials, continues when run again.
+
+    `config` sets options of the model or of training by name. `validate` names a split to validate on; without it a
+    part of training that shares no sentence and no origin with the rest is held out. Trial k has the seed `seed + k`.
+    """
+    architecture = load_model(model)
+    model_config, training = configure(architecture, config)
+    if trials < 1:
+        raise UserError(f"{trials} trials were asked for.", "Ask for at least one.")
+    if seed < 0:
+        raise UserError(f"The seed {seed} is negative.", "Take 0 or more.")
+    bench, folder = Benchmark(benchmark), Path(out)
+    _check_task(architecture, bench)
+    settings = {
+        "model": model,
+        "config": config_json(model_config),
+        "training": config_json(training),
+        "benchmark": {"name": bench.name, "hash": bench.hash},
+        "split": split,
+        "validate": validate,
+        "scheme": scheme,
+        "seed": seed,
+        "device": device,
+        "veridical": __version__,
+    }
+    _open(folder, settings)
+    results = []
+    data: tuple[list[Example], list[Example]] | None = None
+    for number in range(trials):
+        place = folder / f"trial-{number}"
+        if not (place / RESULT).exists():
+            data = data or _examples(bench, split, validate, scheme, training, seed)
+            about = settings | {"seed": seed + number, "trial": number}
+            fit_trial(architecture, model_config, training, *data, place, about=about, after_step=after_step)
+        results.append(json.loads((place / RESULT).read_text()))
+    return _close(folder, settings, results)
+
+
+def fit_trial(
+    architecture: Architecture,
+    config: Any,
+    training: TrainingConfig,
+    examples: Sequence[Example],
+    held_out: Sequence[Example],
+    folder: Path,
+    *,
+    about: Mapping[str, Any],
+    after_step: AfterStep | None = None,
+) -> dict[str, Any]:
+    """Train one model on some examples, with others to stop early; everything goes to the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    seed, device = int(about["seed"]), str(about.get("device", "cpu"))
+    about = dict(about) | {"model": architecture.name, "config": config_json(config), "veridical": __version__}
+    inputs = architecture.inputs(config)
+    if not restore_inputs(folder, inputs):
+        for source in inputs.values():
+            source.learn(examples)
+        save_inputs(folder, inputs)
+    learning = Dataset.encode(examples, inputs, f"{architecture.name}: encoding training")
+    checking = Dataset.encode(held_out, inputs, f"{architecture.name}: encoding validation")
+    if not len(learning) or not len(checking):
+        raise UserError("There is nothing to train on, or nothing to validate on.", "Give more training items.")
+    model = build(architecture, config, inputs, seed)
+    if isinstance(model, nn.Module):
+        trainer = Trainer(
+            model, learning, checking, training, folder, seed=seed, device=device, about=about, after_step=after_step
+        )
+        done = trainer.run(f"{architecture.name}, seed {seed}")
+        result = {"best": done.best, "best_epoch": done.best_epoch, "epochs": done.epoch, "history": done.history}
+    else:
+        result = _fit_estimator(architecture, config, model, learning, checking, folder, about)
+    result |= {"seed": seed, "training_items": len(learning), "validation_items": len(checking)}
+    write_json(folder / RESULT, result)
+    (folder / CHECKPOINT).unlink(missing_ok=True)
+    return result
+
+
+def _fit_estimator(
+    architecture: Architecture,
+    config: Any,
+    model: Estimator,
+    learning: Dataset,
+    checking: Dataset,
+    folder: Path,
+    about: dict[str, Any],
+) -> dict[str, Any]:
+    """A model that fits itself: no epochs, nothing to choose on the validation part but to report it."""
+    model.fit(learning.kept, learning.answers, int(learning.candidates.max()))
+    trained = Trained(architecture, config, learning.inputs, model, about)
+    best = trained.accuracy(checking)
+    save_estimator(folder, model, about | {"validation": best})
+    return {"best": best, "best_epoch": 0, "epochs": 0, "train": trained.accuracy(learning), "history": []}
+
+
+def _check_task(architecture: Architecture, bench: Benchmark) -> None:
+    if bench.task not in architecture.tasks:
+        raise UserError(
+            f"{architecture.name} is a model for {' and '.join(architecture.tasks)} items; {bench.name} has "
+            f"{bench.task} items.",
+            "`veridical models` lists the models of each task.",
+        )
+
+
+def _examples(
+    bench: Benchmark, split: str, validate: str | None, scheme: str, config: TrainingConfig, seed: int
+) -> tuple[list[Example], list[Example]]:
+    """Training and validation examples, those with an answer."""
+    items = _answered(bench, split, scheme)
+    if validate is None:
+        rng = np.random.default_rng([seed, 1])
+        sentences = [i.query.raw if i.query else i.id for i in items]
+        is_held = validation_slice(sentences, [i.origins for i in items], config.validation, rng)
+        held = [item for item, out in zip(items, is_held, strict=True) if out]
+        items = [item for item, out in zip(items, is_held, strict=True) if not out]
+    else:
+        held = _answered(bench, validate, scheme)
+    if config.limit and config.limit < len(items):
+        chosen = np.sort(np.random.default_rng([seed, 2]).choice(len(items), config.limit, replace=False))
+        items = [items[i] for i in chosen]
+    return examples_of(bench, items), examples_of(bench, held)
+
+
+def _answered(bench: Benchmark, split: str, scheme: str) -> list[Item]:
+    items = [item for item in bench.items(split, scheme) if item.answer is not None]
+    if not items:
+        raise UserError(f"No item of split {split!r} has a public answer.", "Train on another split.")
+    return items
+
+
+def _open(folder: Path, settings: dict[str, Any]) -> None:
+    """Start a run folder, or find that it is the run we are asked for."""
+    path = folder / RUN
+    if not path.exists():
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise UserError(f"{folder} exists and is not a run.", "Choose another folder.")
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(path, settings)
+        return
+    before = json.loads(path.read_text())
+    other = sorted(name for name in settings if before.get(name) != settings[name])
+    if other:
+        raise UserError(
+            f"{folder} is a run with other settings: {', '.join(other)} differ.",
+            "Choose another folder, or delete it to start again.",
+        )
+
+
+def _close(folder: Path, settings: dict[str, Any], results: list[dict[str, Any]]) -> TrainResult:
+    best = [float(r["best"]) for r in results]
+    done = TrainResult(folder, str(settings["model"]), tuple(results), float(np.mean(best)), float(np.std(best)))
+    if any(r["history"] for r in results):
+        write_atomic(folder / CURVES, curves_svg(done.model, [r["history"] for r in results]).encode())
+    write_json(folder / RUN, settings | {"results": done.to_json()})
+    return done

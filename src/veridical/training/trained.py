@@ -1,0 +1,113 @@
+"""A trained model, read back from a trial's folder: everything it needs to score items it has never seen."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from veridical.errors import UserError
+from veridical.models import load_model
+from veridical.models.architecture import Architecture, Estimator, Example, Input
+from veridical.training.batches import Dataset
+from veridical.training.checkpoint import load_tensors, save_tensors, write_json
+from veridical.training.config import configure
+from veridical.training.trainer import WEIGHTS, score
+
+INPUTS = "inputs.json"
+
+
+@dataclass
+class Trained:
+    """A model with what it learned."""
+
+    architecture: Architecture
+    config: Any
+    inputs: Mapping[str, Input]
+    model: nn.Module | Estimator
+    about: dict[str, Any]  # config, benchmark hash, seed, version
+
+    @property
+    def per_view(self) -> bool:
+        """Whether it looks at single views of an item."""
+        return any(i.per_view for i in self.inputs.values())
+
+    def encode(self, examples: Sequence[Example], label: str = "encoding") -> Dataset:
+        """Examples of any split, as this model sees them."""
+        return Dataset.encode(examples, self.inputs, label)
+
+    def scores(
+        self, data: Dataset, views: npt.NDArray[np.int64] | None = None, batch: int = 256, device: str = "cpu"
+    ) -> list[npt.NDArray[np.float64]]:
+        """One array of scores per example, in their order."""
+        if isinstance(self.model, nn.Module):
+            return score(self.model.to(device), data, views, batch, device)
+        found = self.model.scores(data.kept)
+        return [row[:n] for row, n in zip(found, data.candidates.tolist(), strict=True)]
+
+    def accuracy(self, data: Dataset) -> float:
+        """Share of right answers."""
+        return float(np.mean([s.argmax() == a for s, a in zip(self.scores(data), data.answers, strict=True)]))
+
+
+def save_inputs(folder: Path, inputs: Mapping[str, Input]) -> None:
+    """Vocabularies and other things that inputs learned."""
+    write_json(folder / INPUTS, {name: source.state for name, source in inputs.items()})
+
+
+def restore_inputs(folder: Path, inputs: Mapping[str, Input]) -> bool:
+    """Read them back; False where there are none yet."""
+    path = folder / INPUTS
+    if not path.exists():
+        return False
+    for name, state in json.loads(path.read_text()).items():
+        inputs[name].state = state
+    return True
+
+
+def save_estimator(folder: Path, estimator: Estimator, about: dict[str, Any]) -> None:
+    """A model that fitted itself, in the same kind of file as the others."""
+    save_tensors(folder / WEIGHTS, {n: torch.from_numpy(a.copy()) for n, a in estimator.arrays.items()}, about)
+
+
+def build(architecture: Architecture, config: Any, inputs: Mapping[str, Input], seed: int) -> nn.Module | Estimator:
+    """A new model: random weights from the seed, or an estimator to fit."""
+    if architecture.estimator is not None:
+        return architecture.estimator(config)
+    if architecture.module is None:
+        raise TypeError(f"{architecture.name} is neither a module nor an estimator")
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return architecture.module(config, {name: source.size for name, source in inputs.items()})
+
+
+def load_trained(folder: Path | str) -> Trained:
+    """The model of a trial's folder, `RUN/trial-0`."""
+    folder = Path(folder)
+    tensors, about = load_tensors(folder / WEIGHTS)
+    architecture = load_model(about["model"])
+    config, _ = configure(architecture, about["config"])
+    inputs = architecture.inputs(config)
+    if not restore_inputs(folder, inputs):
+        raise UserError(f"{folder / INPUTS} is missing.", "Train the model again.")
+    model = build(architecture, config, inputs, about["seed"])
+    if isinstance(model, nn.Module):
+        model.load_state_dict(tensors)
+        model.eval()
+    else:
+        model.arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+    return Trained(architecture, config, inputs, model, about)
+
+
+def config_json(config: Any) -> dict[str, Any]:
+    """A config as plain JSON."""
+    plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(config)))
+    return plain

@@ -1,0 +1,221 @@
+"""The one training loop: cross-entropy over candidates, early stopping with patience, best weights kept, exact resume.
+
+It knows no model: a module is called with its inputs by name and returns scores (B, C). A run killed at any step and
+started again ends in the same weights as one that was never killed: the checkpoint holds all that a step depends on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from veridical.engine.progress import Progress
+from veridical.training.batches import Dataset, Ints, epoch_batches, ordered_batches
+from veridical.training.checkpoint import load_tensors, restore, save_tensors, snapshot
+from veridical.training.config import TrainingConfig
+from veridical.training.curves import Log
+
+CHECKPOINT, WEIGHTS = "checkpoint.safetensors", "model.safetensors"
+AfterStep = Callable[[int], None]  # called with the number of steps done
+
+
+@dataclass
+class Place:
+    """Where training stands; all of it is in the checkpoint."""
+
+    epoch: int = 0  # finished epochs
+    position: int = 0  # finished batches of the epoch under way
+    step: int = 0  # finished steps of all
+    loss: float = 0.0  # sums over the epoch under way
+    right: int = 0
+    seen: int = 0
+    best: float = -1.0  # best validation accuracy
+    best_epoch: int = 0
+    patience: float = 0.0  # grows at each new best
+    countdown: float = 0.0  # epochs left without a new best
+    history: list[dict[str, float]] = field(default_factory=list)  # one entry per epoch
+
+
+class Trainer:
+    """Trains one module on one data set; `run` does it all and leaves the best weights in the folder."""
+
+    def __init__(
+        self,
+        module: nn.Module,
+        training: Dataset,
+        validation: Dataset,
+        config: TrainingConfig,
+        folder: Path,
+        *,
+        seed: int,
+        device: str = "cpu",
+        about: dict[str, Any] | None = None,
+        after_step: AfterStep | None = None,
+    ) -> None:
+        self.module = module.to(device)
+        self.training, self.validation, self.config, self.folder = training, validation, config, folder
+        self.seed, self.device, self.about, self.after_step = seed, device, about or {}, after_step
+        self.optimizer = torch.optim.AdamW(module.parameters(), lr=config.rate, weight_decay=config.weight_decay)
+        self.steps_per_epoch = math.ceil(len(training) / config.batch)
+        self.place = Place(patience=config.patience, countdown=config.patience)
+
+    def run(self, label: str = "training") -> Place:
+        """Train to the end, from the checkpoint where there is one."""
+        with deterministic():
+            torch.manual_seed(self.seed)
+            self._resume()
+            with Log(self.folder, self.place.history) as log, self._progress(label) as progress:
+                while self.place.epoch < self.config.epochs and self.place.countdown > 0:
+                    self._epoch(progress)
+                    log.add(self._finish_epoch())
+        return self.place
+
+    def _progress(self, label: str) -> Progress:
+        progress = Progress(label, self.config.epochs * self.steps_per_epoch, "steps")
+        progress.advance(self.place.step, skipped=True)
+        return progress
+
+    def _epoch(self, progress: Progress) -> None:
+        """The steps of an epoch that are still to do."""
+        rng = np.random.default_rng([self.seed, self.place.epoch])
+        batches = epoch_batches(self.training.lengths, self.config.batch, rng)
+        views = _one_view_each(self.training, rng)
+        self.module.train()
+        for rows in batches[self.place.position :]:
+            self._step(rows, views)
+            self.place.position += 1
+            self.place.step += 1
+            if self.place.step % self.config.checkpoint_steps == 0 and self.place.position < len(batches):
+                self._checkpoint()
+            progress.advance()
+            if self.after_step is not None:
+                self.after_step(self.place.step)
+
+    def _step(self, rows: Ints, views: Ints | None) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate(self.place.step)
+        answers = self.training.answer_batch(rows).to(self.device)  # (B,)
+        scores = self._scores(self.training, rows, None if views is None else views[rows])  # (B, C)
+        loss = functional.cross_entropy(scores, answers)
+        self.optimizer.zero_grad()
+        loss.backward()
+        if self.config.clip:
+            nn.utils.clip_grad_norm_(self.module.parameters(), self.config.clip)
+        self.optimizer.step()
+        self.place.loss += loss.item() * len(rows)
+        self.place.right += int((scores.argmax(1) == answers).sum())
+        self.place.seen += len(rows)
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step: it rises over the warm-up and then follows the schedule."""
+        config = self.config
+        if step < config.warmup:
+            return config.rate * (step + 1) / config.warmup
+        total = config.epochs * self.steps_per_epoch - config.warmup
+        done = (step - config.warmup) / max(total, 1)
+        if config.schedule == "linear":
+            return config.rate * (1 - done)
+        if config.schedule == "cosine":
+            return config.rate * (1 + math.cos(math.pi * done)) / 2
+        return config.rate
+
+    def _finish_epoch(self) -> dict[str, float]:
+        """Validate, keep the weights if they are the best, and say how long to go on (appendix A.5)."""
+        place = self.place
+        accuracy = self.accuracy(self.validation)
+        row = {
+            "epoch": place.epoch + 1,
+            "loss": place.loss / place.seen,
+            "train": place.right / place.seen,
+            "validation": accuracy,
+            "rate": self.rate(place.step - 1),
+        }
+        place.epoch += 1
+        if accuracy > place.best:
+            place.best, place.best_epoch = accuracy, place.epoch
+            place.patience *= self.config.patience_growth
+            place.countdown = place.patience
+            self._save_weights()
+        else:
+            place.countdown -= 1
+        place.position, place.loss, place.right, place.seen = 0, 0.0, 0, 0
+        place.history.append(row)
+        self._checkpoint()
+        return row
+
+    def accuracy(self, data: Dataset) -> float:
+        """Share of right answers; of items with views one view each, always the same."""
+        views = np.array([r % max(data.views(r), 1) for r in range(len(data))], np.int64) if data.per_view else None
+        scores = score(self.module, data, views, self.config.batch, self.device)
+        return float((np.array([row.argmax() for row in scores]) == data.answers).mean())
+
+    def _scores(self, data: Dataset, rows: Ints, views: Ints | None) -> Tensor:
+        return candidate_scores(self.module, data, rows, views, self.device)
+
+    def _save_weights(self) -> None:
+        about = self.about | {"epoch": self.place.epoch, "validation": self.place.best}
+        save_tensors(self.folder / WEIGHTS, dict(self.module.state_dict()), about)
+
+    def _checkpoint(self) -> None:
+        tensors, rest = snapshot(self.module, self.optimizer, self.device)
+        save_tensors(self.folder / CHECKPOINT, tensors, self.about | {"place": asdict(self.place), "optimizer": rest})
+
+    def _resume(self) -> None:
+        path = self.folder / CHECKPOINT
+        if path.exists():
+            tensors, about = load_tensors(path)
+            restore(self.module, self.optimizer, self.device, tensors, about["optimizer"])
+            self.place = Place(**about["place"])
+
+
+def _one_view_each(data: Dataset, rng: np.random.Generator) -> Ints | None:
+    """A random view of each item for one epoch; over the epochs all are seen."""
+    if not data.per_view:
+        return None
+    return np.array([rng.integers(max(data.views(r), 1)) for r in range(len(data))], np.int64)
+
+
+def candidate_scores(module: nn.Module, data: Dataset, rows: Ints, views: Ints | None, device: str) -> Tensor:
+    """Scores (B, C) of some examples; candidates that an example does not have score minus infinity."""
+    inputs = {name: tensor.to(device) for name, tensor in data.batch(rows, views).items()}
+    scores: Tensor = module(**inputs)
+    blank = data.blank(rows)
+    return scores if blank is None else scores.masked_fill(blank.to(device), float("-inf"))
+
+
+def score(
+    module: nn.Module, data: Dataset, views: Ints | None, batch: int, device: str = "cpu"
+) -> list[npt.NDArray[np.float64]]:
+    """The scores of every example in its order, one array each; of its first view where `views` is None."""
+    out: list[npt.NDArray[np.float64]] = [np.zeros(0)] * len(data)
+    was_training = module.training
+    module.eval()
+    with torch.inference_mode():
+        for rows in ordered_batches(data.lengths, batch):
+            scores = candidate_scores(module, data, rows, None if views is None else views[rows], device)
+            for row, values in zip(rows.tolist(), scores.double().cpu().numpy(), strict=True):
+                out[row] = values[: data.candidates[row]]
+    module.train(was_training)
+    return out
+
+
+@contextlib.contextmanager
+def deterministic() -> Iterator[None]:
+    """Only algorithms that give the same result each time; and the caller's random numbers are left alone."""
+    before = torch.are_deterministic_algorithms_enabled()
+    with torch.random.fork_rng():
+        torch.use_deterministic_algorithms(True)
+        try:
+            yield
+        finally:
+            torch.use_deterministic_algorithms(before)

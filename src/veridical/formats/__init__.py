@@ -107,7 +107,7 @@ def import_release(
         out,
         name=kind.title,
         task=kind.task,
-        config={"format": kind.name, "left_out": len(problems.left_out)},
+        config={"format": kind.name, "lines_left_out": len(problems.left_out)},
         licence=kind.licence,
         hidden=hidden,
         official=True,

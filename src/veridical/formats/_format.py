@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -116,13 +117,16 @@ class Format:
 
 def find_files(root: Path, wanted: Callable[[str], bool], depth: int = 3) -> Iterable[Path]:
     """Files under a folder by name, nearest and first in alphabet first; folders of images are not entered."""
-    entries = sorted(root.iterdir(), key=lambda path: (path.is_dir(), path.name))
-    for path in entries:
-        if path.is_file():
-            if wanted(path.name):
-                yield path
-        elif depth and path.is_dir() and "images" not in path.name and not path.name.startswith("."):
-            yield from find_files(path, wanted, depth - 1)
+    try:
+        entries = sorted(os.scandir(root), key=lambda entry: (entry.is_dir(), entry.name))
+    except OSError as error:
+        raise UserError(f"{root} cannot be read: {error.strerror}.", "Check the folder of the release.") from None
+    for entry in entries:
+        if not entry.is_dir():
+            if wanted(entry.name):
+                yield root / entry.name
+        elif depth and "images" not in entry.name and not entry.name.startswith("."):
+            yield from find_files(root / entry.name, wanted, depth - 1)
 
 
 def one_per_split(found: Mapping[str, list[Path]], request: Request) -> dict[str, Path]:

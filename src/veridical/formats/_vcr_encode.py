@@ -79,13 +79,12 @@ def _reason(item: Item, reasons: dict[int, Item]) -> Item:
 def _tokens(text: Text, index: dict[str, int]) -> msgspec.Raw:
     """The token list of a text: exactly as it was where it is one, otherwise from its tokens."""
     tokens = [token if isinstance(token, str) else [index[o] for o in token.objects] for token in text.tokens]
-    if not tokens:
-        tokens = list(text.raw.split())
     try:
-        same = text.tokens and msgspec.json.decode(text.raw) == tokens
+        if msgspec.json.decode(text.raw) == tokens:
+            return msgspec.Raw(text.raw.encode())
     except msgspec.DecodeError:
-        same = False
-    return msgspec.Raw(text.raw.encode() if same else _ENCODER.encode(tokens))
+        pass  # plain words
+    return msgspec.Raw(_ENCODER.encode(tokens or text.raw.split()))
 
 
 def _write_image(benchmark: Benchmark, panel: Panel, folder: Path) -> None:

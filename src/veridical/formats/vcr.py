@@ -8,8 +8,9 @@ rationale stage. Files are named as in the release (`train.jsonl`), or their que
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ from veridical.records import Panel, SceneObject
 SPLITS = frozenset({"train", "val", "test"})
 CHOICES = 4
 IMAGE_FOLDER = "vcr1images"
-_BATCH = 8192  # questions
+_BATCH = 2048  # questions
 _Tokens = list[str | list[int]]
 _TOKENS = msgspec.json.Decoder(_Tokens)
 
@@ -182,7 +183,7 @@ class _Images:
         """A file of the image folder and its name in the release: by its path, or by its name alone."""
         if name is None:
             return None
-        for base, prefix in self._bases():
+        for base, prefix in self._bases:
             for place in (name, name.rpartition("/")[2]):
                 path = base / place
                 if path.is_file():
@@ -193,17 +194,17 @@ class _Images:
                     return path, where
         return None
 
-    def _bases(self) -> Iterator[tuple[Path, str]]:
+    @cached_property
+    def _bases(self) -> list[tuple[Path, str]]:
+        """The folders in which images may lie, and their names in the release."""
         root, given = self.request.root, self.request.images
         bases = (
             [given] if given is not None else [root / IMAGE_FOLDER, root / "images", root.parent / IMAGE_FOLDER, root]
         )
-        for base in bases:
-            if base.is_relative_to(root):
-                inside = base.relative_to(root).as_posix()
-                yield base, "" if inside == "." else f"{inside}/"
-            else:
-                yield base, f"{IMAGE_FOLDER}/"
+        names = [self.request.name_of(base) if base.is_relative_to(root) else IMAGE_FOLDER for base in bases]
+        return [
+            (base, "" if name == "." else f"{name}/") for base, name in zip(bases, names, strict=True) if base.is_dir()
+        ]
 
 
 def read(request: Request, problems: Problems) -> list[Part]:
@@ -347,7 +348,7 @@ def _texts(raw: Sequence[msgspec.Raw], kind: pa.StructType) -> pa.Array:
     tokens = [token for text in decoded for token in text]
     lengths = np.array([len(text) for text in decoded], np.int64)
     token_kind = kind.field("tokens").type.value_type
-    references = [[] if isinstance(token, str) else token for token in tokens]
+    references = [() if isinstance(token, str) else token for token in tokens]
     refs = columns.lists(
         pa.array([str(tag) for one in references for tag in one], pa.string()),
         [len(one) for one in references],

@@ -7,6 +7,7 @@ A condition is a truth about the objects in view. Inside `a box with ...` that i
 from __future__ import annotations
 
 from veridical.language.drafts import (
+    ANY,
     BARE,
     IT,
     SELF,
@@ -69,6 +70,8 @@ def open_conditions(r: Reader, at: int, where: str) -> list[Reading]:
 def condition(r: Reader, at: int, where: str) -> list[Reading]:
     """One truth about the objects in view, with the items it is about."""
     out: list[Reading] = []
+    if r.word(at) == "both" and (r.word(at + 1) in ("a", "an") or r.number(at + 1) is not None):
+        at += 1
     if where == "image":
         out += [(e, (truth, None), m) for e, truth, m in group_statement(r, at)]
     for end, np, marks in noun_phrase(r, at, where):
@@ -79,6 +82,14 @@ def condition(r: Reader, at: int, where: str) -> list[Reading]:
     for end, meaning, marks in variety(r, at + denied):
         truth = refer(meaning[1], THINGS)
         out.append((end, (("not", truth) if denied else truth, None), (*marks, "cond.variety")))
+        if r.word(end) == "in":
+            for last, (q, groups, held), marks2 in r("group_phrase", end + 1):
+                base: Draft = groups if held == ANY else ("where", held, groups)
+                out.append((last, (spread(truth, q, base), None), (*marks, *marks2, "cond.variety-in")))
+        for last, (tests, _), marks2 in height(r, end) if meaning[0] == "same" else ():
+            if len(tests) > 1:
+                there = refer(meaning[1], keep(one_of(*tests)))
+                out.append((last, (there, None), (*marks, *marks2, "cond.same-at")))
     for end, truth, marks in shares(r, at, where):
         out.append((end, (truth, None), (*marks, "cond.share")))
     for end, truth, marks in shared_modifier(r, at, where):
@@ -119,15 +130,39 @@ def shared_modifier(r: Reader, at: int, where: str) -> list[Reading]:
 
 @rule
 def comparison(r: Reader, at: int) -> list[Reading]:
-    """`more blue items than circles`."""
+    """`more blue items than circles`, `as many circles as squares`, `the number of circles is less than ...`."""
+    out: list[Reading] = _numbers_compared(r, at)
+    if r.sequence(at, "as", "multiple"):
+        for end, (test, _, _), marks in bare_noun(r, at + 2):
+            if r.word(end) == "as":
+                for last, (other, _, _), marks2 in bare_noun(r, r.skip(end + 1, "the")):
+                    truth: Draft = ("count", ("exactly", ("size", keep(other))), keep(test))
+                    out.append((last, truth, (*marks, *marks2, "compare")))
     if r.word(at) not in ("more", "less"):
-        return []
-    amount, out = "more-than" if r.word(at) == "more" else "fewer-than", []
+        return out
+    amount = "more-than" if r.word(at) == "more" else "fewer-than"
     for end, (test, _, _), marks in bare_noun(r, at + 1):
         if r.word(end) == "than":
             for last, (other, _, _), marks2 in bare_noun(r, r.skip(end + 1, "the")):
                 truth = ("count", (amount, ("size", keep(other))), keep(test))
                 out.append((last, truth, (*marks, *marks2, "compare")))
+    return out
+
+
+def _numbers_compared(r: Reader, at: int) -> list[Reading]:
+    """`the number of blue items is greater than the number of circles`."""
+    out: list[Reading] = []
+    start = r.skip(at, "the", "number", "of")
+    words = {"morethan": "more-than", "lessthan": "fewer-than", "same": "exactly"}
+    if "number" not in r.tokens[at:start]:
+        return out
+    for end, (test, _, _), marks in bare_noun(r, start):
+        verb = r.skip(end, "be", "the")
+        if verb == end or r.word(verb) not in words:
+            continue
+        for last, (other, _, _), marks2 in bare_noun(r, r.skip(verb + 1, "the", "number", "of", "as", "to")):
+            truth = ("count", (words[r.word(verb)], ("size", keep(other))), keep(test))
+            out.append((last, truth, (*marks, *marks2, "compare")))
     return out
 
 
@@ -195,11 +230,11 @@ def subject(r: Reader, at: int, where: str) -> list[Reading]:
     """The subject of a clause: a noun phrase, `it`, `the color`, or two noun phrases joined."""
     out: list[Reading] = []
     if r.word(at) in ("it", "they"):
-        out.append((r.skip(at + 1, "both", "all"), (("all", 0, ""), IT, (), ()), ("subj.it",)))
+        out.append((r.skip(at + 1, "both", "all"), (("the", 1, "it"), IT, (), ()), ("subj.it",)))
     start = r.skip(at, "the")
     if r.word(start) in ATTRIBUTE:
         end = r.skip(start + 1, "of", "the", "item", "block")
-        out.append((end, (("all", 0, ""), IT, (), ()), ("subj.color",)))
+        out.append((end, (("the", 1, "it"), IT, (), ()), ("subj.color",)))
     for end, np, marks in noun_phrase(r, at, where):
         out.append((end, np, marks))
         if r.word(end) == "and":
@@ -222,7 +257,11 @@ def clause(r: Reader, at: int, where: str) -> list[Reading]:
     for end, np, marks in subject(r, at, where):
         if r.word(end) not in ("be", "not", "has") and not (r.word(end) in ("touching",) and end > at):
             continue
+        if "all" in r.tokens[end : end + 2]:  # `the squares are all touching the wall`
+            np = (("all", 0, ""), *np[1:])
         for last, (kind, meaning), marks2 in predicate(r, end + (r.word(end) == "has")):
+            if kind == "set" and np[3] and np[3][0][0][0] in ("all", "the", "each"):
+                out.append((last, refer(meaning, np[1]), (*marks, *marks2, "clause.across")))
             if kind == "parts":
                 every = not np[3] or np[3][0][0][0] in ("the", "all")
                 if every and where == ("image" if np[3] else where):
@@ -248,7 +287,9 @@ def _said(np: NounPhrase, kind: str, meaning: Draft, where: str) -> Draft:
         kept = keep(meaning, items)
         every = ("every", items, meaning)
         if q[0] in ("all", "bare", "each") or (q[0] == "the" and q[1] == 1):
-            options = {"every": both(some(items), every), "some": some(kept), "vacuous": every}
+            options = {"every": both(some(items), every), "vacuous": every}
+            if q[0] in ("bare", "the"):
+                options["some"] = some(kept)
             truth = choice(f"subject.{q[0]}.{'it' if items == IT else where}", **options)
         else:
             truth = quantify(q, kept, where)
@@ -258,7 +299,7 @@ def _said(np: NounPhrase, kind: str, meaning: Draft, where: str) -> Draft:
 def _together(q: Quantifier, items: Draft, meaning: Draft, where: str) -> Draft:
     """A truth about several items at once; `the 3 are the same in shape` speaks of three among them."""
     truth = refer(meaning, items)
-    if q[0] in ("all", "bare") or q[1] < 2:
+    if q[0] in ("all", "bare") or q[1] < 2:  # also `it`
         return truth
     parts = meaning[1:] if meaning[0] == "and" else (meaning,)
     if all(p[0] == "values" and p[2] == ("exactly", 1) for p in parts):
@@ -317,7 +358,8 @@ def sentence(r: Reader) -> list[tuple[Draft, tuple[str, ...]]]:
     out: dict[Draft, tuple[str, ...]] = {}
     opening = r.skip(0, "the") if r.word(1) == "be" else 0
     for at in sorted({0, r.skip(opening, "there", "be"), r.skip(opening, "there", "be", "the")}):
-        for end, truth, marks in conditions(r, at, "image"):
+        denied = r.word(at) == "not"  # `there is not a box with ...`, `not all boxes have ...`
+        for end, truth, marks in conditions(r, at + denied, "image"):
             if r.skip(end, ",") == r.end and not mentions_it(truth):
-                out.setdefault(truth, marks)
+                out.setdefault(("not", truth) if denied else truth, marks)
     return list(out.items())

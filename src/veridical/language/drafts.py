@@ -119,6 +119,8 @@ def quantify(q: Quantifier, items: Draft, where: str) -> Draft:
     exact, least = ("count", ("exactly", n), items), ("count", ("at-least", n), items)
     if kind in DIRECT:
         return ("count", (DIRECT[kind], n), items)
+    if kind == "between":
+        return ("count", ("between", n, int(form)), items)
     if kind == "no":
         return ("count", ("exactly", 0), items)
     if kind == "multiple":

@@ -65,9 +65,14 @@ def group_modifiers(r: Reader, at: int, kind: str) -> list[Reading]:
 @rule
 def group_modifier(r: Reader, at: int, kind: str) -> list[Reading]:
     """`with 2 items`, `that has a blue base`, `which is yellow`, `of 3 blocks each`, `without circles`."""
+    return _group_modifier(r, at, kind) + _of_height(r, at, kind)
+
+
+def _group_modifier(r: Reader, at: int, kind: str) -> list[Reading]:
     if r.word(at) == "," and r.word(at + 1) in ("with", "has", "which", "where"):
         at += 1
-    word, out = r.word(at), []
+    word = r.word(at)
+    out: list[Reading] = []
     if word in ("and", "but", ","):
         after = r.skip(at, "and", "but", ",", "with", "it", "has", "each", "they")
         for end, truth, marks in r("conditions", after, kind):
@@ -82,6 +87,11 @@ def group_modifier(r: Reader, at: int, kind: str) -> list[Reading]:
         for end, truth, marks in r("clause", r.skip(at, "which", "where"), kind):
             out.append((end, refer(truth, THINGS), marks))
         out += _group_predicate(r, start)
+    elif word == "in" and r.word(at + 1) == "which":
+        for end, truth, marks in r("clause", r.skip(at + 2, "there", "be"), kind) + r("conditions", at + 2, kind):
+            out.append((end, refer(truth, THINGS), marks))
+    elif r.number(at) is not None and r.word(at + 1) == "block" and kind == "tower":  # `a tower four blocks high`
+        out.append((at + 2, quantify(("num", r.number(at) or 0, ""), THINGS, kind), ("group.height",)))
     elif word == "without":
         for end, np, marks in noun_phrase(r, at + 1, kind):
             out.append((end, ("not", exists((("a", 1, ""), *np[1:]), kind)), (*marks, "group.without")))
@@ -90,6 +100,19 @@ def group_modifier(r: Reader, at: int, kind: str) -> list[Reading]:
             out.append((r.skip(end, "each"), exists(np, kind), (*marks, "group.of")))
         out += [(e, refer(t, THINGS), m) for e, t, m in _of_values(r, at)]
     return out
+
+
+def _of_height(r: Reader, at: int, kind: str) -> list[Reading]:
+    """`a tower of height 3`, `with a height of 3 blocks`."""
+    after = r.skip(at, "of", "with", "has", "a", "the")
+    if r.word(after) != "height":
+        return []
+    found = []
+    for end, q, marks in quantifier(r, r.skip(after + 1, "of", "be")):
+        if q[1] and q[0] not in ("bare", "a", "the"):
+            end = r.skip(end, "block", "item", "level")
+            found.append((end, quantify(q, THINGS, kind), (*marks, "group.height")))
+    return found
 
 
 def _of_values(r: Reader, at: int) -> list[Reading]:
@@ -214,7 +237,9 @@ def group_truth(q: Quantifier, groups: Draft, held: Draft, said: Draft) -> Draft
 
 def _agreeing(r: Reader, at: int, q: Quantifier, groups: Draft, held: Draft, marks: tuple[str, ...]) -> list[Reading]:
     """`two boxes with the same number of items`, `all towers have the same base`, `towers of different height`."""
-    start = r.skip(at, "with", "has", "which", "be", "not", "of", "a", "the")
+    if q[0] in ("a", "no", "any"):
+        return []
+    start = r.skip(at, "with", "has", "which", "be", "not", "of", "a", "an", "the")
     negative = "not" in r.tokens[at:start]
     if start > at and r.word(start) not in ("same", "different"):
         return _sharing(r, start, q, groups, held, marks)
@@ -269,18 +294,21 @@ def _sharing(r: Reader, at: int, q: Quantifier, groups: Draft, held: Draft, mark
 def _extreme(r: Reader, at: int) -> list[Reading]:
     """`the box with the least number of items has ...`."""
     start = r.skip(at, "the", "a")
-    if r.word(start) not in GROUPS:
+    if r.word(start) in ("tallest", "shortest") and r.word(start + 1) == "tower":
+        word, groups, end = r.word(start), GROUPS["tower"], start + 2
+    elif r.word(start) in GROUPS:
+        groups = GROUPS[r.word(start)]
+        after = r.skip(start + 1, "with", "has", "which", "the")
+        word, end = r.word(after), r.skip(after + 1, "number", "of", "item", "block")
+    else:
         return []
-    groups = GROUPS[r.word(start)]
-    after = r.skip(start + 1, "with", "has", "which", "the")
-    word = r.word(after)
-    if word not in ("least", "most", "lowest", "highest"):
+    if word not in ("least", "most", "tallest", "shortest"):
         return []
-    end = r.skip(after + 1, "number", "of", "item", "block")
-    chosen = ("least" if word in ("least", "lowest") else "most", THINGS, groups)
+    chosen = ("least" if word in ("least", "shortest") else "most", THINGS, groups)
     verb = r.skip(end, "has", "be", "with")
     out: list[Reading] = []
-    for last, said, marks in r("conditions", verb, "box") + _group_predicate(r, verb):
+    found = _group_predicate(r, verb) if r.word(end) == "be" else r("conditions", verb, "box")
+    for last, said, marks in found:
         truth = choice("extreme", some=some(("where", said, chosen)), every=("every", chosen, said))
         out.append((last, truth, (*marks, "group.extreme")))
     return out

@@ -36,6 +36,7 @@ _GROUPS: dict[str, str] = {
     "one_": "ones",
     "box": "boxes container containers",
     "tower": "towers stack stacks column columns",
+    "tallest": "longest",
     "square": "squares",
     "rectangle": "rectangles",
     "circle": "circles ball balls dot dots round",
@@ -78,7 +79,7 @@ _GROUPS: dict[str, str] = {
     "only": "just solely",
     "less": "fewer lesser",
     "level": "position positions levels place positioned",
-    "height": "tall heights high",
+    "height": "tall heights high taller higher",
     "number": "amount count numbers counts",
     "stacked": "piled stack_",
     "they": "them these those",
@@ -95,7 +96,7 @@ CANON: dict[str, str] = {form: word for word, forms in _GROUPS.items() for form 
 _PLAIN = (
     "there a an the of at least most than not any and or but either in on to as from between among where out then "
     "more by both made odd even fourth last set lot total t ll none neither nor together exactly nearly near for do "
-    "does alternately left right below above also two per horizontally vertically"
+    "does next greater tallest shortest alternately left right below above also two per horizontally vertically"
 )
 PHRASES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("at", "least"), "atleast"),
@@ -127,6 +128,8 @@ PHRASES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("top", "most"), "top"),
     (("bottom", "most"), "bottom"),
     (("above", "of"), "above"),
+    (("next", "to"), "near"),
+    (("block", "height"), "block"),
     (("do", "has"), "has"),
     (("do", "not"), "not"),
     (("does", "not"), "not"),
@@ -171,6 +174,9 @@ def _canonical(word: str) -> tuple[str, ...]:
     return (CANON.get(word, word),)
 
 
+_NEGATIVE = {"neither": ("no",), "nor": ("and", "no")}
+
+
 def _unswap(out: list[str]) -> None:
     """Slips that make another word: `a blue black` for block, `block blocks` for black, `exactly on` for one."""
     colours = BOXES.attributes["color"]
@@ -196,6 +202,7 @@ def read_words(sentence: str) -> tuple[str, ...]:
     """
     out = [c for word in words(sentence) for c in _canonical(word)]
     _unswap(out)
+    out = [c for word in out for c in _NEGATIVE.get(word, (word,))]
     for pattern, joined in PHRASES:
         size, at = len(pattern), 0
         if pattern[0] not in out:

@@ -72,9 +72,11 @@ def touching(r: Reader, at: int) -> list[Reading]:
             out.append((with_its + 1, meant, (*marks, "touch.with-its")))
     if r.word(end) in ("eachother", "together"):
         out.append((end + 1, ("related", "touch", ("at-least", 1), SELF), ("touch.each-other",)))
-    relation = "near" if nearly else "touch"
     for after, np, marks in r("noun_phrase", end, "tower"):
-        out.append((after, _relate(relation, np), (*marks, "touch.object")))
+        test = _relate("touch", np)
+        if nearly or "near" in r.tokens[at:end]:
+            test = choice("near", near=_relate("near", np), touch=test)
+        out.append((after, test, (*marks, "touch.object")))
     return out
 
 
@@ -98,11 +100,16 @@ def _relate(relation: str, np: NounPhrase) -> Draft:
 @rule
 def relation(r: Reader, at: int) -> list[Reading]:
     """`above a blue block`, `on top of it`, `between two blocks of the same colour` as a test."""
+    out: list[Reading] = []
+    beside = r.skip(at, "to", "on", "the")
+    if r.word(beside) in ("left", "right") and r.word(beside + 1) == "of":  # `to the left of a circle`
+        for after, np, marks in r("noun_phrase", beside + 2, "tower"):
+            test: Draft = ("related", r.word(beside), ("at-least", max(np[0][1], 1)), np[1])
+            out.append((after, test, (*marks, "rel.beside")))
     start = r.skip(at, "closely", "right")
     word = r.word(start)
     if word not in RELATION_WORDS:
-        return []
-    out: list[Reading] = []
+        return out
     end = r.skip(start + 1, "of")
     if r.word(end) in ("it", "they"):
         out.append((r.skip(end + 1, "all"), _relation_test(word, ("a", 1, ""), IT, start > at), ("rel.it",)))
@@ -136,6 +143,11 @@ def _relation_test(word: str, q: Quantifier, items: Draft, directly: bool) -> Dr
 @rule
 def height(r: Reader, at: int) -> list[Reading]:
     """`at the top`, `as the base of a tower with 3 blocks`, `in the middle of it`: (test, the group's quantifier)."""
+    if r.word(at) == "ontop":  # `on top of a tower`
+        return [
+            (end, ((both(("at", "top"), ("inside", condition, groups) if condition != ANY else ANY),), q), marks)
+            for end, (q, groups, condition), marks in r("group_phrase", at + 1)
+        ]
     start = r.skip(at, "at", "as", "on", "in", "both", "to", "being", "closely")
     if start == at:
         return []

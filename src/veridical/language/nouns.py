@@ -33,6 +33,8 @@ def quantifier(r: Reader, at: int) -> list[Reading]:
         less = r.sequence(at + 1, "or", "less")
         if more or less:
             found.append((more or less or 0, ("atleast" if more else "atmost", n, ""), ()))
+        if r.word(at + 1) in ("to", "or") and (high := r.number(at + 2)) is not None:
+            found.append((at + 3, ("between", n, str(high)), ()))
         single = word == "single"
         found.append((at + 1, ("only", 1, "single") if single else ("num", n, _carried(r, at)), ()))
     elif word in ("a", "an", "as"):
@@ -42,6 +44,8 @@ def quantifier(r: Reader, at: int) -> list[Reading]:
         elif (n := r.number(after)) is not None:
             found.append((after + 1, ("num", n, "a"), ()))
         found.append((after, ("a", 1, ""), ()))
+    elif word == "between" and (low := r.number(at + 1)) is not None and (high := r.number(at + 3)) is not None:
+        found.append((at + 4, ("between", low, str(high)), ()))
     elif word in ("no", "any", "each", "multiple", "few", "noneof", "without", "even", "odd"):
         kind = {"few": "multiple", "noneof": "no", "without": "no"}.get(word, word)
         after = r.skip(at + 1, "the", "a", "any", "of", "number")

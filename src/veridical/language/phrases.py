@@ -140,6 +140,8 @@ def modify(np: NounPhrase, meaning: tuple) -> NounPhrase | None:  # type: ignore
         return q, items, (*conditions, meaning[1]), wraps
     if kind == "others":
         return q, ("others", items, IT), conditions, wraps
+    if kind == "wrap" and meaning[1][0] == "any":  # `no circles in any box`: nowhere
+        return np
     if kind == "wrap":
         return None if wraps else (q, items, conditions, ((meaning[1], meaning[2]),))
     if kind == "q":

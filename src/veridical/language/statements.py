@@ -33,6 +33,7 @@ __all__ = [
     "Written",
     "contrast",
     "make_plan",
+    "present",
     "shares",
     "write",
 ]
@@ -85,15 +86,25 @@ def contrast(
     return None
 
 
-def write(rng: np.random.Generator, plan: Plan, kind: Kind, name: str = "") -> Written:
-    """A presentation with a statement about it; its scenes are named `name-0` to `name-3`.
+def present(rng: np.random.Generator, kind: Kind, name: str = "") -> Presentation:
+    """A presentation to write about; its scenes are named `name-0` to `name-3`.
 
-    Whether A and B are new scenes and C and D the reshuffled ones, or the other way round, is drawn for each pair, so
-    that nothing in how a scene was made tells its label.
+    Which of a scene and its reshuffle is to be true, and which false, is drawn for each of the two pairs, so that
+    nothing in how a scene was made tells its label.
     """
+    a, b, c, d = sample_presentation(rng, kind, name).scenes
+    if rng.random() < 0.5:
+        a, c = c, a
+    if rng.random() < 0.5:
+        b, d = d, b
+    return Presentation(kind, (a, b, c, d))
+
+
+def write(rng: np.random.Generator, plan: Plan, kind: Kind, name: str = "") -> Written:
+    """A presentation with a statement about it."""
     family = plan.draw(rng, kind)
     for tried in range(1, PRESENTATIONS + 1):
-        made = _exchanged(rng, sample_presentation(rng, kind, name))
+        made = present(rng, kind, name)
         found = contrast(made.scenes, kind, family, rng)
         if found is not None:
             return Written(made, found, tried)
@@ -101,15 +112,6 @@ def write(rng: np.random.Generator, plan: Plan, kind: Kind, name: str = "") -> W
         f"{PRESENTATIONS:,} {kind} presentations had no statement of the family {family.name!r}.",
         "Try another seed, or other shares of phenomena.",
     )
-
-
-def _exchanged(rng: np.random.Generator, made: Presentation) -> Presentation:
-    a, b, c, d = made.scenes
-    if rng.random() < 0.5:
-        a, c = c, a
-    if rng.random() < 0.5:
-        b, d = d, b
-    return Presentation(made.kind, (a, b, c, d))
 
 
 def _separates(reading: Term, a: Domain, b: Domain, c: Domain, d: Domain) -> bool:

@@ -1,0 +1,100 @@
+"""`veridical build`: one command for each kind of benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from veridical.cli.output import print_json, say, table
+from veridical.errors import UserError
+
+if TYPE_CHECKING:
+    from veridical.build import BuildReport
+
+build = typer.Typer(help="Build a benchmark.", no_args_is_help=True)
+
+
+@build.callback()
+def _build() -> None:
+    """Build a benchmark: everything it holds, from a source and a seed, or from what people wrote and judged."""
+
+
+@build.command()
+def nlvr(
+    out: Annotated[Path, typer.Option(help="The benchmark to make.")],
+    presentations: Annotated[int, typer.Option(help="Sentences, each about four images.")] = 3962,
+    seed: Annotated[int, typer.Option(help="What decides everything random.")] = 0,
+    phenomenon: Annotated[
+        list[str] | None,
+        typer.Option(help="A share of statements, 'negation=0.3'; may be repeated. The paper's shares unless given."),
+    ] = None,
+    split: Annotated[
+        list[str] | None,
+        typer.Option(help="A split and its share, 'dev=267'; may be repeated. The paper's splits unless given."),
+    ] = None,
+    hide: Annotated[
+        list[str] | None, typer.Option(help="A split whose answers are hidden; may be repeated. test-u unless given.")
+    ] = None,
+    secret: Annotated[
+        str, typer.Option(help="Mixed into the seed of hidden splits, so that the seed does not give them away.")
+    ] = "",
+    stage: Annotated[str, typer.Option(help="all, or presentations: what people look at when they write.")] = "all",
+    scenes: Annotated[Path | None, typer.Option(help="The presentations that people saw.")] = None,
+    statements: Annotated[Path | None, typer.Option(help="What people wrote: JSON lines.")] = None,
+    judgements: Annotated[Path | None, typer.Option(help="How people judged it: JSON lines.")] = None,
+    licence: Annotated[str, typer.Option(help="The licence of the benchmark, such as CC-BY-4.0.")] = "",
+    processes: Annotated[int | None, typer.Option(help="Processes; all processors unless given.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """NLVR: three boxes and a sentence, true or false; from nothing but a seed, or from people's sentences."""
+    from veridical.build.nlvr import build_nlvr
+
+    report = build_nlvr(
+        out,
+        presentations=presentations,
+        seed=seed,
+        phenomena=_shares(phenomenon, "--phenomenon negation=0.3"),
+        splits=_shares(split, "--split dev=267"),
+        hidden=hide,
+        secret=secret,
+        stage=stage,  # type: ignore[arg-type]
+        scenes=scenes,
+        statements=statements,
+        judgements=judgements,
+        licence=licence,
+        processes=processes,
+    )
+    if json:
+        print_json(report.to_json())
+    _show(report)
+
+
+def _shares(options: Sequence[str] | None, example: str) -> dict[str, float] | None:
+    """Options NAME=SHARE as a mapping; None where none was given."""
+    if not options:
+        return None
+    out = {}
+    for option in options:
+        name, _, share = option.partition("=")
+        try:
+            out[name.strip()] = float(share)
+        except ValueError:
+            raise UserError(f"{option!r} is not a name and its share.", f"Write {example}.") from None
+    return out
+
+
+def _show(report: BuildReport) -> None:
+    rows = [
+        (f"items, {split}" if scheme == "main" else f"items, {scheme} {split}", f"{count:,}")
+        for scheme, splits in report.counts.get("items", {}).items()
+        for split, count in splits.items()
+    ]
+    rows += [(name, f"{count:,}") for name, count in report.counts.items() if name != "items"]
+    rows += [(f"removed, {reason}", f"{count:,}") for reason, count in report.removed.items()]
+    rows += [(f"statements with {name}", f"{share:.1%}") for name, share in report.phenomena.items()]
+    rows += [(f"seconds, {stage}", f"{seconds:.1f}") for stage, seconds in report.seconds.items()]
+    table("", ("what", "count"), rows)
+    say(f"Built: {report.out}")

@@ -68,7 +68,10 @@ def test_hidden_splits_keep_their_lines_apart(release: tuple[str, Path], tmp_pat
     assert any(item.answer is not None for item in made.items(split, answers=True))
     assert not (tmp_path / "b" / f"raw-{split}.parquet").exists()
     export_official(tmp_path / "b", tmp_path / "out")
-    assert files(tmp_path / "out") == files(folder)
+    public, hidden = files(tmp_path / "out"), files(tmp_path / "out.hidden")
+    assert public | hidden == files(folder)
+    assert any(split in name for name in hidden)
+    assert not any(split in name for name in public)
 
 
 def load_split(folder: Path) -> str:

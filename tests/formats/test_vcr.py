@@ -93,7 +93,13 @@ def test_hidden_splits_tell_nothing(tmp_path: Path) -> None:
         text = str(pq.read_table(path).to_pylist()) if path.suffix == ".parquet" else path.read_text()
         assert not [word for word in words if word in text], path.name
     export_official(tmp_path / "b", tmp_path / "out")
-    assert files(tmp_path / "out") == files(tmp_path / "r")
+    assert files(tmp_path / "out") == {}
+    assert files(tmp_path / "out.hidden") == files(tmp_path / "r")
+    shutil.rmtree(tmp_path / "b.hidden")  # as others have it
+    export_official(tmp_path / "b", tmp_path / "public")
+    lines = [json.loads(line) for line in files(tmp_path / "public")["val.jsonl"].splitlines()]
+    assert [line["annot_id"] for line in lines] == [f"val-{n}" for n in range(4)]
+    assert not any(name in line for line in lines for name in ("answer_label", "rationale_label", "answer_likelihood"))
 
 
 def test_a_test_file_without_labels(tmp_path: Path) -> None:

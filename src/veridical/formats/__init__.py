@@ -15,9 +15,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.benchmark.writer import hidden_dir
 from veridical.errors import UserError
 from veridical.formats._format import Format, Part, Request, Writer
 from veridical.formats.card import describe
@@ -147,21 +150,36 @@ def export(kind: str, benchmark: Path | str, out: Path | str) -> ExportResult:
 
 
 def export_official(benchmark: Path | str, out: Path | str) -> None:
-    """Write a benchmark as the official release does: the very files it was imported from, or files in their format."""
+    """Write a benchmark as the official release does: the very files it was imported from, or files in their format.
+
+    Files that tell hidden answers go to the sibling `OUT.hidden`, so that uploading OUT cannot publish them.
+    """
     source = Benchmark(benchmark)
     target = Path(os.path.abspath(out))
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UserError(f"{target} exists and is not an empty folder.", "Choose another --out.")
+    targets = {"public": target, "hidden": hidden_dir(target)}
+    for place in targets.values():
+        if place.exists() and (not place.is_dir() or any(place.iterdir())):
+            raise UserError(f"{place} exists and is not an empty folder.", "Choose another --out.")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as work:
-        folder = Path(work) / "release"
-        folder.mkdir()
+        folders = {kind: Path(work) / kind for kind in targets}
+        for folder in folders.values():
+            folder.mkdir()
         for split in source.splits():
+            folder = folders["hidden" if _tells_answers(source, split) else "public"]
             if not _write_raw(source, split, folder):
                 load_format(_format_of(source)).encode(source, split, folder)
-        if target.exists():
-            target.rmdir()
-        folder.rename(target)
+        if not any(folders["hidden"].iterdir()):
+            del targets["hidden"]
+        for kind, place in sorted(targets.items()):  # the public part last: it is there when all is
+            if place.exists():
+                place.rmdir()
+            folders[kind].rename(place)
+
+
+def _tells_answers(source: Benchmark, split: str) -> bool:
+    """Whether a hidden split's answers are here; the split of a release without labels has none to tell."""
+    return source.is_hidden(split) and (source.hidden_directory / f"answers-main-{split}.parquet").exists()
 
 
 def _write_raw(source: Benchmark, split: str, folder: Path) -> bool:
@@ -169,11 +187,13 @@ def _write_raw(source: Benchmark, split: str, folder: Path) -> bool:
     raw = source.raw_table(split)
     if raw is None:
         return False
-    texts = raw.filter(pc.is_valid(raw["line"]))
-    for name in pc.unique(texts["file"]).to_pylist():
-        lines = texts.filter(pc.equal(texts["file"], name))["line"]
-        with _place(folder, name).open("wb") as file:
-            for chunk in lines.chunks:
+    texts = raw.filter(pc.is_valid(raw["line"])).combine_chunks()
+    names = texts["file"].combine_chunks().dictionary_encode() if len(texts) else pa.array([]).dictionary_encode()
+    codes = names.indices.to_numpy()
+    starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist()] if len(codes) else []
+    for start, end in itertools.pairwise([*starts, len(codes)]):
+        with _place(folder, names.dictionary[codes[start]].as_py()).open("ab") as file:
+            for chunk in texts["line"].slice(start, end - start).chunks:
                 file.writelines(line.as_buffer() for line in chunk)
     pictures = raw.filter(pc.is_valid(raw["image"]))
     for name, address in zip(pictures["file"].to_pylist(), pictures["image"].to_pylist(), strict=True):

@@ -109,8 +109,7 @@ class _Split:
                     writer.add_panels(panels)
                     panels = []
             writer.add_panels(panels)
-        for raw in images.raw:
-            writer.add_raw(self.split, raw)
+        writer.add_raw(self.split, pa.concat_tables([raw_table([]), *images.raw]))
         writer.add_raw(self.split, raw_table(list(images.names), images=list(images.names.values())))
         return missing
 

@@ -1,0 +1,175 @@
+"""What the RUNs of a report are: prediction files, folders of `veridical train`, and audits, each with its own story.
+
+A run is called by its solver or file; `NAME=PATH` gives it another name. Runs with one name are one system: files about
+different splits fill its row, files about the same split are its trials.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from veridical.errors import UserError
+from veridical.evaluate.readers import read_bytes
+from veridical.report.trained import RUN, TrainedRun, read_run
+
+_FIX = "Give prediction files, folders of `veridical train`, or the JSON of `veridical audit`."
+_STEMS = ("predictions", "prediction", "preds", "out", "output")  # a file called so is named by its folder
+_SUFFIXES = (".jsonl", ".csv", ".npy", ".npz")
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """One file of predictions, and what is known about it."""
+
+    name: str  # of the system
+    path: Path
+    split: str | None = None
+    scheme: str = "main"
+    benchmark: Path | None = None  # where it says the benchmark lies
+    benchmark_hash: str | None = None
+    config: dict[str, Any] = field(default_factory=dict)
+    named: bool = False  # by the user
+    folder: Path | None = None  # the run folder it lies in
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Everything a report is made from."""
+
+    files: tuple[RunFile, ...]
+    trained: tuple[TrainedRun, ...]
+    audits: tuple[tuple[str, dict[str, Any]], ...]  # (name, audit)
+
+
+def read_inputs(runs: Sequence[Path | str]) -> Inputs:
+    """Look at each RUN and say what it is."""
+    files: list[RunFile] = []
+    trained: list[TrainedRun] = []
+    audits: list[tuple[str, dict[str, Any]]] = []
+    for run in runs:
+        name, path = _named(str(run))
+        if not path.exists():
+            raise UserError(f"{path} does not exist.", _FIX)
+        if path.is_dir() and not _holds_arrays(path):
+            found, run_of = _folder(path, name)
+            files += found
+            trained.append(run_of)
+        elif path.suffix == ".json":
+            audits.append((name or path.stem, _audit(path)))
+        else:
+            files.append(_file(path, name))
+    if not runs:
+        raise UserError("There is nothing to report on.", _FIX)
+    return Inputs(*_distinct(files, trained), tuple(audits))
+
+
+def _named(run: str) -> tuple[str | None, Path]:
+    """`NAME=PATH` or a path (which may have an equals sign of its own)."""
+    name, mark, rest = run.partition("=")
+    if mark and name and rest and os.sep not in name and not Path(run).exists():
+        return name, Path(rest)
+    return None, Path(run)
+
+
+def _holds_arrays(folder: Path) -> bool:
+    return any((folder / f"{name}.npy").is_file() for name in ("answers", "rationales"))
+
+
+def _file(path: Path, name: str | None) -> RunFile:
+    """A prediction file; what solved it may lie beside it as `FILE.run.json`."""
+    beside = path.with_name(path.name + ".run.json")
+    record = _json(beside) if beside.is_file() else {}
+    about = record.get("benchmark")
+    about = about if isinstance(about, dict) else {"hash": about}
+    own = path.parent.name or path.stem if path.stem in _STEMS else path.stem
+    said = record.get("solver") or record.get("model")
+    return RunFile(
+        name=name or (str(said) if said else own),
+        path=path,
+        split=_text(about.get("split") or record.get("split")),
+        scheme=_text(about.get("scheme")) or "main",
+        benchmark=_path(about.get("directory") or about.get("path"), path.parent),
+        benchmark_hash=_text(about.get("hash")),
+        config=record,
+        named=name is not None,
+    )
+
+
+def _folder(path: Path, name: str | None) -> tuple[list[RunFile], TrainedRun]:
+    """A folder of `veridical train`, with the predictions that `veridical solve` wrote into it."""
+    if not (path / RUN).is_file():
+        raise UserError(f"{path} is a folder without {RUN}: it is no training run.", _FIX)
+    trained = read_run(path, name)
+    found = [
+        RunFile(
+            name=trained.name,
+            path=file,
+            split=_split_of(file),
+            scheme=trained.scheme,
+            benchmark_hash=trained.benchmark.hash or None,
+            named=name is not None,
+            folder=path,
+        )
+        for file in sorted(path.rglob("predictions*"))
+        if file.suffix in _SUFFIXES
+    ]
+    return found, trained
+
+
+def _split_of(file: Path) -> str | None:
+    """The split in a name such as `predictions-dev.jsonl`."""
+    rest = file.stem.removeprefix("predictions").lstrip("-_.")
+    return rest or None
+
+
+def _audit(path: Path) -> dict[str, Any]:
+    found = _json(path)
+    if not isinstance(found.get("checks"), list):
+        raise UserError(f"{path} is not the JSON of an audit: it has no list of checks.", _FIX)
+    return found
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(read_bytes(path))
+    except msgspec.DecodeError as error:
+        raise UserError(f"{path} is not JSON: {error}.", _FIX) from None
+    if not isinstance(found, dict):
+        raise UserError(f"{path} holds no object.", _FIX)
+    return found
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _path(value: object, beside: Path) -> Path | None:
+    """Where a benchmark lies: as written, or as seen from the run."""
+    if not isinstance(value, str) or not value:
+        return None
+    return next((p for p in (Path(value), beside / value) if (p / "benchmark.json").is_file()), None)
+
+
+def _distinct(files: list[RunFile], trained: list[TrainedRun]) -> tuple[tuple[RunFile, ...], tuple[TrainedRun, ...]]:
+    """Runs that nobody named and that only happen to be called alike get their folder's name too."""
+    models = Counter(run.name for run in trained)
+    renamed = {
+        run.path: f"{run.name} ({run.path.name})" for run in trained if models[run.name] > 1 and run.name == run.model
+    }
+    bare = [not one.named and one.folder is None and not one.config for one in files]
+    times = Counter(one.name for one, is_bare in zip(files, bare, strict=True) if is_bare)
+    out = []
+    for one, is_bare in zip(files, bare, strict=True):
+        if one.folder in renamed:
+            one = replace(one, name=renamed[one.folder])
+        elif is_bare and times[one.name] > 1:
+            one = replace(one, name=f"{one.path.parent.name}/{one.name}")
+        out.append(one)
+    return tuple(out), tuple(msgspec.structs.replace(r, name=renamed.get(r.path, r.name)) for r in trained)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import struct
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,16 @@ def picture(width: int, height: int, seed: int = 0, kind: str = "PNG") -> bytes:
     out = io.BytesIO()
     Image.fromarray(pixels).save(out, kind)
     return out.getvalue()
+
+
+def bomb(width: int, height: int) -> bytes:
+    """A small PNG that claims many pixels."""
+
+    def chunk(name: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
 
 
 def nlvr_line(identifier: str = "12-0", **change: Any) -> dict[str, Any]:

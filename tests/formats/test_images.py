@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import struct
-import zlib
 from pathlib import Path
 
 import pytest
@@ -12,21 +11,13 @@ from PIL import Image
 
 from veridical.formats.images import BadImage, image_size, is_inside, leaves_folder, read_image, walk
 
+from ._releases import bomb
+
 
 def picture(kind: str, size: tuple[int, int] = (7, 5)) -> bytes:
     out = io.BytesIO()
     Image.new("RGB", size).save(out, kind)
     return out.getvalue()
-
-
-def bomb(width: int, height: int) -> bytes:
-    """A small PNG that claims many pixels."""
-
-    def chunk(name: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
-
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "BMP", "WEBP"])

@@ -19,7 +19,7 @@ from veridical.formats import export_official, import_release
 from veridical.formats.nlvr2 import balance_of, read_phenomena
 from veridical.records import TRUTH, Item, Judgement, Panel, Text
 
-from ._releases import files, nlvr2_line, picture, write_lines
+from ._releases import bomb, files, nlvr2_line, picture, write_lines
 
 
 @pytest.fixture(scope="module")
@@ -126,15 +126,20 @@ def test_photographs(tmp_path: Path) -> None:
     assert sorted(files(tmp_path / "out")) == ["images/12/train-1-0-img1.png", "train.json"]
 
 
-def test_damaged_photographs(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"", "the image is empty (0 bytes)."),
+        (bomb(60_000, 60_000), "the image claims 60,000 x 60,000 pixels; at most 134,217,728 are read."),
+    ],
+)
+def test_damaged_photographs(data: bytes, problem: str, tmp_path: Path) -> None:
     write_lines(tmp_path / "dev.json", nlvr2_line("dev-8-0-1"), nlvr2_line("dev-9-0-1"))
     (tmp_path / "images").mkdir()
-    (tmp_path / "images" / "dev-9-0-img0.png").write_bytes(b"")
+    (tmp_path / "images" / "dev-9-0-img0.png").write_bytes(data)
     with pytest.raises(UserError) as error:
         import_release("nlvr2", tmp_path, tmp_path / "b")
-    assert error.value.problem == (
-        "images/dev-9-0-img0.png: the image is empty (0 bytes). It belongs to line 2 of dev.json."
-    )
+    assert error.value.problem == f"images/dev-9-0-img0.png: {problem} It belongs to line 2 of dev.json."
     assert not (tmp_path / "b").exists()
 
 

@@ -10,10 +10,10 @@ help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 install:
-	@bash scripts/setup.sh build,offline
+	@bash scripts/setup.sh build,models,offline
 
 install-dev:
-	@bash scripts/setup.sh build,offline,dev
+	@bash scripts/setup.sh build,models,offline,vlm,dev
 
 demo: install  ## make a benchmark, check it, solve it, evaluate it
 	@$(BIN)/veridical demo --out demo

@@ -13,11 +13,17 @@ from typing import Any
 
 # verb -> where its function lives
 VERBS: dict[str, str] = {
+    "demo": "veridical.cli.demo:demo",
     "import_release": "veridical.formats:import_release",  # `import` is a keyword of Python
     "get": "veridical.formats.download:get",
+    "build": "veridical.build:build",
     "check": "veridical.benchmark.check:check",
     "stats": "veridical.stats:stats",
+    "train": "veridical.training:train",
+    "models": "veridical.models:models",
+    "solve": "veridical.solvers.solve:solve",
     "evaluate": "veridical.evaluate:evaluate",
+    "report": "veridical.report:report",
     "export": "veridical.formats:export",
     "tag": "veridical.language.phenomena:tag_file",
 }

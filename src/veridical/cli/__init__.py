@@ -17,11 +17,15 @@ from veridical.errors import UserError
 
 # verb -> its function, in the order of a user's work
 VERBS: dict[str, str] = {
+    "demo": "veridical.cli.demo:run",
     "import": "veridical.cli.import_:import_release",
     "get": "veridical.cli.get:get",
+    "build": "veridical.cli.build:build",
     "check": "veridical.cli.check:check",
     "stats": "veridical.cli.stats:stats",
+    "solve": "veridical.cli.solve:solve",
     "evaluate": "veridical.cli.evaluate:evaluate",
+    "report": "veridical.cli.report:report",
     "export": "veridical.cli.export:export",
     "tag": "veridical.cli.tag:tag",
 }

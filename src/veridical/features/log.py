@@ -40,7 +40,7 @@ class VectorLog:
         try:
             with self.path.open("rb") as file:
                 head = self._head(file.readline())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             head = None
         if head is None:
             return {}, np.zeros((0, 0), np.float32)

@@ -1,5 +1,5 @@
-"""An OpenAI-compatible server on loopback: it really looks at the pictures it is sent, logs every request, and misbehaves
-as told (429, silence, malformed JSON, empty completions).
+"""An OpenAI-compatible server on loopback: it looks at the pictures it is sent, logs every request, and misbehaves as
+told (429, silence, malformed JSON, empty completions).
 
 Run as a program it serves until it is killed and writes its log to a file, so that other processes may be killed.
 """
@@ -29,7 +29,7 @@ class Site:
     """What the server answers, what it does wrong, and what it was asked."""
 
     reply: Reply
-    faults: dict[int, str] = field(default_factory=dict)  # request number -> what goes wrong with it
+    faults: dict[int | str, str] = field(default_factory=dict)  # request number, or words in it -> what goes wrong
     delay: float = 0.0
     log: Path | None = None
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -58,6 +58,7 @@ class Handler(BaseHTTPRequestHandler):
         with site.lock:
             site.requests.append(record)
             fault = site.faults.get(len(site.requests) - 1, "")
+            fault = next((f for part, f in site.faults.items() if isinstance(part, str) and part in words), fault)
             site.open_now += 1
             site.open_most = max(site.open_most, site.open_now)
         try:

@@ -55,6 +55,7 @@ from veridical.solvers.vlm import hf_vision as hf_vision  # isort: skip
 KINDS = {"nlvr": "statement", "nlvr2": "statement", "vprom": "matrix", "vcr": "choice"}
 SHORT_ANSWER = 64  # tokens; a letter needs few, but some models begin with a phrase
 LONG_ANSWER = 2048  # with reasoning
+UNREADABLE = "invalid_response_format"  # Inspect's word for it
 _KEY = "veridical"  # where in a sample's metadata its result lies
 Keep = Callable[[Asked], None]
 
@@ -63,7 +64,7 @@ def build_task(
     questions: Questions,
     asked: Iterable[Question],
     *,
-    name: str,
+    name: str | None = None,
     keep: Keep | None = None,
     known: Mapping[tuple[str, int, int], Asked] | None = None,
     config: GenerateConfig | None = None,
@@ -205,7 +206,8 @@ def unreadable() -> Metric:
     """The share of answers that could not be read; `accuracy` counts them as wrong."""
 
     def of(scores: list[SampleScore]) -> float:
-        return sum(one.score.value == NOANSWER for one in scores) / len(scores) if scores else 0.0
+        # By its reason: Inspect has turned the value itself into a number by now.
+        return sum(one.score.reason == UNREADABLE for one in scores) / len(scores) if scores else 0.0
 
     return of
 
@@ -216,7 +218,7 @@ def _right() -> Scorer:
         found = state.metadata[_KEY]
         scores = found["scores"]
         if not scores:
-            return Score(value=NOANSWER, explanation=found["text"], reason="invalid_response_format")
+            return Score(value=NOANSWER, explanation=found["text"], reason=UNREADABLE)
         chosen = best(scores)
         said = TRUTH_LABELS[chosen] if target.text in TRUTH_LABELS else f"candidate {chosen}"
         if not target.text:  # the answer is hidden, or a rationale item assumes a wrong answer
@@ -243,7 +245,7 @@ def _registered(name: str, benchmark: str, split: str, scheme: str, journal: str
         opened_journal = Journal(Path(journal), about(str(get_model()), questions))
         _HELD.enter_context(opened_journal)
         keep, known = opened_journal.add, opened_journal.asked
-    return build_task(questions, questions.first(), name=name, keep=keep, known=known)
+    return build_task(questions, questions.first(), keep=keep, known=known)
 
 
 _HELD = ExitStack()  # journals of registered tasks stay open, and locked, as long as the process lives

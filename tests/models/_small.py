@@ -1,4 +1,4 @@
-"""Small benchmarks for the zoo's tests: statements about sampled boxes with pictures, and questions with texts to choose."""
+"""Small benchmarks for the tests of the zoo: statements about drawn boxes, and questions with texts to choose from."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight
 
 
 def statement(panels: tuple[Panel, ...], rng: np.random.Generator, truth: bool) -> str:
-    """A sentence about the number of objects of a colour, true or false of the panels."""
+    """A sentence about the number of objects of a colour, true or false of the panels, with a word of its own."""
     color = COLORS[int(rng.integers(3))]
     count = sum(o.attribute("color") == color for panel in panels for o in panel.objects)
     number = count if truth else count + 1 + int(rng.integers(3))
     said = NUMBERS[number] if number < len(NUMBERS) else str(number)
-    return f"There are exactly {said} {color} {'objects' if rng.integers(2) else 'items'}."
+    name = "".join(rng.choice(list("abcdefghij"), 8))
+    return f"There are exactly {said} {color} {'objects' if rng.integers(2) else 'items'}, says {name}."
 
 
 def write_statements(out: Path, count: int = 12, seed: int = 0, stored: bool = False) -> Path:

@@ -6,17 +6,15 @@ expects. Beside the predictions stands `<file>.meta.json`: which benchmark, whic
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from veridical import __version__
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError, missing_extra
 from veridical.records import Prediction, view_id
+from veridical.solvers.predictions import write_meta, write_predictions
 
 if TYPE_CHECKING:
     from veridical.training.trained import Trained
@@ -28,7 +26,6 @@ class Solved:
 
     predictions: Path
     count: int
-    meta: dict[str, Any]
 
 
 def solve(
@@ -46,21 +43,10 @@ def solve(
     trained = _load(Path(run), trial)
     if bench.task not in trained.architecture.tasks:
         raise UserError(f"{trained.architecture.name} cannot solve {bench.task} items.", "Choose another run.")
-    meta = {
-        "benchmark": bench.name,
-        "benchmark_hash": bench.hash,
-        "split": split,
-        "scheme": scheme,
-        "solver": {key: trained.about[key] for key in ("model", "config", "seed", "benchmark", "veridical")},
-        "veridical": __version__,
-    }
-    lines = [
-        json.dumps({"item": p.item, "scores": list(p.scores)}) for p in predict(trained, bench, split, scheme, device)
-    ]
-    out.parent.mkdir(parents=True, exist_ok=True)
-    _replace(meta_path(out), json.dumps(meta, indent=2, sort_keys=True) + "\n")
-    _replace(out, "".join(line + "\n" for line in lines))
-    return Solved(out, len(lines), meta)
+    count = write_predictions(out, predict(trained, bench, split, scheme, device), bench)
+    about = {key: trained.about[key] for key in ("model", "config", "seed", "benchmark", "veridical")}
+    write_meta(out, bench, split, scheme, {"name": str(run), "trial": trial, **about})
+    return Solved(out, count)
 
 
 def predict(
@@ -90,11 +76,6 @@ def predict(
             yield Prediction(view_id(example.item.id, view), tuple(each[view][row].tolist()))
 
 
-def meta_path(predictions: Path) -> Path:
-    """Where a prediction file's origin is written."""
-    return predictions.with_name(predictions.name + ".meta.json")
-
-
 def _load(run: Path, trial: int) -> Trained:
     try:
         from veridical.training.trained import load_trained
@@ -107,9 +88,3 @@ def _load(run: Path, trial: int) -> Trained:
         raise UserError(f"Trial {trial} of {run} is not finished.", "Run the same `veridical train` again.")
     return load_trained(folder)
 
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(text)
-    os.replace(temporary, path)  # noqa: PTH105 - one atomic step

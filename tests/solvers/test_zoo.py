@@ -1,0 +1,78 @@
+"""Trained runs as solvers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from veridical.benchmark import Benchmark
+from veridical.errors import UserError
+from veridical.evaluate.run import evaluate
+from veridical.records import split_view
+from veridical.solvers.zoo import solve
+from veridical.training import train
+
+from ..models import _small as small
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.set_num_threads(1)
+    return small.write_statements(tmp_path_factory.mktemp("solve") / "b", 12, stored=True)
+
+
+def lines(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_one_line_per_item_and_the_evaluator_agrees(folder: Path, tmp_path: Path) -> None:
+    done = train("maxent", folder, tmp_path / "run", config={"strength": 1.0}, validate="dev")
+    solved = solve(tmp_path / "run", folder, "dev", tmp_path / "out.jsonl")
+    bench = Benchmark(folder)
+    found = lines(solved.predictions)
+    assert [line["item"] for line in found] == [item.id for item in bench.items("dev")]
+    assert solved.count == len(found) == 12
+    assert evaluate(folder, solved.predictions, split="dev", resamples=10).accuracy.value == pytest.approx(done.mean)
+    meta = json.loads((tmp_path / "out.jsonl.meta.json").read_text())
+    assert {line["benchmark"] for line in found} == {bench.hash}
+    assert meta["benchmark_hash"] == bench.hash == meta["solver"]["benchmark"]["hash"]
+    assert meta["solver"]["model"] == "maxent"
+
+
+def test_a_model_of_pictures_predicts_every_view(folder: Path, tmp_path: Path) -> None:
+    options = {"epochs": 1, "width": 80, "height": 20}
+    train("cnn-rnn", folder, tmp_path / "run", config=options, validate="dev")
+    solved = solve(tmp_path / "run", folder, "dev", tmp_path / "out.jsonl")
+    found = lines(solved.predictions)
+    names = [split_view(str(line["item"])) for line in found]
+    assert names == [(item.id, view) for item in Benchmark(folder).items("dev") for view in range(6)]
+    assert len({tuple(line["scores"]) for line in found[:6]}) > 1  # type: ignore[arg-type]
+    scores = evaluate(folder, solved.predictions, split="dev", resamples=10)
+    assert scores.per_view
+    assert scores.missing.count == 0
+
+
+def test_the_same_run_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+    train("text", folder, tmp_path / "run", config={"epochs": 1, "validation": 0.2}, trials=2)
+    one = solve(tmp_path / "run", folder, "dev", tmp_path / "1.jsonl").predictions.read_bytes()
+    again = solve(tmp_path / "run", folder, "dev", tmp_path / "2.jsonl").predictions.read_bytes()
+    other = solve(tmp_path / "run", folder, "dev", tmp_path / "3.jsonl", trial=1).predictions.read_bytes()
+    assert one == again != other
+
+
+def test_what_solve_refuses(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no trial 0"):
+        solve(tmp_path / "nowhere", folder, "dev", tmp_path / "out.jsonl")
+    train("text", folder, tmp_path / "run", config={"epochs": 1, "validation": 0.2})
+    with pytest.raises(UserError, match="no split 'test'"):
+        solve(tmp_path / "run", folder, "test", tmp_path / "out.jsonl")
+    choices = small.write_choices(tmp_path / "c", 9)
+    with pytest.raises(UserError, match="cannot solve choice items"):
+        solve(tmp_path / "run", choices, "dev", tmp_path / "out.jsonl")
+    (tmp_path / "run/trial-0/result.json").unlink()
+    with pytest.raises(UserError, match="not finished"):
+        solve(tmp_path / "run", folder, "dev", tmp_path / "out.jsonl")
+    assert not (tmp_path / "out.jsonl").exists()

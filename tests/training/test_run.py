@@ -1,0 +1,150 @@
+"""`veridical train`: what it learns, what it leaves behind, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from veridical import __version__
+from veridical.benchmark import Benchmark
+from veridical.errors import UserError
+from veridical.training import load_trained, train
+from veridical.training.checkpoint import load_tensors
+
+from ..models import _small as small
+
+
+def test_maxent_learns_to_count_and_cannot_without_count_features(statements: Path, tmp_path: Path) -> None:
+    able = train("maxent", statements, tmp_path / "able", config={"strength": 1.0}, validate="dev")
+    unable = train("maxent", statements, tmp_path / "unable", config={"strength": 1.0, "counts": False}, validate="dev")
+    assert able.mean >= 0.9
+    assert unable.mean <= 0.7
+
+
+def test_response_only_finds_the_cue_and_the_majority_does_not(choices: Path, tmp_path: Path) -> None:
+    found = train("response-only", choices, tmp_path / "r", config={"epochs": 15, "rate": 0.01}, validate="dev")
+    assert found.mean >= 0.95
+    assert train("majority", choices, tmp_path / "m", validate="dev").mean <= 0.5
+
+
+def test_a_run_says_how_it_was_made(statements: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    done = train("text", statements, out, config={"epochs": "3", "hidden": 8}, seed=4, trials=2)
+    bench = Benchmark(statements)
+    settings = json.loads((out / "run.json").read_text())
+    assert settings["config"]["hidden"] == 8
+    assert settings["training"]["epochs"] == 3
+    assert settings["benchmark"]["hash"] == bench.hash
+    assert settings["results"]["validation"] == {"mean": done.mean, "std": done.std}
+    assert [t["seed"] for t in settings["results"]["trials"]] == [4, 5]
+    for number in range(2):
+        trial = out / f"trial-{number}"
+        about = load_tensors(trial / "model.safetensors")[1]
+        assert about["benchmark"]["hash"] == bench.hash
+        assert (about["seed"], about["veridical"], about["model"]) == (4 + number, __version__, "text")
+        assert about["validation"] == done.trials[number]["best"]
+        assert list((trial / "logs").glob("events*"))
+        assert not (trial / "checkpoint.safetensors").exists()
+        assert len(done.trials[number]["history"]) == done.trials[number]["epochs"] == 3
+    curves = (out / "curves.svg").read_text()
+    assert curves.startswith("<svg")
+    assert curves.count("<polyline") == 6  # train and validation accuracy and the loss, of two trials
+
+
+def test_tensorboard_reads_the_logs(statements: Path, tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    done = train("text", statements, tmp_path / "run", config={"epochs": 2, "hidden": 4})
+    events = EventAccumulator(str(tmp_path / "run/trial-0/logs"))
+    events.Reload()
+    seen = [e.value for e in events.Scalars("accuracy/validation")]
+    assert seen == pytest.approx([row["validation"] for row in done.trials[0]["history"]])
+
+
+def test_validation_shares_no_sentence_and_no_origin_with_training(statements: Path) -> None:
+    from veridical.training.config import TrainingConfig
+    from veridical.training.run import _examples
+
+    learn, held = _examples(Benchmark(statements), "train", None, "main", TrainingConfig(validation=0.3), 0)
+    assert len(learn) + len(held) == 160
+    assert 30 <= len(held) <= 66
+    for key in (lambda e: e.item.query.raw.lower(), lambda e: e.item.group):
+        assert not {key(e) for e in learn} & {key(e) for e in held}
+
+
+def test_limit_takes_some_of_the_training_items(statements: Path, tmp_path: Path) -> None:
+    done = train("majority", statements, tmp_path / "run", config={"limit": 20})
+    assert done.trials[0]["training_items"] == 20
+
+
+def test_run_again_it_does_nothing_and_more_trials_are_added(statements: Path, tmp_path: Path) -> None:
+    out, config = tmp_path / "run", {"epochs": 2, "hidden": 4}
+    first = train("text", statements, out, config=config)
+    before = (out / "trial-0/model.safetensors").stat().st_mtime_ns
+    second = train("text", statements, out, config=config, trials=2)
+    assert (out / "trial-0/model.safetensors").stat().st_mtime_ns == before
+    assert second.trials[0] == first.trials[0]
+    assert len(second.trials) == 2
+
+
+def test_the_best_weights_are_kept_not_the_last(statements: Path, tmp_path: Path) -> None:
+    done = train("text", statements, tmp_path / "run", config={"epochs": 12, "rate": 0.02}, validate="dev")
+    from veridical.training.batches import examples_of
+
+    bench = Benchmark(statements)
+    trained = load_trained(tmp_path / "run/trial-0")
+    data = trained.encode(examples_of(bench, bench.items("dev")))
+    history = [row["validation"] for row in done.trials[0]["history"]]
+    assert trained.accuracy(data) == max(history) == done.mean
+    assert history.index(max(history)) + 1 == done.trials[0]["best_epoch"]
+
+
+def test_what_train_refuses(statements: Path, choices: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(UserError, match="no model 'nothing'"):
+        train("nothing", statements, out)
+    with pytest.raises(UserError, match="no option 'width'"):
+        train("text", statements, out, config={"width": 3})
+    with pytest.raises(UserError, match="'many'"):
+        train("text", statements, out, config={"hidden": "many"})
+    with pytest.raises(UserError, match="option epochs is 0"):
+        train("text", statements, out, config={"epochs": 0})
+    with pytest.raises(UserError, match="questions has choice items"):
+        train("text", choices, out)
+    with pytest.raises(UserError, match="no split 'nowhere'"):
+        train("majority", statements, tmp_path / "other", split="nowhere")
+    assert not out.exists()
+    train("majority", statements, out)
+    with pytest.raises(UserError, match="other settings: seed"):
+        train("majority", statements, out, seed=1)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/file").write_text("x")
+    with pytest.raises(UserError, match="is not a run"):
+        train("majority", statements, tmp_path / "full")
+
+
+def test_a_damaged_model_is_named(statements: Path, tmp_path: Path) -> None:
+    train("majority", statements, tmp_path / "run")
+    path = tmp_path / "run/trial-0/model.safetensors"
+    path.write_bytes(path.read_bytes()[:20])
+    with pytest.raises(UserError, match=r"model\.safetensors is damaged"):
+        load_trained(path.parent)
+    path.unlink()
+    with pytest.raises(UserError, match=r"model\.safetensors is missing"):
+        load_trained(path.parent)
+
+
+def test_hidden_answers_cannot_be_trained_on(tmp_path: Path) -> None:
+    folder = small.write_statements(tmp_path / "b", 4)
+    shutil.rmtree(tmp_path / "b.hidden", ignore_errors=True)
+    from veridical.benchmark import BenchmarkWriter
+
+    bench = Benchmark(folder)
+    with BenchmarkWriter(tmp_path / "h", name="boxes", task="statement", hidden=("train",)) as writer:
+        writer.add_items("train", bench.items("train"))
+        writer.add_panels(bench.panels.values())
+    with pytest.raises(UserError, match="has a public answer"):
+        train("majority", tmp_path / "h", tmp_path / "run")

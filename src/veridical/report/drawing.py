@@ -20,6 +20,7 @@ from veridical.language.explanations import explain_svg
 from veridical.language.programs import parse
 from veridical.records import Item, Panel, Ref, Text
 from veridical.report.markup import Markup, element, join
+from veridical.report.plots import shorten
 
 SIDE = 360  # pixels of the longer side of an embedded photograph
 SMALL_SIDE = 120  # of a matrix panel
@@ -53,13 +54,13 @@ class Pictures:
         """The panels of an item that was loaded."""
         return [self._panels.get(name, Panel(name)) for name in item.panels]
 
-    def item(self, item: Item, show_program: bool) -> Markup:
-        """What an item shows. A known program is drawn with what decides it, if answers may be seen."""
+    def item(self, item: Item, program: str | None = None) -> Markup:
+        """What an item shows; with a program, a scene is drawn with the boxes and objects that decide it."""
         if item.task == "matrix":
             return self._matrix(item)
         panels = self.panels(item)
-        if item.program and show_program and any(p.objects for p in panels):
-            drawn = self._explained(item.program, panels)
+        if program and any(p.objects for p in panels):
+            drawn = self._explained(program, panels)
             if drawn is not None:
                 return drawn
         if item.views and item.views[0].image is not None:
@@ -78,7 +79,9 @@ class Pictures:
         except UserError:
             return None
         svg = svg.replace(' xmlns="http://www.w3.org/2000/svg"', "", 1)
-        return element("div", Markup(svg), class_="scene")
+        why = "What is framed and ringed decides this reading: "
+        note = element("p", why, element("code", shorten(program, 200)), class_="reading")
+        return element("div", element("div", Markup(svg), class_="scene"), note, class_="explained")
 
     def _matrix(self, item: Item) -> Markup:
         context = [self._small(name, f"Panel {k + 1}") for k, name in enumerate(item.panels)]
@@ -142,6 +145,15 @@ def _absent(panel: Panel, what: str) -> Markup:
     host = urlsplit(panel.uri).hostname if panel.uri else None
     lines = [element("b", what), "photograph not stored here", *([f"from {host}"] if host else [])]
     return element("span", *(part for line in lines for part in (line, element("br"))), class_="absent")
+
+
+def is_program(text: str) -> bool:
+    """Whether a text is a program of our language."""
+    try:
+        parse(text)
+    except UserError:
+        return False
+    return True
 
 
 def scene(panels: list[Panel]) -> Markup:
@@ -212,5 +224,5 @@ def _overlay(panel: Panel, named: tuple[str, ...]) -> Markup:
         frame = {"x": f"{left:g}", "y": f"{top:g}", "width": f"{right - left:g}", "height": f"{bottom - top:g}"}
         parts.append(element("rect", **frame, fill="none", stroke=line, stroke_width=f"{size / 7:.2f}"))
         at = {"x": f"{left + size / 4:.2f}", "y": f"{top + size:.2f}", "font_size": f"{size:.2f}"}
-        parts.append(element("text", names[one.id], **at, fill=line, class_="boxname"))
+        parts.append(element("text", names[one.id], **at, style=f"fill:{line}", class_="boxname"))
     return element("svg", join(parts), viewBox=f"0 0 {panel.width} {panel.height}", aria_hidden="true")

@@ -1,8 +1,8 @@
 """The most instructive items: what everybody gets wrong, what only one gets right, where two systems differ.
 
 Among equals, items that people agree on come first (a model's error on them is the model's, not the item's), then a
-fixed shuffle by name; one item per group, so that no sentence fills the page. Of an item with several views, all must be
-right for it to count as right, and at least half wrong for it to count as wrong.
+fixed shuffle by name; one item per group, so that no sentence fills the page. An item with several views counts as
+right if all are, and as wrong if at least half are wrong.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -18,7 +19,7 @@ import pyarrow.compute as pc
 
 from veridical.benchmark.tables import items_from
 from veridical.evaluate.key import AnswerKey
-from veridical.records import Item
+from veridical.records import Item, split_view
 from veridical.report.studies import Part, Study, System
 
 Bools = npt.NDArray[np.bool_]
@@ -126,6 +127,25 @@ def choices(system: System, part: Part, number: int) -> list[int]:
     grades = system.results[part].grades
     start = int(grades.examples[:number].sum())
     return grades.chosen[start : start + int(grades.examples[number])].tolist()
+
+
+class _RawLine(msgspec.Struct):
+    item: str
+    raw: str | None = None
+
+
+def raw_texts(system: System, part: Part, ids: Sequence[str]) -> dict[str, str]:
+    """What a solver wrote for some items (a model's words, a program), where its file keeps it."""
+    path = system.results[part].runs[0].path
+    if not path.is_file() or path.suffix != ".jsonl":
+        return {}
+    wanted = set(ids)
+    out: dict[str, str] = {}
+    for line in msgspec.json.Decoder(_RawLine).decode_lines(path.read_bytes().removeprefix(b"\xef\xbb\xbf")):
+        item = split_view(line.item)[0] if line.item not in wanted else line.item
+        if line.raw and item in wanted:
+            out.setdefault(item, line.raw)
+    return out
 
 
 def rationale_numbers(key: AnswerKey) -> dict[int, dict[int, int]]:

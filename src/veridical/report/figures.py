@@ -117,7 +117,7 @@ def training(runs: Sequence[TrainedRun]) -> Section | None:
     if curves:
         parts += _curves(curves)
     parts += _efficiency(runs)
-    return Section("Training", tuple(parts))
+    return Section("Runs", tuple(parts))
 
 
 def _trained_table(runs: Sequence[TrainedRun]) -> Markup:

@@ -31,8 +31,7 @@ class RunFile:
     name: str  # of the system
     path: Path
     split: str | None = None
-    scheme: str = "main"
-    benchmark: Path | None = None  # where it says the benchmark lies
+    scheme: str | None = None
     benchmark_hash: str | None = None
     config: dict[str, Any] = field(default_factory=dict)
     named: bool = False  # by the user
@@ -82,23 +81,24 @@ def _holds_arrays(folder: Path) -> bool:
     return any((folder / f"{name}.npy").is_file() for name in ("answers", "rationales"))
 
 
-def _file(path: Path, name: str | None) -> RunFile:
-    """A prediction file; what solved it may lie beside it as `FILE.run.json`."""
-    beside = path.with_name(path.name + ".run.json")
-    record = _json(beside) if beside.is_file() else {}
+def _file(path: Path, name: str | None, folder: Path | None = None) -> RunFile:
+    """A prediction file; what made it may lie beside it as `FILE.meta.json` (or, of models, `FILE.run.json`)."""
+    beside = (path.with_name(path.name + suffix) for suffix in (".meta.json", ".run.json"))
+    record = next((_json(p) for p in beside if p.is_file()), {})
     about = record.get("benchmark")
-    about = about if isinstance(about, dict) else {"hash": about}
-    own = path.parent.name or path.stem if path.stem in _STEMS else path.stem
-    said = record.get("solver") or record.get("model")
+    about = record | (about if isinstance(about, dict) else {"hash": record.get("benchmark_hash")})
+    solver = record.get("solver")
+    said = solver.get("name") or solver.get("model") if isinstance(solver, dict) else solver
+    own = (path.parent.name or path.stem) if path.stem in _STEMS else path.stem
     return RunFile(
-        name=name or (str(said) if said else own),
+        name=name or _text(said) or own,
         path=path,
-        split=_text(about.get("split") or record.get("split")),
-        scheme=_text(about.get("scheme")) or "main",
-        benchmark=_path(about.get("directory") or about.get("path"), path.parent),
+        split=_text(about.get("split")),
+        scheme=_text(about.get("scheme")),
         benchmark_hash=_text(about.get("hash")),
-        config=record,
+        config=solver if isinstance(solver, dict) else record.get("settings") or {},
         named=name is not None,
+        folder=folder,
     )
 
 
@@ -107,19 +107,19 @@ def _folder(path: Path, name: str | None) -> tuple[list[RunFile], TrainedRun]:
     if not (path / RUN).is_file():
         raise UserError(f"{path} is a folder without {RUN}: it is no training run.", _FIX)
     trained = read_run(path, name)
-    found = [
-        RunFile(
-            name=trained.name,
-            path=file,
-            split=_split_of(file),
-            scheme=trained.scheme,
-            benchmark_hash=trained.benchmark.hash or None,
-            named=name is not None,
-            folder=path,
-        )
-        for file in sorted(path.rglob("predictions*"))
-        if file.suffix in _SUFFIXES
-    ]
+    found = []
+    for file in sorted(path.rglob("predictions*")):
+        if file.suffix in _SUFFIXES:
+            one = _file(file, trained.name, path)
+            found.append(
+                replace(
+                    one,
+                    split=one.split or _split_of(file),
+                    scheme=one.scheme or trained.scheme,
+                    benchmark_hash=one.benchmark_hash or trained.benchmark.hash or None,
+                    named=name is not None,
+                )
+            )
     return found, trained
 
 
@@ -150,26 +150,30 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _path(value: object, beside: Path) -> Path | None:
-    """Where a benchmark lies: as written, or as seen from the run."""
-    if not isinstance(value, str) or not value:
-        return None
-    return next((p for p in (Path(value), beside / value) if (p / "benchmark.json").is_file()), None)
-
-
 def _distinct(files: list[RunFile], trained: list[TrainedRun]) -> tuple[tuple[RunFile, ...], tuple[TrainedRun, ...]]:
     """Runs that nobody named and that only happen to be called alike get their folder's name too."""
     models = Counter(run.name for run in trained)
     renamed = {
         run.path: f"{run.name} ({run.path.name})" for run in trained if models[run.name] > 1 and run.name == run.model
     }
-    bare = [not one.named and one.folder is None and not one.config for one in files]
-    times = Counter(one.name for one, is_bare in zip(files, bare, strict=True) if is_bare)
+    loose = [one for one in files if not one.named and one.folder is None]
+    times = Counter(one.name for one in loose if not one.config)
+    makes: dict[str, set[bytes]] = {}
+    for one in loose:
+        makes.setdefault(one.name, set()).add(_make(one))
     out = []
-    for one, is_bare in zip(files, bare, strict=True):
+    for one in files:
         if one.folder in renamed:
             one = replace(one, name=renamed[one.folder])
-        elif is_bare and times[one.name] > 1:
+        elif one in loose and not one.config and times[one.name] > 1:
             one = replace(one, name=f"{one.path.parent.name}/{one.name}")
+        elif one in loose and len(makes[one.name]) > 1 and one.path.stem != one.name:
+            one = replace(one, name=f"{one.name} ({one.path.stem})")
         out.append(one)
     return tuple(out), tuple(msgspec.structs.replace(r, name=renamed.get(r.path, r.name)) for r in trained)
+
+
+def _make(one: RunFile) -> bytes:
+    """What distinguishes a solver from another of the same name; trials differ in their seed alone."""
+    passing = ("seed", "items", "limit", "benchmark", "split", "scheme")
+    return msgspec.json.encode({k: v for k, v in one.config.items() if k not in passing}, order="sorted")

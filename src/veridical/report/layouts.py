@@ -43,7 +43,7 @@ def _results(study: Study, printed: Sequence[PublishedTable]) -> Table:
             cells = tuple(Cell(values.get((c.part, c.metric), "")) for c in columns)
             rows.append(TableRow(row.name, cells, "published", row.group, where, row.more))
     heads, names = _heads(columns)
-    return Table("Results, percent", names, tuple(rows), heads, _notes(study, printed))
+    return Table(f"{study.benchmark.name}: results, percent", names, tuple(rows), heads, _notes(study, printed))
 
 
 def _columns(study: Study, printed: Sequence[PublishedTable], by_scheme: bool) -> list[Column]:

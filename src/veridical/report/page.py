@@ -94,7 +94,7 @@ def study_lead(study: Study, said: Sequence[str]) -> tuple[Markup, ...]:
     """What a benchmark is, what was found, and what a reader should know."""
     counts = study.benchmark.manifest["counts"]["items"]
     sizes = [
-        f"{split} {number:,}" + (" (hidden)" if study.benchmark.is_hidden(split) else "")
+        f"{_place(scheme, split)} {number:,}" + (" (hidden)" if study.benchmark.is_hidden(split) else "")
         for scheme in sorted(counts)
         for split, number in sorted(counts[scheme].items())
         if scheme in {s for s, _ in study.parts} or len(counts) == 1
@@ -108,6 +108,10 @@ def study_lead(study: Study, said: Sequence[str]) -> tuple[Markup, ...]:
     return tuple(parts)
 
 
+def _place(scheme: str, split: str) -> str:
+    return split if scheme == "main" else f"{scheme} {split}"
+
+
 def provenance(studies: Sequence[Study]) -> list[Markup]:
     """Where every number comes from: files, hashes, seed and version."""
     rows = []
@@ -115,7 +119,7 @@ def provenance(studies: Sequence[Study]) -> list[Markup]:
         for system in study.systems:
             for part, result in system.results.items():
                 for run, scores in zip(result.runs, result.scores, strict=True):
-                    where = part[1] if part[0] == "main" else f"{part[0]}/{part[1]}"
+                    where = _place(*part)
                     hashes = [element("code", h[:16]) for h in (scores.predictions_hash, scores.benchmark_hash)]
                     rows.append([system.name, run.path.name, scores.benchmark, where, *hashes])
     parts = [element("h2", "Where the numbers come from")]

@@ -74,12 +74,12 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(s * power for s in (1, 2, 2.5, 5, 10) if s * power >= rough * 0.999)
     first = math.ceil(low / step - 1e-9)
-    return [round(k * step, 10) for k in range(first, math.floor(high / step + 1e-9) + 1)]
+    return [round(float(k * step), 10) for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
 def dots(title: str, marks: Sequence[Mark], references: Sequence[tuple[str, float]] = ()) -> Markup:
     """Values as dots with whiskers, one row each; references (chance, people) as labelled vertical lines."""
-    right, row, top = 130, 30, 14
+    right, row, top = 150, 30, 14
     left = _room([mark.label for mark in marks])
     values = [v for m in marks for v in (m.value, m.low, m.high) if v is not None] + [v for _, v in references]
     low, high = max(0.0, min(values) - 0.04), min(1.0, max(values) + 0.04)
@@ -191,7 +191,10 @@ def lines(
         y = place((x_low, tick))[1]
         parts.append(_line(left, y, WIDTH - right, y, LINE))
         parts.append(_text(left - 8, y + 4, f"{100 * tick:g}" if in_percent else f"{tick:g}", anchor="end"))
+    whole = all(p[0].is_integer() for p in points)  # then half an epoch is no place to name
     for tick in ticks(x_low, x_high, 8):
+        if whole and not tick.is_integer():
+            continue
         x = place((tick, y_low))[0]
         parts.append(_text(x, top + tall + 18, f"{tick:,.10g}", anchor="middle"))
     parts.append(_line(left, top + tall, WIDTH - right, top + tall, GREY))

@@ -64,6 +64,7 @@ def report(
     *,
     benchmark: Sequence[Path | str] | Path | str | None = None,
     split: str | None = None,
+    scheme: str | None = None,
     title: str | None = None,
     markdown: bool = False,
     latex: bool = False,
@@ -83,7 +84,7 @@ def report(
         raise UserError(f"{examples} examples in a gallery cannot be shown.", "Take a number from 0 to 50.")
     given = read_inputs([runs] if isinstance(runs, Path | str) else list(runs))
     folders = [benchmark] if isinstance(benchmark, Path | str) else list(benchmark or ())
-    studies = study(given.files, folders, split=split, hidden=hidden, resamples=resamples, seed=seed)
+    studies = study(given.files, folders, scheme=scheme, split=split, hidden=hidden, resamples=resamples, seed=seed)
     options = Options(examples, resamples, seed, BUDGET // max(len(studies), 1))
     chapters: list[Chapter] = []
     tables: list[Table] = []
@@ -158,7 +159,8 @@ def _rest(given: Inputs) -> list[Chapter]:
     found += [audit_section(name, audit) for name, audit in given.audits]
     if not found:
         return []
-    return [Chapter("Training and audits" if trained and given.audits else found[0].title, (), tuple(found))]
+    names = [name for name, some in (("Training", given.trained), ("Audits", given.audits)) if some]
+    return [Chapter(" and ".join(names), (), tuple(found))]
 
 
 def _title(studies: Sequence[Study]) -> str:

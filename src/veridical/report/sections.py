@@ -54,9 +54,8 @@ def results(study: Study) -> Section:
 def _dots(study: Study, part: Part) -> Markup:
     systems = study.on(part)
     marks = []
-    for system in sorted(systems, key=lambda s: -s.results[part].first.accuracy.value):
-        first = system.results[part].first
-        value = first.staged.get("Q->AR", first.accuracy)
+    for system in sorted(systems, key=lambda s: -s.results[part].main.value):
+        value = system.results[part].main
         marks.append(Mark(system.name, value.value, value.low, value.high, colour(system.place)))
     first = systems[0].results[part].first
     lines: dict[str, float] = {}
@@ -69,7 +68,8 @@ def _dots(study: Study, part: Part) -> Markup:
         del lines["majority"]
     what = "Q→AR accuracy" if first.staged else "Accuracy"
     where = part[1] if part[0] == "main" else f"{part[0]}, {part[1]}"
-    caption = f"{what} on {where} ({first.items:,} items), percent, with 95% intervals over groups."
+    count = f"{first.groups:,} questions" if first.staged else f"{first.items:,} items"
+    caption = f"{what} on {where} ({count}), percent, with 95% intervals over groups."
     return figure(dots(f"{what} of each system on {where}", marks, tuple(lines.items())), caption)
 
 
@@ -146,7 +146,7 @@ def differences(found: Sequence[Pair], galleries: Sequence[Markup]) -> Section |
     rows = [
         [
             element("span", p.one.name, " − ", p.other.name),
-            _points(p.found.accuracy),
+            _points(p.difference),
             f"{p.found.items.only_this:,}",
             f"{p.found.items.only_other:,}",
             _p(p.found.items.p),
@@ -155,9 +155,10 @@ def differences(found: Sequence[Pair], galleries: Sequence[Markup]) -> Section |
         ]
         for p in found
     ]
-    columns = ["difference", "only first right", "only second right", "p, examples", "p, groups", "so"]
+    what = "Q→AR difference" if found[0].found.staged else "difference"
+    columns = [what, "only first right", "only second right", "p, examples", "p, groups", "so"]
     note = (
-        "Difference in accuracy in points with its 95% interval, on the same examples. p: exact two-sided sign test "
+        "Difference in points with its 95% interval, on the same examples. p: exact two-sided sign test "
         "over the examples that exactly one gets right, and over groups (which of the two gets more of a group right), "
         "which does not take the examples of a group as independent."
     )

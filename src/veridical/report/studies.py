@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.evaluate import Scores, evaluate
+from veridical.evaluate import Estimate, Scores, evaluate
 from veridical.evaluate.arrays import are_arrays, read_arrays
 from veridical.evaluate.grade import Grades, grade, guess_split
 from veridical.evaluate.key import AnswerKey, read_key
@@ -41,6 +41,11 @@ class Result:
     @property
     def first(self) -> Scores:
         return self.scores[0]
+
+    @property
+    def main(self) -> Estimate:
+        """The measure that systems are ordered by: accuracy, or both stages right."""
+        return self.first.staged.get("Q->AR", self.first.accuracy)
 
     def right(self) -> Ints:
         """Per item: how many of its examples are right."""
@@ -79,7 +84,7 @@ class Study:
     def parts(self) -> list[Part]:
         """The parts that any system was scored on, in the benchmark's order of use: train, dev, tests."""
         found = {part for system in self.systems for part in system.results}
-        return sorted(found, key=lambda p: (p[0] != "main", p[0], _order(p[1]), p[1]))
+        return sorted(found, key=lambda p: (p[0] not in ("main", "neutral"), p[0], _order(p[1]), p[1]))
 
     def open_to_view(self, part: Part) -> bool:
         """Whether answers of the part may be shown item by item."""
@@ -106,6 +111,7 @@ def study(
     files: Sequence[RunFile],
     benchmarks: Sequence[Path | str],
     *,
+    scheme: str | None,
     split: str | None,
     hidden: bool,
     resamples: int,
@@ -116,9 +122,6 @@ def study(
     studies: dict[str, Study] = {}
     waiting: dict[tuple[str, str, Part], list[tuple[RunFile, Grades, Scores]]] = {}
     for run in files:
-        if run.benchmark is not None:
-            own = Benchmark(run.benchmark)
-            known.setdefault(own.hash, own)
         home, read = _home(run, known)
         here = studies.setdefault(home.hash, Study(home, benchmark_kind(home), show_hidden=hidden))
         if run.benchmark_hash not in (None, home.hash):
@@ -126,7 +129,7 @@ def study(
                 f"{run.path.name} was made on another build of the benchmark ({str(run.benchmark_hash)[:12]}); "
                 f"this one is {home.hash[:12]}."
             )
-        part = (run.scheme, _split(run, home, read, split))
+        part = _part(run, home, read, scheme, split)
         if not _answers_here(home, part):
             here.notes.append(f"{run.name}: split {part[1]} is hidden and its answers are not here; it is not scored.")
             continue
@@ -165,18 +168,29 @@ def _answers_here(benchmark: Benchmark, part: Part) -> bool:
     return (benchmark.hidden_directory / f"answers-{part[0]}-{part[1]}.parquet").is_file()
 
 
-def _split(run: RunFile, home: Benchmark, read: Predictions | None, wanted: str | None) -> str:
-    splits = home.splits(run.scheme)
-    for said in (wanted, run.split):
+def _part(run: RunFile, home: Benchmark, read: Predictions | None, scheme: str | None, split: str | None) -> Part:
+    """The scheme and split a file is about: as told, as it says itself, or where its names are."""
+    where = next((s for s in (scheme, run.scheme) if s in home.schemes), None)
+    if where is None:
+        shares = {s: _share(home, read, s) if read is not None else 0.0 for s in home.schemes}
+        best = [s for s in home.schemes if shares[s] == max(shares.values())]
+        if len(best) > 1 and "main" not in best:
+            raise UserError(
+                f"Cannot tell which scheme of {home.name} {run.path} is about.",
+                f"Say so with --scheme, one of: {', '.join(home.schemes)}.",
+            )
+        where = "main" if "main" in best else best[0]
+    splits = home.splits(where)
+    for said in (split, run.split):
         if said in splits:
-            return str(said)
+            return where, str(said)
     if read is None:
         if len(splits) == 1:
-            return splits[0]
+            return where, splits[0]
         raise UserError(
             f"{run.path} holds arrays, which do not say which split they are about.", "Say it with --split."
         )
-    return guess_split(home, read, run.scheme)
+    return where, guess_split(home, read, where)
 
 
 def _home(run: RunFile, known: dict[str, Benchmark]) -> tuple[Benchmark, Predictions | None]:
@@ -193,7 +207,7 @@ def _home(run: RunFile, known: dict[str, Benchmark]) -> tuple[Benchmark, Predict
         if len(choices) == 1:
             return choices[0], None
         raise UserError(f"{run.path} holds arrays, which do not say which benchmark they are about.", "Give only one.")
-    shares = {digest: _share(benchmark, read, run.scheme) for digest, benchmark in known.items()}
+    shares = {digest: max(_share(b, read, s) for s in b.schemes) for digest, b in known.items()}
     best = max(shares, key=lambda digest: shares[digest])
     if shares[best] == 0:
         raise UserError(
@@ -205,8 +219,6 @@ def _home(run: RunFile, known: dict[str, Benchmark]) -> tuple[Benchmark, Predict
 
 def _share(benchmark: Benchmark, read: Predictions, scheme: str) -> float:
     """How many of a file's first names a benchmark knows."""
-    if scheme not in benchmark.schemes:
-        return 0.0
     first = read.names.slice(0, 2000)
     bases = [split_view(name)[0] for name in first.to_pylist()]
     official = [(image_name(name) or (name, 0))[0] for name in first.to_pylist()]

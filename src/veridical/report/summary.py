@@ -15,10 +15,10 @@ ENOUGH = 30  # items that make a value worth a sentence
 
 def sentences(study: Study, part: Part, found: Sequence[Pair], tags: Sequence[Breakdown]) -> list[str]:
     """The best system, what it is set beside, whether the next is really worse, and what is hardest."""
-    systems = sorted(study.on(part), key=lambda s: -_main(s.results[part].first).value)
+    systems = sorted(study.on(part), key=lambda s: -s.results[part].main.value)
     best = systems[0].results[part].first
     where = part[1] if part[0] == "main" else f"{part[0]}, {part[1]}"
-    value = _main(best)
+    value = systems[0].results[part].main
     stage = " (answer and rationale)" if best.staged else ""
     opening = "is right on" if len(systems) == 1 else "is best of " + f"{len(systems)} systems: right on"
     lines = [
@@ -28,7 +28,7 @@ def sentences(study: Study, part: Part, found: Sequence[Pair], tags: Sequence[Br
     lines += _beside(best)
     first = next((p for p in found if {p.one.name, p.other.name} == {s.name for s in systems[:2]}), None)
     if first is not None:
-        points = first.found.accuracy
+        points = first.difference
         sure = {
             "cannot be told apart": "too close to call on these items",
             "not certain": "the tests do not agree that this is more than luck",
@@ -39,10 +39,6 @@ def sentences(study: Study, part: Part, found: Sequence[Pair], tags: Sequence[Br
         )
     lines += _hardest(systems[0].name, tags, best)
     return lines
-
-
-def _main(scores: Scores) -> Estimate:
-    return scores.staged.get("Q->AR", scores.accuracy)
 
 
 def _what(scores: Scores) -> str:

@@ -149,13 +149,25 @@ def to_latex(table: Table) -> str:
         if title or row is table.rows[0]:
             out.append(r"\midrule")
         if title:
-            out.append(rf"\multicolumn{{{count + 1}}}{{l}}{{\emph{{{_tex(title)}}}}} \\")
+            short = f"Published: {short_source(row.source)}" if row.source else title
+            out.append(rf"\multicolumn{{{count + 1}}}{{l}}{{\emph{{{_tex(short)}}}}} \\")
         if group:
             out.append(rf"\multicolumn{{{count + 1}}}{{l}}{{{_tex(group)}}} \\")
         out.append(" & ".join([("\\quad " if row.group else "") + _tex(row.name), *map(_tex_cell, row.cells)]) + r" \\")
     out += [r"\bottomrule", r"\end{tabular}"]
-    caption = " ".join(filter(None, [f"{table.title}.", *table.notes]))
+    sources = dict.fromkeys(f"{row.source}." for row in table.rows if row.source)
+    caption = " ".join([f"{table.title}.", *table.notes, *sources])
     return "\n".join([*out, rf"\caption{{{_tex(caption)}}}", r"\end{table}"]) + "\n"
+
+
+def short_source(source: str) -> str:
+    """A citation in a few words.
+
+    >>> short_source("Suhr, Lewis, Yeh, Artzi: A Corpus. ACL 2017, Table 3")
+    'Suhr et al., ACL 2017, Table 3'
+    """
+    authors, _, rest = source.partition(":")
+    return f"{authors.partition(',')[0]} et al., {rest.rpartition('. ')[2].strip()}"
 
 
 _TEX = {

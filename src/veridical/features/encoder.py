@@ -29,6 +29,8 @@ ENCODERS: dict[str, str] = {
     "efficientnet-lite0": "veridical.features.packages:EfficientNetLite0",
     "minilm": "veridical.features.packages:MiniLM",
     "glove": "veridical.features.packages:GloVe",
+    "thumbnail": "veridical.features.plain:Thumbnail",
+    "hashed-words": "veridical.features.plain:HashedWords",
 }
 _HUB = "veridical.features.hub:HubEncoder"
 
@@ -68,6 +70,11 @@ class Encoder:
             facts = path.stat()
             digest.update(f"{path.name} {_file_hash(path, facts.st_size, facts.st_mtime_ns)}\n".encode())
         return Identity(self.name, digest.hexdigest(), self.recipe)
+
+    @property
+    def on_processor(self) -> bool:
+        """Whether it runs on the processor, so that threads may each run it."""
+        return self.device.type == "cpu"
 
     @cached_property
     def device(self) -> torch.device:

@@ -212,7 +212,7 @@ def _vectors(
 
     encoder.images(encoder.prepare(Image.new("RGB", (32, 32)))[None])  # loads what it needs; fails now if it cannot see
     opened.image(wanted[batches[0][0]][0])  # the index of images is built before threads ask for it
-    here = encoder.device.type != "cpu"
+    here = not encoder.on_processor
 
     def work(batch: Sequence[str]) -> np.ndarray:
         pixels = []

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
 from veridical.engine.progress import Progress
-from veridical.features.encoder import Encoder, open_encoder, unit
+from veridical.features.encoder import Encoder, Identity, open_encoder, unit
 from veridical.features.log import VectorLog, key_hash
 
 
@@ -28,18 +28,59 @@ def encode_texts(
     cache: Path | str | None = None,
 ) -> np.ndarray:
     """One vector per text, in their order: (N, D) float32. With `normalise`, of length 1."""
-    opened = open_encoder(encoder, device=device)
-    about = {**asdict(opened.identity), "kind": "text"}
-    name = hashlib.sha256(repr(sorted(about.items())).encode()).hexdigest()[:12]
-    log = VectorLog(Path(cache or cache_folder()) / "texts" / f"{opened.slug}-{name}.vectors", about)
-    hashes = [key_hash(text) for text in texts]
-    places, vectors = log.read()
-    missing = {h: text for h, text in zip(hashes, texts, strict=True) if h not in places}
-    if missing:
-        _encode(opened, missing, log, batch_size)
-        places, vectors = log.read()
-    out = np.array(vectors[[places[h] for h in hashes]]) if hashes else np.zeros((0, vectors.shape[1]), np.float32)
-    return unit(out) if normalise else out
+    found = TextVectors(encoder, batch_size=batch_size, device=device, cache=cache).rows(texts)
+    return unit(found) if normalise else found
+
+
+class TextVectors:
+    """Vectors of texts by one encoder: those that are known, and those it is asked for."""
+
+    def __init__(
+        self,
+        encoder: str | Encoder,
+        *,
+        batch_size: int = 64,
+        device: str | None = None,
+        cache: Path | str | None = None,
+    ) -> None:
+        self.encoder = open_encoder(encoder, device=device)
+        self.batch_size = batch_size
+        about = {**asdict(self.identity), "kind": "text"}
+        name = hashlib.sha256(repr(sorted(about.items())).encode()).hexdigest()[:12]
+        folder = Path(cache or cache_folder()) / "texts"
+        self._log = VectorLog(folder / f"{self.encoder.slug}-{name}.vectors", about)
+        self._places, self._vectors = self._log.read()
+
+    @property
+    def identity(self) -> Identity:
+        return self.encoder.identity
+
+    @property
+    def size(self) -> int:
+        """Numbers in a vector; 0 before the first one."""
+        return int(self._vectors.shape[1])
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Encode the texts that are not known yet, in batches."""
+        missing = {h: text for text in texts if (h := key_hash(text)) not in self._places}
+        if not missing:
+            return
+        order = list(missing)
+        if self.encoder.padded:  # similar lengths waste the least on padding; the slowest first, for an honest ETA
+            order.sort(key=lambda h: (-len(missing[h]), h))
+        with Progress(f"Encoding texts with {self.encoder.name}", len(order), "texts") as progress:
+            for start in range(0, len(order), self.batch_size):
+                batch = order[start : start + self.batch_size]
+                self._log.append(batch, self.encoder.texts([missing[h] for h in batch]))
+                progress.advance(len(batch))
+        self._places, self._vectors = self._log.read()
+
+    def rows(self, texts: Sequence[str]) -> np.ndarray:
+        """One vector per text, in their order: (N, D)."""
+        self.add(texts)
+        if not texts:
+            return np.zeros((0, self.size), np.float32)
+        return np.array(self._vectors[[self._places[key_hash(text)] for text in texts]])
 
 
 def cache_folder() -> Path:
@@ -47,14 +88,3 @@ def cache_folder() -> Path:
     if own := os.environ.get("VERIDICAL_CACHE"):
         return Path(own)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "veridical"
-
-
-def _encode(encoder: Encoder, texts: dict[bytes, str], log: VectorLog, batch_size: int) -> None:
-    order = list(texts)
-    if encoder.padded:  # batches of similar lengths waste the least on padding; the slowest first, for an honest ETA
-        order.sort(key=lambda h: (-len(texts[h]), h))
-    with Progress(f"Encoding texts with {encoder.name}", len(order), "texts") as progress:
-        for start in range(0, len(order), batch_size):
-            batch = order[start : start + batch_size]
-            log.append(batch, encoder.texts([texts[h] for h in batch]))
-            progress.advance(len(batch))

@@ -23,6 +23,8 @@ VERBS: dict[str, str] = {
     "build": "veridical.cli.build:build",
     "check": "veridical.cli.check:check",
     "stats": "veridical.cli.stats:stats",
+    "train": "veridical.cli.train:train",
+    "models": "veridical.cli.models:models",
     "solve": "veridical.cli.solve:solve",
     "evaluate": "veridical.cli.evaluate:evaluate",
     "report": "veridical.cli.report:report",

@@ -102,6 +102,56 @@ BLUE = "(keep (is color blue) things)"
             "(count (at-least 1) (keep (and (or (is color blue) (is color black)) (is category circle) "
             "(touching corner) (touching bottom) (touching right)) things))",
         ),
+        ("There are between 2 and 4 blue items", f"(count (between 2 4) {BLUE})"),
+        ("two or three items are blue", f"(count (between 2 3) {BLUE})"),
+        ("not all boxes have a blue item", f"(not (every panels (count (at-least 1) {BLUE})))"),
+        ("There isn't a blue item in any box", f"(not (count (at-least 1) {BLUE}))"),
+        ("no two towers have the same height", "(not (agree (at-least 2) (tally things) towers))"),
+        ("there is a tower that is 3 blocks tall", "(count (at-least 1) (where (count (exactly 3) things) towers))"),
+        ("there is a tower of height 3", "(count (at-least 1) (where (count (exactly 3) things) towers))"),
+        ("the shortest tower is blue", f"(every (least things towers) (count (exactly 0) (others things {BLUE})))"),
+        (
+            "of the three towers, two have a blue block",
+            f"(count (exactly 2) (where (count (at-least 1) {BLUE}) towers))",
+        ),
+        (
+            "there is a box with neither circles nor blue items",
+            f"(count (at-least 1) (where (and (count (exactly 0) (keep (is category circle) things)) "
+            f"(count (exactly 0) {BLUE})) panels))",
+        ),
+        (
+            "the blue circle is to the left of the black square",
+            "(count (at-least 1) (keep (and (is color blue) (is category circle) (related left (at-least 1) "
+            "(keep (and (is color black) (is category square)) things))) things))",
+        ),
+        (
+            "the number of circles is greater than the number of squares",
+            "(count (more-than (size (keep (is category square) things))) (keep (is category circle) things))",
+        ),
+        (
+            "a square and a circle touching the wall",
+            "(and (count (at-least 1) (keep (and (is category square) (touching wall)) things)) "
+            "(count (at-least 1) (keep (and (is category circle) (touching wall)) things)))",
+        ),
+        (
+            "the base of the three towers are two blue and one yellow",
+            "(and (count (exactly 2) (keep (and (at bottom) (is color blue)) things)) "
+            "(count (exactly 1) (keep (and (at bottom) (is color yellow)) things)))",
+        ),
+        (
+            "there is a tower with the same color at the top and bottom",
+            "(count (at-least 1) (where (values color (exactly 1) (keep (or (at top) (at bottom)) things)) towers))",
+        ),
+        (
+            "all circles are in the same box",
+            "(count (exactly 1) (where (count (at-least 1) (keep (is category circle) things)) panels))",
+        ),
+        (
+            "the base of a tower is blue and the top is black",
+            "(count (at-least 1) (where (and "
+            "(count (at-least 1) (keep (at bottom) things)) (every (keep (at bottom) things) (is color blue)) "
+            "(count (at-least 1) (keep (at top) things)) (every (keep (at top) things) (is color black))) towers))",
+        ),
     ],
 )
 def test_a_construction_is_read(sentence: str, program: str) -> None:

@@ -257,6 +257,7 @@ def clause(r: Reader, at: int, where: str) -> list[Reading]:
     for end, np, marks in subject(r, at, where):
         if r.word(end) not in ("be", "not", "has") and not (r.word(end) in ("touching",) and end > at):
             continue
+        out += [(last, truth, (*marks, *marks2)) for last, truth, marks2 in _housed(r, end, np)]
         if "all" in r.tokens[end : end + 2]:  # `the squares are all touching the wall`
             np = (("all", 0, ""), *np[1:])
         for last, (kind, meaning), marks2 in predicate(r, end + (r.word(end) == "has")):
@@ -274,6 +275,16 @@ def clause(r: Reader, at: int, where: str) -> list[Reading]:
                     both_said = _wrapped(both(truth, more), np[3])
                     out.append((last2, both_said, (*marks, *marks2, *marks3, "clause.shared")))
     return out
+
+
+def _housed(r: Reader, at: int, np: NounPhrase) -> list[Reading]:
+    """`all circles are in the same box`, `the circles are in different boxes`."""
+    after = r.skip(at, "be", "all", "in", "the")
+    if r.word(after) not in ("same", "1", "different") or r.word(after + 1) != "box" or r.word(after - 1) == "be":
+        return []
+    alone = ("count", ("exactly", ("size", np[1])), ("where", ("count", ("exactly", 1), np[1]), ("panels",)))
+    together = ("count", ("exactly", 1), ("where", some(np[1]), ("panels",)))
+    return [(after + 2, alone if r.word(after) == "different" else together, ("clause.housed",))]
 
 
 def _said(np: NounPhrase, kind: str, meaning: Draft, where: str) -> Draft:

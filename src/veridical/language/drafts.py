@@ -88,7 +88,21 @@ def prepare(draft: Draft, keys: dict[str, tuple[str, ...]]) -> Term | Open:
     parts: tuple[Any, ...] = tuple([prepare(a, keys) if isinstance(a, tuple) else a for a in draft[1:]])
     if any(isinstance(p, Open) for p in parts):
         return Open(draft[0], parts)
-    return term(draft[0], *parts)
+    return tidy(draft[0], *parts)
+
+
+def tidy(op: str, *parts: Any) -> Term:
+    """The term of an operator, without nested conjunctions and filters of filters."""
+    if op == "and":
+        flat: list[Any] = []
+        for part in parts:
+            flat += part.args if part.op == "and" else (part,)
+        unique = tuple(dict.fromkeys(flat))
+        return unique[0] if len(unique) == 1 else term("and", *unique)
+    if op == "keep" and parts[1].op == "keep":
+        inner, items = parts[1].args
+        return tidy("keep", tidy("and", inner, parts[0]), items)
+    return term(op, *parts)
 
 
 def settle(part: Term | Open | str | int, chosen: Mapping[str, str]) -> Any:
@@ -98,7 +112,7 @@ def settle(part: Term | Open | str | int, chosen: Mapping[str, str]) -> Any:
     if part.op == "?":
         options = dict(part.parts)
         return settle(options.get(chosen[part.key], part.parts[0][1]), chosen)
-    return term(part.op, *[settle(p, chosen) for p in part.parts])
+    return tidy(part.op, *[settle(p, chosen) for p in part.parts])
 
 
 # A quantifier is (kind, number, form): `form` is the word that stood there, for the ranking to tell readings apart.

@@ -237,7 +237,7 @@ def group_truth(q: Quantifier, groups: Draft, held: Draft, said: Draft) -> Draft
 
 def _agreeing(r: Reader, at: int, q: Quantifier, groups: Draft, held: Draft, marks: tuple[str, ...]) -> list[Reading]:
     """`two boxes with the same number of items`, `all towers have the same base`, `towers of different height`."""
-    if q[0] in ("a", "no", "any"):
+    if q[0] in ("a", "any") or (q[0] == "no" and q[1] < 2):
         return []
     start = r.skip(at, "with", "has", "which", "be", "not", "of", "a", "an", "the")
     negative = "not" in r.tokens[at:start]
@@ -272,6 +272,7 @@ def _agreeing(r: Reader, at: int, q: Quantifier, groups: Draft, held: Draft, mar
             truth = choice("differ", distinct=several, unequal=unequal)
         else:
             truth = ("agree", amount, key, base)
+            truth = ("not", truth) if q[0] == "no" else truth
         out.append((last, truth, (*marks, "group.agree")))
     return out
 
@@ -294,21 +295,23 @@ def _sharing(r: Reader, at: int, q: Quantifier, groups: Draft, held: Draft, mark
 def _extreme(r: Reader, at: int) -> list[Reading]:
     """`the box with the least number of items has ...`."""
     start = r.skip(at, "the", "a")
-    if r.word(start) in ("tallest", "shortest") and r.word(start + 1) == "tower":
-        word, groups, end = r.word(start), GROUPS["tower"], start + 2
-    elif r.word(start) in GROUPS:
-        groups = GROUPS[r.word(start)]
+    word, groups = r.word(start), GROUPS["tower"]
+    heads: list[tuple[int, Draft]] = []
+    if word in ("tallest", "shortest") and r.word(start + 1) == "tower":
+        heads.append((start + 2, THINGS))
+    elif word in GROUPS:
+        groups = GROUPS[word]
         after = r.skip(start + 1, "with", "has", "which", "the")
-        word, end = r.word(after), r.skip(after + 1, "number", "of", "item", "block")
-    else:
-        return []
-    if word not in ("least", "most", "tallest", "shortest"):
-        return []
-    chosen = ("least" if word in ("least", "shortest") else "most", THINGS, groups)
-    verb = r.skip(end, "has", "be", "with")
+        word = r.word(after)
+        if word in ("least", "most"):
+            of = r.skip(after + 1, "number", "of", "the")
+            heads += [(end, keep(test)) for end, (test, _, _), _ in bare_noun(r, of)]
     out: list[Reading] = []
-    found = _group_predicate(r, verb) if r.word(end) == "be" else r("conditions", verb, "box")
-    for last, said, marks in found:
-        truth = choice("extreme", some=some(("where", said, chosen)), every=("every", chosen, said))
-        out.append((last, truth, (*marks, "group.extreme")))
+    for end, items in heads:
+        chosen = ("least" if word in ("least", "shortest") else "most", items, groups)
+        verb = r.skip(end, "has", "be", "with")
+        found = _group_predicate(r, verb) if r.word(end) == "be" else r("conditions", verb, "box")
+        for last, said, marks in found:
+            truth = choice("extreme", some=some(("where", said, chosen)), every=("every", chosen, said))
+            out.append((last, truth, (*marks, "group.extreme")))
     return out

@@ -149,7 +149,7 @@ def height(r: Reader, at: int) -> list[Reading]:
             for end, (q, groups, condition), marks in r("group_phrase", at + 1)
         ]
     start = r.skip(at, "at", "as", "on", "in", "both", "to", "being", "closely")
-    if start == at:
+    if start == at and not (r.word(at) in ORDINALS and r.word(at + 1) == "from"):
         return []
     start = r.skip(start, "a", "an", "the", "its", "very", "then")
     found: list[tuple[int, Draft]] = []

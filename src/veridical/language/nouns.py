@@ -50,17 +50,24 @@ def quantifier(r: Reader, at: int) -> list[Reading]:
         kind = {"few": "multiple", "noneof": "no", "without": "no"}.get(word, word)
         after = r.skip(at + 1, "the", "a", "any", "of", "number")
         found.append((after, (kind, 1, ""), ()))
+        if kind == "no" and (n := r.number(after)) is not None:  # `no two towers have ...`
+            found.append((after + 1, (kind, n, ""), ()))
     elif word in ("all", "both"):
         after = r.skip(at + 1, "the", "of", "there")
         number = r.number(after)
         found.append((after + (number is not None), ("all", number or 0, word), ()))
-    elif word == "the":
+    elif word in ("the", "its"):
         after = r.skip(at + 1, "the", "only")
         if (n := r.number(after)) is not None:
             found.append((after + 1, ("the", n, ""), ()))
         found.append((after, ("the", 1, ""), ()))
-    out = [*found, (at, BARE, ())]
-    for end, (kind, n, form), marks in found:  # the partitive: `one of the 3 towers`
+    return [*found, (at, BARE, ()), *_partitives(r, found)]
+
+
+def _partitives(r: Reader, found: list[Reading]) -> list[Reading]:
+    """`one of the 3 towers`, `at least two of the items`."""
+    out: list[Reading] = []
+    for end, (kind, n, form), marks in found:
         if r.word(end) == "of" and kind not in ("a", "the"):
             after = r.skip(end + 1, "the", "all", "these")
             after += r.number(after) is not None
@@ -130,6 +137,8 @@ def noun(r: Reader, at: int) -> list[Reading]:
     if word in HEIGHT:
         end = r.skip(at + 1, "most", "block", "item", "color", "1", "level")
         out.append((end, ("at", HEIGHT[word]), ("noun.height",)))
+        if (shape := r.value("category", at + 1)) is not None:  # `its top square`
+            out.append((at + 2, both(("at", HEIGHT[word]), ("is", "category", shape)), ("noun.height",)))
     if word in ORDINALS:
         out += ordinal(r, at)
     return out
@@ -161,7 +170,8 @@ def bare_noun(r: Reader, at: int) -> list[Reading]:
     for end, (test, parts), marks in adjectives(r, at):
         for end2, head, marks2 in noun(r, end):
             out.append((end2, (both(test, head), parts, True), marks + marks2))
-        if test != ANY and r.value("category", end) is None and r.word(end) not in r.world.nouns:
+        either = r.word(end) == "or" and r.value("color", end + 1) is not None  # `black or yellow items`: one phrase
+        if test != ANY and not either and r.value("category", end) is None and r.word(end) not in r.world.nouns:
             out.append((end, (test, parts, False), (*marks, "np.no-noun")))
             later = next((r.value("category", k) for k in range(end, r.end) if r.value("category", k)), None)
             if later:

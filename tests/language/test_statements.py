@@ -144,7 +144,7 @@ def test_statements_vary() -> None:
 
 
 def test_the_tagger_sees_the_same_phenomena() -> None:
-    """Two independent accounts: by construction, and by rules over a parse."""
+    """Two independent accounts: by construction, and by rules over a parse (which see no place in "a blue top")."""
     pytest.importorskip("spacy")
     tagged = tag_many([one.statement.sentence for one in written()])
     for name in SEMANTIC:

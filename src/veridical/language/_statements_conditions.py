@@ -27,6 +27,9 @@ from veridical.language._statements_pen import (
     exactly,
     keep,
 )
+from veridical.language._statements_pen import (
+    TOWER as TOWERS,
+)
 from veridical.language.execution import Domain
 from veridical.language.terms import Term, term
 
@@ -219,7 +222,8 @@ def _touching(quantity: Quantity, definite: bool, negated: bool, pen: Pen, view:
 
 
 def _end(words: str, quantity: Quantity, pen: Pen, view: Domain) -> Part:
-    """The block at one end of a tower, and perhaps how high the tower is."""
+    """The block at one end of a tower, and perhaps how high the tower is; a box has no top block and no base."""
+    pen.group = TOWERS
     end, color = pen.pick("top", "bottom"), pen.pick(*COLORS)
     name = {"top": "top", "bottom": pen.pick("base", "base", "bottom")}[end]
     noun = pen.noun_of(color)
@@ -289,11 +293,11 @@ CONDITIONS: list[Condition] = [
     _condition("hard soft", ANY, 1, partial(_pair, "hard", "soft"), HARD, SOFT, AND),
     _condition("soft soft", ANY, 1, partial(_pair, "soft", "soft"), SOFT, AND, moods="some number"),
     _condition("hard no", ANY, 0.5, partial(_pair, "hard", "no"), HARD, NOT, AND, moods="some"),
-    _condition("colors", ANY, 1, _colors, HARD, AND, moods="some"),
+    _condition("colors", ANY, 0.3, _colors, HARD, AND, moods="some"),
     _condition("of which", ANY, 1, _of_which, HARD),
     _condition("either color", ANY, 1, _either_color, HARD, AND),
-    _condition("shared color", SCATTER, 1, _shared_color, AND, CC, moods="number"),
-    _condition("shared wall", SCATTER, 1, _shared_wall, AND, CC, SPATIAL, moods="number"),
+    _condition("shared color", SCATTER, 2, _shared_color, AND, CC, moods="number"),
+    _condition("shared wall", SCATTER, 0.3, _shared_wall, AND, CC, SPATIAL, moods="number"),
     _condition("only color", ANY, 1, _only_color, ALL),
     _condition("same color", ANY, 1, _same_color, SOFT, ALL, COMPARE, moods="some number"),
     _condition("several colors", ANY, 1, _several_colors, HARD, COMPARE, moods="number"),

@@ -51,6 +51,9 @@ from veridical.language._statements_pen import (
     exactly,
     keep,
 )
+from veridical.language._statements_pen import (
+    TOWER as TOWERS,
+)
 from veridical.language.terms import Term, term
 
 # --- the whole image --------------------------------------------------------------------------------------------------
@@ -82,17 +85,23 @@ def _touches(quantity: Quantity, definite: bool, negated: bool, of_a_box: bool, 
 
 
 def _touches_in(quantity: Quantity, pen: Pen) -> Part:
-    """Touching a wall in a box with so many objects."""
+    """So many that touch a wall in a box with so many objects: counted in all such boxes, or in one."""
     view = pen.view()
     noun, (words, tests) = pen.noun(view), touching(pen, False)
     inside = pen.counted("hard", pen.noun_of(), (THINGS,), view)
-    objects = [
-        keep((*noun.tests, test, term("inside", reading, PANELS)), THINGS)
-        for test in tests
-        for reading in inside.readings
-    ]
-    part = _there_are(pen, quantity, noun, objects)
-    return Part(f"{part.text} {words} in a box with {inside.text}", part.readings)
+    places = [term("inside", reading, PANELS) for reading in inside.readings]
+    number, count, amounts = pen.amount(quantity, pen.size(keep((*noun.tests, tests[0], places[0]), THINGS), pen.scene))
+    in_all = [keep((*noun.tests, test, place), THINGS) for test in tests for place in places]
+    in_one = [keep((*noun.tests, test), THINGS) for test in tests]
+    meaning = every_way(lambda amount, items: term("count", amount, items), amounts, in_all)
+    apart = every_way(lambda amount, items: term("count", amount, items), amounts, in_one)
+    boxes = every_way(lambda box, has: term("count", at_least(1), _both(box, has)), inside.readings, apart)
+    phrase = a(noun.one) if number == "a" else f"{number} {noun.one if count == 1 else noun.many}"
+    return Part(f"there {_be(count)} {phrase} {words} in a box with {inside.text}", (*meaning, *boxes))
+
+
+def _both(box: Term, has: Term) -> Term:
+    return term("where", term("and", box, has), PANELS)
 
 
 def _stacked(quantity: Quantity, where: bool, pen: Pen) -> Part:
@@ -112,6 +121,7 @@ def _stacked(quantity: Quantity, where: bool, pen: Pen) -> Part:
 
 def _end_of(quantity: Quantity, pen: Pen) -> Part:
     """ "There is a blue block at the base of a tower with four blocks"."""
+    pen.group = TOWERS
     view = pen.view()
     end, noun = pen.pick("top", "bottom"), pen.noun(view, colored=True)
     height = pen.counted(quantity, pen.noun_of(), (THINGS,), view)
@@ -171,6 +181,7 @@ def _it_is(pen: Pen) -> Part:
 
 def _its_end(quantity: Quantity, pen: Pen) -> Part:
     """ "There is a tower with three blocks and its base is yellow"."""
+    pen.group = TOWERS
     height = pen.counted(quantity, pen.noun_of(), (THINGS,), pen.view())
     end, color = pen.pick("top", "bottom"), pen.pick(*COLORS)
     name = {"top": pen.pick("top", f"top {pen.item}"), "bottom": "base"}[end]
@@ -354,7 +365,7 @@ OWN: list[Family] = [
     _own("end of hard", TOWER, 6, partial(_end_of, "hard"), EXISTS, SPATIAL, HARD, PP),
     _own("end of soft", TOWER, 3, partial(_end_of, "soft"), EXISTS, SPATIAL, SOFT, PP),
     _own("in every", ANY, 4, _in_every, EXISTS, ALL, SPATIAL),
-    _own("spread", SCATTER, 2, partial(_spread, False), EXISTS, HARD, SPATIAL),
+    _own("spread", SCATTER, 1, partial(_spread, False), EXISTS, HARD, SPATIAL),
     _own("all in one", SCATTER, 1, partial(_spread, True), ALL, SPATIAL, COMPARE),
     _own("it is", ANY, 1, _it_is, EXISTS, HARD, AND, COREF),
     _own("its end hard", TOWER, 1, partial(_its_end, "hard"), EXISTS, HARD, AND, COREF, SPATIAL),

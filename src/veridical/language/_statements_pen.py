@@ -67,6 +67,9 @@ class Group:
     groups: Term
 
 
+TOWER = Group("tower", "towers", TOWERS)
+
+
 def keep(tests: Readings, objects: Term) -> Term:
     """The objects that pass all the tests."""
     if not tests:
@@ -107,7 +110,7 @@ class Pen:
         self.digits = self.chance(0.5)
         if tower:
             self.item = self.pick("block", "block", "block", "block", "item", "square", "object")
-            self.group = self.pick(*[Group("tower", "towers", TOWERS)] * 5, Group("box", "boxes", PANELS))
+            self.group = self.pick(*[TOWER] * 5, Group("box", "boxes", PANELS))
         else:
             self.item = self.pick("item", "item", "object")
             self.group = self.pick(*[Group("box", "boxes", PANELS)] * 4, Group("grey box", "grey boxes", PANELS))

@@ -1,0 +1,38 @@
+"""`veridical build nlvr`: options reach the builder, results are JSON on stdout, mistakes are named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from veridical.cli.build import build
+from veridical.errors import UserError
+
+run = CliRunner()
+
+
+def test_a_benchmark_from_a_seed(tmp_path: Path) -> None:
+    options = ["--presentations", "6", "--seed", "4", "--processes", "1", "--json"]
+    shares = ["--phenomenon", "existential quantifier=1", "--split", "train=2", "--split", "test=1", "--hide", "test"]
+    result = run.invoke(build, ["nlvr", "--out", str(tmp_path / "bench"), *options, *shares], catch_exceptions=False)
+    assert result.exit_code == 0
+    report = json.loads(result.stdout)
+    assert report["counts"]["items"]["main"] == {"train": 16, "test": 8}
+    assert report["phenomena"]["existential quantifier"] == 1.0
+    assert (tmp_path / "bench.hidden" / "answers-main-test.parquet").is_file()
+
+
+def test_presentations_for_people(tmp_path: Path) -> None:
+    options = ["--presentations", "4", "--stage", "presentations", "--processes", "1"]
+    result = run.invoke(build, ["nlvr", "--out", str(tmp_path / "shown"), *options], catch_exceptions=False)
+    assert result.exit_code == 0
+    assert len(list((tmp_path / "shown" / "images").iterdir())) == 16
+
+
+@pytest.mark.parametrize("option", ["negation", "negation=much"])
+def test_a_share_that_is_none_is_named(tmp_path: Path, option: str) -> None:
+    with pytest.raises(UserError, match=f"'{option}' is not a name and its share"):
+        run.invoke(build, ["nlvr", "--out", str(tmp_path), "--phenomenon", option], catch_exceptions=False)

@@ -57,7 +57,7 @@ def test_an_equals_sign_in_a_path_is_no_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "text", "said"),
-    [("a.json", "{}", "no list of checks"), ("a.json", "[", "not JSON"), ("a.json", "3", "no object")],
+    [("a.json", "{}", "no checks"), ("a.json", "[", "not the JSON"), ("a.json", "3", "not the JSON")],
 )
 def test_what_is_no_audit(tmp_path: Path, name: str, text: str, said: str) -> None:
     (tmp_path / name).write_text(text)

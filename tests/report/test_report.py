@@ -236,7 +236,11 @@ def test_training_runs_and_audits(nlvr, predict, read_page, tmp_path: Path) -> N
         about = {"model": "text", "benchmark": {"name": "NLVR", "hash": Benchmark(bench).hash}, "seed": 0}
         (folder / "run.json").write_text(json.dumps(about))
         predict(bench, "dev", good, f"run{number}/predictions-dev.jsonl")
-    checks = [{"name": "text only", "verdict": "warn", "summary": "a little above majority"}]
+    checks = [
+        {"check": "length", "title": "Lengths", "verdict": "pass", "says": "no bias", "do": "nothing"},
+        {"check": "text", "title": "Text only", "verdict": "warn", "says": "a little above majority", "number": 0.57}
+        | {"low": 0.55, "high": 0.59, "unit": "accuracy", "do": "balance the labels"},
+    ]
     (tmp_path / "audit.json").write_text(json.dumps({"checks": checks}))
     runs = [tmp_path / "run0", tmp_path / "run1", tmp_path / "audit.json"]
     made = report(runs, tmp_path / "r.html", benchmark=bench)
@@ -245,6 +249,10 @@ def test_training_runs_and_audits(nlvr, predict, read_page, tmp_path: Path) -> N
     for told in ("Learning curves", "Sample efficiency", "Training and Audits", "a little above majority"):
         assert told in page.words
     assert "62.5" in page.cells
+    assert "57.0% [55.0, 59.0]" in page.cells
+    assert "balance the labels" in page.words  # what to do about a warning, and only there
+    assert "nothing" not in page.words
+    assert page.words.index("Text only") < page.words.index("Lengths")  # the worst first
     alone = report(tmp_path / "audit.json", tmp_path / "a.html")
     assert "a little above majority" in alone.out.read_text()
 

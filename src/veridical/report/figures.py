@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from veridical.report.blocks import Section, figure
 from veridical.report.breakdowns import phenomenon_shares
 from veridical.report.markup import Markup, element
 from veridical.report.plots import GREY, Mark, Series, bars, colour, legend, lines, percent, ranked
 from veridical.report.published import number, part_name, tables_for
-from veridical.report.sections import Section, figure
 from veridical.report.studies import Part, Study
 from veridical.report.tables import plain_table
 from veridical.report.trained import TrainedRun

@@ -17,6 +17,7 @@ import msgspec
 
 from veridical.errors import UserError
 from veridical.evaluate.readers import read_bytes
+from veridical.report.audits import Audit, read_audit
 from veridical.report.trained import RUN, TrainedRun, read_run
 
 _FIX = "Give prediction files, folders of `veridical train`, or the JSON of `veridical audit`."
@@ -44,14 +45,14 @@ class Inputs:
 
     files: tuple[RunFile, ...]
     trained: tuple[TrainedRun, ...]
-    audits: tuple[tuple[str, dict[str, Any]], ...]  # (name, audit)
+    audits: tuple[Audit, ...]
 
 
 def read_inputs(runs: Sequence[Path | str]) -> Inputs:
     """Look at each RUN and say what it is."""
     files: list[RunFile] = []
     trained: list[TrainedRun] = []
-    audits: list[tuple[str, dict[str, Any]]] = []
+    audits: list[Audit] = []
     for run in runs:
         name, path = _named(str(run))
         if not path.exists():
@@ -61,7 +62,7 @@ def read_inputs(runs: Sequence[Path | str]) -> Inputs:
             files += found
             trained.append(run_of)
         elif path.suffix == ".json":
-            audits.append((name or path.stem, _audit(path)))
+            audits.append(read_audit(path, name))
         else:
             files.append(_file(path, name))
     if not runs:
@@ -127,13 +128,6 @@ def _split_of(file: Path) -> str | None:
     """The split in a name such as `predictions-dev.jsonl`."""
     rest = file.stem.removeprefix("predictions").lstrip("-_.")
     return rest or None
-
-
-def _audit(path: Path) -> dict[str, Any]:
-    found = _json(path)
-    if not isinstance(found.get("checks"), list):
-        raise UserError(f"{path} is not the JSON of an audit: it has no list of checks.", _FIX)
-    return found
 
 
 def _json(path: Path) -> dict[str, Any]:

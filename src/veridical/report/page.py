@@ -6,11 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
 
 from veridical import __version__
+from veridical.report.blocks import Section
 from veridical.report.markup import Markup, element
-from veridical.report.sections import Section
 from veridical.report.studies import Study
 from veridical.report.tables import plain_table
 
@@ -129,17 +128,3 @@ def provenance(studies: Sequence[Study]) -> list[Markup]:
     seed = f" Bootstrap seed {some.seed}, {some.resamples:,} resamples." if some else ""
     parts.append(element("p", f"Made by veridical {__version__}.{seed}", class_="note"))
     return parts
-
-
-def audit_section(name: str, audit: dict[str, Any]) -> Section:
-    """An audit's checks in one table."""
-    rows = []
-    for check in audit["checks"]:
-        if isinstance(check, dict):
-            verdict = str(check.get("verdict") or check.get("status") or "")
-            mark = element(
-                "span", verdict, class_=f"verdict {verdict}" if verdict in ("pass", "warn", "fail") else None
-            )
-            said = check.get("summary") or check.get("message") or check.get("finding") or ""
-            rows.append([str(check.get("title") or check.get("name") or ""), mark, str(said)])
-    return Section(f"Audit: {name}", (plain_table(["verdict", "what was found"], rows, "check"),))

@@ -11,14 +11,15 @@ from typing import Any
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.report import figures, sections
+from veridical.report.audits import audit_section
+from veridical.report.blocks import Section
 from veridical.report.breakdowns import breakdowns
 from veridical.report.comparisons import group_shares, pairs, reasons
 from veridical.report.examples import Chooser
 from veridical.report.inputs import Inputs, read_inputs
 from veridical.report.layouts import results_tables
 from veridical.report.markup import Markup
-from veridical.report.page import Chapter, audit_section, page, provenance, study_lead
-from veridical.report.sections import Section
+from veridical.report.page import Chapter, page, provenance, study_lead
 from veridical.report.studies import Part, Study, study
 from veridical.report.summary import sentences
 from veridical.report.tables import Table, to_latex, to_markdown
@@ -156,7 +157,7 @@ def _rest(given: Inputs) -> list[Chapter]:
     """Training runs and audits, which are about no single benchmark's results."""
     trained = figures.training(given.trained)
     found = [trained] if trained else []
-    found += [audit_section(name, audit) for name, audit in given.audits]
+    found += [audit_section(audit) for audit in given.audits]
     if not found:
         return []
     names = [name for name, some in (("Training", given.trained), ("Audits", given.audits)) if some]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from veridical.evaluate import Estimate
+from veridical.report.blocks import Section, figure
 from veridical.report.breakdowns import Breakdown
 from veridical.report.cards import Cards
 from veridical.report.comparisons import Groups, Pair, Reasons
@@ -18,19 +18,6 @@ from veridical.report.markup import Markup, element
 from veridical.report.plots import Mark, bars, colour, dots, legend, percent, stacks
 from veridical.report.studies import Part, Study, System
 from veridical.report.tables import plain_table, to_html
-
-
-@dataclass(frozen=True)
-class Section:
-    """A titled part of the page."""
-
-    title: str
-    parts: tuple[Markup, ...]
-
-
-def figure(picture: Markup, caption: str, keys: Markup | None = None) -> Markup:
-    """A plot with its caption below."""
-    return element("figure", *([keys] if keys else []), picture, element("figcaption", caption))
 
 
 def system_keys(systems: Sequence[System]) -> Markup | None:

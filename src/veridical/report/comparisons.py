@@ -52,6 +52,11 @@ def pairs(study: Study, part: Part, resamples: int, seed: int) -> list[Pair]:
         if mine.grades.per_view == theirs.grades.per_view:
             path = theirs.first.predictions
             out.append(Pair(one, other, compare(mine.grades, theirs.grades, path, resamples, seed)))
+        else:
+            study.notes.append(
+                f"Of {one.name} and {other.name} one predicts items and the other single views, so they are not "
+                "compared example by example."
+            )
     return out
 
 

@@ -143,7 +143,7 @@ def _shrink(data: bytes, region: tuple[float, float, float, float] | None, side:
 def _absent(panel: Panel, what: str) -> Markup:
     """A photograph that is not in the benchmark: where it came from, as text (nothing is fetched)."""
     host = urlsplit(panel.uri).hostname if panel.uri else None
-    lines = [element("b", what), "photograph not stored here", *([f"from {host}"] if host else [])]
+    lines = [element("b", what), "not stored here", *([f"from {host}"] if host else [])]
     return element("span", *(part for line in lines for part in (line, element("br"))), class_="absent")
 
 

@@ -54,12 +54,12 @@ def _lengths(study: Study) -> list[Markup]:
 
 
 def _public_splits(study: Study) -> list[tuple[str, str]]:
-    """The splits whose texts may be shown in sum, of the scheme that is in focus."""
+    """The splits that are not hidden, of the scheme that is in focus."""
     scheme = study.focus[0] if study.focus else "main"
     if scheme not in study.benchmark.schemes:
         return []
     wanted = [(scheme, split) for split in study.benchmark.splits(scheme)]
-    return [part for part in wanted if study.open_to_view(part) and part in study.parts] or []
+    return [part for part in wanted if study.open_to_view(part)]
 
 
 def _ranked(study: Study, part: Part) -> list[Markup]:

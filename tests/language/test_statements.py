@@ -148,8 +148,7 @@ def test_the_tagger_sees_the_same_phenomena() -> None:
     pytest.importorskip("spacy")
     tagged = tag_many([one.statement.sentence for one in written()])
     for name in SEMANTIC:
-        agree = [
-            (name in one.statement.phenomena) == (name in tags) for one, tags in zip(written(), tagged, strict=True)
-        ]
-        assert np.mean(agree) > 0.9, name
+        ours = [name in one.statement.phenomena for one in written()]
+        theirs = [name in tags for tags in tagged]
+        assert np.mean(np.equal(ours, theirs)) > (0.85 if name == "spatial relation" else 0.95), name
     assert all(set(one.statement.phenomena) <= set(PHENOMENA) for one in written())

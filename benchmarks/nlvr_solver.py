@@ -80,12 +80,16 @@ def speed(solver: ProgramSolver, known: Sequence[Example], path: Path) -> list[s
     fresh = ProgramSolver.load(path)
     lines = []
     for name in ("new", "known"):
-        start = time.perf_counter()
+        wall, cpu = time.perf_counter(), time.process_time()
         for sentence, members in by_sentence.items():
             for example in members:
                 fresh.solve(sentence, example.panels)
-        rate = len(by_sentence) / (time.perf_counter() - start)
-        lines.append(f"speed, {name:5} {rate:9.0f} sentences/s = {rate / REQUIRED:5.1f}x the required {REQUIRED}")
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        rate, free = len(by_sentence) / wall, len(by_sentence) / cpu
+        lines.append(
+            f"speed, {name:5} {rate:9.0f} sentences/s = {rate / REQUIRED:5.1f}x the required {REQUIRED}"
+            f" ({free:.0f} a second of processor time, where the machine is busy)"
+        )
     return [*lines, f"file           {path.stat().st_size / 1e6:.2f} MB"]
 
 

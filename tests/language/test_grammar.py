@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from veridical.language import grammar
 from veridical.language.grammar import Candidate, candidates, readings, template
 from veridical.language.lexicon import known_words, read_words
 from veridical.language.terms import parse
@@ -175,6 +176,30 @@ def test_marks_never_name_colours_shapes_or_numbers() -> None:
     other = candidates("there is a box with 4 black triangles and at least 5 blue circles touching the wall")
     assert [c.marks for c in one] == [c.marks for c in other]
     assert len(one) > 3
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "There is a box with a {} {} and 2 {} items touching the {} {}",
+        "there are two {} {}s and a square which is not {}",
+        "only {} and {} items",
+        "none of the {} {}s are touching any {} item",
+    ],
+)
+def test_reading_does_not_depend_on_what_was_read_before(pattern: str) -> None:
+    words = [("blue", "circle", "black", "blue", "triangle"), ("black", "triangle", "yellow", "black", "circle")]
+    sentences = [pattern.format(*w) for w in words]
+    grammar._READ.clear()
+    alone = []
+    for sentence in sentences:
+        grammar._READ.clear()
+        alone.append(candidates(sentence))
+    grammar._READ.clear()
+    assert [candidates(s) for s in sentences] == alone
+    assert [candidates(s) for s in reversed(sentences)] == alone[::-1]
+    assert len(grammar._READ) == 1
+    assert alone[0] != alone[1]
 
 
 def test_the_template_abstracts_what_evidence_is_shared_over() -> None:

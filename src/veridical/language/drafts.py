@@ -60,14 +60,23 @@ def only(items: Draft) -> Draft:
 
 def refer(draft: Draft, antecedent: Draft, pronoun: Draft = IT) -> Draft:
     """The draft with `it` (or another pronoun) resolved."""
-    if draft == pronoun:
+    if draft[0] == pronoun[0]:
         return antecedent
-    return tuple([refer(part, antecedent, pronoun) if isinstance(part, tuple) else part for part in draft])
+    changed = None
+    for k, part in enumerate(draft):
+        if part.__class__ is tuple and part:
+            new = refer(part, antecedent, pronoun)
+            if new is not part:  # most drafts have no pronoun: copy only where one was found
+                changed = list(draft) if changed is None else changed
+                changed[k] = new
+    return draft if changed is None else tuple(changed)
 
 
 def mentions_it(draft: Any) -> bool:
     """Whether a draft still waits for its antecedent."""
-    return isinstance(draft, tuple) and (draft in (IT, SELF) or any(map(mentions_it, draft)))
+    if draft.__class__ is not tuple or not draft:
+        return False
+    return draft[0] in ("it", "self") or any(map(mentions_it, draft))
 
 
 class Open:

@@ -14,10 +14,12 @@ from veridical.language import clauses
 from veridical.language.drafts import Draft, prepare, settle
 from veridical.language.lexicon import BOXES, World, is_known, read_words
 from veridical.language.reader import Reader
-from veridical.language.terms import Term
+from veridical.language.terms import Term, term
 
 MOST_CHOICES = 96  # ways to settle the open choices of one reading
 MOST_CANDIDATES = 256
+MOST_PATTERNS = 1 << 14  # sentence patterns whose programs are kept in memory
+LITERAL = frozenset({"square", "rectangle"})  # shapes whose words may also mean a box: never abstracted
 MOST_TOKENS = 60  # longer sentences are left to the fallback
 SHORT = 14  # words up to which any two may be left out
 
@@ -86,8 +88,58 @@ def _drop_class(word: str, world: World) -> str:
 
 
 def candidates(sentence: str, world: World = BOXES) -> list[Candidate]:
-    """The programs a sentence may mean; empty where nothing could be read."""
+    """The programs a sentence may mean; empty where nothing could be read.
+
+    Sentences that differ only in colours, sizes and shapes are read once: the programs of the first are rewritten.
+    """
     tokens = read_words(sentence)
+    pattern, values = _pattern(tokens, world)
+    known = _READ.get((pattern, id(world)))
+    if known is None:
+        if len(_READ) >= MOST_PATTERNS:
+            _READ.clear()
+        found = _candidates(tokens, world)
+        _READ[pattern, id(world)] = (values, found, world)
+        return found
+    if known[0] == values:
+        return known[1]
+    renamed = dict(zip(known[0], values, strict=True))
+    made: dict[Term, Term] = {}
+    return [Candidate(_rename(c.program, renamed, made), c.marks) for c in known[1]]
+
+
+Value = tuple[str, str]  # attribute, value
+_READ: dict[tuple[tuple[str, ...], int], tuple[tuple[Value, ...], list[Candidate], World]] = {}
+
+
+def _pattern(tokens: tuple[str, ...], world: World) -> tuple[tuple[str, ...], tuple[Value, ...]]:
+    """The words with each different value numbered, and the values: `black` and `blue` are `color 0` and `color 1`."""
+    slots: dict[Value, str] = {}
+    out = []
+    for token in tokens:
+        name = None if token in LITERAL else next((n for n, table in world.attributes.items() if token in table), None)
+        if name is None:
+            out.append(token)
+        else:
+            value = (name, world.attributes[name][token])
+            out.append(slots.setdefault(value, f"{name} {len(slots)}"))
+    return tuple(out), tuple(slots)
+
+
+def _rename(node: Term, renamed: dict[Value, Value], made: dict[Term, Term]) -> Term:
+    """A program with other colours, sizes and shapes."""
+    found = made.get(node)
+    if found is None:
+        if node.op == "is":
+            name, value = str(node.args[0]), str(node.args[1])
+            found = term("is", name, renamed.get((name, value), (name, value))[1])
+        else:
+            found = term(node.op, *[_rename(a, renamed, made) if isinstance(a, Term) else a for a in node.args])
+        made[node] = found
+    return found
+
+
+def _candidates(tokens: tuple[str, ...], world: World) -> list[Candidate]:
     found: dict[Term, Candidate] = {}
     for draft, marks in readings(tokens, world):
         keys: dict[str, tuple[str, ...]] = {}

@@ -25,7 +25,12 @@ from veridical.training.trainer import WEIGHTS, candidate_scores
 from . import _small as small
 
 SMALLER = {"width": 80, "height": 20}  # pictures of the pixel models
-CASES = [(name, task) for name in MODELS for task in load_model(name).tasks if task != "matrix"]
+CASES = [  # models over features are given a benchmark with features in test_probe.py
+    (name, task)
+    for name in MODELS
+    for task in load_model(name).tasks
+    if task != "matrix" and "features" not in load_model(name).sees
+]
 
 
 @pytest.fixture(scope="module", autouse=True)

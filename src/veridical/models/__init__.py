@@ -21,6 +21,7 @@ MODELS: dict[str, str] = {
     "structure-rnn": "veridical.models.structure_rnn:MODEL",
     "response-only": "veridical.models.responses:RESPONSE_ONLY",
     "question-only": "veridical.models.responses:QUESTION_ONLY",
+    "probe": "veridical.models.probe:MODEL",
 }
 
 

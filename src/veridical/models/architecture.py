@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -32,12 +33,16 @@ class Example:
     panels: tuple[Panel, ...]
     image: Callable[[str], bytes]  # the bytes of a stored image, by content address
     view: int | None = None  # which view to look at; None where it makes no difference
+    choices: tuple[Panel, ...] = ()  # the candidates, where they are panels
+    folder: Path | None = None  # the benchmark, for what is stored with it (features)
 
 
 class Input(Protocol):
     """One thing a model looks at. 0 is padding: shorter arrays of a batch are filled up with it."""
 
-    per_view: bool  # differs between views of an item, so it is made batch by batch and not kept
+    @property
+    def per_view(self) -> bool:
+        """Whether it is made batch by batch and not kept: it differs between views of an item, or is large."""
 
     def learn(self, examples: Sequence[Example]) -> None:
         """Learn from training examples."""
@@ -55,6 +60,13 @@ class Input(Protocol):
 
     @state.setter
     def state(self, value: State) -> None: ...
+
+
+@runtime_checkable
+class Prepared(Protocol):
+    """An input that does better with many examples at once: it is shown them all before it encodes the first."""
+
+    def prepare(self, examples: Sequence[Example]) -> None: ...
 
 
 class Estimator(Protocol):

@@ -33,7 +33,7 @@ PLURALS = {shape + "s": shape for shape in SHAPES} | {
 WALLS = ("left", "top", "right", "bottom")
 COMPARED = {-1: "fewer", 0: "as many", 1: "more"}
 
-Feature = tuple[str, str]  # a fact and an n-gram
+Block = tuple[list[str], list[str]]  # facts and n-grams: each pair of one and the other is a feature
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,19 +178,15 @@ def _rename(fact: str, named: Mapping[str, str]) -> str:
     return " ".join(named.get(word, word) for word in fact.split())
 
 
-def property_features(words: Sequence[str], panels: Sequence[Panel], longest: int = LONGEST) -> Iterator[Feature]:
+def property_features(words: Sequence[str], panels: Sequence[Panel], longest: int = LONGEST) -> Iterator[Block]:
     """Properties crossed with every n-gram."""
-    grams = sorted(ngrams(words, longest))
-    for fact in sorted(properties(panels)):
-        yield from ((fact, gram) for gram in grams)
+    yield sorted(properties(panels)), sorted(ngrams(words, longest))
 
 
-def count_features(words: Sequence[str], panels: Sequence[Panel], longest: int = LONGEST) -> Iterator[Feature]:
+def count_features(words: Sequence[str], panels: Sequence[Panel], longest: int = LONGEST) -> Iterator[Block]:
     """Counts, compared with each number of the sentence, crossed with the n-grams around that number."""
     renamed, named = variables(words)
-    seen = sorted({(_rename(kind, named), n) for kind, n in counts(panels, named)})
-    for number, around in numbers(renamed, longest):
-        facts = sorted({f"{COMPARED[(n > number) - (n < number)]} {kind}" for kind, n in seen})
-        grams = sorted(around)
-        for fact in facts:
-            yield from ((fact, gram) for gram in grams)
+    around = list(numbers(renamed, longest))
+    seen = {(_rename(kind, named), n) for kind, n in counts(panels, named)} if around else set()
+    for number, grams in around:
+        yield sorted({f"{COMPARED[(n > number) - (n < number)]} {kind}" for kind, n in seen}), sorted(grams)

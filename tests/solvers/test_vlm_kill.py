@@ -23,14 +23,13 @@ from ._vlm_server import Site, brightness, serve
 from ._vlm_world import write_pairs
 
 CONNECTIONS = 4
-COMMAND = "from veridical import cli; cli.VERBS.setdefault('solve', 'veridical.cli.solve:solve'); cli.main()"
 
 
 def start(benchmark: Path, out: Path, site: Site) -> subprocess.Popen[bytes]:
     what = ["solve", "openai/tiny", str(benchmark), "--split", "dev", "--out", str(out)]
     how = ["--model-base-url", site.url, "--max-connections", str(CONNECTIONS)]
     return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *what, *how],
+        [sys.executable, "-m", "veridical", *what, *how],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env=os.environ | {"OPENAI_API_KEY": "x"},

@@ -213,7 +213,7 @@ def _ask(
 def open_model(model: str, sending: Sending, *, blind: bool, temperature: float | None = 0.0) -> Any:
     """The model as Inspect has it; what stands in the way becomes one line that says what to do."""
     from inspect_ai._util.error import PrerequisiteError
-    from inspect_ai.model import get_model
+    from inspect_ai.model import ModelInfo, get_model, get_model_info, set_model_info
 
     from veridical.solvers.vlm import tasks as _registers_our_provider  # noqa: F401
 
@@ -229,7 +229,7 @@ def open_model(model: str, sending: Sending, *, blind: bool, temperature: float 
         args.setdefault("api_key", os.environ.get("OPENAI_API_KEY") or "none")
         provider, name = "openai-api", f"server/{name}"
     try:
-        return get_model(f"{provider}/{name}", base_url=sending.base_url, **args)
+        opened = get_model(f"{provider}/{name}", base_url=sending.base_url, **args)
     except (PrerequisiteError, ImportError) as error:
         raise UserError(
             f"{model} cannot be used: {_plain(error)}", "Install or set what it names, then run again."
@@ -239,6 +239,11 @@ def open_model(model: str, sending: Sending, *, blind: bool, temperature: float 
             f"{model} cannot be used: {_plain(error)}",
             "Give provider/model, such as openai/gpt-4o, anthropic/claude-sonnet-4-0 or hf/org/name.",
         ) from None
+    if get_model_info(opened) is None:
+        # Otherwise Inspect looks for what it knows of the model by opening it a second time, by its bare name: for
+        # local weights that means minutes of searching a hub that need not be there.
+        set_model_info(str(opened), ModelInfo())
+    return opened
 
 
 def _plain(error: Exception) -> str:

@@ -1,0 +1,176 @@
+"""`veridical solve`: which solver a name means, what is written, what people see, and what is refused."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from typer.testing import CliRunner, Result
+
+from veridical import cli
+from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.errors import UserError
+from veridical.evaluate import evaluate
+from veridical.formats import import_release
+from veridical.records import TRUTH, Item, Panel, SceneObject, Text, View
+
+SENTENCES = ("There is a black square.", "There is a yellow square.")
+
+
+def square(color: str) -> SceneObject:
+    return SceneObject("0", "square", (("color", color), ("size", "medium")), (10, 10, 30, 30))
+
+
+@pytest.fixture
+def benchmark(tmp_path: Path) -> Path:
+    """Statements about boxes; most of train is true. Two views each, without drawings."""
+    with BenchmarkWriter(tmp_path / "b", name="NLVR", task="statement") as writer:
+        panels = [Panel(f"{c}{k}", None, None, 100, 100, (square(c),)) for c in ("black", "yellow") for k in range(3)]
+        writer.add_panels(panels)
+        views = tuple(View(order) for order in list(itertools.permutations(range(3)))[:2])
+        for split, colors in (("train", ("black", "black", "yellow")), ("dev", ("black", "yellow"))):
+            items = [
+                Item(f"{split}-{n}", "statement", tuple(f"{color}{k}" for k in range(3)), Text(SENTENCES[0]), TRUTH)
+                for n, color in enumerate(colors)
+            ]
+            answered = [
+                Item(i.id, i.task, i.panels, i.query, TRUTH, answer=int("black" in i.panels[0]), views=views)
+                for i in items
+            ]
+            writer.add_items(split, answered)
+    return tmp_path / "b"
+
+
+def run(*args: object) -> Result:
+    return CliRunner().invoke(cli.app("solve"), ["solve", *map(str, args)])
+
+
+def lines(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_programs_answer_and_say_why(benchmark: Path, tmp_path: Path) -> None:
+    out = tmp_path / "p.jsonl"
+    result = run("programs", benchmark, "--split", "dev", "--out", out, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["items"] == 2
+    assert evaluate(benchmark, out).accuracy.value == 1.0
+    assert "black" in str(lines(out)[0]["raw"]), "the program is kept as what the scores were read from"
+    assert lines(out)[0]["benchmark"] == Benchmark(benchmark).hash
+    meta = json.loads((tmp_path / "p.jsonl.meta.json").read_text())
+    assert (meta["benchmark_hash"], meta["solver"]["name"]) == (Benchmark(benchmark).hash, "programs")
+
+
+def test_programs_for_every_view(benchmark: Path, tmp_path: Path) -> None:
+    out = tmp_path / "p.jsonl"
+    assert run("programs", benchmark, "--out", out, "--views", "all").exit_code == 0
+    assert [line["item"] for line in lines(out)] == ["dev-0#0", "dev-0#1", "dev-1#0", "dev-1#1"]
+    assert run("programs", benchmark, "--out", out, "--views", "all", "--limit", 1).exit_code == 0
+    assert len(lines(out)) == 2, "a limit counts items"
+
+
+def test_programs_from_pixels(shared: Path, tmp_path: Path) -> None:
+    small = tmp_path / "release"
+    (small / "images").mkdir(parents=True)
+    records = (shared / "nlvr" / "dev" / "dev.json").read_text().splitlines()[:12]
+    (small / "dev.json").write_text("\n".join(records) + "\n")
+    for record in map(json.loads, records):
+        for view in range(6):
+            name = f"dev-{record['identifier']}-{view}.png"
+            folder = small / "images" / str(record["directory"])
+            folder.mkdir(exist_ok=True)
+            found = next((shared / "nlvr" / "dev").rglob(name))
+            (folder / name).write_bytes(found.read_bytes())
+    made = import_release("nlvr", small / "dev.json", tmp_path / "nlvr").benchmark
+    assert run("programs", made, "--out", tmp_path / "s.jsonl").exit_code == 0
+    assert run("programs", made, "--out", tmp_path / "p.jsonl", "--from", "pixels").exit_code == 0
+    assert (tmp_path / "p.jsonl").read_text() == (tmp_path / "s.jsonl").read_text(), "a drawing holds the whole scene"
+
+
+def test_majority_is_of_train(benchmark: Path, tmp_path: Path) -> None:
+    out = tmp_path / "p.jsonl"
+    assert run("majority", benchmark, "--out", out).exit_code == 0
+    assert [line["scores"] for line in lines(out)] == [[pytest.approx(1 / 3), pytest.approx(2 / 3)]] * 2
+
+
+def test_guessing_is_seeded_and_does_not_depend_on_the_limit(benchmark: Path, tmp_path: Path) -> None:
+    every, one, other = (tmp_path / f"{name}.jsonl" for name in "abc")
+    assert run("random", benchmark, "--out", every).exit_code == 0
+    assert run("random", benchmark, "--out", one, "--limit", 1).exit_code == 0
+    assert run("random", benchmark, "--out", other, "--seed", 1).exit_code == 0
+    assert lines(every)[:1] == lines(one)
+    assert lines(every) != lines(other)
+
+
+@pytest.mark.parametrize(
+    ("args", "problem"),
+    [
+        (("nonsense",), "no solver 'nonsense'"),
+        (("programs", "--split", "test"), "no split 'test'"),
+        (("programs", "--limit", "0"), "leaves nothing"),
+        (("programs", "--from", "smell"), "--from is 'smell'"),
+        (("programs", "--from", "pixels"), "has no image"),
+        (("openai/x", "--layout", "spiral"), "layout is 'spiral'"),
+        (("openai/x", "-M", "novalue"), "not NAME=VALUE"),
+        (("openai/x", "--wordings", "99"), "wordings"),
+    ],
+)
+def test_what_is_refused(args: tuple[str, ...], problem: str, benchmark: Path, tmp_path: Path) -> None:
+    solver, *rest = args
+    result = run(solver, benchmark, "--out", tmp_path / "p.jsonl", *rest)
+    assert isinstance(result.exception, UserError), result.exception
+    assert problem in str(result.exception)
+    assert not list(tmp_path.glob("*p.jsonl*")), "nothing half-written"
+
+
+def test_a_folder_that_is_no_run(benchmark: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="needs the extra `models`")
+    result = run(tmp_path, benchmark, "--out", tmp_path / "p.jsonl")
+    assert isinstance(result.exception, UserError)
+
+
+def test_the_old_predictions_stay_when_solving_fails(benchmark: Path, tmp_path: Path) -> None:
+    out = tmp_path / "p.jsonl"
+    out.write_text("old\n")
+    assert isinstance(run("programs", benchmark, "--out", out, "--from", "pixels").exception, UserError)
+    assert out.read_text() == "old\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "p.jsonl"]
+
+
+def test_a_model_and_what_people_see(tmp_path: Path) -> None:
+    pytest.importorskip("inspect_ai", reason="needs the extra `vlm`")
+    pytest.importorskip("openai", reason="needs the extra `vlm`")
+    from tests.solvers._vlm_server import brightness, serve
+
+    with BenchmarkWriter(tmp_path / "b", name="NLVR2", task="statement") as writer:
+        items, panels = [], []
+        for n in range(4):
+            picture = io.BytesIO()
+            Image.new("RGB", (8, 8), (255 * (n % 2),) * 3).save(picture, "PNG")
+            panels.append(Panel(f"p{n}", writer.add_image(picture.getvalue())))
+            items.append(Item(f"dev-{n}", "statement", (f"p{n}",), Text(f"Bright {n}."), TRUTH, answer=n % 2))
+        writer.add_items("dev", items)
+        writer.add_panels(panels)
+    with serve(brightness, faults={"Bright 3": "400"}) as site:
+        how = ["--model-base-url", site.url, "--wordings", 2, "--orders", 2, "--price", 1, 2, "--json"]
+        first = run("openai/tiny", tmp_path / "b", "--out", tmp_path / "p.jsonl", *how)
+        assert first.exit_code == 1, "four questions were not answered"
+        assert "Run the same command again" in first.stderr
+        site.faults.clear()
+        second = run("openai/tiny", tmp_path / "b", "--out", tmp_path / "p.jsonl", *how)
+    assert second.exit_code == 0
+    numbers = json.loads(second.stdout)
+    assert (numbers["asked"], numbers["unanswered"], numbers["resumed"]) == (16, 0, 12)
+    assert numbers["accuracy"]["value"] == 1.0
+    assert numbers["cost"] == pytest.approx(16 * (100 + 2 * 2) / 1e6)
+    for words in (
+        "12 answers were there already",
+        "Over wordings: mean 100.0%",
+        "Position bias",
+        "0 of 16 answers could",
+    ):
+        assert words in second.stderr

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from veridical.benchmark import Benchmark
 from veridical.engine.progress import Progress
-from veridical.models.architecture import Array, Encoded, Example, Input
-from veridical.records import Item
+from veridical.models.architecture import Array, Encoded, Example, Input, Prepared
+from veridical.records import Item, Panel
 
 POOL = 50  # batches whose examples are sorted by length together
 Ints = npt.NDArray[np.int64]
@@ -29,7 +29,13 @@ def examples_of(benchmark: Benchmark, items: Iterable[Item]) -> list[Example]:
     def image(address: str) -> bytes:
         return benchmark.image(address).to_pybytes()
 
-    return [Example(item, tuple(panels[p] for p in item.panels), image) for item in items]
+    def choices(item: Item) -> tuple[Panel, ...]:
+        return tuple(panels[c] for c in item.candidates if isinstance(c, str))
+
+    return [
+        Example(item, tuple(panels[p] for p in item.panels), image, None, choices(item), benchmark.directory)
+        for item in items
+    ]
 
 
 @dataclass
@@ -47,6 +53,9 @@ class Dataset:
     def encode(cls, examples: Sequence[Example], inputs: Mapping[str, Input], label: str = "encoding") -> Dataset:
         """Encode examples; what differs by view is left for later."""
         kept: list[Encoded] = []
+        for source in inputs.values():
+            if isinstance(source, Prepared):
+                source.prepare(examples)
         with Progress(label, len(examples), "items") as progress:
             for example in examples:
                 kept.append({n: i.encode(example) for n, i in inputs.items() if not i.per_view})

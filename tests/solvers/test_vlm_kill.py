@@ -25,13 +25,13 @@ from ._vlm_world import write_pairs
 CONNECTIONS = 4
 
 
-def start(benchmark: Path, out: Path, site: Site) -> subprocess.Popen[bytes]:
+def start(benchmark: Path, out: Path, site: Site, stderr: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
     what = ["solve", "openai/tiny", str(benchmark), "--split", "dev", "--out", str(out)]
     how = ["--model-base-url", site.url, "--max-connections", str(CONNECTIONS)]
     return subprocess.Popen(
         [sys.executable, "-m", "veridical", *what, *how],
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=stderr,
         env=os.environ | {"OPENAI_API_KEY": "x"},
     )
 
@@ -81,6 +81,24 @@ def storm(tmp_path: Path, items: int, kills: list[float], delay: float) -> None:
 
 def test_killed_twice_and_continued(tmp_path: Path) -> None:
     storm(tmp_path, 40, [0.2, 0.6], 0.05)
+
+
+def test_stopped_with_ctrl_c(tmp_path: Path) -> None:
+    benchmark, out = write_pairs(tmp_path / "b", 30), tmp_path / "p.jsonl"
+    with serve(brightness, delay=0.1) as site:
+        process = start(benchmark, out, site, stderr=subprocess.PIPE)
+        deadline = time.monotonic() + 90
+        while len(site.words()) < 6 and process.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert b"Run the same command again to continue" in said
+        assert b"Traceback" not in said
+        kept = len(journaled(out))
+        assert kept >= 6
+        assert len(out.read_text().splitlines()) == kept, "what there is can be looked at"
 
 
 @pytest.mark.soak

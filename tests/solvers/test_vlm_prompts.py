@@ -125,12 +125,12 @@ def test_pictures_side_by_side_are_never_enlarged() -> None:
 
 def test_vcr_names_its_objects_and_draws_only_those_mentioned(tmp_path: Path) -> None:
     prompt = prompts(write_vcr(tmp_path / "b", 1), "val")["val-0"]
-    assert "Question: Why is [person1] sad ?" in prompt.text
-    assert "C. [person1] answer2 ." in prompt.text
+    assert "Question: Why is [person1] sad?" in prompt.text
+    assert "C. [person1] answer2." in prompt.text
     image = opened(prompt.pictures[0])
     assert image.getpixel((10, 50)) == (230, 25, 75), "the box of person 1"
     assert image.getpixel((150, 70))[0] > 190, "the bottle is not mentioned"
-    assert prompt.texts[1] == "[person1] answer1 ."
+    assert prompt.texts[1] == "[person1] answer1."
 
 
 def test_vcr_boxes_as_coordinates_or_not_at_all(tmp_path: Path) -> None:
@@ -149,9 +149,9 @@ def test_rationales_are_conditioned_on_each_answer(tmp_path: Path) -> None:
     assert "Answer:" not in found["val-0"].text
     for k in range(4):
         text = found[f"val-0:r{k}"].text
-        assert f"Answer: [person1] answer{k} ." in text
+        assert f"Answer: [person1] answer{k}." in text
         assert sum(f"answer{j}" in text for j in range(4)) == 1, "the other answers are not shown"
-        assert "D. [person1] and [person2] reason3 ." in text
+        assert "D. [person1] and [person2] reason3." in text
 
 
 def test_a_follow_up_is_the_rationale_given_the_predicted_answer(tmp_path: Path) -> None:

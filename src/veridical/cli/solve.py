@@ -88,7 +88,11 @@ def solve(
             prices=price,
         )
         options["generating"] = {"max_tokens": max_tokens, "temperature": temperature, "logprobs": logprobs}
-    done = solve(solver, benchmark, split=split, out=out, scheme=scheme, limit=limit, options=Options(**options))
+    try:
+        done = solve(solver, benchmark, split=split, out=out, scheme=scheme, limit=limit, options=Options(**options))
+    except KeyboardInterrupt:  # typer ends the program itself, without a word
+        say("veridical: stopped. Run the same command again to continue.")
+        raise
     if json:
         print_json(done.to_json())
     say(f"{done.predictions:,} predictions for {split} in {done.out}.")

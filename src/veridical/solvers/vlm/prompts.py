@@ -6,6 +6,7 @@ in each place once; a rationale item is conditioned on the answer it assumes, as
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -126,7 +127,7 @@ class Prompter:
         lines = []
         if self.asking.boxes == "coordinates" and not self.asking.blind:
             lines += self._coordinates(item, mentioned)
-        lines.append(f"{wording.query}: {item.query.words(names) if item.query else ''}")
+        lines.append(f"{wording.query}: {_words(item.query, names) if item.query else ''}")
         if item.given is not None:
             if parent is None:
                 raise UserError(f"Rationale item {item.id} has no answer item.", "Run `veridical check`.")
@@ -221,8 +222,17 @@ def _places(count: int) -> tuple[str, ...]:
     return tuple(f"Picture {k + 1}:" for k in range(count))
 
 
-def _words(candidate: Text | str, names: dict[str, str]) -> str:
-    return candidate if isinstance(candidate, str) else candidate.words(names)
+def _words(text: Text | str, names: dict[str, str]) -> str:
+    return tidy(text if isinstance(text, str) else text.words(names))
+
+
+def tidy(text: str) -> str:
+    """Words that were tokens, as people write them.
+
+    >>> tidy("Is n't [person1] 's coat wet , or is it ?")
+    "Isn't [person1]'s coat wet, or is it?"
+    """
+    return re.sub(r" (?=[?.!,;:](?: |$)|n't\b|'(?:s|re|ve|ll|d|m)\b)", "", text)
 
 
 def _mentioned(item: Item, parent: Item | None, names: dict[str, str]) -> dict[str, str]:

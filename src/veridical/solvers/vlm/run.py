@@ -203,6 +203,8 @@ def _ask(
             fail_on_error=FAILURES,
             retry_on_error=RETRIES,
         )
+    if not logs:
+        return "", True  # stopped with Ctrl-C
     errors = [one.error for one in read_eval_log_sample_summaries(logs[0].location) if one.error]
     first = errors[0].strip().splitlines()[-1] if errors else ""
     if logs[0].error is not None and not first:

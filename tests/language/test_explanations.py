@@ -38,6 +38,16 @@ def test_a_false_statement_points_at_what_breaks_it() -> None:
     assert none.objects == ((0, "1"), (2, "0"), (2, "1"))
 
 
+def test_where_nothing_is_found_the_near_misses_are_shown() -> None:
+    program = parse("(count (at-least 1) (keep (and (is color black) (at bottom) (touching corner)) things))")
+    found = explain(program, SCENE)
+    assert not found.answer
+    assert (found.objects, found.near) == ((), ((1, "0"),))
+    assert explain_svg(program, SCENE).count("stroke-dasharray") == 1
+    nothing = explain(parse("(count (at-least 1) (keep (is category circle) things))"), SCENE)
+    assert nothing.near == ()
+
+
 @settings(deadline=None)
 @given(programs(), scenes)
 def test_every_explanation_gives_the_answer_and_draws(program: Program, scene: tuple[Panel, ...]) -> None:

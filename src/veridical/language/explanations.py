@@ -26,6 +26,7 @@ class Step:
     answer: bool
     panels: tuple[int, ...]  # where it was asked, or which groups it found
     objects: tuple[tuple[int, str], ...]  # (panel, object id) it is about
+    near: tuple[tuple[int, str], ...]  # where it found none: the objects that pass most of its tests
     depth: int  # 0 for the whole program
 
 
@@ -37,6 +38,7 @@ class Explanation:
     answer: bool
     panels: tuple[int, ...]  # the boxes that decide it
     objects: tuple[tuple[int, str], ...]  # the objects that decide it, as (panel, object id)
+    near: tuple[tuple[int, str], ...]  # where no object was found: those that come closest
     steps: tuple[Step, ...]  # every truth on the way, outermost first
 
     def __str__(self) -> str:
@@ -60,8 +62,9 @@ def explain(program: Term, panels: Sequence[Panel]) -> Explanation:
     }
     if not boxes:
         boxes = {p for p, _ in domain.panels}
-    objects = dict.fromkeys(o for s in deciding for o in s.objects)
-    return Explanation(str(program), answer, tuple(sorted(boxes)), tuple(sorted(objects)), tuple(steps))
+    objects = tuple(sorted({o for s in deciding for o in s.objects}))
+    near = () if objects else tuple(sorted({o for s in steps for o in s.near}))
+    return Explanation(str(program), answer, tuple(sorted(boxes)), objects, near, tuple(steps))
 
 
 def _explain(node: Term, domain: Domain, depth: int, steps: list[Step]) -> bool:
@@ -70,10 +73,12 @@ def _explain(node: Term, domain: Domain, depth: int, steps: list[Step]) -> bool:
     at = len(steps)
     inner = [a for a in node.args if isinstance(a, Term)]
     things: tuple[Thing, ...] = ()
+    near: tuple[Thing, ...] = ()
     groups: tuple[Domain, ...] = ()
     for arg in inner:
         if arg.type == "objects":
             things += compiled(arg)(domain)
+            near += () if things else _nearest(arg, domain)
         elif arg.type == "groups":
             groups = compiled(arg)(domain)
     if groups or any(a.type == "groups" for a in inner):
@@ -84,9 +89,23 @@ def _explain(node: Term, domain: Domain, depth: int, steps: list[Step]) -> bool:
             if arg.type == "truth":
                 _explain(arg, domain, depth + 1, steps)
         boxes = tuple(p for p, _ in domain.panels) if len(domain.panels) == 1 else ()
-    found = tuple(dict.fromkeys((t.panel, t.object.id) for t in things))
-    steps.insert(at, Step(str(node), answer, boxes, found, depth))
+    steps.insert(at, Step(str(node), answer, boxes, _names(things), _names(near), depth))
     return answer
+
+
+def _names(things: tuple[Thing, ...]) -> tuple[tuple[int, str], ...]:
+    return tuple(dict.fromkeys((t.panel, t.object.id) for t in things))
+
+
+def _nearest(items: Term, domain: Domain) -> tuple[Thing, ...]:
+    """Of a filter that nothing passes: the things that pass most of its tests, at least one."""
+    if items.op != "keep" or not isinstance(items.args[0], Term) or not isinstance(items.args[1], Term):
+        return ()
+    test, source = items.args[0], items.args[1]
+    checks = [compiled(t) for t in (test.args if test.op == "and" else (test,)) if isinstance(t, Term)]
+    passed = [(sum(check(t, domain) for check in checks), t) for t in compiled(source)(domain)]
+    most = max((n for n, _ in passed), default=0)
+    return tuple(t for n, t in passed if n == most > 0)
 
 
 def _explain_groups(
@@ -107,7 +126,10 @@ def _explain_groups(
 
 
 def explain_svg(program: Term, panels: Sequence[Panel], scale: float = 1.0) -> str:
-    """The scene as an SVG picture: deciding boxes framed, deciding objects ringed, the verdict as its title."""
+    """The scene as an SVG picture, the verdict as its title: deciding boxes framed, deciding objects ringed.
+
+    A dashed ring is a near miss: where no object was found, those that pass most of the tests.
+    """
     found = explain(program, panels)
     gap = 50.0
     width = sum((p.width or 100) + gap for p in panels) - gap
@@ -120,12 +142,14 @@ def explain_svg(program: Term, panels: Sequence[Panel], scale: float = 1.0) -> s
     ]
     left = 0.0
     for index, panel in enumerate(panels):
-        parts += _draw_panel(panel, left, index in found.panels, {o for p, o in found.objects if p == index})
+        rings = {o: "" for p, o in found.objects if p == index}
+        rings |= {o: ' stroke-dasharray="3 2"' for p, o in found.near if p == index}
+        parts += _draw_panel(panel, left, index in found.panels, rings)
         left += (panel.width or 100) + gap
     return "\n".join([*parts, "</svg>"])
 
 
-def _draw_panel(panel: Panel, left: float, framed: bool, ringed: set[str]) -> list[str]:
+def _draw_panel(panel: Panel, left: float, framed: bool, rings: dict[str, str]) -> list[str]:
     edge = f' stroke="{MARK}" stroke-width="2"' if framed else ""
     out = [
         f'<rect x="{left:g}" y="0" width="{panel.width or 100}" height="{panel.height or 100}" fill="#d3d3d3"{edge}/>'
@@ -135,7 +159,7 @@ def _draw_panel(panel: Panel, left: float, framed: bool, ringed: set[str]) -> li
             continue
         x0, y0, x1, y1 = obj.box[0] + left, obj.box[1], obj.box[2] + left, obj.box[3]
         fill = FILLS.get(obj.attribute("color") or "", "none" if obj.category not in SHAPES else "#ffffff")
-        ring = f' stroke="{MARK}" stroke-width="2"' if obj.id in ringed else ""
+        ring = f' stroke="{MARK}" stroke-width="2"{rings[obj.id]}' if obj.id in rings else ""
         shape = SHAPES.get(obj.category, SHAPES["square"])(x0, y0, x1, y1)
         name = escape(" ".join([*(v for _, v in obj.attributes), obj.category]))
         out.append(f'<{shape} fill="{fill}"{ring}><title>{name}</title></{shape.split(" ")[0]}>')

@@ -141,7 +141,7 @@ class ProgramSolver:
             p = self.fallback_.probability(sentence, domain)
             return Answer((1 - p, p), None, False, panels)
         votes = [bool(compiled(program)(domain)) for program, _ in ranked]
-        p = min(1.0, sum(share for (_, share), vote in zip(ranked, votes, strict=True) if vote))
+        p = min(1.0, sum((share for (_, share), vote in zip(ranked, votes, strict=True) if vote), 0.0))
         answer = p > 0.5
         program = next(program for (program, _), vote in zip(ranked, votes, strict=True) if vote == answer)
         return Answer((1 - p, p), program, True, panels)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from veridical.language._statements_pen import (
+    A_TOWER,
     COLORS,
     SHAPES,
     THINGS,
@@ -26,9 +27,6 @@ from veridical.language._statements_pen import (
     every_way,
     exactly,
     keep,
-)
-from veridical.language._statements_pen import (
-    TOWER as TOWERS,
 )
 from veridical.language.execution import Domain
 from veridical.language.terms import Term, term
@@ -223,7 +221,7 @@ def _touching(quantity: Quantity, definite: bool, negated: bool, pen: Pen, view:
 
 def _end(words: str, quantity: Quantity, pen: Pen, view: Domain) -> Part:
     """The block at one end of a tower, and perhaps how high the tower is; a box has no top block and no base."""
-    pen.group = TOWERS
+    pen.group = A_TOWER
     end, color = pen.pick("top", "bottom"), pen.pick(*COLORS)
     name = {"top": "top", "bottom": pen.pick("base", "base", "bottom")}[end]
     noun = pen.noun_of(color)

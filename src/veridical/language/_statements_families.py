@@ -32,6 +32,7 @@ from veridical.language._statements_conditions import (
 )
 from veridical.language._statements_frames import Family, counts, framed_families
 from veridical.language._statements_pen import (
+    A_TOWER,
     COLORS,
     NUMBERS,
     PANELS,
@@ -50,9 +51,6 @@ from veridical.language._statements_pen import (
     every_way,
     exactly,
     keep,
-)
-from veridical.language._statements_pen import (
-    TOWER as TOWERS,
 )
 from veridical.language.terms import Term, term
 
@@ -121,7 +119,7 @@ def _stacked(quantity: Quantity, where: bool, pen: Pen) -> Part:
 
 def _end_of(quantity: Quantity, pen: Pen) -> Part:
     """ "There is a blue block at the base of a tower with four blocks"."""
-    pen.group = TOWERS
+    pen.group = A_TOWER
     view = pen.view()
     end, noun = pen.pick("top", "bottom"), pen.noun(view, colored=True)
     height = pen.counted(quantity, pen.noun_of(), (THINGS,), view)
@@ -181,7 +179,7 @@ def _it_is(pen: Pen) -> Part:
 
 def _its_end(quantity: Quantity, pen: Pen) -> Part:
     """ "There is a tower with three blocks and its base is yellow"."""
-    pen.group = TOWERS
+    pen.group = A_TOWER
     height = pen.counted(quantity, pen.noun_of(), (THINGS,), pen.view())
     end, color = pen.pick("top", "bottom"), pen.pick(*COLORS)
     name = {"top": pen.pick("top", f"top {pen.item}"), "bottom": "base"}[end]

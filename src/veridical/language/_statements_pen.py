@@ -67,7 +67,7 @@ class Group:
     groups: Term
 
 
-TOWER = Group("tower", "towers", TOWERS)
+A_TOWER = Group("tower", "towers", TOWERS)
 
 
 def keep(tests: Readings, objects: Term) -> Term:
@@ -110,7 +110,7 @@ class Pen:
         self.digits = self.chance(0.5)
         if tower:
             self.item = self.pick("block", "block", "block", "block", "item", "square", "object")
-            self.group = self.pick(*[TOWER] * 5, Group("box", "boxes", PANELS))
+            self.group = self.pick(*[A_TOWER] * 5, Group("box", "boxes", PANELS))
         else:
             self.item = self.pick("item", "item", "object")
             self.group = self.pick(*[Group("box", "boxes", PANELS)] * 4, Group("grey box", "grey boxes", PANELS))

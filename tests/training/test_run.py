@@ -114,6 +114,9 @@ def test_what_train_refuses(statements: Path, choices: Path, tmp_path: Path) -> 
         train("text", statements, out, config={"epochs": 0})
     with pytest.raises(UserError, match="questions has choice items"):
         train("text", choices, out)
+    for device in ("abacus", "cuda:99"):
+        with pytest.raises(UserError, match=f"device '{device}' cannot be used"):
+            train("text", statements, out, device=device)
     with pytest.raises(UserError, match="no split 'nowhere'"):
         train("majority", statements, tmp_path / "other", split="nowhere")
     assert not out.exists()

@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from veridical.errors import UserError
 from veridical.models.inputs import Words
 from veridical.training.batches import Dataset
 from veridical.training.config import TrainingConfig
@@ -87,3 +88,11 @@ def test_training_leaves_the_callers_random_numbers_alone(data: Dataset, tmp_pat
     run(data, tmp_path, [0.1], epochs=1)
     assert torch.equal(torch.rand(3), want)
     assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_a_loss_that_is_no_number_ends_training(data: Dataset, tmp_path: Path) -> None:
+    made = trainer(data, tmp_path, [0.1], epochs=1)
+    with torch.no_grad():
+        made.module.bias.fill_(float("nan"))  # type: ignore[operator,union-attr]
+    with pytest.raises(UserError, match="loss is nan after 0 steps"):
+        made.run()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from torch import nn
 
 from veridical import __version__
@@ -77,6 +78,7 @@ def train(
         raise UserError(f"{trials} trials were asked for.", "Ask for at least one.")
     if seed < 0:
         raise UserError(f"The seed {seed} is negative.", "Take 0 or more.")
+    _check_device(device)
     bench, folder = Benchmark(benchmark), Path(out)
     _check_task(architecture, bench)
     settings = {
@@ -167,6 +169,16 @@ def _check_task(architecture: Architecture, bench: Benchmark) -> None:
             f"{bench.task} items.",
             "`veridical models` lists the models of each task.",
         )
+
+
+def _check_device(device: str) -> None:
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:  # a name torch does not know, or a device that is not here
+        raise UserError(
+            f"The device {device!r} cannot be used: {str(error).splitlines()[0]}",
+            "Give cpu, or cuda where there is one.",
+        ) from None
 
 
 def _examples(

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from veridical.engine.progress import Progress
+from veridical.errors import UserError
 from veridical.training.batches import Dataset, Ints, epoch_batches, ordered_batches
 from veridical.training.checkpoint import load_tensors, restore, save_tensors, snapshot
 from veridical.training.config import TrainingConfig
@@ -117,6 +118,11 @@ class Trainer:
         if self.config.clip:
             nn.utils.clip_grad_norm_(self.module.parameters(), self.config.clip)
         self.optimizer.step()
+        if not math.isfinite(loss.item()):
+            raise UserError(
+                f"The loss is {loss.item()} after {self.place.step} steps.",
+                "Lower the rate or the largest gradient norm (--set rate=..., --set clip=...), in a new run folder.",
+            )
         self.place.loss += loss.item() * len(rows)
         self.place.right += int((scores.argmax(1) == answers).sum())
         self.place.seen += len(rows)

@@ -33,6 +33,8 @@ class Site:
     delay: float = 0.0
     log: Path | None = None
     requests: list[dict[str, Any]] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)  # of the batch API
+    batches: dict[str, dict[str, Any]] = field(default_factory=dict)
     url: str = ""
     open_now: int = 0
     open_most: int = 0
@@ -50,8 +52,42 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass
 
+    def do_GET(self) -> None:
+        """The rest of the batch API: the state of a batch, and its answers."""
+        if self.path.startswith("/v1/batches/"):
+            self.send(200, self.site.batches[self.path.rpartition("/")[2]], {})
+        else:
+            self.raw(200, self.site.files[self.path.split("/")[3]])
+
+    def batch(self, data: bytes) -> None:
+        """Take a file of requests, or answer all requests of one at once."""
+        site = self.site
+        if self.path == "/v1/files":
+            lines = [line for line in data.splitlines() if line.startswith(b'{"custom_id"')]
+            name = f"in{len(site.files)}"
+            site.files[name] = b"\n".join(lines)
+            self.send(200, {"id": name, "object": "file", "bytes": 1, "created_at": 1, "filename": "x"}, {})
+            return
+        asked = json.loads(data)
+        lines = []
+        for request in map(json.loads, site.files[asked["input_file_id"]].splitlines()):
+            words, pictures = unpack(request["body"])
+            site.requests.append({"path": self.path, "words": words, "pictures": len(pictures), "done": True})
+            answer = {"status_code": 200, "request_id": "r", "body": completion("gpt", site.reply(words, pictures))}
+            lines.append(json.dumps({"id": "l", "custom_id": request["custom_id"], "response": answer, "error": None}))
+        site.files[f"out-{asked['input_file_id']}"] = "\n".join(lines).encode()
+        batch = {"id": f"b{len(site.batches)}", "object": "batch", "status": "completed", "created_at": 1}
+        counts = {"total": len(lines), "completed": len(lines), "failed": 0}
+        batch |= {"output_file_id": f"out-{asked['input_file_id']}", "request_counts": counts} | asked
+        site.batches[batch["id"]] = batch
+        self.send(200, batch, {})
+
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        data = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path in {"/v1/files", "/v1/batches"}:
+            self.batch(data)
+            return
+        body = json.loads(data)
         words, pictures = unpack(body)
         site = self.site
         record = {"path": self.path, "words": words, "pictures": len(pictures), "done": False, "body": slim(body)}
@@ -92,12 +128,8 @@ class Handler(BaseHTTPRequestHandler):
             self.connection.close()
         else:
             said = "" if fault == "empty" else self.site.reply(words, pictures)
-            choice = said if isinstance(said, dict) else {"message": {"role": "assistant", "content": said}}
-            choice = {"index": 0, "finish_reason": "stop"} | choice
-            usage = {"prompt_tokens": 100, "completion_tokens": 2, "total_tokens": 102}
             record["done"] = True
-            out = {"id": "c1", "object": "chat.completion", "created": 1, "model": body["model"], "usage": usage}
-            self.send(200, out | {"choices": [choice]}, {})
+            self.send(200, completion(body["model"], said), {})
 
     def send(self, status: int, value: Any, headers: dict[str, str]) -> None:
         self.raw(status, json.dumps(value).encode(), headers)
@@ -116,6 +148,17 @@ class Handler(BaseHTTPRequestHandler):
 class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
+
+    def handle_error(self, *_: Any) -> None:
+        """A client that was killed is no error of the server."""
+
+
+def completion(model: str, said: Any) -> dict[str, Any]:
+    """A reply as OpenAI has it."""
+    choice = said if isinstance(said, dict) else {"message": {"role": "assistant", "content": said}}
+    usage = {"prompt_tokens": 100, "completion_tokens": 2, "total_tokens": 102}
+    out = {"id": "c1", "object": "chat.completion", "created": 1, "model": model, "usage": usage}
+    return out | {"choices": [{"index": 0, "finish_reason": "stop"} | choice]}
 
 
 def unpack(body: dict[str, Any]) -> tuple[str, list[Image.Image]]:

@@ -97,7 +97,7 @@ def test_stopped_with_ctrl_c(tmp_path: Path) -> None:
         assert b"Run the same command again to continue" in said
         assert b"Traceback" not in said
         kept = len(journaled(out))
-        assert kept >= 6
+        assert kept >= 6 - CONNECTIONS, "what the server has answered may still have been on its way"
         assert len(out.read_text().splitlines()) == kept, "what there is can be looked at"
 
 

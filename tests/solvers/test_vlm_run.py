@@ -205,6 +205,18 @@ def test_vcr_can_be_asked_for_the_predicted_answer_only(tmp_path: Path) -> None:
     assert evaluate(directory, out).staged["Q->AR"].value == 1.0
 
 
+def test_a_batch_api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    directory, out = write_pairs(tmp_path / "b"), tmp_path / "p.jsonl"
+    with serve(brightness) as site:
+        sending = Sending(base_url=site.url, batch={"tick": 0.05, "send_delay": 0.5})
+        done = solve_vlm("openai/gpt-4o", directory, split="dev", out=out, sending=sending)
+    assert done.summary.accuracy.value == 1.0
+    assert {request["path"] for request in site.requests} == {"/v1/batches"}
+    assert len(site.requests) == 12
+    assert len(site.batches) < 12, "several questions travel in one batch"
+
+
 def test_matrices_and_views(tmp_path: Path) -> None:
     def looks(words: str, pictures: list[Image.Image]) -> str:
         """Item n's pictures are n brighter than a multiple of ten; its answer is candidate n."""

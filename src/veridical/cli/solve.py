@@ -63,7 +63,8 @@ def solve(
     """Answer the items of a split: one prediction per line, tied to the benchmark by its hash.
 
     Models are asked through Inspect AI. Stopped or killed, the same command continues: every answer is on disk before
-    the next request, so at most the requests in flight (--max-connections) are paid twice.
+    the next request, so at most the requests in flight (--max-connections, or with --batch the open batches) are paid
+    twice.
     Exit code 0: everything was answered. 1: some requests failed for good; run again to ask them. 2: bad input.
     """
     from veridical.solvers.solve import Options, Predicted, solve

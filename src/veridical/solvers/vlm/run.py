@@ -39,7 +39,7 @@ class Sending:
     max_connections: int = 10
     max_retries: int = 5
     timeout: int | None = None  # seconds for one attempt
-    batch: bool | int = False  # use the provider's batch API, where Inspect knows one
+    batch: bool | int | Mapping[str, Any] = False  # the provider's batch API: on, its size, or Inspect's BatchConfig
     logs: Path | None = None  # Inspect's logs; None: beside the output
     log_images: bool = True
     prices: tuple[float, float] | None = None  # dollars per million input and output tokens

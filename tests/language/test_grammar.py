@@ -190,12 +190,11 @@ def test_marks_never_name_colours_shapes_or_numbers() -> None:
 def test_reading_does_not_depend_on_what_was_read_before(pattern: str) -> None:
     words = [("blue", "circle", "black", "blue", "triangle"), ("black", "triangle", "yellow", "black", "circle")]
     sentences = [pattern.format(*w) for w in words]
-    grammar._READ.clear()
     alone = []
     for sentence in sentences:
-        grammar._READ.clear()
+        grammar.forget()
         alone.append(candidates(sentence))
-    grammar._READ.clear()
+    grammar.forget()
     assert [candidates(s) for s in sentences] == alone
     assert [candidates(s) for s in reversed(sentences)] == alone[::-1]
     assert len(grammar._READ) == 1

@@ -94,10 +94,14 @@ def prepare(draft: Draft, keys: dict[str, tuple[str, ...]]) -> Term | Open:
         names = tuple(name for name, _ in draft[2])
         keys[draft[1]] = tuple(n for n in keys.get(draft[1], names) if n in names) or names
         return Open("?", tuple((name, prepare(option, keys)) for name, option in draft[2]), draft[1])
-    parts: tuple[Any, ...] = tuple([prepare(a, keys) if isinstance(a, tuple) else a for a in draft[1:]])
-    if any(isinstance(p, Open) for p in parts):
-        return Open(draft[0], parts)
-    return tidy(draft[0], *parts)
+    parts: list[Any] = []
+    settled = True
+    for part in draft[1:]:
+        if part.__class__ is tuple:
+            part = prepare(part, keys)
+            settled = settled and part.__class__ is Term
+        parts.append(part)
+    return tidy(draft[0], *parts) if settled else Open(draft[0], tuple(parts))
 
 
 def tidy(op: str, *parts: Any) -> Term:

@@ -112,6 +112,12 @@ Value = tuple[str, str]  # attribute, value
 _READ: dict[tuple[tuple[str, ...], int], tuple[tuple[Value, ...], list[Candidate], World]] = {}
 
 
+def forget() -> None:
+    """Empty the memory of sentences read so far, as in a process that has just started."""
+    _READ.clear()
+    read_words.cache_clear()
+
+
 def _pattern(tokens: tuple[str, ...], world: World) -> tuple[tuple[str, ...], tuple[Value, ...]]:
     """The words with each different value numbered, and the values: `black` and `blue` are `color 0` and `color 1`."""
     slots: dict[Value, str] = {}

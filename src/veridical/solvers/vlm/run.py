@@ -156,7 +156,7 @@ def _ask(
     try:
         from inspect_ai import eval as inspect_eval
         from inspect_ai.log import read_eval_log_sample_summaries
-        from inspect_ai.model import GenerateConfig
+        from inspect_ai.model import BatchConfig, GenerateConfig
     except ImportError:
         raise missing_extra("inspect-ai", "vlm") from None
     from veridical.solvers.vlm import tasks
@@ -186,7 +186,7 @@ def _ask(
                 max_connections=None if sending.batch else sending.max_connections,
                 max_retries=sending.max_retries,
                 attempt_timeout=sending.timeout,
-                batch=sending.batch or None,
+                batch=BatchConfig(**sending.batch) if isinstance(sending.batch, Mapping) else sending.batch or None,
             ),
         )
         logs = inspect_eval(

@@ -1,16 +1,20 @@
 """An NLVR-sized benchmark, drawn and stored by `veridical build nlvr`, beside the same scenes drawn with Pillow.
 
-    python benchmarks/nlvr_build.py [--images 92244] [--processes 2] [--seed 0]
+    python benchmarks/nlvr_build.py [--images 92244] [--rounds 3] [--processes 2] [--statements 400] [--seed 0]
 
-Both draw the same scenes. Pillow draws with `ImageDraw` and saves each image with its default PNG settings in a plain
-loop, on a sample of the scenes; ours draws, encodes and stores everything, writes items and hashes, through the public
-builder. The time to write the statements is reported apart: Pillow's loop writes none. Also reported: how the phenomena
-known by construction agree with the tagger, and what an answer by the sentence, the id or the row alone would score.
+Both draw the same scenes, in turn, and the best of the rounds counts (others may use the machine). Pillow draws with
+`ImageDraw` and saves each image with its default PNG settings in a plain loop, on a sample of the scenes; ours draws,
+encodes and stores every image, writes items and hashes, through the public builder. Writing statements is measured
+apart, since Pillow's loop writes none, with two more questions about them: how the phenomena known by construction
+agree with the tagger, and what an answer by the sentence, the id or nothing at all would score. On a busy machine the
+clock says little: the processor seconds beside it (of all our processes, reading included) are steadier.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import tempfile
 import time
 from collections import Counter
@@ -22,7 +26,7 @@ from rich.table import Table
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
-from veridical.build.nlvr import build_nlvr
+from veridical.build.nlvr import PRESENTATIONS, build_nlvr
 from veridical.language.phenomena import PHENOMENA, tag_many
 from veridical.records import Item, Panel
 
@@ -51,15 +55,61 @@ def pillow(panels: list[Panel], path: Path) -> None:
     image.save(path)
 
 
-def pillow_rate(items: list[Item], panels: dict[str, Panel], folder: Path) -> float:
-    """Images a second."""
-    chosen = items[: SAMPLE // VIEWS]
-    start = time.perf_counter()
-    for item in chosen:
+def collection(folder: Path, count: int, options: argparse.Namespace) -> dict[str, Path]:
+    """Presentations with a sentence and one judgement an image, as people's files: building from them only draws."""
+    shown = build_nlvr(
+        folder, presentations=count, seed=options.seed, stage="presentations", processes=options.processes
+    )
+    lines = [json.loads(line) for line in (shown.out / PRESENTATIONS).read_text().splitlines()]
+    said = [{"presentation": one["presentation"], "sentence": "There is a box.", "writer": "w"} for one in lines]
+    judged = [{"item": i["id"], "worker": "v", "verdict": True} for one in lines for i in one["images"]]
+    files = {"statements": folder / "statements.jsonl", "judgements": folder / "judgements.jsonl"}
+    for path, rows in zip(files.values(), (said, judged), strict=True):
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return {"scenes": folder, **files}
+
+
+def pillow_seconds(items: list[Item], panels: dict[str, Panel], folder: Path) -> tuple[float, float]:
+    """Seconds an image, by the clock and of the processor."""
+    start, cpu = time.perf_counter(), processor()
+    for item in items:
         boxes = [panels[name] for name in item.panels]
         for number, view in enumerate(item.views):
             pillow([boxes[k] for k in view.order], folder / f"{item.id}-{number}.png")
-    return len(chosen) * VIEWS / (time.perf_counter() - start)
+    drawn = len(items) * VIEWS
+    return (time.perf_counter() - start) / drawn, (processor() - cpu) / drawn
+
+
+def processor() -> float:
+    """Processor seconds of this process and its ended children."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
+
+
+def drawing(folder: Path, options: argparse.Namespace, console: Console) -> None:
+    """The race."""
+    count = -(-options.images // (VIEWS * IMAGES))
+    files = collection(folder / "shown", count, options)
+    drawn = count * VIEWS * IMAGES
+    ours, theirs = [], []
+    for number in range(options.rounds):
+        cpu = processor()
+        report = build_nlvr(folder / "bench", processes=options.processes, **files)  # type: ignore[arg-type]
+        ours.append((report.seconds["drawing and storing"], processor() - cpu))
+        benchmark = Benchmark(report.out)
+        items = list(benchmark.items("train"))[: SAMPLE // VIEWS]
+        (folder / f"pillow-{number}").mkdir()
+        theirs.append(tuple(s * drawn for s in pillow_seconds(items, benchmark.panels, folder / f"pillow-{number}")))
+    table = Table("round", "veridical, s", "Pillow, s", "ratio", "processor, s", "Pillow's", title=f"{drawn:,} images")
+    best = tuple(min(pair) for pair in zip(*ours, strict=True)), tuple(min(pair) for pair in zip(*theirs, strict=True))
+    rows = [(str(n), *pair) for n, pair in enumerate(zip(ours, theirs, strict=True), start=1)]
+    for name, mine, pil in (*rows, ("best", *best)):
+        table.add_row(
+            name, f"{mine[0]:.1f}", f"{pil[0]:.1f}", f"{pil[0] / mine[0]:.1f}", f"{mine[1]:.1f}", f"{pil[1]:.1f}"
+        )
+    console.print(table)
+    console.print(f"ratio of the best rounds: {best[1][0] / best[0][0]:.1f} (at least 8 is wanted)")
+    console.print(f"whole: {check(folder / 'bench').ok}; Pillow was measured on {SAMPLE:,} images a round")
 
 
 def agreement(items: list[Item], console: Console) -> None:
@@ -89,28 +139,26 @@ def blind(items: list[Item], console: Console) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--images", type=int, default=92_244)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--statements", type=int, default=400)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     console = Console(width=100)
-    count = -(-options.images // (VIEWS * IMAGES))
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work)
-        report = build_nlvr(folder / "bench", presentations=count, seed=options.seed, processes=options.processes)
+        drawing(folder, options, console)
+        cpu = processor()
+        report = build_nlvr(
+            folder / "written", presentations=options.statements, seed=options.seed, processes=options.processes
+        )
+        seconds = report.seconds["statements"]
+        console.print(
+            f"writing {options.statements:,} statements: {seconds:.1f} s by the clock "
+            f"({1000 * (processor() - cpu) / options.statements:.0f} ms of a processor each, drawing included)"
+        )
         benchmark = Benchmark(report.out)
         items = [item for split in benchmark.splits() for item in benchmark.items(split, answers=True)]
-        (folder / "pillow").mkdir()
-        rate = pillow_rate(items, benchmark.panels, folder / "pillow")
-        drawn = len(items) * VIEWS
-        ours, theirs = report.seconds["drawing and storing"], drawn / rate
-        table = Table("", "seconds", "images/s", title=f"{drawn:,} images, {len(items):,} items")
-        table.add_row("veridical: drawn, stored, items written", f"{ours:.1f}", f"{drawn / ours:,.0f}")
-        table.add_row(f"Pillow, a plain loop (measured on {SAMPLE:,})", f"{theirs:.1f}", f"{rate:,.0f}")
-        console.print(table)
-        console.print(f"ratio: {theirs / ours:.1f} (at least 8 is wanted)")
-        console.print(
-            f"writing {count:,} statements: {report.seconds['statements']:.1f} s; whole: {check(report.out).ok}"
-        )
         blind(items, console)
         agreement(items, console)
 

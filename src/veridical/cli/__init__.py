@@ -74,8 +74,5 @@ def main() -> None:
     except UserError as error:
         print(f"veridical: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("veridical: stopped. Run the same command again to continue.", file=sys.stderr)
-        sys.exit(130)
     except BrokenPipeError:
         sys.exit(1)

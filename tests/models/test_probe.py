@@ -31,7 +31,6 @@ def _apart(tmp_path_factory: pytest.TempPathFactory) -> object:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VERIDICAL_CACHE", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("VERIDICAL_PROGRESS", "0")
-        patch.setattr(contract, "SMALLER", PLAIN)
         yield
 
 
@@ -41,8 +40,12 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {task: pictures.write(base / task, task, {"train": 20}) for task in TASKS}
 
 
+@pytest.mark.parametrize("hidden", [128, 0])
 @pytest.mark.parametrize("task", TASKS)
-def test_the_contract_of_every_model(task: str, folders: dict[str, Path], tmp_path: Path) -> None:
+def test_the_contract_of_every_model(
+    task: str, hidden: int, folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contract, "SMALLER", {**PLAIN, "hidden": hidden})
     contract.test_one_score_per_candidate("probe", task, folders)
     contract.test_a_batch_is_the_same_as_one_by_one("probe", task, folders)
     contract.test_the_same_seed_gives_the_same_model("probe", task, folders)

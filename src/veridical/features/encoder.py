@@ -7,6 +7,7 @@ for. Vectors carry the encoder's identity (name, hash of its weights, recipe), s
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -138,9 +139,8 @@ def import_torch() -> Any:
 @contextmanager
 def one_thread_each(threads: int) -> Iterator[ThreadPoolExecutor]:
     """Threads in which torch uses one thread each: many small networks side by side, without waiting for each other."""
-    try:
-        import torch
-    except ImportError:  # an encoder without a network
+    torch = sys.modules.get("torch")
+    if torch is None:  # the encoder that is at work has no network
         with ThreadPoolExecutor(threads) as pool:
             yield pool
         return

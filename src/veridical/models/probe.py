@@ -6,8 +6,9 @@
                                                         s_i = w2 relu(W1 [z; a_i; u * a_i; t * a_i])
 
 The products let it compare panels with each other (u * v), with the text (v * t) and with candidate i, whose vector c_i
-is of a text or of a panel. `hidden=0` leaves out the layer with relu. Without `images` or `texts` it is its own blind
-baseline. The vectors of panels must be stored with the benchmark: `veridical features`.
+is of a text or of a panel. `hidden=0` leaves out the layer with relu, and for candidates z with it: what is the same
+for all of them cannot choose. Without `images` or `texts` it is its own blind baseline. The vectors of panels must be
+stored with the benchmark: `veridical features`.
 """
 
 from __future__ import annotations
@@ -185,15 +186,19 @@ class Probe(nn.Module):
         super().__init__()
         width = config.width
         sees, reads, chooses = (sizes.get(name, 0) for name in ("panels", "query", "candidates"))
-        self.seen = nn.Linear(sees, 2 * width) if sees else None  # u and v
+        self.context = bool(config.hidden) or not chooses  # whether z can make a difference
+        self.seen = nn.Linear(sees, (1 + self.context) * width) if sees else None  # u and v
         self.read = nn.Linear(reads, width) if reads else None  # t
         self.choice = nn.Linear(chooses, width) if chooses else None  # a_i
-        parts = 2 * bool(sees) + bool(reads) + bool(sees and reads)
+        parts = (2 * bool(sees) + bool(reads) + bool(sees and reads)) * self.context
         parts += (1 + bool(sees) + bool(reads)) * bool(chooses)
         if not parts:
             raise UserError("A probe that neither sees nor reads has nothing to go by.", "Set images or texts.")
         layers = [parts * width, *([config.hidden] if config.hidden else []), 1 if chooses else 2]
-        self.output = nn.Sequential(nn.Dropout(config.dropout), perceptron(layers, config.dropout))
+        scores = perceptron(layers, config.dropout)
+        if chooses:
+            scores[-1].register_parameter("bias", None)  # the same for all candidates
+        self.output = nn.Sequential(nn.Dropout(config.dropout), scores)
 
     def forward(
         self, panels: Tensor | None = None, query: Tensor | None = None, candidates: Tensor | None = None
@@ -202,8 +207,9 @@ class Probe(nn.Module):
         u = v = t = None
         parts: list[Tensor] = []
         if self.seen is not None and panels is not None:
-            u, v = self.seen(panels).chunk(2, dim=1)  # (B, H) each
-            parts += [u, u * v]
+            u, *rest = self.seen(panels).chunk(1 + self.context, dim=1)  # (B, H) each
+            v = rest[0] if rest else None
+            parts += [u] if v is None else [u, u * v]
         if self.read is not None and query is not None:
             t = self.read(query)  # (B, H)
             parts += [t] if v is None else [t, v * t]
@@ -211,7 +217,7 @@ class Probe(nn.Module):
             return self.output(torch.cat(parts, dim=1))  # (B, 2)
         a = self.choice(candidates)  # (B, C, H)
         pairs = [a, *(a * one[:, None] for one in (u, t) if one is not None)]
-        context = [part[:, None].expand_as(a) for part in parts]
+        context = [part[:, None].expand_as(a) for part in parts if self.context]
         return self.output(torch.cat([*context, *pairs], dim=2)).squeeze(2)  # (B, C)
 
 

@@ -23,6 +23,7 @@ VERBS: dict[str, str] = {
     "build": "veridical.cli.build:build",
     "check": "veridical.cli.check:check",
     "stats": "veridical.cli.stats:stats",
+    "features": "veridical.cli.features:features",
     "train": "veridical.cli.train:train",
     "models": "veridical.cli.models:models",
     "solve": "veridical.cli.solve:solve",

@@ -1,0 +1,179 @@
+"""A benchmark as the audit reads it: one list of items over all splits whose answers are known here, texts as words.
+
+Folds are made so that nothing a model trained on comes back in what it is tested on: no origin, no group, and (by
+dropping training rows, in `harness`) no sentence and no candidate's text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from veridical.benchmark import Benchmark
+from veridical.benchmark.splits import blocks
+from veridical.errors import UserError
+from veridical.records import Item, Panel, Text
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+TRAIN = "train"
+FOLDS = 3
+GIANT = 0.6  # a block with more of the items than this leaves nothing to cross-validate
+
+
+def normal(text: str) -> str:
+    """A text without case, spacing and final punctuation, to compare it with others.
+
+    >>> normal("There is  a Box. ") == normal("there is a box")
+    True
+    """
+    return " ".join(text.lower().split()).rstrip(" .!?")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One item: what the audit needs of it."""
+
+    item: Item
+    split: str
+    query: str  # words; a rationale's query is the question and the answer it assumes
+    candidates: tuple[str, ...]  # words, or panel ids
+    group: str
+    stage: str  # "answer", "rationale"
+
+    @property
+    def answer(self) -> int:
+        return -1 if self.item.answer is None else self.item.answer
+
+
+class AuditData:
+    """All items of a scheme, and what can be asked about them."""
+
+    def __init__(self, directory: Path | str, scheme: str = "main", hidden: bool = False) -> None:
+        self.benchmark = Benchmark(directory)
+        self.scheme = scheme
+        self.rows: list[Row] = []
+        for split in self.benchmark.splits(scheme):
+            known = hidden or not self.benchmark.is_hidden(split)
+            items = list(self.benchmark.items(split, scheme, answers=hidden))
+            self.rows += _rows(items, split, self.benchmark.panels)
+            if not known and any(i.answer is not None for i in items):
+                raise UserError(f"Split {split!r} is hidden and shows its answers.", "Run `veridical check` on it.")
+        if not self.rows:
+            raise UserError(f"{self.benchmark.name} has no items in scheme {scheme!r}.", "Audit another benchmark.")
+
+    @property
+    def task(self) -> str:
+        return self.benchmark.task
+
+    @cached_property
+    def splits(self) -> tuple[str, ...]:
+        """The splits, training first."""
+        names = self.benchmark.splits(self.scheme)
+        return tuple(sorted(names, key=lambda n: (n != TRAIN, n)))
+
+    @cached_property
+    def stages(self) -> tuple[str, ...]:
+        """`answer`, and `rationale` where there are rationale items with an answer."""
+        return tuple(sorted({r.stage for r in self.rows if r.answer >= 0})) or ("answer",)
+
+    def labelled(self, stage: str = "answer") -> list[Row]:
+        """The items of a stage whose answer is known."""
+        return [r for r in self.rows if r.answer >= 0 and r.stage == stage]
+
+    def of_split(self, split: str) -> list[Row]:
+        return [r for r in self.rows if r.split == split]
+
+
+@lru_cache(maxsize=2)
+def load(directory: str, hash_: str, scheme: str, hidden: bool) -> AuditData:
+    """The data of one benchmark, read once per process; the hash keeps another build from being mistaken for it."""
+    data = AuditData(directory, scheme, hidden)
+    if data.benchmark.hash != hash_:
+        raise UserError(f"{directory} changed while it was audited.", "Run the audit again.")
+    return data
+
+
+def _rows(items: Sequence[Item], split: str, panels: dict[str, Panel]) -> Iterable[Row]:
+    by_id = {item.id: item for item in items}
+    for item in items:
+        names = _names(item, panels)
+        query = item.query.words(names) if item.query is not None else ""
+        parent = by_id.get(item.parent or "")
+        if parent is not None and item.given is not None and parent.candidates:
+            assumed = parent.candidates[item.given]
+            query += " " + (assumed.words(names) if isinstance(assumed, Text) else assumed)
+        candidates = tuple(c.words(names) if isinstance(c, Text) else c for c in item.candidates)
+        group = item.group or item.parent or item.id
+        yield Row(item, split, query, candidates, group, "rationale" if item.parent else "answer")
+
+
+def _names(item: Item, panels: dict[str, Panel]) -> dict[str, str]:
+    """What to call objects in texts: their category, so that no name tells more than the picture's kind of thing."""
+    found = (panels[p].objects for p in item.panels if p in panels)
+    return {o.id: o.category for objects in found for o in objects}
+
+
+def answers(rows: Sequence[Row]) -> Ints:
+    return np.array([r.answer for r in rows], np.int64)
+
+
+def codes(names: Iterable[Any]) -> Ints:
+    """Each name as a number, in the order of appearance."""
+    seen: dict[Any, int] = {}
+    return np.array([seen.setdefault(name, len(seen)) for name in names], np.int64)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What to train on and what to test on, as positions in a list of rows."""
+
+    train: Ints
+    test: Ints
+
+
+def folds(rows: Sequence[Row], seed: int = 0) -> list[Fold]:
+    """Every other split from the training split, and the training split (or the only one) by cross-validation.
+
+    Whole blocks of items that share an origin or a group lie on one side. Where nearly all items hang together
+    (V-PROM's photographs are used again and again) the training split is not cross-validated.
+    """
+    split = np.array([r.split for r in rows])
+    names, counts = np.unique(split, return_counts=True)
+    main = TRAIN if TRAIN in names else str(names[counts.argmax()])
+    keys = [[*("o" + o for o in r.item.origins), "g" + r.group] for r in rows]
+    training, others = np.flatnonzero(split == main), np.flatnonzero(split != main)
+    out = []
+    if len(others) and main == TRAIN:
+        taken = {key for i in others for key in keys[i]}
+        clean = np.array([not taken.intersection(keys[i]) for i in training], np.bool_)
+        if clean.any():
+            out.append(Fold(training[clean], others))
+    elif len(others):  # no training split: all are cross-validated together
+        training, others = np.arange(len(rows)), np.empty(0, np.int64)
+    block = blocks([keys[i] for i in training])
+    out += [Fold(training[part != k], training[part == k]) for k, part in _parts(block, seed)]
+    return out
+
+
+def _parts(block: Ints, seed: int) -> list[tuple[int, Ints]]:
+    """Which of `FOLDS` parts each item is in, whole blocks at a time, as equal as they allow; (k, parts) for each k."""
+    sizes = np.bincount(block)
+    if len(sizes) < 2 * FOLDS or sizes.max() > GIANT * sizes.sum():
+        return []
+    rng = np.random.default_rng([seed, 3])
+    order = rng.permutation(len(sizes))
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    total, part = np.zeros(FOLDS), np.zeros(len(sizes), np.int64)
+    for b in order:
+        part[b] = int(total.argmin())
+        total[part[b]] += sizes[b]
+    return [(k, part[block]) for k in range(FOLDS)]

@@ -1,0 +1,154 @@
+"""What an audit finds, and every rule and threshold by which it says pass, warn or fail.
+
+**Effects.** A check that guesses without doing the task is measured by its *advantage*: the share of the way from the
+reference (chance, or always the most common answer, whichever is higher) to a perfect score. So 5 points above 50 are
+10%, as are 7.5 points above 25. A cue that gives away 10% of the items is worth an advantage of 10%.
+
+**Verdicts of checks that guess** (blind models, length, overlap ...), from the advantage over the pooled items, groups
+resampled:
+
+- *cannot tell*: the positive control failed. A cue was planted that gives away `FAIL` of the items, and the same model
+  with the same budget would not have seen it with 80% power. A weak auditor must not certify anything.
+- *fail*: the advantage is real and at least `FAIL`.
+- *warn*: the advantage is real, but smaller.
+- *pass*: no advantage that is real; the smallest one that would have been seen with 80% power stands beside it.
+
+*Real* means that it exceeds `CRITICAL` standard errors of the bootstrap over groups (one-sided 0.13%): an audit makes
+some ten such tests, and folds that share training items spread a little more than the bootstrap sees. Intervals that
+are shown are 95%.
+
+**Other verdicts**
+
+| check | warn | fail |
+|---|---|---|
+| label | a real majority | its advantage over chance is `FAIL_LABEL` or more |
+| single-label | more than `RARE` of the groups | really more than if labels ignored the groups |
+| n-grams, elements | some are tied to the answer (5%, Bonferroni) | the best one alone is worth `FAIL_CUE` |
+| leaks | anything is in two splits | it touches `FAIL_LEAK` of a split's items, or more |
+| pictures that leak | beyond what coincides by chance within a split | the same, by `FAIL_LEAK` or more |
+| shared texts | any | remembering their labels has a real advantage of `FAIL` |
+| ambiguous, unanswerable | more than `RARE` of the judged items | `FAIL_JUDGED` or more |
+| agreement | alpha below `GOOD_ALPHA` | below `LEAST_ALPHA` (Krippendorff's limits) |
+| human ceiling | below `GOOD_HUMAN` | below `LEAST_HUMAN`, or no better than the reference |
+| canary | the benchmark carries none | it is in the corpus given |
+| membership | any text is in the corpus given | `FAIL_LEAK` of the texts, or more |
+
+Leaks of an official release that its authors cannot take back still fail: the number is what a user must know.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Verdict = Literal["pass", "warn", "fail", "cannot tell", "not applicable"]
+ORDER: tuple[Verdict, ...] = ("fail", "cannot tell", "warn", "pass", "not applicable")  # the worst first
+
+CRITICAL = 3.0  # standard errors: one-sided 0.13%
+POWERED = 0.842  # standard errors more, to be seen with 80% power
+FAIL = 0.10  # advantage; also what the positive control plants
+FAIL_LABEL = 0.20  # 60 : 40 for true and false
+FAIL_CUE = 0.05  # advantage of one cue alone
+FAIL_LEAK = 0.01  # share of a split's items
+FAIL_JUDGED = 0.05  # share of the judged items
+RARE = 0.01
+GOOD_ALPHA, LEAST_ALPHA = 0.8, 0.667
+GOOD_HUMAN, LEAST_HUMAN = 0.9, 0.8
+EXAMPLES = 8  # worst examples shown
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One of the worst items, or cues."""
+
+    id: str
+    text: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """What a check could have seen, all as advantages (shares of items given away)."""
+
+    smallest: float | None  # the least planted cue that it sees with 80% power; None: not even one in every second item
+    ideal: float  # the same for a model that never misses a cue: what the number of items alone allows
+    control: float | None = None  # share of items that the positive control's cue gives away
+    gain: float | None = None  # what the model made of it: 1 is all of it
+    seen: float | None = None  # the power at the control's strength
+    plant: str = ""  # the cue, in words
+
+    @property
+    def ok(self) -> bool:
+        """The control was found."""
+        return self.control is None or (self.seen is not None and self.seen >= 0.8)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check."""
+
+    check: str
+    title: str
+    verdict: Verdict
+    says: str  # one sentence: what was found
+    number: float | None = None
+    low: float | None = None  # its 95% interval
+    high: float | None = None
+    reference: float | None = None  # what it would be if nothing were wrong
+    unit: Literal["accuracy", "share", "count", "alpha", "auc"] = "share"
+    reference_name: str = ""
+    advantage: float | None = None  # the way from the reference to a perfect score
+    power: Power | None = None
+    examples: tuple[Example, ...] = ()
+    do: str = ""  # what to do about it
+    parts: tuple[
+        tuple[str, float, float | None, float | None, float | None], ...
+    ] = ()  # name, number, low, high, reference
+    details: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        out = asdict(self)
+        names = ("name", "number", "low", "high", "reference")
+        out["parts"] = [dict(zip(names, part, strict=True)) for part in self.parts]
+        out["interval"] = None if self.low is None or self.high is None else [self.low, self.high]
+        return out
+
+
+def not_applicable(check: str, title: str, why: str) -> Finding:
+    """A check that this kind of benchmark has no use for."""
+    return Finding(check, title, "not applicable", why)
+
+
+def advantage(accuracy: float, reference: float) -> float:
+    """How far from the reference to a perfect score.
+
+    >>> round(advantage(0.55, 0.5), 3), round(advantage(0.325, 0.25), 3)
+    (0.1, 0.1)
+    """
+    return (accuracy - reference) / max(1.0 - reference, 1e-9)
+
+
+def real(excess: float, error: float) -> bool:
+    """Whether an excess is more than chance makes of it."""
+    return excess > 0 and excess > CRITICAL * error
+
+
+def power_of(gain: float, error: float) -> float:
+    """The chance that an expected gain is called real."""
+    if error <= 0:
+        return 1.0 if gain > 0 else 0.0
+    return 0.5 * math.erfc(-(gain / error - CRITICAL) / math.sqrt(2))
+
+
+def ideal_power(error: float, reference: float) -> float:
+    """The least advantage that so large a standard error lets through with 80% power."""
+    return (CRITICAL + POWERED) * error / max(1.0 - reference, 1e-9)
+
+
+def graded(share: float, warn_above: float, fail_from: float) -> Verdict:
+    """The verdict of a share of bad things."""
+    if share >= fail_from:
+        return "fail"
+    return "warn" if share > warn_above else "pass"

@@ -1,0 +1,207 @@
+"""The harness of every check that guesses: train, test, compare with the reference, plant a cue, see if it is found.
+
+One run trains a model on every fold and predicts each item once. The positive control plants a cue into a share of the
+items and runs the same model again; the smallest share that is seen with 80% power is found by bisection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from veridical.audit.data import Bools, Floats, Fold, Ints
+from veridical.audit.findings import (
+    CRITICAL,
+    FAIL,
+    POWERED,
+    Power,
+    Verdict,
+    advantage,
+    ideal_power,
+    power_of,
+    real,
+)
+from veridical.audit.sample import Fit, Plant, Predict, Sample
+from veridical.evaluate.bootstrap import Estimate, resample, stream
+
+Reference = Literal["majority", "chance"]
+
+RESAMPLES = 2000
+REPEATS = 2  # plants per strength
+STRENGTHS = tuple(0.005 * 2 ** (k / 2) for k in range(14))  # 0.5% ... 45% of the items
+PARTS = 840  # a right guess among up to eight equals, in whole numbers
+LEAST_ITEMS = 30  # fewer tested items say nothing
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a model achieves: `right` is 1, 0, or a share where several candidates have the highest score."""
+
+    tested: Ints  # positions
+    right: Floats  # (T,)
+    reference: Floats  # (T,) the same for the reference
+    margin: Floats  # (T,) by how much the right candidate leads
+    accuracy: Estimate
+    excess: Estimate  # over the reference
+    error: float  # the standard error of the excess
+
+    @property
+    def level(self) -> float:
+        """The reference's accuracy."""
+        return float(self.reference.mean())
+
+
+def run(s: Sample, folds: Sequence[Fold], fit: Fit, seed: int, reference: Reference = "majority") -> Run:
+    """Train and test on every fold; each item is tested once."""
+    tested, right, margin, majority = [], [], [], []
+    for number, fold in enumerate(folds):
+        train, test = _apart(s, fold)
+        if not len(train) or not len(test):
+            continue
+        scores = fit(train, np.random.default_rng([seed, number]))(test.without_answers())
+        one, lead = _grade(scores, test)
+        tested.append(fold.test)
+        right.append(one)
+        margin.append(lead)
+        majority.append(_grade(most_common(train)(test), test)[0])
+    if not tested:
+        empty = np.empty(0)
+        return Run(np.empty(0, np.int64), empty, empty, empty, Estimate(0, 0, 0), Estimate(0, 0, 0), 0.0)
+    rows = np.concatenate(tested)
+    chance = 1.0 / s.choices[rows]
+    base = np.concatenate(majority)
+    base = chance if reference == "chance" or base.mean() < chance.mean() else base
+    return _measured(rows, np.concatenate(right), base, np.concatenate(margin), s.group[rows], seed)
+
+
+def most_common(train: Sample, rng: np.random.Generator | None = None) -> Predict:
+    """Always the most common answer of the training items."""
+    counts = np.bincount(train.answer, minlength=train.width).astype(np.float64)
+    return partial(_constant, counts)
+
+
+def _constant(counts: Floats, test: Sample) -> Floats:
+    return np.tile(counts[: test.width], (len(test), 1))
+
+
+def _apart(s: Sample, fold: Fold) -> tuple[Sample, Sample]:
+    """Training and test samples that share no sentence; candidates whose text the test uses are not trained on."""
+    test = s.take(fold.test)
+    keep = fold.train[~np.isin(s.query_key[fold.train], test.query_key)]
+    train = s.take(keep)
+    used = test.candidate_key[test.candidate_key >= 0]
+    return replace(train, usable=train.real() & ~np.isin(train.candidate_key, used)), test
+
+
+def _grade(scores: Floats, test: Sample) -> tuple[Floats, Floats]:
+    """How right each item is, and by how much the right candidate leads."""
+    shown = np.where(test.real(), scores, -np.inf)
+    best = shown.max(1)
+    first = shown == best[:, None]
+    rows = np.arange(len(test))
+    own = shown[rows, test.answer]
+    right = first[rows, test.answer] / first.sum(1)
+    others = shown.copy()
+    others[rows, test.answer] = -np.inf
+    return right, own - others.max(1)
+
+
+def _measured(rows: Ints, right: Floats, base: Floats, margin: Floats, group: Ints, seed: int) -> Run:
+    _, code = np.unique(group, return_inverse=True)
+    columns = [np.ones(len(rows)), np.rint(right * PARTS) / PARTS, np.rint(base * PARTS) / PARTS]
+    sums = [np.rint(np.bincount(code, weights=c) * PARTS).astype(np.int64) for c in columns]
+    drawn = resample(np.stack(sums, 1), RESAMPLES, stream(seed, "audit"))
+    differences = (drawn.drawn[:, 1] - drawn.drawn[:, 2]) / drawn.drawn[:, 0]
+    return Run(rows, right, base, margin, drawn.ratio(1, 0), drawn.difference(1, 2, 0), float(differences.std()))
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """A run with its control and power, and the verdict."""
+
+    run: Run
+    power: Power
+    verdict: Verdict
+
+    @property
+    def advantage(self) -> float:
+        return advantage(self.run.accuracy.value, self.run.level)
+
+
+def assess(
+    s: Sample,
+    folds: Sequence[Fold],
+    fit: Fit,
+    plant: Plant,
+    *,
+    seed: int = 0,
+    reference: Reference = "majority",
+    fail: float = FAIL,
+) -> Assessment:
+    """Run a model, its positive control and its power."""
+    base = run(s, folds, fit, seed, reference)
+    if len(base.tested) < LEAST_ITEMS:
+        return Assessment(base, Power(None, 1.0, fail, 0.0, 0.0), "cannot tell")
+    power = _power(s, folds, fit, plant, base, seed, reference, fail)
+    return Assessment(base, power, verdict(base, power, fail))
+
+
+def verdict(base: Run, power: Power, fail: float) -> Verdict:
+    """The rule of `findings`: what was found counts even where the control was not."""
+    if real(base.excess.value, base.error):
+        return "fail" if advantage(base.accuracy.value, base.level) >= fail else "warn"
+    return "pass" if power.ok else "cannot tell"
+
+
+def _power(
+    s: Sample,
+    folds: Sequence[Fold],
+    fit: Fit,
+    plant: Plant,
+    base: Run,
+    seed: int,
+    reference: Reference,
+    fail: float,
+) -> Power:
+    room = max(1.0 - base.level, 1e-9)
+
+    def seen(strength: float) -> tuple[float, float]:
+        """(power, share of the planted advantage that was won) at a strength."""
+        gains, errors, given = [], [], []
+        for repeat in range(REPEATS):
+            rng = np.random.default_rng([seed, repeat, int(strength * 1e6)])
+            marked = _marked(s, strength, rng)
+            planted = run(plant(s, marked, rng), folds, fit, seed, reference)
+            gains.append(planted.excess.value - base.excess.value)
+            errors.append(planted.error)
+            given.append(float((marked[base.tested] * (1 - base.right)).mean()))  # what is still to be won
+        gain = float(np.mean(gains))
+        return power_of(gain, float(np.mean(errors))), gain / max(float(np.mean(given)), 1e-9)
+
+    at_control, share = seen(fail)
+    ok = at_control >= 0.8
+    words = (plant.__doc__ or "").split("\n")[0].rstrip(".")
+    least = (CRITICAL + POWERED) ** 2 / (len(base.tested) * room)  # a perfect finder that errs nowhere else
+    ideal = min(max(least, ideal_power(base.error, base.level)), 1.0)
+    if real(base.excess.value, base.error):  # it found something: what it might have missed is beside the point
+        return Power(None, ideal, fail, share, at_control, words)
+    grid = [x for x in STRENGTHS if (x < fail) == ok and x != fail]
+    low, high = 0, len(grid)  # the first strength of the grid that is seen lies in [low, high]
+    while low < high:
+        middle = (low + high) // 2
+        if seen(grid[middle])[0] >= 0.8:
+            high = middle
+        else:
+            low = middle + 1
+    smallest = grid[high] if high < len(grid) else (fail if ok else None)
+    return Power(smallest, ideal, fail, share, at_control, words)
+
+
+def _marked(s: Sample, strength: float, rng: np.random.Generator) -> Bools:
+    out = np.zeros(len(s), np.bool_)
+    out[rng.permutation(len(s))[: max(1, round(strength * len(s)))]] = True
+    return out

@@ -55,11 +55,18 @@ def _origin(row: Row) -> Hashable:
     return row.item.origins or row.group
 
 
-def coincidence(data: AuditData, places: Places) -> float:
-    """The share of the largest split's items that have something in common with another origin of the same split.
+def _size(data: AuditData, row: Row) -> int:
+    """How many objects an item shows: simple scenes coincide more often than rich ones."""
+    panels = data.benchmark.panels
+    return sum(len(panels[p].objects) for p in row.item.panels if p in panels)
 
-    Where pictures are drawn from a small space (towers of blocks), some are the same by chance, within a split as
-    often as between splits: only what goes beyond that is a leak.
+
+def coincidence(data: AuditData, places: Places) -> dict[str, float]:
+    """The share of each split's items that would have something in common with another split by chance.
+
+    Where pictures are drawn from a small space (towers of blocks), some are the same by chance, within a split as often
+    as between splits: only what goes beyond that is a leak. The rate is that of the largest split with itself, among
+    items of other origins, for items with as many objects.
     """
     largest = max(data.splits, key=lambda s: len(data.of_split(s)))
     touched: set[str] = set()
@@ -67,10 +74,24 @@ def coincidence(data: AuditData, places: Places) -> float:
         rows = where.get(largest, [])
         if len({_origin(r) for r in rows}) > 1:
             touched.update(r.item.id for r in rows)
-    return len(touched) / max(len(data.of_split(largest)), 1)
+    if not touched:
+        return {}
+    seen: dict[int, list[bool]] = {}
+    for row in data.of_split(largest):
+        seen.setdefault(_size(data, row), []).append(row.item.id in touched)
+    rate = {size: sum(flags) / len(flags) for size, flags in seen.items()}
+    return {s: float(np.mean([rate.get(_size(data, r), 0.0) for r in data.of_split(s)])) for s in data.splits}
 
 
-def _leak(name: str, title: str, noun: str, data: AuditData, places: Places, do: str, chance: float = 0.0) -> Finding:
+def _leak(
+    name: str,
+    title: str,
+    noun: str,
+    data: AuditData,
+    places: Places,
+    do: str,
+    by_chance: dict[str, float] | None = None,
+) -> Finding:
     """The verdict of things that are in several splits, by the share of a split's items that they touch."""
     shared = _shared(places)
     sizes = {split: len(data.of_split(split)) for split in data.splits}
@@ -79,7 +100,9 @@ def _leak(name: str, title: str, noun: str, data: AuditData, places: Places, do:
         for split, rows in where.items():
             touched[split].update(r.item.id for r in rows)
     shares = {split: len(ids) / max(sizes[split], 1) for split, ids in touched.items()}
-    split, worst = max(shares.items(), key=lambda pair: pair[1])
+    expected = by_chance or {}
+    split, worst = max(shares.items(), key=lambda pair: pair[1] - expected.get(pair[0], 0.0))
+    chance = expected.get(split, 0.0)
     n = max(sizes[split], 1)
     e = resample(
         np.array([[1, 1]] * len(touched[split]) + [[1, 0]] * (n - len(touched[split]))), 1000, stream(0, name)
@@ -91,13 +114,13 @@ def _leak(name: str, title: str, noun: str, data: AuditData, places: Places, do:
     says = f"{len(shared):,} {noun} are in more than one split"
     says += f"; they touch {100 * worst:.1f}% of the items of {split}." if shared else "."
     if chance > 0 and shared:
-        says += f" Within one split {100 * chance:.1f}% coincide with another origin by chance."
+        says += f" As pictures coincide within a split, {100 * chance:.1f}% would by chance."
     ranked = sorted(shared.items(), key=lambda kv: str(kv[0]))[:EXAMPLES]
     return Finding(
         name, title, verdict, says, worst, e.low, e.high, chance, "share", "by chance" if chance else "none",
         examples=tuple(_example(key, where) for key, where in ranked),
         do=do if verdict in ("warn", "fail") else "",
-        parts=tuple((s, v, None, None, chance) for s, v in shares.items()),
+        parts=tuple((s, v, None, None, expected.get(s, 0.0)) for s, v in shares.items()),
         details={"shared": len(shared), "items": {s: len(ids) for s, ids in touched.items()}, "coincidence": chance},
     )  # fmt: skip
 
@@ -153,7 +176,8 @@ def near_image_check(name: str, data: AuditData, options: Options) -> Finding:
         return not_applicable(name, title, "Neither pixels nor perceptual hashes are in the benchmark.")
     by_id = {r.item.id: r for r in data.rows}
     places: Places = {}
-    for a, b in near_pairs(pictures.hashes):
+    largest = max(range(len(data.splits)), key=lambda k: len(data.of_split(data.splits[k])))
+    for a, b in near_pairs(pictures.hashes, pictures.split, largest):
         if not pictures.same(a, b):
             continue
         where: dict[str, list[Row]] = {}

@@ -240,7 +240,7 @@ def _examples(f: Finding) -> str:
 def _rules() -> str:
     text = (
         "An advantage is the share of the way from the reference to a perfect score: "
-        f"{100 * FAIL:.0f}% fails, less warns, and what chance alone explains (three standard errors, groups resampled) "
+        f"{100 * FAIL:.0f}% fails, less warns, and what chance explains (three standard errors, groups resampled) "
         "passes. A pass counts only where the same model found a planted cue of that size. All rules and limits stand "
         "in the module veridical.audit.findings."
     )

@@ -1,0 +1,131 @@
+"""Benchmarks to audit, clean and with one planted bias each; the items are otherwise the same."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from veridical.benchmark import BenchmarkWriter
+from veridical.formats.card import describe
+from veridical.records import TRUTH, Item, Panel, SceneObject, Text, pairs
+
+COLOURS = ("yellow", "blue", "black", "red", "green", "white")
+SHAPES = ("circle", "square", "triangle", "star")
+NOUNS = [
+    f"{a}{b}" for a in ("ta", "ko", "mi", "ru", "se", "vo", "la", "pe") for b in ("dar", "lin", "mon", "nek", "pol")
+]
+VERBS = [f"{a}{b}" for a in ("bra", "cle", "dri", "fo") for b in ("sts", "ndles", "gs", "mps")]
+
+
+def picture(rng: np.random.Generator, side: int = 64) -> Image.Image:
+    """A picture of coarse coloured noise: no two look alike."""
+    coarse = rng.integers(0, 256, (4, 4, 3), dtype=np.uint8)
+    return Image.fromarray(coarse).resize((side, side), Image.Resampling.BICUBIC)
+
+
+def encoded(image: Image.Image, kind: str = "PNG") -> bytes:
+    out = BytesIO()
+    image.save(out, kind, **({"quality": 85} if kind == "JPEG" else {}))
+    return out.getvalue()
+
+
+def statements(
+    out: Path, groups: int = 600, *, colour_word: bool = False, leaked: float = 0.0, near: bool = False, seed: int = 7
+) -> Path:
+    """True/false items in groups of four: a sentence about four pictures, true of two.
+
+    With `colour_word`, sentences with "yellow" are true of three pictures and those with "blue" of one. With `leaked`,
+    that share of the dev items shows pictures of train items (as other files that look the same, with `near`).
+    """
+    rng = np.random.default_rng(seed)
+    with BenchmarkWriter(out, name="statements", task="statement", seed=seed, describe=describe) as writer:
+        shown: list[Image.Image] = []
+        for split, first, last in (("train", 0, groups * 2 // 3), ("dev", groups * 2 // 3, groups)):
+            items, panels = [], []
+            for g in range(first, last):
+                colour = str(rng.choice(COLOURS))
+                sentence = (
+                    f"{rng.choice(NOUNS)} {g} {rng.choice(VERBS)} the {colour} {rng.choice(SHAPES)} {rng.choice(NOUNS)}"
+                )
+                true = {"yellow": 3, "blue": 1}.get(colour, 2) if colour_word else 2
+                labels = rng.permutation([1] * true + [0] * (4 - true)).tolist()
+                for k, label in enumerate(labels):
+                    image = picture(rng)
+                    if split == "dev" and rng.random() < leaked:
+                        image = shown[int(rng.integers(len(shown)))]
+                    elif split == "train":
+                        shown.append(image)
+                    address = writer.add_image(encoded(image, "JPEG" if near and split == "dev" else "PNG"))
+                    thing = SceneObject("0", str(rng.choice(SHAPES)), pairs(color=str(rng.choice(COLOURS))))
+                    panels.append(Panel(f"{g}-{k}", address, None, 64, 64, (thing,)))
+                    items.append(
+                        Item(
+                            f"{g}-{k}", "statement", (f"{g}-{k}",), Text(sentence), TRUTH, label, str(g), (f"set-{g}",)
+                        )
+                    )
+            writer.add_items(split, items)
+            writer.add_panels(panels)
+    return out
+
+
+def questions(
+    out: Path, number: int = 2400, *, longer: float = 0.0, first: float = 0.0, repeating: float = 0.0, seed: int = 2
+) -> Path:
+    """Questions with four answers; each answer is right once and wrong three times, within its split.
+
+    With `longer`, in that share of the items five words are added to the right answer; with `first`, it stands first;
+    with `repeating`, it repeats the question.
+    """
+    rng = np.random.default_rng(seed)
+
+    def phrase(words: int) -> str:
+        return " ".join(
+            [str(rng.choice(NOUNS)), str(rng.choice(VERBS)), *(str(rng.choice(NOUNS)) for _ in range(words))]
+        )
+
+    with BenchmarkWriter(out, name="questions", task="choice", seed=seed, describe=describe) as writer:
+        for split, start, end in (("train", 0, number * 2 // 3), ("val", number * 2 // 3, number)):
+            n = end - start
+            names = rng.permutation(n).tolist()  # makes answers unique, and has nothing to do with the question
+            answers = [f"{phrase(int(rng.integers(1, 6)))} {split}{name}" for name in names]
+            items = []
+            shifts = rng.choice(np.arange(1, n), 3, replace=False)
+            for i in range(n):
+                query = f"why {phrase(2)} number {start + i} ?"
+                right = answers[i]
+                right += " " + phrase(3) if rng.random() < longer else ""
+                right += " " + query if rng.random() < repeating else ""
+                place = 0 if rng.random() < first else int(rng.integers(4))
+                texts = [answers[(i + s) % n] for s in shifts]
+                texts.insert(place, right)
+                name = f"{split}-{i}"
+                candidates = tuple(Text(t) for t in texts)
+                items.append(
+                    Item(name, "choice", (), Text(query), candidates, place, name, (f"movie-{split}-{i // 4}",))
+                )
+            writer.add_items(split, items)
+    return out
+
+
+def matrices(out: Path, number: int = 1200, *, odd: float = 0.0, seed: int = 3) -> Path:
+    """Eight candidate pictures each; with `odd`, in that share of the items the right one has five stars more."""
+    rng = np.random.default_rng(seed)
+    with BenchmarkWriter(out, name="matrices", task="matrix", seed=seed, describe=describe) as writer:
+        for split, start, end in (("train", 0, number * 2 // 3), ("test", number * 2 // 3, number)):
+            items, panels = [], []
+            for i in range(start, end):
+                right = int(rng.integers(8))
+                given = rng.random() < odd
+                for k in range(16):
+                    kinds = [str(rng.choice(SHAPES)) for _ in range(int(rng.integers(1, 4)))]
+                    kinds += ["star"] * (5 if given and k == 8 + right else 0)
+                    things = tuple(SceneObject(str(j), kind) for j, kind in enumerate(kinds))
+                    panels.append(Panel(f"{i}-{k}", None, None, 10, 10, things))
+                names = tuple(f"{i}-{k}" for k in range(16))
+                items.append(Item(f"m{i}", "matrix", names[:8], None, names[8:], right, None, (f"photo-{i}",)))
+            writer.add_items(split, items)
+            writer.add_panels(panels)
+    return out

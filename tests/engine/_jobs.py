@@ -21,6 +21,16 @@ def draw(batch: tuple[int, int]) -> bytes:
     return batch_rng(*batch).bytes(50)
 
 
+def multiply(seed: int) -> bytes:
+    """A product and eigenvectors, whose last bits depend on how many threads compute them."""
+    import numpy as np
+
+    rng = batch_rng(seed, 0)
+    left, right = (rng.standard_normal(shape).astype(np.float32) for shape in ((400, 3000), (3000, 400)))
+    square = rng.standard_normal((300, 300))
+    return (left @ right).tobytes() + np.linalg.eigh(square + square.T)[1].tobytes()
+
+
 def slowest_first(number: int) -> int:
     time.sleep(0.2 if number == 0 else 0.0)
     return number
@@ -69,6 +79,10 @@ def dies_always(number: int) -> int:
 
 def exits(number: int) -> int:
     os._exit(7)
+
+
+def exits_politely(number: int) -> int:
+    sys.exit(f"no {number}")
 
 
 def refuses(number: int) -> int:

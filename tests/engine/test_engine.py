@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -54,6 +55,32 @@ def test_the_same_bytes_for_any_number_of_processes(start: Run) -> None:
     one, two, three = (list(start(jobs.draw, iter(batches), processes=n)) for n in (1, 2, 3))
     assert one == two == three
     assert len(set(one)) == 9
+
+
+def test_threaded_arithmetic_gives_the_same_bytes_too(start: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With several threads, as in this process on most machines, the last bits differ."""
+    one, two = (list(start(jobs.multiply, range(2), processes=n)) for n in (1, 2))
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    threaded = list(start(jobs.multiply, range(2), processes=2))
+    assert one == two == threaded
+
+
+def test_batches_run_in_another_process(start: Run, processes: int, tmp_path: Path) -> None:
+    list(start(jobs.marked, [(str(tmp_path), 1)], processes=processes))
+    (mark,) = tmp_path.iterdir()
+    assert mark.name.split("-")[1] != str(os.getpid())
+
+
+def test_what_a_function_prints_is_not_on_stdout(start: Run, processes: int, capfd: pytest.CaptureFixture[str]) -> None:
+    assert list(start(jobs.talks, range(3), processes=processes)) == [0, 1, 2]
+    out, errors = capfd.readouterr()
+    assert out == ""
+    assert "hello from 2" in errors
+
+
+def test_an_exit_in_a_batch_does_not_end_the_caller(start: Run, processes: int) -> None:
+    with pytest.raises(UserError, match="batch 0 ended with exit code 1"):
+        list(start(jobs.exits_politely, [0], processes=processes, retries=0))
 
 
 def test_a_failed_batch_is_tried_again(start: Run, processes: int, tmp_path: Path) -> None:

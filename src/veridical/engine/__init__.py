@@ -53,10 +53,10 @@ def run(
     """Yield `function(batch)` for every batch, in order.
 
     `function` is a module-level function, or a `functools.partial` of one that carries its config; randomness it makes
-    with `batch_rng`. `processes` is as many as there are processors unless given; 1 means this process alone. `work` is
-    a folder that remembers finished batches, so that a run that was killed continues; the caller deletes it when its
-    output is complete. A batch that raises or loses its process is tried again `retries` times. A `UserError` is
-    about the input, and ends the run at once.
+    with `batch_rng`. `processes` is as many as there are processors unless given; even 1 is a process of its own, with
+    one thread as all have. `work` is a folder that remembers finished batches, so that a run that was killed continues;
+    the caller deletes it when its output is complete. A batch that raises or loses its process is tried again `retries`
+    times. A `UserError` is about the input, and ends the run at once.
     """
     if engine not in ENGINES:
         raise UserError(f"There is no engine {engine!r}.", f"Choose one of: {', '.join(sorted(ENGINES))}.")

@@ -2,7 +2,8 @@
 
 Each worker has its own pipe, so a process that dies (kill -9, out of memory) is noticed at once and costs one batch,
 which is tried again. Workers are fresh interpreters, not forks: a fork of a process with threads (Arrow, torch) can
-hang.
+hang. Even a single process is a worker: sums over this process's threads would round differently, what a function
+prints would mix with results on stdout, and an `exit()` in it would end the caller.
 """
 
 from __future__ import annotations
@@ -47,8 +48,6 @@ def run(
     if total is None and isinstance(batches, Sized):
         total = len(batches)
     count = processes or available()
-    if os.environ.get(worker.INSIDE):
-        count = 1  # a worker's own runs stay inside it
     if total is not None:
         count = max(1, min(count, total))
     keys = None
@@ -96,7 +95,8 @@ class _Worker:
 
 def _show(job: _Job, batches: Iterator[Any], count: int, total: int | None) -> Iterator[Any]:
     with Progress(job.label, total, "batches") as progress:
-        results = _here(job, batches) if count == 1 else _Pool(job, batches, count).results()
+        inside = os.environ.get(worker.INSIDE)  # a worker's own runs stay inside it
+        results = _here(job, batches) if inside else _Pool(job, batches, count).results()
         try:
             for result, remembered in results:
                 progress.advance(skipped=remembered)
@@ -111,7 +111,7 @@ def _task(job: _Job, index: int, batch: Any) -> _Task:
 
 
 def _here(job: _Job, batches: Iterator[Any]) -> Generator[tuple[Any, bool], None, None]:
-    """Without other processes; everything still goes through the same pickles, so that results are the same."""
+    """Inside a worker; everything still goes through the same pickles, so that results are the same."""
     for index, batch in enumerate(batches):
         task = _task(job, index, batch)
         if task.path is not None and task.path.exists():

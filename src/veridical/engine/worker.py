@@ -43,8 +43,7 @@ def main(descriptor: int) -> None:
     os.dup2(2, 1)  # what a function prints must not mix with the results on the parent's stdout
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ[INSIDE] = "1"
-    for name in ONE_THREAD:
-        os.environ.setdefault(name, "1")
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     connection = Connection(descriptor)
     script, function = connection.recv()
     load: Callable[[], Function] = functools.cache(functools.partial(pickle.loads, function))

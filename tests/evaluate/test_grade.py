@@ -118,7 +118,7 @@ def test_the_split_is_guessed_from_the_names(write_benchmark, statement, write_l
         }
     )
     assert evaluate(made, write_lines([("1-0", RIGHT)])).split == "dev"
-    assert evaluate(made, write_text("test-2-0-3.png,true\n")).split == "train"
+    assert evaluate(made, write_text("train-2-0-3.png,true\n")).split == "train"
     assert evaluate(made, write_lines([("2-0#4", RIGHT)])).split == "train"
     assert evaluate(made, write_lines([("1-0", RIGHT), ("2-1", RIGHT)]), split="train").extra.names == ("1-0",)
     for rows in ([("1-0", RIGHT), ("2-1", RIGHT)], [("other", RIGHT)]):
@@ -173,3 +173,47 @@ def test_a_benchmark_with_only_the_answer_stage_asks_for_no_rationales(write_ben
     )
     scores = evaluate(made, write_text(header + "\nval-1,0,0,1,0" + ",0" * 16))
     assert (scores.accuracy.value, scores.staged, scores.extra.count, scores.missing.count) == (1.0, {}, 0, 0)
+
+
+@pytest.fixture
+def prefixed(write_benchmark, statement):
+    """As the import of a folder whose splits share identifiers."""
+    return write_benchmark(
+        {
+            split: [
+                statement(f"{split}-1572-{n}", answer, f"{split}-1572", views=6) for n, answer in enumerate(answers)
+            ]
+            for split, answers in {"dev": (1, 0), "train": (0, 0)}.items()
+        }
+    )
+
+
+def test_official_names_where_splits_share_identifiers(prefixed, write_text) -> None:
+    images = [f"{{}}-1572-{n}-{view}.png,{truth}\n" for n, truth in enumerate(("true", "false")) for view in range(6)]
+    for split, accuracy in (("dev", 1.0), ("train", 0.5)):
+        scores = evaluate(prefixed, write_text("".join(images).format(*[split] * 12)))  # the names tell the split
+        assert (scores.split, scores.per_view, scores.accuracy.value) == (split, True, accuracy)
+        assert (scores.missing.count, scores.extra.count) == (0, 0)
+        scores = evaluate(prefixed, write_text("1572-0,true\n1572-1,false\n"), split=split)
+        assert (scores.per_view, scores.accuracy.value, scores.missing.count) == (False, accuracy, 0)
+    with pytest.raises(UserError, match="Cannot tell which split"):
+        evaluate(prefixed, write_text("1572-0,true\n1572-1,false\n"))
+
+
+def test_images_of_another_split_are_extra(write_benchmark, statement, write_text) -> None:
+    made = write_benchmark({"test-p": [statement("7-0", 1, views=6), statement("7-1", 1, views=6)]})
+    mixed = "".join(f"test-p-7-0-{view}.png,true\ntrain-7-1-{view}.png,true\n" for view in range(6))
+    scores = evaluate(made, write_text(mixed))
+    assert (scores.accuracy.value, scores.missing.count, scores.extra.count) == (1 / 2, 6, 6)
+    assert scores.extra.names[0] == "train-7-1-0.png"
+    whole = evaluate(made, write_text("test-p-7-0,true\n7-1,true\n"))
+    assert (whole.per_view, whole.accuracy.value) == (False, 1.0)
+
+
+@pytest.mark.parametrize("view", ["6", "9" * 30, "9" * 5000, "²", "-1"])
+def test_views_that_are_not_there_are_extra(write_benchmark, statement, write_lines, write_text, view: str) -> None:
+    made = write_benchmark({"dev": [statement("7-0", 1, views=6)]})
+    scores = evaluate(made, write_lines([("7-0#0", RIGHT), (f"7-0#{view}", RIGHT)]))
+    assert (scores.missing.count, scores.extra.count) == (5, 1)
+    scores = evaluate(made, write_text(f"dev-7-0-0.png,true\ndev-7-0-{view}.png,true\n"))
+    assert (scores.missing.count, scores.extra.count) == (5, 1)

@@ -6,6 +6,7 @@ are joined to items by name. Missing and unreadable examples are not right, and 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,14 +18,16 @@ import pyarrow.compute as pc
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.evaluate.key import AnswerKey
-from veridical.evaluate.readers import Ints, Predictions, image_name
-from veridical.records import split_view, view_id
+from veridical.evaluate.readers import Ints, Kind, Predictions
+from veridical.records import view_id
 
 Bools = npt.NDArray[np.bool_]
 NAMED = 20  # how many missing, extra ... predictions are named
 
 _NOWHERE, _NOT_ASKED = -1, -2  # row of a file: no such item; a stage that the benchmark does not have
 _MISSING, _UNREADABLE = -2, -1  # choice of an example
+_VIEW = re.compile(r"(?P<item>.+)#(?P<view>[0-9]{1,9})")
+_IMAGE = re.compile(r"(?P<item>.+)-(?P<view>[0-9]{1,9})(\.[A-Za-z]+)?")
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ def grade(predictions: Predictions, key: AnswerKey) -> Grades:
         raise UserError(
             f"{predictions.path}: none of its {len(item):,} predictions is about an item of split {key.split!r}; the "
             f"first is about {predictions.names[0].as_py()!r}, and an item is called {key.ids[0].as_py()!r}.",
-            "Give predictions for this benchmark and split. Nothing was scored.",
+            "Give predictions for this benchmark and split; names of images start with the split. Nothing was scored.",
         )
     _check_width(predictions, key, found, item)
     per_view = bool((view >= 0).any())
@@ -108,29 +111,56 @@ def grade(predictions: Predictions, key: AnswerKey) -> Grades:
 
 def _locate(predictions: Predictions, key: AnswerKey) -> tuple[Ints, Ints]:
     """For each row its item (or -1, -2) and view (or -1)."""
-    item = np.asarray(pc.fill_null(pc.index_in(predictions.names, value_set=key.ids), -1)).astype(np.int64)
-    view = np.full(len(item), -1, np.int64)
     if predictions.given is not None:
+        item, view = _join(predictions, key.ids)
         return _rationales(item, predictions.given, key), view
+    if not (key.views > 0).any():
+        return _join(predictions, key.ids)
+    item, view = _join(predictions, key.ids, key.split)
+    item[view >= key.views[item]] = _NOWHERE
+    return item, np.where(item >= 0, view, -1)
+
+
+def _join(predictions: Predictions, ids: pa.StringArray, split: str | None = None) -> tuple[Ints, Ints]:
+    """For each row the item (or -1) and view (or -1) that it names; only items of `split` have views."""
+    item = _index(predictions.names, ids)
+    view = np.full(len(item), -1, np.int64)
     rest = np.flatnonzero(item < 0)
-    if len(rest) and (key.views > 0).any():
-        parts = _parts(predictions, rest)
-        base = pc.index_in(pa.array([name for name, _ in parts], pa.string()), value_set=key.ids)
-        base_item = np.asarray(pc.fill_null(base, -1)).astype(np.int64)
-        base_view = np.array([number for _, number in parts], np.int64)
-        good = (base_item >= 0) & (base_view >= 0) & (base_view < key.views[base_item])
-        item[rest[good]], view[rest[good]] = base_item[good], base_view[good]
+    if split is None or not len(rest):
+        return item, view
+    meanings = [_meanings(name, predictions.kind, split) for name in predictions.names.take(rest).to_pylist()]
+    for place in range(max(map(len, meanings))):
+        tried = [one[place] if place < len(one) else (None, -1) for one in meanings]
+        found = _index(pa.array([name for name, _ in tried], pa.string()), ids)
+        good = (found >= 0) & (item[rest] < 0)
+        item[rest[good]], view[rest[good]] = found[good], np.array([number for _, number in tried], np.int64)[good]
     return item, view
 
 
-def _parts(predictions: Predictions, rows: Ints) -> list[tuple[str, int]]:
-    """The item and view (or -1) that the names of some rows would mean: `item#k`, or an official image name."""
+def _index(names: pa.StringArray, ids: pa.StringArray) -> Ints:
+    return np.asarray(pc.fill_null(pc.index_in(names, value_set=ids, skip_nulls=True), -1)).astype(np.int64)
+
+
+def _meanings(name: str, kind: Kind, split: str) -> list[tuple[str, int]]:
+    """Items and views (-1: all of it) that a name which is no item's id could mean, the likeliest first.
+
+    `item#k` is a view. Official names are an identifier or an image's name, and the split may stand before either in
+    the file, in the benchmark, or in both; an image of another split means nothing.
+
+    >>> _meanings("dev-1304-0-3.png", "truth csv", "dev")
+    [('1304-0-3.png', -1), ('dev-1304-0', 3), ('1304-0', 3)]
+    >>> _meanings("1304-0", "truth csv", "dev")
+    [('dev-1304-0', -1)]
+    """
     out = []
-    for name in predictions.names.take(rows).to_pylist():
-        item, view = split_view(name)
-        if view is None and predictions.kind == "truth csv":
-            item, view = image_name(name) or (name, None)
-        out.append((item, -1 if view is None else view))
+    if match := _VIEW.fullmatch(name):
+        out.append((match["item"], int(match["view"])))
+    if kind == "truth csv":
+        word = f"{split}-"
+        out.append((name.removeprefix(word) if name.startswith(word) else word + name, -1))
+        if (match := _IMAGE.fullmatch(name)) and match["item"].startswith(word):
+            view = int(match["view"])
+            out += [(match["item"], view), (match["item"].removeprefix(word), view)]
     return out
 
 
@@ -139,13 +169,10 @@ def guess_split(benchmark: Benchmark, predictions: Predictions, scheme: str = "m
     splits = benchmark.splits(scheme)
     if len(splits) == 1:
         return splits[0]
-    everywhere = np.arange(len(predictions.names))
-    bases = pa.array([name for name, _ in _parts(predictions, everywhere)], pa.string())
     found = {}
     for split in splits:
         ids = benchmark.items_table(split, scheme, ["id"])["id"].combine_chunks()
-        known = pc.or_(pc.is_in(predictions.names, value_set=ids), pc.is_in(bases, value_set=ids))
-        found[split] = int(pc.sum(known).as_py() or 0)
+        found[split] = int((_join(predictions, ids, split)[0] >= 0).sum())
     best = max(splits, key=lambda split: found[split])
     if found[best] == 0 or found[best] < 0.9 * sum(found.values()):
         counts = ", ".join(f"{split} {found[split]:,}" for split in splits)

@@ -100,6 +100,34 @@ def test_wrong_arguments(release: tuple[str, Path], tmp_path: Path) -> None:
     assert not (tmp_path / "b").exists()
 
 
+@pytest.mark.parametrize("split", ["a/b", "..", "", "x" * 65, "a b", "\u0661"])
+def test_names_that_no_split_can_have(split: str, release: tuple[str, Path], tmp_path: Path) -> None:
+    name, folder = release
+    file = folder / {"nlvr": "dev/dev.json", "nlvr2": "dev.json", "vcr": "val.jsonl"}[name]
+    if not split:
+        file = file.rename(file.with_name("my file" + file.suffix))  # its name would be the split's
+    with pytest.raises(UserError, match="cannot be the name of a split"):
+        import_release(name, file, tmp_path / "b", split=split or "my file")
+    assert [p.name for p in tmp_path.iterdir()] == ["release"]
+
+
+def test_what_was_left_out_is_not_forgotten(release: tuple[str, Path], tmp_path: Path) -> None:
+    """Where no line is whole the error says why; a split that lost all its lines is not one without labels."""
+    name, folder = release
+    split = load_split(folder)
+    file = next(path for path in folder.rglob(f"{split}.json*"))
+    file.write_bytes(b"{oops\n" * 5)
+    with pytest.raises(UserError, match=r"holds no item that is whole.*line 1: this is not valid JSON.*And 2 more"):
+        import_release(name, file, tmp_path / "b", keep_going=True)
+    result = import_release(name, folder, tmp_path / "b", keep_going=True)
+    made = Benchmark(tmp_path / "b")
+    assert len([left for left in result.left_out if left.file.endswith(file.name)]) >= 5
+    assert not made.is_hidden(split)
+    assert list(made.items(split)) == []
+    assert made.manifest["config"]["left_out"]["lines"] == len(result.left_out)
+    assert check(tmp_path / "b").ok
+
+
 def test_an_error_leaves_nothing_behind(release: tuple[str, Path], tmp_path: Path) -> None:
     name, folder = release
     for path in folder.rglob("*.png"):
@@ -110,6 +138,7 @@ def test_an_error_leaves_nothing_behind(release: tuple[str, Path], tmp_path: Pat
     assert files(tmp_path) == before
     result = import_release(name, folder, tmp_path / "b", keep_going=True)
     assert len(result.left_out) == len(list(folder.rglob("*.png")))
+    assert Benchmark(tmp_path / "b").manifest["config"]["left_out"] == {"lines": 0, "files": len(result.left_out)}
     assert Benchmark(tmp_path / "b").manifest["counts"]["images"] == 0
 
 

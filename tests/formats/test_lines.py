@@ -50,6 +50,10 @@ def raw_bytes(lines: Lines[Record]) -> bytes:
         (b'{"name": "\xff"}', "byte 11 is not UTF-8."),
         (b'{"name": "b", "other": "\xe9"}', "byte 25 is not UTF-8."),
         (b'{"name": "\\ud800"}', "this is not valid JSON"),
+        (
+            b'{"name": "b", "other": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+            "lists or objects are nested too deeply.",
+        ),
     ],
 )
 def test_a_bad_line_is_named_or_left_out(line: bytes, problem: str) -> None:

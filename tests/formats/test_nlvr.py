@@ -143,6 +143,7 @@ def test_a_split_without_labels_is_hidden(tmp_path: Path) -> None:
         (nlvr_line("8-0", structured_rep=thing(x_loc=81)), "a square of size 20 at (81, 80) does not fit into box 1"),
         (nlvr_line("8-0", structured_rep=thing(y_loc=-1)), "does not fit into box 1"),
         (nlvr_line("8-0", structured_rep=[[], []]), "'structured_rep' has 2 boxes; expected 3."),
+        (nlvr_line("\u0661-\u0662"), "expected presentation-image, such as 1304-0."),  # digits, but not ours
         (nlvr_line("../../8"), "the identifier is '../../8'; expected presentation-image"),
         (nlvr_line("8-0", directory="../../etc"), "the directory '../../etc' leads out of the folder of images."),
         (nlvr_line("7-1"), "identifier '7-1' is already on line 1."),

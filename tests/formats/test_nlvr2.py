@@ -130,7 +130,7 @@ def test_photographs(tmp_path: Path) -> None:
     ("data", "problem"),
     [
         (b"", "the image is empty (0 bytes)."),
-        (bomb(60_000, 60_000), "the image claims 60,000 x 60,000 pixels; at most 134,217,728 are read."),
+        (bomb(60_000, 60_000), "the image claims 60,000 x 60,000 pixels; at most 89,478,485 are read."),
     ],
 )
 def test_damaged_photographs(data: bytes, problem: str, tmp_path: Path) -> None:
@@ -182,6 +182,13 @@ def test_damage(line: Any, problem: str, tmp_path: Path) -> None:
     export_official(tmp_path / "b", tmp_path / "out")
     lines = path.read_bytes().split(b"\n")
     assert files(tmp_path / "out")["dev.json"] == b"\n".join([lines[0], *lines[2:]])
+
+
+def test_two_splits_with_one_pair(tmp_path: Path) -> None:
+    write_lines(tmp_path / "r" / "dev.json", nlvr2_line("dev-8-0-0"))
+    write_lines(tmp_path / "r" / "test1.json", nlvr2_line("dev-8-0-1"))
+    with pytest.raises(UserError, match="image 'dev-8-0' is in two splits, dev and test1"):
+        import_release("nlvr2", tmp_path / "r", tmp_path / "b")
 
 
 def test_a_subset_must_be_one(tmp_path: Path) -> None:

@@ -150,6 +150,11 @@ def test_images_and_metadata_are_found(place: str, tmp_path: Path) -> None:
         (vcr_line(2, img_fn="../../etc/passwd"), "'img_fn' is '../../etc/passwd', which leads out of the folder"),
         (vcr_line(2, metadata_fn="/etc/passwd"), "'metadata_fn' is '/etc/passwd', which leads out of the folder"),
         (vcr_line(0), "annot_id 'val-0' is already on line 1."),
+        (vcr_line(2, annot_id=""), "'annot_id' is ''; expected a name such as val-1."),
+        (vcr_line(2, img_id="a\0b"), "'img_id' is 'a\\x00b'; expected a name such as val-1."),
+        (vcr_line(2, annot_id="val-0:r0"), "names that end so are for the rationales of a question."),
+        (vcr_line(2, question=["Why", [True], "?"]), "a value is true or false; expected a whole number."),
+        (json.dumps(vcr_line(2)).encode().replace(b'"No"', b"[" * 9999 + b"]" * 9999), "are nested too deeply."),
         (vcr_line(2, img_id="val-0"), "the image 'val-0' is another, or has other objects, on line 1."),
         (json.dumps(vcr_line(2)).encode().replace(b"drive", b"dr\xffve"), "is not UTF-8."),
     ],
@@ -176,6 +181,11 @@ def test_damage(line: Any, problem: str, tmp_path: Path) -> None:
         ({"boxes": []}, "3 names, 0 boxes, 3 outlines."),
         ({"boxes": [[1, 2, 3]] * 3}, "a box is not left, top, right, bottom and a score."),
         ({"width": ...}, "the field 'width' is missing."),
+        ({"width": 10**12}, "its image is 1000000000000 x 16 pixels; expected 1 to 89,478,485."),
+        ({"width": -5}, "its image is -5 x 16 pixels"),
+        ({"height": 0}, "its image is 24 x 0 pixels"),
+        ({"boxes": [[9, 2, 3, 4, 1]] * 3}, "the box 9, 2, 3, 4 does not lie in 24 x 16 pixels."),
+        ({"boxes": [[1, 2, 3, 40]] * 3}, "the box 1, 2, 3, 40 does not lie in 24 x 16 pixels."),
         ({"width": 25}, "the image is 24 x 16 pixels, its metadata is for 25 x 16."),
     ],
 )
@@ -192,6 +202,38 @@ def test_damaged_metadata(broken: dict[str, Any], problem: str, tmp_path: Path) 
     result = import_release("vcr", tmp_path, tmp_path / "b", keep_going=True)
     assert len(result.left_out) == 1
     assert result.counts["items"]["main"] == {"val": 5}
+    assert Benchmark(tmp_path / "b").manifest["config"]["left_out"] == {"lines": 0, "files": 1}
+    assert check(tmp_path / "b").ok
+
+
+def test_metadata_nested_too_deeply(tmp_path: Path) -> None:
+    write_lines(tmp_path / "val.jsonl", vcr_line(0))
+    folder = tmp_path / "vcr1images" / "lsmdc_1054_A_film"
+    folder.mkdir(parents=True)
+    (folder / "val-0@0.json").write_text('{"names": ' + "[" * 100_000)
+    with pytest.raises(UserError, match=r"val-0@0.json: .*(nested too deeply|expected a text)"):
+        import_release("vcr", tmp_path, tmp_path / "b")
+    (folder / "val-0@0.json").write_text('{"other": ' + "[" * 100_000)
+    with pytest.raises(UserError, match=r"val-0@0.json: lists or objects are nested too deeply"):
+        import_release("vcr", tmp_path, tmp_path / "b")
+
+
+@pytest.mark.parametrize("annot", ["../../evil-1", "/tmp/evil-1", "..-1", ".-1", "x" * 300 + "-1", "a b-1"])
+def test_names_that_cannot_be_a_split(annot: str, tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "r" / "questions.jsonl", vcr_line(0, annot_id=annot))
+    for keep_going in (False, True):
+        with pytest.raises(UserError, match="cannot be the name of a split") as error:
+            import_release("vcr", path, tmp_path / "b", keep_going=keep_going)
+        assert "--split" in error.value.fix
+    assert [p.name for p in tmp_path.iterdir()] == ["r"]
+    assert list(import_release("vcr", path, tmp_path / "b", split="val").counts["items"]["main"]) == ["val"]
+
+
+def test_two_splits_with_one_image(tmp_path: Path) -> None:
+    write_lines(tmp_path / "r" / "val.jsonl", vcr_line(0))
+    write_lines(tmp_path / "r" / "train.jsonl", vcr_line(0, "train", img_id="val-0"))
+    with pytest.raises(UserError, match="image 'val-0' is in two splits, train and val"):
+        import_release("vcr", tmp_path / "r", tmp_path / "b")
 
 
 def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:

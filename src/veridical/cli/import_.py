@@ -34,5 +34,5 @@ def import_release(
     others = ((name.replace("_", " "), count) for name, count in result.counts.items() if name != "items")
     table("", ("what", "count"), rows + [(name, f"{count:,}") for name, count in others])
     for left in result.left_out:
-        say(f"left out: {left.file}{f', line {left.line}' if left.line else ''}: {left.problem}")
+        say(f"left out: {left}")
     say(f"Benchmark: {result.benchmark}" + (f" ({len(result.left_out):,} left out)" if result.left_out else ""))

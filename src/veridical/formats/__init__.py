@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
@@ -39,6 +40,10 @@ EXPORTS: dict[str, str] = {
     "croissant": "veridical.formats.croissant:export_croissant",
     "official": "veridical.formats:export_official",
 }
+
+
+_SPLIT = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9_.-]{1,64}")  # it becomes part of file names
+_SHOWN = 3  # problems in an error
 
 
 @dataclass(frozen=True)
@@ -103,14 +108,15 @@ def import_release(
         raise UserError(f"{path} does not exist.", f"Give a file or folder of {kind.title}'s release.")
     problems = Problems(keep_going)
     parts = kind.read(Request(path, split, None if images is None else Path(images)), problems)
-    _check_parts(parts, path, hide)
+    _check_parts(parts, path, hide, problems)
     hidden = sorted({*hide, *(part.split for part in parts if not part.labelled)})
     missing: Counter[str] = Counter()
     target = BenchmarkWriter(
         out,
         name=kind.title,
         task=kind.task,
-        config={"format": kind.name, "lines_left_out": len(problems.left_out)},
+        # the counts grow while images are read, and are written with the manifest at the end
+        config={"format": kind.name, "left_out": problems.counts},
         licence=kind.licence,
         hidden=hidden,
         official=True,
@@ -123,19 +129,34 @@ def import_release(
     return ImportResult(made.directory, made.manifest["counts"] | dict(missing), tuple(problems.left_out))
 
 
-def _check_parts(parts: Sequence[Part], path: Path, hide: Sequence[str]) -> None:
+def _check_parts(parts: Sequence[Part], path: Path, hide: Sequence[str], problems: Problems) -> None:
     splits = [part.split for part in parts]
+    for name in splits:
+        if not _SPLIT.fullmatch(name):
+            raise UserError(
+                f"{path}: {name[:80]!r} cannot be the name of a split.",
+                "Import one file at a time and name its split with --split: letters, digits, '.', '_' and '-'.",
+            )
     for name in hide:
         if name not in splits:
             raise UserError(f"{path} has no split {name!r} to hide.", f"It has: {', '.join(splits)}.")
-    for one, other in itertools.combinations(parts, 2):
-        if both := set(one.ids) & set(other.ids):
-            raise UserError(
-                f"{path}: item {min(both)!r} is in two splits, {one.split} and {other.split}.",
-                "Import one of them at a time.",
-            )
+    if len(parts) > 1:
+        _check_shared([(part.split, set(part.ids)) for part in parts], path, "item")
+        _check_shared([(part.split, set(part.panels)) for part in parts], path, "image")
     if not any(part.ids for part in parts):
+        shown = "".join(f" {left}" for left in problems.left_out[:_SHOWN])
+        more = f" And {len(problems.left_out) - _SHOWN:,} more." if len(problems.left_out) > _SHOWN else ""
+        if shown:
+            raise UserError(f"{path} holds no item that is whole.{shown}{more}", "Correct the file, or get it anew.")
         raise UserError(f"{path} holds no items.", "Give a file or folder with at least one item.")
+
+
+def _check_shared(named: Sequence[tuple[str, set[str]]], path: Path, what: str) -> None:
+    for (one, names), (other, others) in itertools.combinations(named, 2):
+        if both := names & others:
+            raise UserError(
+                f"{path}: {what} {min(both)!r} is in two splits, {one} and {other}.", "Import one of them at a time."
+            )
 
 
 def export(kind: str, benchmark: Path | str, out: Path | str) -> ExportResult:

@@ -99,6 +99,9 @@ class Part(Protocol):
     @property
     def ids(self) -> list[str]: ...
 
+    @property
+    def panels(self) -> list[str]: ...  # what its panels are named after; no other split may have the same
+
     def write(self, writer: Writer, problems: Problems) -> Mapping[str, int]:
         """Add the split to a benchmark; gives counts beyond the writer's, such as missing images."""
 

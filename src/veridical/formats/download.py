@@ -25,6 +25,7 @@ import msgspec
 from veridical.errors import UserError, missing_extra
 from veridical.formats._fetch import Manners, Outcome, Wanted, fetch
 from veridical.formats.images import BadImage, image_size
+from veridical.formats.lines import DECODING_ERRORS, in_words
 
 # Where the releases are published: the authors' repository. `--base-url` names a mirror of it.
 BASE_URL = "https://raw.githubusercontent.com/lil-lab/nlvr/master"
@@ -173,8 +174,10 @@ def _lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate((folder / name).read_bytes().splitlines(), 1):
         try:
             record = msgspec.json.decode(line)
-        except msgspec.DecodeError as error:
-            raise UserError(f"{name}, line {number}: {error}.", "Delete the file and run it again.") from None
+        except DECODING_ERRORS as error:
+            raise UserError(
+                f"{name}, line {number}: {in_words(error, {})}", "Delete the file and run it again."
+            ) from None
         if isinstance(record, dict):
             yield number, record
 
@@ -202,8 +205,10 @@ def _photographs(folder: Path, split: str, base: str) -> list[Wanted]:
     if path.exists():
         try:
             hashes = msgspec.json.decode(path.read_bytes(), type=dict[str, str])
-        except (msgspec.DecodeError, msgspec.ValidationError) as error:
-            raise UserError(f"{path} is not a list of hashes: {error}.", "Delete it and run it again.") from None
+        except DECODING_ERRORS as error:
+            raise UserError(
+                f"{path} is not a list of hashes: {in_words(error, {})}", "Delete it and run it again."
+            ) from None
     out: dict[str, Wanted] = {}
     for number, record in _lines(folder, f"{split}.json"):
         pair = str(record.get("identifier")).rpartition("-")[0]

@@ -24,6 +24,8 @@ from veridical.errors import UserError
 
 T = TypeVar("T")
 KEEP_GOING = "Correct it, or import everything else with --keep-going. Nothing was written."
+# what a decoder may say of a line; RecursionError of one that is nested thousands deep
+DECODING_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _NO_LINES = np.empty(0, np.int64)
 _CHUNK_BYTES = 1 << 18  # of JSON: what it becomes stays in the processor's cache
 _UTF8_MARK = b"\xef\xbb\xbf"
@@ -38,6 +40,9 @@ class LeftOut:
     line: int | None  # counted from 1; None where the whole file is meant
     problem: str
 
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}: {self.problem}" if self.line else f"{self.file}: {self.problem}"
+
 
 @dataclass
 class Problems:
@@ -45,12 +50,15 @@ class Problems:
 
     keep_going: bool = False
     left_out: list[LeftOut] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=lambda: {"lines": 0, "files": 0})  # of what was left out
 
     def found(self, file: str, line: int | None, problem: str, fix: str = KEEP_GOING) -> None:
         """Report a problem at a line counted from 1."""
+        left = LeftOut(file, line, problem)
         if not self.keep_going:
-            raise UserError(f"{file}, line {line}: {problem}" if line else f"{file}: {problem}", fix)
-        self.left_out.append(LeftOut(file, line, problem))
+            raise UserError(str(left), fix)
+        self.left_out.append(left)
+        self.counts["lines" if line else "files"] += 1
 
 
 @dataclass(frozen=True)
@@ -184,7 +192,7 @@ def _fast(data: memoryview, decoder: msgspec.json.Decoder[T]) -> list[T] | None:
     try:
         with _no_garbage_collection():  # nothing that is decoded refers back, and there is much of it
             return decoder.decode_lines(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except DECODING_ERRORS:
         return None
 
 
@@ -228,7 +236,7 @@ def _one_by_one(
             line.decode()
             records.append(decoder.decode(line))
             numbers.append(number)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except DECODING_ERRORS as error:
             dropped.add(number)
             problems.found(file.name, number + 1, in_words(error, expected))
     return Lines(file, records, np.array(numbers, np.int64), dropped)
@@ -243,7 +251,7 @@ def decode_one(
         return None
     try:
         return decoder.decode(file.data)
-    except msgspec.DecodeError as error:
+    except DECODING_ERRORS as error:
         problems.found(file.name, None, in_words(error, expected or {}))
         return None
 
@@ -271,7 +279,14 @@ _MISSING = re.compile(r"Object missing required field `(?P<field>[^`]*)`(?: - at
 _PLACE = re.compile(r"^(?P<what>.*) - at `(?P<key>key in )?\$(?P<at>.*)`$")
 _VALUE = re.compile(r"^Invalid enum value (?P<value>.*)$")
 _TYPE = re.compile(r"^Expected `(?P<want>.*)`, got `(?P<got>.*)`$")
-_JSON_TYPES = {"str": "a text", "int": "a whole number", "float": "a number", "array": "a list", "object": "an object"}
+_JSON_TYPES = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
 
 
 def in_words(error: Exception, expected: Mapping[str, str]) -> str:
@@ -279,19 +294,22 @@ def in_words(error: Exception, expected: Mapping[str, str]) -> str:
     text = str(error)
     if isinstance(error, UnicodeDecodeError):
         return f"byte {error.start + 1} is not UTF-8."
+    if isinstance(error, RecursionError):
+        return "lists or objects are nested too deeply."
     if match := _MISSING.match(text):
         where = _in(match["at"])
         return f"the field {match['field']!r} is missing{where}."
     if match := _PLACE.match(text):
         names = [name for name in re.split(r"[.\[\]]+", match["at"]) if name and not name.isdigit() and name != "..."]
         name = names[-1] if names else ""
+        what = repr(name) if name else "a value"
         want = expected.get(name)
         if value := _VALUE.match(match["what"]):
-            return f"{name!r} is {value['value']}; expected {want or 'another value'}."
+            return f"{what} is {value['value']}; expected {want or 'another value'}."
         if types := _TYPE.match(match["what"]):
             want = want or _type(types["want"])
-            return f"{name!r} is {_type(types['got'])}; expected {want}."
-        return f"{name!r}: {match['what']}."
+            return f"{what} is {_type(types['got'])}; expected {want}."
+        return f"{what}: {match['what']}."
     if types := _TYPE.match(text):
         return f"the line is {_type(types['got'])}; expected {_type(types['want'])}."
     if not isinstance(error, msgspec.ValidationError):

@@ -33,8 +33,8 @@ BOX = 100  # pixels
 STEP = 150  # from one box to the next
 DRAWING = (400, 100)
 SPLITS = frozenset({"train", "dev", "val", "test", "test-p", "test-u", "hidden"})
-_IDENTIFIER = re.compile(r"\d+-\d+")
-_IMAGE = re.compile(r"(?:(?P<split>.+)-)?(?P<item>\d+-\d+)-(?P<view>[0-5])\.png")
+_IDENTIFIER = re.compile(r"[0-9]+-[0-9]+")
+_IMAGE = re.compile(r"(?:(?P<split>.+)-)?(?P<item>[0-9]+-[0-9]+)-(?P<view>[0-5])\.png")
 _EXPECTED = {
     "label": '"true" or "false"',
     "evals": 'a judgement "true", "false" or "nonsense" for each rater',
@@ -76,6 +76,10 @@ class _Split:
     @property
     def ids(self) -> list[str]:
         return [self.prefix + line.identifier for line in self.lines.records]
+
+    @property
+    def panels(self) -> list[str]:
+        return self.ids  # three of each item, named after it
 
     def write(self, writer: Writer, problems: Problems) -> Mapping[str, int]:
         views, raw = self._add_images(writer, problems)
@@ -155,7 +159,7 @@ def _read_split(split: str, path: Path, request: Request, problems: Problems) ->
     lines = decode_lines(
         read_text(path, request.name_of(path)), msgspec.json.Decoder(_Line), problems, expected=_EXPECTED
     )
-    labelled = any(line.label is not None for line in lines.records)
+    labelled = not lines.records or any(line.label is not None for line in lines.records)
     lines.drop(find_wrong(lines.records, lambda line: _problem(line, labelled)), problems)
     lines.drop(find_duplicates([line.identifier for line in lines.records], lines.numbers), problems)
     folder = _image_folder(split, path, request)

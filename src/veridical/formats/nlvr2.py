@@ -68,6 +68,10 @@ class _Split:
     def ids(self) -> list[str]:
         return self.rows.table["identifier"].to_pylist()
 
+    @property
+    def panels(self) -> list[str]:
+        return self.names.pair.unique().to_pylist()  # two photographs of each pair, named after it
+
     def write(self, writer: Writer, problems: Problems) -> Mapping[str, int]:
         writer.add_raw(self.split, self.rows.file.raw(self.rows.dropped))
         writer.add_items(self.split, self._items())
@@ -261,7 +265,7 @@ def _image_folder(split: str, request: Request) -> Path | None:
 
 def _read_split(split: str, files: _Files, request: Request, problems: Problems) -> _Split:
     rows = read_rows(read_text(files.main, request.name_of(files.main)), problems)
-    labelled = rows["label"].null_count < len(rows)
+    labelled = not len(rows) or rows["label"].null_count < len(rows)
     out = _Split(split, labelled, rows, check_rows(rows, labelled, problems), files, request)
     for name, path in files.subsets.items():
         subset = read_rows(read_text(path, request.name_of(path)), problems)

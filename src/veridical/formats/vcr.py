@@ -8,6 +8,7 @@ rationale stage. Files are named as in the release (`train.jsonl`), or their que
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,8 +25,9 @@ from veridical.errors import UserError
 from veridical.formats import _columns as columns
 from veridical.formats._format import Format, Part, Request, Writer, find_files, one_per_split
 from veridical.formats._vcr_encode import encode
-from veridical.formats.images import BadImage, is_inside, leaves_folder, read_image
+from veridical.formats.images import MAX_PIXELS, BadImage, is_inside, leaves_folder, read_image
 from veridical.formats.lines import (
+    DECODING_ERRORS,
     Lines,
     Problems,
     decode_lines,
@@ -42,6 +44,7 @@ SPLITS = frozenset({"train", "val", "test"})
 CHOICES = 4
 IMAGE_FOLDER = "vcr1images"
 _BATCH = 2048  # questions
+_REASON = re.compile(r".*:r[0-9]+", re.DOTALL)  # the id of a rationale item
 _Tokens = list[str | list[int]]
 _TOKENS = msgspec.json.Decoder(_Tokens)
 
@@ -90,10 +93,14 @@ class _Split:
     def ids(self) -> list[str]:
         return [line.annot_id for line in self.lines.records]
 
+    @property
+    def panels(self) -> list[str]:
+        return [line.img_id for line in self.lines.records]
+
     def write(self, writer: Writer, problems: Problems) -> Mapping[str, int]:
         writer.add_raw(self.split, self.lines.raw())
         records = self.lines.records
-        for start in range(0, len(records), _BATCH):
+        for start in range(0, max(len(records), 1), _BATCH):  # a split without items is still a split
             writer.add_items(self.split, _items(records[start : start + _BATCH], self.rationales))
         missing = {"missing_images": 0, "missing_metadata": 0}
         first = {line.img_id: index for index, line in reversed(list(enumerate(records)))}
@@ -231,7 +238,7 @@ def _read_split(split: str | None, path: Path, request: Request, problems: Probl
     copies = bool(lines.records) and all(
         [bytes(a) for a in line.answer_choices] == [bytes(r) for r in line.rationale_choices] for line in lines.records
     )
-    labelled = any(line.answer_label is not None for line in lines.records)
+    labelled = not lines.records or any(line.answer_label is not None for line in lines.records)
     lines.drop(find_wrong(lines.records, lambda line: _problem(line, labelled, not copies)), problems)
     lines.drop(find_duplicates([line.annot_id for line in lines.records], lines.numbers, "annot_id"), problems)
     lines.drop(_other_images(lines), problems)
@@ -244,6 +251,11 @@ def _read_split(split: str | None, path: Path, request: Request, problems: Probl
 
 def _problem(line: _Line, labelled: bool, rationales: bool) -> str | None:
     """What is wrong with a line that has the right types."""
+    for name, one in (("annot_id", line.annot_id), ("img_id", line.img_id)):
+        if not one or not one.isprintable():
+            return f"{name!r} is {one!r}; expected a name such as val-1."
+    if _REASON.fullmatch(line.annot_id):
+        return f"'annot_id' is {line.annot_id!r}; names that end so are for the rationales of a question."
     for kind in ("answer", "rationale") if rationales else ("answer",):
         label, choices = getattr(line, f"{kind}_label"), getattr(line, f"{kind}_choices")
         if len(choices) != CHOICES:
@@ -258,7 +270,7 @@ def _problem(line: _Line, labelled: bool, rationales: bool) -> str | None:
     for text in line.texts:
         try:
             tokens = _TOKENS.decode(text)
-        except msgspec.DecodeError as error:
+        except DECODING_ERRORS as error:
             return f"the text {bytes(text).decode()[:60]} is not a list of words and tags: {in_words(error, {})}"
         for token in tokens:
             if not isinstance(token, str):
@@ -289,6 +301,12 @@ def _metadata_problem(metadata: _Metadata, line: _Line) -> str | None:
         return f"{len(metadata.names)} names, {len(metadata.boxes)} boxes, {len(metadata.segms)} outlines."
     if any(len(box) not in (4, 5) for box in metadata.boxes):
         return "a box is not left, top, right, bottom and a score."
+    width, height = metadata.width, metadata.height
+    if width < 1 or height < 1 or width * height > MAX_PIXELS:
+        return f"its image is {width} x {height} pixels; expected 1 to {MAX_PIXELS:,}."
+    for left, top, right, bottom, *_ in metadata.boxes:
+        if not (-1 <= left <= right <= width + 1 and -1 <= top <= bottom <= height + 1):  # detectors round
+            return f"the box {left:g}, {top:g}, {right:g}, {bottom:g} does not lie in {width} x {height} pixels."
     return None
 
 

@@ -150,6 +150,19 @@ def test_bad_vcr_csv(write_text) -> None:
         read_predictions(write_text(header + "\n"))
 
 
+def test_a_cell_that_never_ends(write_text) -> None:
+    header = ",".join(["annot_id", *ANSWER_COLUMNS, *RATIONALE_COLUMNS])
+    with pytest.raises(UserError, match=r"line 2: field larger than field limit"):
+        read_predictions(write_text(f'{header}\n"val-0{"x" * 140_000}'))
+
+
+def test_json_that_is_nested_too_deeply(write_text) -> None:
+    good, deep = '{"item": "a", "scores": [0, 1]}', '{"item": "b", "raw": ' + "[" * 200_000 + "}"
+    with pytest.raises(UserError, match=r"line 2: nested too deeply") as caught:
+        read_predictions(write_text(f"{good}\n{deep}\n{good}\n"))
+    assert "2 other lines are fine" in caught.value.fix
+
+
 def test_image_names() -> None:
     assert image_name("dev-1304-0-3.png") == ("1304-0", 3)
     assert image_name("test-1304-0-3") == ("1304-0", 3)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 
@@ -20,6 +22,11 @@ _FIX = (
     "Give answers (N, 4), or all stages (N, 5, 4) or (N, 20), as .npy; or `answers` (N, 4) and `rationales` (N, 4) or "
     "(N, 4, 4) as .npz or as two .npy files in a folder."
 )
+
+# What the standard library says of a damaged archive: also of encryption and of methods that it does not know.
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, MemoryError)
+# A header is a Python literal that may say anything: more rows than there is memory, shapes that are no numbers.
+_BAD_HEADER = (ValueError, TypeError, OverflowError, MemoryError, RecursionError, EOFError, OSError, TokenError)
 
 
 def are_arrays(path: Path) -> bool:
@@ -65,7 +72,7 @@ def _load(path: Path) -> dict[str, Floats]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = {member.removesuffix(".npy"): archive.read(member) for member in archive.namelist()}
-    except zipfile.BadZipFile as error:
+    except _DAMAGE as error:
         raise UserError(f"{path} is damaged: {error}.", _FIX) from None
     if not members or not members.keys() <= {"answers", "rationales"}:
         raise UserError(f"{path} holds the arrays {', '.join(sorted(members)) or 'none'}.", _FIX)
@@ -74,11 +81,13 @@ def _load(path: Path) -> dict[str, Floats]:
 
 def _array(path: Path, data: bytes) -> Floats:
     try:
-        array = np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise UserError(f"{path} is not a plain NumPy array: {error}", _FIX) from None
+        array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+    except _BAD_HEADER as error:
+        raise UserError(f"{path} is not a plain NumPy array: {str(error).rstrip('.')}.", _FIX) from None
     if not np.issubdtype(array.dtype, np.number) or np.issubdtype(array.dtype, np.complexfloating):
         raise UserError(f"{path} holds {array.dtype} values where scores were expected.", _FIX)
+    if array.ndim == 0:
+        raise UserError(f"{path} holds a single number.", _FIX)
     return np.asarray(array, np.float64)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -111,7 +112,7 @@ def read_jsonl(path: Path, data: bytes) -> Predictions:
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         lines = _LINE.decode_lines(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise _bad_json_line(path, data) from None
     number = _line_numbers(data, len(lines))
     if number is None:
@@ -143,9 +144,10 @@ def _bad_json_line(path: Path, data: bytes) -> UserError:
         try:
             _LINE.decode(line)
             good += 1
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             bad += 1
-            first = first or f"{path}, line {number}: {str(error).rstrip('.')}."
+            what = "nested too deeply" if isinstance(error, RecursionError) else str(error).rstrip(".")
+            first = first or f"{path}, line {number}: {what}."
     if not first:  # every line is fine alone: a value stands on several lines, or two on one
         first = f"{path}: not one JSON object per line."
     return UserError(first, f'Each line is {{"item": "...", "scores": [one number per candidate]}}. {_rest(good, bad)}')
@@ -216,12 +218,13 @@ def _truths(path: Path, names: pa.StringArray, chosen: Ints, line: Ints) -> Pred
 
 def read_vcr_csv(path: Path, text: str) -> Predictions:
     """VCR's leaderboard file: annot_id and 20 probabilities, columns in any order; `nan` is unreadable."""
-    reader = csv.reader(io.StringIO(text, newline=""))
-    header = [cell.strip() for cell in next(row for row in reader if row)]
+    rows = _csv_rows(path, text)
+    first, header = next(rows)
+    header = [cell.strip() for cell in header]
     missing = [name for name in ("annot_id", *_VCR_COLUMNS) if header.count(name) != 1]
     if missing:
         raise UserError(
-            f"{path}, line {reader.line_num}: {len(missing)} columns are missing or there twice, "
+            f"{path}, line {first}: {len(missing)} columns are missing or there twice, "
             f"such as {', '.join(missing[:5])}.",
             "The header is annot_id, answer_0 ... answer_3, rationale_conditioned_on_a0_0 ... a3_3.",
         )
@@ -230,26 +233,37 @@ def read_vcr_csv(path: Path, text: str) -> Predictions:
     names: list[str] = []
     scores: list[list[float]] = []
     number: list[int] = []
-    for row in reader:
-        if not row:
-            continue
+    for n, row in rows:
         if len(row) != len(header):
             raise UserError(
-                f"{path}, line {reader.line_num}: {len(row)} cells where the header has {len(header)}.",
+                f"{path}, line {n}: {len(row)} cells where the header has {len(header)}.",
                 "Write one row per question. Nothing was scored.",
             )
         try:
             scores.append([float(row[place]) for place in places])
         except ValueError as error:
             raise UserError(
-                f"{path}, line {reader.line_num}: {error}.",
+                f"{path}, line {n}: {error}.",
                 "Write a number in each of the 20 columns. Nothing was scored.",
             ) from None
         names.append(row[name_place])
-        number.append(reader.line_num)
+        number.append(n)
     if not names:
         raise UserError(f"{path} has a header but no predictions.", "Write one row per question.")
     return question_predictions(path, "vcr csv", names, np.array(scores).reshape(-1, 5, 4), np.array(number, np.int64))
+
+
+def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not empty, with their line numbers."""
+    reader = csv.reader(io.StringIO(text, newline=""))
+    try:
+        for row in reader:
+            if row:
+                yield reader.line_num, row
+    except csv.Error as error:  # a cell of more than 128 KiB, such as after a quotation mark that is never closed
+        raise UserError(
+            f"{path}, line {reader.line_num}: {error}.", "Write one row per question. Nothing was scored."
+        ) from None
 
 
 def question_predictions(path: Path, kind: Kind, names: list[str], scores: Floats, line: Ints) -> Predictions:

@@ -36,7 +36,8 @@ def imports(node: ast.AST) -> Iterator[str]:
             yield from (alias.name for alias in child.names)
         elif isinstance(child, ast.ImportFrom):
             assert child.level == 0, "imports are absolute"
-            yield from ([f"veridical.{a.name}" for a in child.names] if child.module == "veridical" else [child.module or ""])
+            inside = child.module == "veridical"
+            yield from [f"veridical.{a.name}" for a in child.names] if inside else [child.module or ""]
 
 
 def folder(path: Path) -> str:
@@ -74,6 +75,13 @@ def test_records_and_errors_need_only_the_standard_library() -> None:
     for name in ("records.py", "errors.py"):
         used = {n.split(".")[0] for n in imports(ast.parse((SOURCE / name).read_text()))}
         assert used <= sys.stdlib_module_names
+
+
+def test_type_checkers_see_every_verb() -> None:
+    tree = ast.parse((SOURCE / "__init__.py").read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {alias.asname for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert seen == set(VERBS)
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -12,7 +12,8 @@ import pytest
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.check import check
-from veridical.benchmark.writer import file_hash, hidden_dir
+from veridical.benchmark.place import hidden_dir
+from veridical.benchmark.writer import file_hash
 from veridical.records import TRUTH, Item, Judgement, Panel, SceneObject, Text, View, pairs
 
 from .conftest import png, write_small
@@ -93,10 +94,14 @@ def write_broken(out: Path, **changes: object) -> Path:
         ({"task": "riddle"}, "task"),
         ({"parent": "nobody"}, "missing-parent"),
         ({"views": (View((0,), "0" * 64),)}, "missing-image"),
+        ({"views": (View((0, 7)),)}, "view"),
+        ({"candidates": TRUTH[::-1]}, "candidates"),
+        ({"id": ""}, "empty-id"),
     ],
 )
 def test_wrong_items(tmp_path: Path, changes: dict, kind: str | None) -> None:
-    assert kinds(write_broken(tmp_path / "x", **changes)) == ({kind} if kind else set())
+    found = kinds(write_broken(tmp_path / "x", **changes))
+    assert kind in found if kind else not found
 
 
 @pytest.mark.parametrize("data", [png(1)[:-20], b"", b"not an image"], ids=["truncated", "empty", "text"])
@@ -160,7 +165,7 @@ def test_other_things_that_tell_hidden_answers(small: Path) -> None:
     edit(small / "judgements.parquet", lambda rows: rows[0].update(item="test-0"))
     (small / "raw-test.parquet").write_bytes((small / "judgements.parquet").read_bytes())
     rehash(small)
-    assert kinds(small) >= {"hidden-judgement", "hidden-raw"}
+    assert kinds(small) >= {"hidden-judgement", "hidden-file"}
 
 
 def test_objects_of_hidden_candidates(tmp_path: Path) -> None:
@@ -169,6 +174,111 @@ def test_objects_of_hidden_candidates(tmp_path: Path) -> None:
         writer.add_panels([Panel(p, objects=(SceneObject("0", "dog"),)) for p in "ab"])  # before the items: too early
         writer.add_items("test", [Item("m", "matrix", ("a",), candidates=("a", "b"), answer=0)])
     assert kinds(out) == {"hidden-objects"}
+
+
+def edit_manifest(out: Path, change: Callable[[dict], None]) -> None:
+    manifest = json.loads((out / "benchmark.json").read_text())
+    change(manifest)
+    (out / "benchmark.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize("what", ["images", "panels", "judgements"])
+def test_counts_that_are_not_true(small: Path, what: str) -> None:
+    edit_manifest(small, lambda m: m["counts"].update({what: 99}))
+    assert "count" in kinds(small)
+
+
+def test_a_split_that_is_not_counted(small: Path) -> None:
+    edit_manifest(small, lambda m: m["counts"]["items"]["main"].pop("dev"))
+    assert "count" in kinds(small)
+
+
+def test_a_missing_column(small: Path) -> None:
+    path = small / "items-main-dev.parquet"
+    pq.write_table(pq.read_table(path).drop_columns("tags"), path)
+    rehash(small)
+    assert "columns" in kinds(small)
+
+
+def test_wrong_panels(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "x", name="x", task="matrix") as writer:
+        address = writer.add_image(png(1))
+        twice = (SceneObject("0", "dog"), SceneObject("0", "cat"))
+        writer.add_panels(
+            [Panel("a", address, (0, 0, 9, 9)), Panel("b", region=(5, 0, 5, 9)), Panel("c", objects=twice)]
+        )
+    assert kinds(tmp_path / "x") == {"region", "duplicate-id"}
+
+
+def family(**changes: object) -> list[Item]:
+    """A question with two answers, and its two rationale items."""
+    base: dict = {"task": "choice", "panels": (), "query": Text("why"), "candidates": (Text("a"), Text("b"))}
+    items = [Item(id="q", answer=1, **base)]
+    for given in (0, 1):
+        fields = base | {"id": f"q{given}", "parent": "q", "given": given, "answer": 0 if given else None}
+        items.append(Item(**(fields | (changes if given else {}))))
+    return items
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({}, None),
+        ({"given": 9}, "given"),
+        ({"given": 0}, "given"),
+        ({"answer": None}, "given"),
+        ({"parent": "q1"}, "missing-parent"),
+        ({"parent": "nobody"}, "missing-parent"),
+    ],
+)
+def test_rationale_items(tmp_path: Path, changes: dict, kind: str | None) -> None:
+    with BenchmarkWriter(tmp_path / "x", name="x", task="choice") as writer:
+        writer.add_items("val", family(**changes))
+    assert kinds(tmp_path / "x") == ({kind} if kind else set())
+
+
+def test_a_missing_rationale_item(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "x", name="x", task="choice") as writer:
+        writer.add_items("val", family()[:2])
+    assert kinds(tmp_path / "x") == {"given"}
+
+
+def test_verdicts_and_items_of_judgements(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "x", name="x", task="statement") as writer:
+        writer.add_items("dev", [Item("a", "statement", (), Text("x"), TRUTH, 1)])
+        writer.add_judgements([Judgement("a", "w", 7, "extra"), Judgement("nobody", "w", 1, "extra")])
+    assert [(p.kind, p.severity) for p in check(tmp_path / "x").problems] == [
+        ("judgement", "error"), ("judgement", "warning")
+    ]  # fmt: skip
+
+
+def test_a_group_in_two_splits(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "x", name="x", task="statement") as writer:
+        for split in ("dev", "train"):
+            writer.add_items(split, [Item(split, "statement", (), Text("x"), TRUTH, 1, group="g")])
+    assert kinds(tmp_path / "x") == {"group-leak"}
+
+
+@pytest.mark.parametrize("name", ["answers-main-dev.parquet", "hidden.json"])
+def test_hidden_files_in_the_public_folder(small: Path, name: str) -> None:
+    (small / name).write_text("x")
+    assert kinds(small) == {"hidden-file"}
+
+
+def test_ids_that_tell_hidden_answers(tmp_path: Path) -> None:
+    items = [
+        Item(f"{n}-{m}", "statement", (), Text("x"), TRUTH, int(m < 2), group=str(n))
+        for n in range(20)
+        for m in range(4)
+    ]
+    with BenchmarkWriter(tmp_path / "x", name="x", task="statement", hidden=["test"]) as writer:
+        writer.add_items("test", items)
+    assert [(p.kind, p.severity) for p in check(tmp_path / "x").problems] == [("hidden-id", "warning")]
+
+
+def test_a_garbled_hidden_manifest(small: Path) -> None:
+    (hidden_dir(small) / "hidden.json").write_text("[]")
+    assert kinds(small) == {"unreadable"}
 
 
 def test_damage_in_the_hidden_folder(small: Path) -> None:

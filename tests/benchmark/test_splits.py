@@ -35,6 +35,7 @@ def test_no_origin_crosses_and_sizes_are_the_nearest_possible(origins: list[list
     if len(sizes) <= 10:
         target = round(0.3 * len(origins))
         possible = {sum(c) for r in range(len(sizes) + 1) for c in combinations(sizes, r)}
+        possible -= {0, len(origins)}  # no split is left empty
         assert abs(names.count("a") - target) == min(abs(p - target) for p in possible)
 
 
@@ -97,9 +98,18 @@ def test_validation_slice_shares_no_sentence() -> None:
     assert 1 <= sum(held) <= 3
 
 
+@pytest.mark.parametrize("shares", [{"a": 0.99, "b": 0.01}, {"a": 0.01, "b": 0.99}, {"a": 1, "b": 1, "c": 998}])
+@pytest.mark.parametrize("items", [3, 100])
+def test_no_split_is_left_empty(shares: dict[str, float], items: int) -> None:
+    names = splits.split_by_origin([[str(n)] for n in range(items)], shares, np.random.default_rng(0))
+    assert set(names) == set(shares)
+
+
 def test_wrong_wishes() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(UserError, match="positive"):
         splits.split_by_origin([["a"], ["b"]], {"a": 1, "b": 0}, rng)
+    with pytest.raises(UserError, match="positive"):
+        splits.split_by_origin([["a"], ["b"]], {"a": 1, "b": float("nan")}, rng)
     with pytest.raises(UserError, match="1 groups of items"):
         splits.split_by_origin([["a"], ["a"]], {"a": 1, "b": 1}, rng)

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.benchmark import Benchmark, BenchmarkWriter, tables
-from veridical.benchmark.writer import ROWS_PER_GROUP, content_address, hidden_dir
+from veridical.benchmark.place import hidden_dir
+from veridical.benchmark.writer import ROWS_PER_GROUP, content_address
 from veridical.errors import UserError
-from veridical.records import Item, Panel, Ref, SceneObject, Text, View
+from veridical.records import TRUTH, Item, Judgement, Panel, Ref, SceneObject, Text, View, pairs
 
 from .conftest import png, write_small
 
@@ -138,17 +139,35 @@ def test_image_is_stored_once_and_sliced_without_copy(tmp_path: Path) -> None:
     assert pa.total_allocated_bytes() == before
 
 
+def test_only_tags_known_to_tell_nothing_stay_public(tmp_path: Path) -> None:
+    item = Item("a", "statement", (), Text("x"), TRUTH, 1, tags=pairs(gold="1", synset="dog"))
+    with BenchmarkWriter(tmp_path / "x", name="x", task="statement", hidden=["test"]) as writer:
+        writer.add_items("test", [item])
+        writer.add_judgements([Judgement("pruned-sibling", "w", 1, "selection")])
+    assert [i.tags for i in Benchmark(tmp_path / "x").items("test")] == [pairs(synset="dog")]
+    assert list(Benchmark(tmp_path / "x").judgements()) == []
+    assert len(list(Benchmark(tmp_path / "x").judgements(hidden=True))) == 1
+
+
+def test_a_misspelt_hidden_split_publishes_nothing(tmp_path: Path) -> None:
+    with (
+        pytest.raises(UserError, match="'tset'"),
+        BenchmarkWriter(tmp_path / "x", name="x", task="statement", hidden=["tset"]) as writer,
+    ):
+        writer.add_items("test", [Item("a", "statement", (), Text("x"), TRUTH, 1)])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("split", ["..", "a/b", "", "x" * 65, "a\0b"])
+def test_a_split_cannot_be_named_anything(tmp_path: Path, split: str) -> None:
+    with pytest.raises(UserError, match="cannot name"), BenchmarkWriter(tmp_path / "x", name="x", task="matrix") as w:
+        w.add_items(split, [])
+
+
 def test_error_in_the_block_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), BenchmarkWriter(tmp_path / "x", name="x", task="matrix"):
         raise RuntimeError
     assert list(tmp_path.iterdir()) == []
-
-
-def test_never_replaces_a_folder_that_is_not_a_benchmark(tmp_path: Path) -> None:
-    (tmp_path / "photos").mkdir()
-    (tmp_path / "photos" / "a.jpg").touch()
-    with pytest.raises(UserError, match="not a benchmark"):
-        BenchmarkWriter(tmp_path / "photos", name="x", task="matrix")
 
 
 def test_opening_what_is_not_a_benchmark(tmp_path: Path, small: Path) -> None:
@@ -163,5 +182,8 @@ def test_opening_what_is_not_a_benchmark(tmp_path: Path, small: Path) -> None:
     with pytest.raises(UserError, match="format 99"):
         Benchmark(small)
     (small / "benchmark.json").write_text("{")
+    with pytest.raises(UserError, match="damaged"):
+        Benchmark(small)
+    (small / "benchmark.json").write_text('{"format": 1}')
     with pytest.raises(UserError, match="damaged"):
         Benchmark(small)

@@ -35,6 +35,14 @@ def test_bad_input_is_two_lines_and_exit_code_2(tmp_path: Path) -> None:
     assert fix.startswith("  Make one with")
 
 
+def test_a_path_that_cannot_be_written_is_no_traceback(tmp_path: Path, shared: Path) -> None:
+    (tmp_path / "file").touch()
+    out = run("import", "vcr", str(shared / "vcr" / "val-1.jsonl"), "--out", str(tmp_path / "file" / "b"))
+    assert out.returncode == 2
+    assert len(out.stderr.splitlines()) == 2
+    assert "Not a directory" in out.stderr or "File exists" in out.stderr
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help(verb: str) -> None:
     out = run(verb, "--help")

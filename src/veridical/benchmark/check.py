@@ -6,42 +6,30 @@ share photographs between splits, for instance). The order is from the outside i
 
 from __future__ import annotations
 
-import json
 import warnings
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from veridical.benchmark.check_items import Problem, check_items, check_judgements, check_panels, duplicates, some
+from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST
 from veridical.benchmark.store import Benchmark
-from veridical.benchmark.writer import (
-    HIDDEN_MANIFEST,
-    MANIFEST,
-    REVEALING_TAGS,
-    content_address,
-    file_hash,
-    hidden_dir,
-)
+from veridical.benchmark.writer import PUBLIC_TAGS, content_address, file_hash
 from veridical.errors import UserError
-from veridical.records import JUDGEMENT_KINDS, TASKS
 
-_EXAMPLES = 5  # how many ids a message names
+__all__ = ["MAX_PIXELS", "CheckReport", "Problem", "check", "decoding_error"]
 
-
-@dataclass(frozen=True)
-class Problem:
-    """One thing that is wrong."""
-
-    kind: str  # a fixed word: hash, missing-file, image, duplicate-id, origin-leak, hidden-answer ...
-    where: str  # file or split
-    message: str
-    severity: Literal["error", "warning"] = "error"
+MAX_PIXELS = 89_478_485  # a larger image is taken for a decompression bomb, as Pillow does
+_SHOWN = 5  # damaged images that are named
+_TELLING = 0.1  # an id that tells the answer this much better than the majority is a leak
 
 
 @dataclass(frozen=True)
@@ -69,17 +57,23 @@ def check(benchmark: Path | str, *, images: bool = True) -> CheckReport:
     With `images=False`, images are only covered by the hashes of their files and not decoded one by one.
     """
     opened = Benchmark(benchmark)
-    problems = list(_files(opened.directory, opened.manifest["files"], MANIFEST))
-    damaged = {p.where for p in problems if p.severity == "error"}
-    stages: list[Callable[[Benchmark], Iterator[Problem]]] = [_items, _judgements, _hidden, _hidden_folder]
-    if images:
-        stages.insert(1, _images)
+    problems = list(_files(opened))
+    damaged = [p.where for p in problems if p.severity == "error"]
+    stages: list[Callable[[Benchmark], Iterator[Problem]]] = [
+        check_items,
+        check_panels,
+        check_judgements,
+        *([_images] if images else []),
+        _hidden,
+        _hidden_folder,
+    ]
     for stage in stages:
         try:
             problems.extend(stage(opened))
         except (UserError, pa.ArrowException, OSError, KeyError) as error:
-            if not damaged:  # otherwise a file that is already reported could not be read again
-                problems.append(Problem("unreadable", stage.__name__.strip("_"), str(error).splitlines()[0]))
+            text = str(error).splitlines()[0]
+            if not any(name in text for name in damaged):  # otherwise it is reported already
+                problems.append(Problem("unreadable", stage.__name__.strip("_"), text))
     counts = opened.manifest["counts"]
     return CheckReport(
         benchmark=str(opened.directory),
@@ -91,122 +85,99 @@ def check(benchmark: Path | str, *, images: bool = True) -> CheckReport:
     )
 
 
-def _files(folder: Path, listed: dict[str, dict[str, Any]], manifest: str) -> Iterator[Problem]:
-    for name, facts in sorted(listed.items()):
+def decoding_error(data: bytes) -> str | None:
+    """Why an image cannot be read, or None. A small decompression bomb is an error too."""
+    found = _decode(data)
+    return found if isinstance(found, str) else None
+
+
+def _decode(data: bytes) -> tuple[int, int] | str:
+    """An image's width and height, or why it cannot be read."""
+    from PIL import Image, UnidentifiedImageError
+
+    if not data:
+        return "it is empty"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            with Image.open(BytesIO(data)) as image:
+                if image.width * image.height > MAX_PIXELS:
+                    return f"{image.width:,} x {image.height:,} pixels; at most {MAX_PIXELS:,} are decoded"
+                image.verify()  # reads a PNG to its last chunk, which decoding the pixels does not need
+            with Image.open(BytesIO(data)) as image:
+                image.load()
+                return image.size
+    except UnidentifiedImageError:
+        return "not an image that can be read"
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        return f"cannot be decoded: {error}"
+
+
+def _files(opened: Benchmark) -> Iterator[Problem]:
+    yield from _listed(opened.directory, opened.manifest["files"])
+    counted = {f"items-{c}-{s}.parquet" for c in opened.schemes for s in opened.splits(c)}
+    secret = {f"raw-{split}.parquet" for split in opened.manifest["hidden"]}
+    for path in sorted(opened.directory.iterdir()):
+        name = path.name
+        if name in secret or name.startswith("answers-") or name == HIDDEN_MANIFEST:
+            yield Problem("hidden-file", name, "belongs into the hidden folder, and lies in the public one")
+        elif name.startswith("items-") and name not in counted:
+            yield Problem("count", name, "the manifest does not count it")
+        elif name not in opened.manifest["files"] and name != MANIFEST and not _is_features(name):
+            yield Problem("unlisted-file", name, "not part of the benchmark", "warning")
+
+
+def _is_features(name: str) -> bool:
+    """Vectors of the images, added later and tied to them by hash."""
+    return name.startswith("features-") and name.endswith(".arrow")
+
+
+def _listed(folder: Path, files: dict[str, dict[str, Any]]) -> Iterator[Problem]:
+    for name, facts in sorted(files.items()):
         path = folder / name
         if not path.is_file():
             yield Problem("missing-file", name, "the manifest lists it, and it is not here")
         elif path.stat().st_size != facts["bytes"]:
-            yield Problem(
-                "size", name, f"{path.stat().st_size:,} bytes, expected {facts['bytes']:,}: cut off or changed"
-            )
+            yield Problem("size", name, f"{path.stat().st_size:,} bytes, not {facts['bytes']:,}: cut off or changed")
         elif file_hash(path) != facts["sha256"]:
             yield Problem("hash", name, "its bytes are not the ones that were written")
-    for path in sorted(folder.iterdir()):
-        if path.name not in listed and path.name != manifest and not path.name.startswith("features-"):
-            yield Problem("unlisted-file", path.name, "not part of the benchmark", "warning")
-
-
-def _items(opened: Benchmark) -> Iterator[Problem]:
-    panels = opened.panels_table(["id"])["id"]
-    yield from _duplicates(panels, "panels.parquet", "panel")
-    for scheme in opened.schemes:
-        parts = {s: opened.items_table(s, scheme) for s in opened.splits(scheme)}
-        for split, table in parts.items():
-            where = f"items-{scheme}-{split}.parquet"
-            expected = opened.manifest["counts"]["items"][scheme][split]
-            if len(table) != expected:
-                yield Problem("count", where, f"{len(table):,} items, the manifest says {expected:,}")
-            yield from _values(table, where, opened.is_hidden(split))
-            yield from _references(table, where, panels)
-        yield from _duplicates(pa.chunked_array([c for t in parts.values() for c in t["id"].chunks]), scheme, "item")
-        yield from _origins(parts, scheme, official=bool(opened.manifest["official"]))
-
-
-def _values(table: pa.Table, where: str, hidden: bool) -> Iterator[Problem]:
-    bad_task = pc.invert(pc.is_in(table["task"], pa.array(TASKS)))
-    if pc.any(bad_task).as_py():
-        yield Problem("task", where, f"unknown task in {_some(table['id'].filter(bad_task))}")
-    choices = pc.list_value_length(table["candidates"])
-    if pc.any(pc.less(choices, 2)).as_py():
-        yield Problem("candidates", where, f"fewer than two in {_some(table['id'].filter(pc.less(choices, 2)))}")
-    answer = pc.cast(table["answer"], pa.int32())
-    outside = pc.or_(pc.less(answer, 0), pc.greater_equal(answer, choices))
-    if pc.any(outside).as_py():
-        yield Problem(
-            "answer-range", where, f"answer is not one of the candidates in {_some(table['id'].filter(outside))}"
-        )
-    if not hidden:
-        none = pc.and_(pc.is_null(answer), pc.is_null(table["parent"]))
-        if pc.any(none).as_py():
-            yield Problem(
-                "no-answer", where, f"no answer in a split that is not hidden: {_some(table['id'].filter(none))}"
-            )
-
-
-def _references(table: pa.Table, where: str, panels: pa.ChunkedArray) -> Iterator[Problem]:
-    named = pc.list_flatten(table["panels"])
-    candidates = pc.struct_field(pc.list_flatten(table["candidates"]), "panel").drop_null()
-    for column in (named, candidates):
-        unknown = pc.invert(pc.is_in(column, value_set=panels))
-        if pc.any(unknown).as_py():
-            yield Problem("missing-panel", where, f"no such panel: {_some(pc.unique(column.filter(unknown)))}")
-    parents = table["parent"].drop_null()
-    orphans = pc.invert(pc.is_in(parents, value_set=table["id"]))
-    if pc.any(orphans).as_py():
-        yield Problem("missing-parent", where, f"no such item: {_some(pc.unique(parents.filter(orphans)))}")
-
-
-def _duplicates(ids: pa.ChunkedArray, where: str, noun: str) -> Iterator[Problem]:
-    counts = pc.value_counts(ids)
-    twice = counts.filter(pc.greater(pc.struct_field(counts, "counts"), 1))
-    if len(twice):
-        yield Problem(
-            "duplicate-id", where, f"{noun} ids used more than once: {_some(pc.struct_field(twice, 'values'))}"
-        )
-
-
-def _origins(parts: dict[str, pa.Table], scheme: str, official: bool) -> Iterator[Problem]:
-    where_seen: dict[str, str] = {}
-    shared: dict[str, set[str]] = {}
-    for split, table in parts.items():
-        for origin in pc.unique(pc.list_flatten(table["origins"])).to_pylist():
-            first = where_seen.setdefault(origin, split)
-            if first != split:
-                shared.setdefault(origin, {first}).add(split)
-    if shared:
-        origin, splits = next(iter(sorted(shared.items())))
-        yield Problem(
-            "origin-leak",
-            scheme,
-            f"{len(shared):,} origins are in more than one split, such as {origin!r} in {', '.join(sorted(splits))}",
-            "warning" if official else "error",
-        )
 
 
 def _images(opened: Benchmark) -> Iterator[Problem]:
+    sizes: dict[str, tuple[int, int]] = {}
     bad: list[str] = []
 
-    def look(entry: tuple[str, pa.LargeBinaryScalar]) -> tuple[str, str | None]:
+    def look(entry: tuple[str, pa.LargeBinaryScalar]) -> tuple[str, tuple[int, int] | str]:
         address, scalar = entry
         data = scalar.as_buffer()
         if content_address(memoryview(data)) != address:
             return address, "its bytes are not the ones it is named after"
-        return address, _decoding_error(data.to_pybytes())
+        return address, _decode(data.to_pybytes())
 
-    addresses: list[pa.ChunkedArray] = []
     with ThreadPoolExecutor() as pool:  # Pillow's decoders and hashlib release the interpreter lock
         for table in opened.image_tables:
-            addresses.append(table["address"])
             for batch in table.to_batches():
                 entries = zip(batch["address"].to_pylist(), batch["data"], strict=True)
-                bad.extend(f"{address[:16]} ({why})" for address, why in pool.map(look, entries) if why)
-    for text in bad[:_EXAMPLES]:
-        yield Problem("image", "images", text)
-    if len(bad) > _EXAMPLES:
-        yield Problem("image", "images", f"and {len(bad) - _EXAMPLES:,} more damaged images")
-    stored = pa.chunked_array([c for a in addresses for c in a.chunks], type=pa.string())
-    yield from _duplicates(stored, "images", "image")
+                for address, found in pool.map(look, entries):
+                    if isinstance(found, str):
+                        bad.append(f"{address[:16]}: {found}")
+                    else:
+                        sizes[address] = found
+    yield from (Problem("image", "images", text) for text in bad[:_SHOWN])
+    if len(bad) > _SHOWN:
+        yield Problem("image", "images", f"and {len(bad) - _SHOWN:,} more damaged images")
+    chunks = [c for t in opened.image_tables for c in t["address"].chunks]
+    stored = pa.chunked_array(chunks, type=pa.string())
+    if len(stored) != opened.manifest["counts"]["images"]:
+        expected = opened.manifest["counts"]["images"]
+        yield Problem("count", "images", f"{len(stored):,} images, the manifest says {expected:,}")
+    yield from duplicates(stored, "images", "image")
+    yield from _wanted(opened, stored)
+    yield from _regions(opened, sizes)
+
+
+def _wanted(opened: Benchmark, stored: pa.ChunkedArray) -> Iterator[Problem]:
+    """Every image that a panel or a view names is stored."""
     wanted = [opened.panels_table(["image"])["image"]]
     for scheme in opened.schemes:
         for split in opened.splits(scheme):
@@ -216,41 +187,21 @@ def _images(opened: Benchmark) -> Iterator[Problem]:
         named = pc.unique(column.drop_null())
         missing = named.filter(pc.invert(pc.is_in(named, value_set=stored)))
         if len(missing):
-            yield Problem(
-                "missing-image", "images", f"{len(missing):,} images are named and not stored: {_some(missing)}"
-            )
+            text = f"{len(missing):,} images are named and not stored: {some(missing)}"
+            yield Problem("missing-image", "images", text)
 
 
-def _decoding_error(data: bytes) -> str | None:
-    """Why an image cannot be read, or None. A small decompression bomb is an error too."""
-    from PIL import Image, UnidentifiedImageError
-
-    if not data:
-        return "it is empty"
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(BytesIO(data)) as image:
-                image.verify()  # reads a PNG to its last chunk, which decoding the pixels does not need
-            with Image.open(BytesIO(data)) as image:
-                image.load()
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        return (
-            "not an image that can be read"
-            if isinstance(error, UnidentifiedImageError)
-            else f"cannot be decoded: {error}"
-        )
-    return None
-
-
-def _judgements(opened: Benchmark) -> Iterator[Problem]:
-    table = opened.judgements_table()
-    bad = pc.invert(pc.is_in(table["kind"], pa.array(JUDGEMENT_KINDS)))
-    if pc.any(bad).as_py():
-        yield Problem("judgement", "judgements.parquet", f"unknown kind for {_some(table['item'].filter(bad))}")
-    bad = pc.invert(pc.match_substring_regex(table["verdict"], r"^(\d+|nonsense|skip)$"))
-    if pc.any(bad).as_py():
-        yield Problem("judgement", "judgements.parquet", f"unknown verdict for {_some(table['item'].filter(bad))}")
+def _regions(opened: Benchmark, sizes: dict[str, tuple[int, int]]) -> Iterator[Problem]:
+    """A panel's region lies in its image."""
+    outside = []
+    panels = opened.panels_table(["id", "image", "region"])
+    for panel, image, region in zip(*(panels[c].to_pylist() for c in panels.column_names), strict=True):
+        if region is not None and image in sizes and len(region) == 4:
+            width, height = sizes[image]
+            if min(region[:2]) < 0 or region[2] > width or region[3] > height:
+                outside.append(panel)
+    if outside:
+        yield Problem("region", "panels.parquet", f"outside its image: {some(pa.array(outside))}")
 
 
 def _hidden(opened: Benchmark) -> Iterator[Problem]:
@@ -262,67 +213,75 @@ def _hidden(opened: Benchmark) -> Iterator[Problem]:
             for column in ("answer", "program"):
                 told = pc.is_valid(table[column])
                 if pc.any(told).as_py():
-                    yield Problem(
-                        f"hidden-{column}",
-                        where,
-                        f"the split is hidden, and {_some(table['id'].filter(told))} tells its {column}",
-                    )
+                    named = some(table["id"].filter(told))
+                    yield Problem(f"hidden-{column}", where, f"the split is hidden, and {named} tells its {column}")
             names = pc.struct_field(pc.list_flatten(table["tags"]), "name")
-            told_tags = pc.unique(names.filter(pc.is_in(names, pa.array(sorted(REVEALING_TAGS)))))
+            told_tags = pc.unique(names.filter(pc.invert(pc.is_in(names, pa.array(sorted(PUBLIC_TAGS))))))
             if len(told_tags):
-                yield Problem("hidden-tag", where, f"the split is hidden, and its tags tell {_some(told_tags)}")
+                yield Problem("hidden-tag", where, f"the split is hidden, and its tags may tell: {some(told_tags)}")
             judged = opened.judgements_table()["item"]
             told = pc.is_in(judged, value_set=table["id"])
             if pc.any(told).as_py():
-                yield Problem(
-                    "hidden-judgement", "judgements.parquet", f"tells how {_some(judged.filter(told))} was judged"
-                )
+                named = some(pc.unique(judged.filter(told)))
+                yield Problem("hidden-judgement", "judgements.parquet", f"tells how {named} was judged")
             yield from _hidden_candidates(opened, table)
-            if (opened.directory / f"raw-{split}.parquet").exists():
-                yield Problem(
-                    "hidden-raw", f"raw-{split}.parquet", "original lines of a hidden split are in the public folder"
-                )
 
 
 def _hidden_candidates(opened: Benchmark, table: pa.Table) -> Iterator[Problem]:
     candidates = pc.struct_field(pc.list_flatten(table["candidates"]), "panel").drop_null()
     if len(candidates):
         panels = opened.panels_table(["id", "objects"])
-        told = pc.and_(
-            pc.is_in(panels["id"], value_set=candidates), pc.greater(pc.list_value_length(panels["objects"]), 0)
-        )
+        shown = pc.greater(pc.list_value_length(panels["objects"]), 0)
+        told = pc.and_(pc.is_in(panels["id"], value_set=candidates), shown)
         if pc.any(told).as_py():
-            named = _some(panels["id"].filter(told))
+            named = some(panels["id"].filter(told))
             yield Problem("hidden-objects", "panels.parquet", f"tells what is in candidates of hidden items: {named}")
 
 
 def _hidden_folder(opened: Benchmark) -> Iterator[Problem]:
-    folder = hidden_dir(opened.directory)
+    """The hidden folder, where it is here: whole, of this build, an answer for every item."""
+    folder = opened.hidden_directory
     if not folder.is_dir():
         return
-    path = folder / HIDDEN_MANIFEST
-    if not path.is_file():
+    manifest = opened.hidden_manifest()
+    if manifest is None:
         yield Problem("missing-file", f"{folder.name}/{HIDDEN_MANIFEST}", "the hidden folder has no manifest")
         return
-    manifest = json.loads(path.read_text())
     if manifest["benchmark"] != opened.hash:
         yield Problem("hidden-mismatch", folder.name, "belongs to another build of this benchmark")
-    yield from (
-        Problem(p.kind, f"{folder.name}/{p.where}", p.message, p.severity)
-        for p in _files(folder, manifest["files"], HIDDEN_MANIFEST)
-    )
+    found = [
+        Problem(p.kind, f"{folder.name}/{p.where}", p.message, p.severity) for p in _listed(folder, manifest["files"])
+    ]
+    yield from found
+    if found:
+        return
     for scheme in opened.schemes:
         for split in (s for s in opened.splits(scheme) if opened.is_hidden(s)):
-            answers = folder / f"answers-{scheme}-{split}.parquet"
-            if answers.exists():
-                known = pq.read_table(answers, columns=["id"], partitioning=None)["id"]
-                ids = opened.items_table(split, scheme, ["id"])["id"]
-                lost = ids.filter(pc.invert(pc.is_in(ids, value_set=known)))
-                if len(lost):
-                    yield Problem("hidden-count", answers.name, f"no hidden answer for {_some(lost)}")
+            path = folder / f"answers-{scheme}-{split}.parquet"
+            if path.exists():
+                answers = pq.read_table(path, columns=["id", "answer"], partitioning=None)
+                items = opened.items_table(split, scheme, ["id", "candidates", "parent"])
+                yield from _answers(items, answers, f"{folder.name}/{path.name}")
 
 
-def _some(values: pa.Array | pa.ChunkedArray) -> str:
-    """The first few of many, for a message."""
-    first = ", ".join(str(v) for v in values[:_EXAMPLES].to_pylist())
-    return first if len(values) <= _EXAMPLES else f"{first} and {len(values) - _EXAMPLES:,} more"
+def _answers(items: pa.Table, answers: pa.Table, where: str) -> Iterator[Problem]:
+    yield from duplicates(answers["id"], where, "answer")
+    ids = items["id"]
+    answer = answers["answer"].take(pc.index_in(ids, value_set=answers["id"].combine_chunks()))
+    lost = pc.and_(pc.is_null(answer), pc.is_null(items["parent"]))
+    if pc.any(lost).as_py():
+        yield Problem("hidden-count", where, f"no hidden answer for {some(ids.filter(lost))}")
+    outside = pc.greater_equal(pc.cast(answer, pa.int32()), pc.list_value_length(items["candidates"]))
+    if pc.any(outside).as_py():
+        yield Problem("answer-range", where, f"answer is not one of the candidates in {some(ids.filter(outside))}")
+    by_ending: dict[str, Counter[int]] = defaultdict(Counter)
+    for item, right in zip(ids.to_pylist(), answer.to_pylist(), strict=True):
+        if right is not None:
+            by_ending[item.rpartition("-")[2]][right] += 1
+    total = sum(sum(c.values()) for c in by_ending.values())
+    if total >= 10 * len(by_ending):  # enough items behind each ending to learn from
+        majority = max(sum(by_ending.values(), Counter()).values()) / total
+        told = sum(max(c.values()) for c in by_ending.values()) / total
+        if told > majority + _TELLING:
+            text = f"the end of the ids tells {told:.1%} of the answers (the most common answer: {majority:.1%})"
+            yield Problem("hidden-id", where, text, "warning")

@@ -6,6 +6,7 @@ near to the wanted ones as whole blocks allow. The papers' rules are functions o
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -49,9 +50,10 @@ def split_by_origin(
 ) -> list[str]:
     """Deal items to splits in proportion to `shares`, blocks whole; with `strata`, each stratum in equal proportion.
 
-    Returns a split name per item. Sizes are the nearest that whole blocks allow, one split after the other.
+    Returns a split name per item. Sizes are the nearest that whole blocks allow, one split after the other; no split
+    is left empty.
     """
-    if not shares or min(shares.values()) <= 0:
+    if not shares or not all(0 < share < math.inf for share in shares.values()):
         raise UserError(f"Split shares must be positive, found {dict(shares)}.", "Give each split a share above zero.")
     block = blocks(origins)
     if len(set(block.tolist())) < len(shares):
@@ -67,6 +69,12 @@ def split_by_origin(
     left = sum(shares.values())
     for name in names[:-1]:
         chosen = _carve(sizes, free, stratum, shares[name] / left, rng)
+        others = len(names) - 1 - names.index(name)  # each of them needs a block too
+        if not len(chosen):
+            left_over = rng.permutation(np.flatnonzero(free))
+            chosen = left_over[[np.argmin(sizes[left_over])]]
+        elif free.sum() - len(chosen) < others:
+            chosen = chosen[np.argsort(sizes[chosen], kind="stable")][others - (free.sum() - len(chosen)) :]
         of_block[chosen] = name
         free[chosen] = False
         left -= shares[name]

@@ -14,14 +14,43 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from veridical.benchmark import tables
-from veridical.benchmark.writer import FORMAT, HIDDEN_MANIFEST, MANIFEST, hidden_dir
+from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST, hidden_dir
+from veridical.benchmark.writer import FORMAT
 from veridical.errors import UserError
 from veridical.records import Item, Judgement, Panel
+
+
+class _File(msgspec.Struct):
+    sha256: str
+    bytes: int
+
+
+class _Counts(msgspec.Struct):
+    items: dict[str, dict[str, int]]
+    images: int
+
+
+class _Manifest(msgspec.Struct):
+    """The shape that a manifest must have."""
+
+    format: int
+    name: str
+    task: str
+    counts: _Counts
+    files: dict[str, _File]
+    hidden: list[str]
+    official: bool
+
+
+class _HiddenManifest(msgspec.Struct):
+    benchmark: str
+    files: dict[str, _File]
 
 
 class Benchmark:
@@ -37,13 +66,10 @@ class Benchmark:
             )
         text = path.read_bytes()
         self.hash = hashlib.sha256(text).hexdigest()
-        try:
-            self.manifest: dict[str, Any] = json.loads(text)
-        except ValueError as error:
-            raise UserError(f"{path} is damaged: {error}.", "Import or build the benchmark again.") from None
-        if self.manifest.get("format") != FORMAT:
+        self.manifest = _read_manifest(path, text, _Manifest)
+        if self.manifest["format"] != FORMAT:
             raise UserError(
-                f"{path} has format {self.manifest.get('format')!r}; this version of veridical reads format {FORMAT}.",
+                f"{path} has format {self.manifest['format']!r}; this version of veridical reads format {FORMAT}.",
                 "Install the matching version of veridical, or build the benchmark again.",
             )
 
@@ -58,6 +84,11 @@ class Benchmark:
     @property
     def hidden_directory(self) -> Path:
         return hidden_dir(self.directory)
+
+    def hidden_manifest(self) -> dict[str, Any] | None:
+        """What the hidden folder says of itself; None where it is not here."""
+        path = self.hidden_directory / HIDDEN_MANIFEST
+        return _read_manifest(path, path.read_bytes(), _HiddenManifest) if path.is_file() else None
 
     @property
     def schemes(self) -> tuple[str, ...]:
@@ -160,8 +191,8 @@ class Benchmark:
                 f"The answers of split {split!r} are hidden, and {path} is not here.",
                 "Score a split whose answers are public, or send predictions to whoever holds the hidden part.",
             )
-        manifest = json.loads((self.hidden_directory / HIDDEN_MANIFEST).read_text())
-        if manifest["benchmark"] != self.hash:
+        manifest = self.hidden_manifest()
+        if manifest is None or manifest["benchmark"] != self.hash:
             raise UserError(
                 f"{self.hidden_directory} belongs to another build of this benchmark.",
                 "Put back the hidden folder that was written together with it.",
@@ -186,6 +217,15 @@ class Benchmark:
             raise UserError(f"{path} is missing.", "Import or build the benchmark again.") from None
         except (OSError, pa.ArrowInvalid) as error:
             raise _damaged(path, error) from None
+
+
+def _read_manifest(path: Path, text: bytes, shape: type[msgspec.Struct]) -> dict[str, Any]:
+    try:
+        msgspec.json.decode(text, type=shape)
+        found: dict[str, Any] = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} is damaged: {error}.", "Import or build the benchmark again.") from None
+    return found
 
 
 def _damaged(path: Path, error: Exception) -> UserError:

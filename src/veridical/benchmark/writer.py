@@ -11,8 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -23,19 +23,20 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from veridical import __version__
-from veridical.benchmark import tables
+from veridical.benchmark import place, tables
+from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST
 from veridical.errors import UserError
 from veridical.records import Item, Judgement, Panel, Pruned, Task
 
 FORMAT = 1  # version of the on-disk layout
-MANIFEST = "benchmark.json"
-HIDDEN_MANIFEST = "hidden.json"
 ROWS_PER_GROUP = 32_768
 IMAGE_BYTES_PER_BATCH = 16 << 20
 IMAGE_BYTES_PER_FILE = 1 << 30
 IMAGES = pa.schema([("address", pa.string()), ("data", pa.large_binary())])
-# Tags that say something about the answer; hidden with it.
-REVEALING_TAGS = frozenset({"balance", "relation", "element", "likelihood", "answer_iteration", "rationale_iteration"})
+# Tags that say nothing about the answer. Any other tag of a hidden item is hidden with it.
+PUBLIC_TAGS = frozenset({"cultural", "inference", "phenomenon", "query", "region", "scene", "source", "synset"})
+NAME = re.compile(r"[A-Za-z0-9_.]{1,64}")  # of a scheme; a split may also have dashes: items-<scheme>-<split>.parquet
+SPLIT_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 Describe = Callable[[Mapping[str, Any]], Mapping[str, bytes]]
 
@@ -43,11 +44,6 @@ Describe = Callable[[Mapping[str, Any]], Mapping[str, bytes]]
 def content_address(data: bytes | memoryview) -> str:
     """The name of an image in the store: its SHA-256, in hex."""
     return hashlib.sha256(data).hexdigest()
-
-
-def hidden_dir(directory: Path) -> Path:
-    """Where the hidden part of a benchmark lies: a sibling, so that uploading DIR cannot publish it."""
-    return directory.with_name(directory.name + ".hidden")
 
 
 class BenchmarkWriter:
@@ -80,16 +76,14 @@ class BenchmarkWriter:
             "hidden": sorted(self.hidden),
             "official": official,
         }
-        _refuse_other(self.out)
-        self.out.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(self.out)
-        self._work = Path(tempfile.mkdtemp(prefix=_prefix(self.out), suffix=f"-{os.getpid()}", dir=self.out.parent))
+        self._work = place.start(self.out)
         self._public, self._secret = self._work / "public", self._work / "hidden"
         self._public.mkdir()
         self._secret.mkdir()
         self._files: dict[Path, _ParquetFile] = {}
         self._images = _ImageFiles(self._public)
-        self._hidden_ids: list[pa.ChunkedArray] = []
+        self._hidden_splits: set[str] = set()
+        self._public_ids: list[pa.ChunkedArray] = []  # known only where something is hidden
         self._hidden_candidates: set[str] = set()
         self._judgements: list[pa.Table] = []
 
@@ -99,15 +93,19 @@ class BenchmarkWriter:
 
     def add_items(self, split: str, items: Iterable[Item] | pa.Table, scheme: str = "main") -> None:
         """Add items to a split. Items of a hidden split are stored without what gives their answer away."""
+        if not (NAME.fullmatch(scheme) and SPLIT_NAME.fullmatch(split)) or not split.strip("."):
+            raise UserError(f"{scheme!r}, {split!r} cannot name a scheme and a split.", "Use letters and digits.")
         table = items if isinstance(items, pa.Table) else tables.items_table(items)
         table = table.cast(tables.ITEMS)
         if split in self.hidden:
             answers, table = _take_apart(table)
             if answers["answer"].null_count < len(answers):  # a release may itself come without answers
                 self._write(self._secret / f"answers-{scheme}-{split}.parquet", answers)
-            self._hidden_ids.append(table["id"])
+            self._hidden_splits.add(split)
             panels = pc.struct_field(pc.list_flatten(table["candidates"]), "panel").drop_null()
             self._hidden_candidates.update(panels.to_pylist())
+        elif self.hidden:
+            self._public_ids.append(table["id"])
         self._write(self._public / f"items-{scheme}-{split}.parquet", table)
 
     def add_panels(self, panels: Iterable[Panel] | pa.Table) -> None:
@@ -123,7 +121,8 @@ class BenchmarkWriter:
         self._write(self._public / "panels.parquet", table.cast(tables.PANELS))
 
     def add_judgements(self, judgements: Iterable[Judgement] | pa.Table) -> None:
-        """Add judgements; those of hidden items are kept apart."""
+        """Add judgements. Where a split is hidden, only those of public items stay public: what was said of a pruned
+        item tells about the others of its group."""
         table = judgements if isinstance(judgements, pa.Table) else tables.judgements_table(judgements)
         table = table.cast(tables.JUDGEMENTS)
         if self.hidden:
@@ -158,10 +157,13 @@ class BenchmarkWriter:
         self._files[path].write(table)
 
     def _commit(self) -> None:
-        hidden_ids = pa.chunked_array([c for ids in self._hidden_ids for c in ids.chunks], type=pa.string())
+        unknown = [s for s in self.hidden if s not in self._hidden_splits]
+        if unknown:
+            raise UserError(f"There is no split {unknown[0]!r} to hide.", "Hide a split that the benchmark has.")
+        public_ids = pa.chunked_array([c for ids in self._public_ids for c in ids.chunks], type=pa.string())
         for table in self._judgements:
-            secret = pc.is_in(table["item"], value_set=hidden_ids)
-            for where, mask in ((self._secret, secret), (self._public, pc.invert(secret))):
+            public = pc.is_in(table["item"], value_set=public_ids)
+            for where, mask in ((self._public, public), (self._secret, pc.invert(public))):
                 if pc.any(mask).as_py():
                     self._write(where / "judgements.parquet", table.filter(mask))
         for file in self._files.values():
@@ -178,18 +180,8 @@ class BenchmarkWriter:
         if has_hidden:
             secret_manifest = {"benchmark": hashlib.sha256(text).hexdigest(), "files": _hashes(self._secret)}
             (self._secret / HIDDEN_MANIFEST).write_text(json.dumps(secret_manifest, indent=1, sort_keys=True) + "\n")
-        _sync(self._work)
-        self._put_in_place(has_hidden)
-
-    def _put_in_place(self, has_hidden: bool) -> None:
-        """The old benchmark goes first, the new public part comes last: at any moment there is the old one or none."""
-        for old in (self.out, hidden_dir(self.out)):
-            if old.exists():
-                old.rename(self._work / f"old-{old.name}")
-        if has_hidden:
-            self._secret.rename(hidden_dir(self.out))
-        self._public.rename(self.out)
-        _sync_folder(self.out.parent)
+        place.sync_files(self._work)
+        place.put_in_place(self._work, self._public, self._secret if has_hidden else None, self.out)
 
     def _counts(self) -> dict[str, Any]:
         items: dict[str, dict[str, int]] = {}
@@ -278,8 +270,8 @@ class _ImageFiles:
 def _take_apart(table: pa.Table) -> tuple[pa.Table, pa.Table]:
     """Split a hidden split's items into (what is hidden, what is public)."""
     rows = table["tags"].to_pylist()
-    secret = [[t for t in tags if t["name"] in REVEALING_TAGS] for tags in rows]
-    public = [[t for t in tags if t["name"] not in REVEALING_TAGS] for tags in rows]
+    secret = [[t for t in tags if t["name"] not in PUBLIC_TAGS] for tags in rows]
+    public = [[t for t in tags if t["name"] in PUBLIC_TAGS] for tags in rows]
     answers = pa.table(
         [table["id"], table["answer"], table["program"], pa.array(secret, tables.ANSWERS.field("tags").type)],
         schema=tables.ANSWERS,
@@ -303,38 +295,3 @@ def file_hash(path: Path) -> str:
     """SHA-256 of a file, in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _prefix(out: Path) -> str:
-    return f".{out.name}.building-"
-
-
-def _refuse_other(out: Path) -> None:
-    """Never replace a folder that is not a benchmark."""
-    if out.is_dir() and any(out.iterdir()) and not (out / MANIFEST).exists():
-        raise UserError(f"{out} exists and is not a benchmark: it has no {MANIFEST}.", "Choose another --out.")
-    if out.exists() and not out.is_dir():
-        raise UserError(f"{out} is a file, and a benchmark is a folder.", "Choose another --out.")
-
-
-def _sweep(out: Path) -> None:
-    """Remove what a killed build of the same benchmark left behind."""
-    for left in out.parent.glob(_prefix(out) + "*"):
-        pid = left.name.rpartition("-")[2]
-        if not (pid.isdigit() and Path(f"/proc/{pid}").exists()):
-            shutil.rmtree(left, ignore_errors=True)
-
-
-def _sync(folder: Path) -> None:
-    for path in folder.rglob("*"):
-        if path.is_file():
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -77,3 +77,11 @@ def main() -> None:
         sys.exit(2)
     except BrokenPipeError:
         sys.exit(1)
+    except OSError as error:
+        if error.filename is None:
+            raise  # not about a user's file
+        problem = f"{error.filename}: {error.strerror or error}."
+        print(
+            f"veridical: {UserError(problem, 'Check the path, its permissions and the space left.')}", file=sys.stderr
+        )
+        sys.exit(2)

@@ -1,4 +1,4 @@
-"""`veridical demo`: the whole path on one small benchmark, made from a seed. `cli` joins the stages, so it lives here."""
+"""`veridical demo`: the whole path on one small benchmark made from a seed. `cli` joins the stages: it lives here."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def run(
     say("")
     table(f"{items:,} development items", ("solver", "accuracy", "consistency"), _rows(result.scores))
     say(
-        "\nA solver that reads only the sentence stays near 50%: every sentence is true of two of its drawings and false\n"
-        "of the other two. Programs are read from the sentence and run on the scene.\n"
+        "\nA solver that reads only the sentence stays near 50%: every sentence is true of two of its drawings\n"
+        "and false of the other two. Programs are read from the sentence and run on the scene.\n"
         f"\nReport:    {result.report.resolve().as_uri()}    (open it in a browser)\n"
         f"Benchmark: {result.benchmark}    (docs/benchmark-format.md says what is in it)"
     )

@@ -1,0 +1,121 @@
+"""Where a benchmark is put: in a temporary sibling while it is written, then in place with one rename.
+
+Nothing that is not ours is ever replaced: a folder must be a benchmark, with nothing else in it, to make room for a
+new one. A build killed at any moment leaves the old benchmark or none, and the next build removes what it left.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from veridical.errors import UserError
+
+MANIFEST = "benchmark.json"
+HIDDEN_MANIFEST = "hidden.json"
+
+
+def hidden_dir(directory: Path) -> Path:
+    """Where the hidden part of a benchmark lies: a sibling, so that uploading DIR cannot publish it."""
+    return directory.with_name(directory.name + ".hidden")
+
+
+def start(out: Path) -> Path:
+    """Check that `out` may be written, remove what killed builds of it left, and make a folder to work in."""
+    if not out.name:
+        raise UserError(f"{out} cannot be replaced.", "Choose another --out.")
+    _refuse_foreign(out, MANIFEST, may_have=("features-",))
+    _refuse_foreign(hidden_dir(out), HIDDEN_MANIFEST)
+    if out == Path.cwd():
+        raise UserError(f"{out} is the folder you are in, and it would be replaced.", "Choose another --out.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    sweep(out)
+    return Path(tempfile.mkdtemp(prefix=_prefix(out), suffix=f"-{os.getpid()}", dir=out.parent))
+
+
+def put_in_place(work: Path, public: Path, secret: Path | None, out: Path) -> None:
+    """The old benchmark goes first, the new public part comes last; where a step fails, the old one comes back."""
+    with _alone(out.parent):
+        moved: list[tuple[Path, Path]] = []
+        try:
+            for old in (out, hidden_dir(out)):
+                if os.path.lexists(old):
+                    old.rename(work / f"old-{old.name}")
+                    moved.append((old, work / f"old-{old.name}"))
+            if secret is not None:
+                secret.rename(hidden_dir(out))
+            public.rename(out)
+        except OSError:
+            for place, kept in moved:
+                shutil.rmtree(place, ignore_errors=True)
+                kept.rename(place)
+            raise
+        _sync(out.parent)
+
+
+def sync_files(folder: Path) -> None:
+    """Have every file of a folder on disk before it is put in place."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            _sync(path)
+
+
+def sweep(out: Path) -> None:
+    """Remove what a killed build of the same benchmark left behind."""
+    for left in out.parent.glob(glob.escape(_prefix(out)) + "*"):
+        pid = left.name.rpartition("-")[2]
+        if not (pid.isdigit() and Path(f"/proc/{pid}").exists()):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _refuse_foreign(folder: Path, manifest: str, may_have: tuple[str, ...] = ()) -> None:
+    """Never replace what is not one of our folders, or has something else in it."""
+    if not os.path.lexists(folder):
+        return
+    if folder.is_symlink() or not folder.is_dir():
+        raise UserError(f"{folder} is a file or a link, and a benchmark is a folder.", "Choose another --out.")
+    names = {p.name for p in folder.iterdir()}
+    if not names:
+        return
+    try:
+        listed = set(json.loads((folder / manifest).read_bytes())["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UserError(
+            f"{folder} exists and is not a benchmark: it has no {manifest} of ours.", "Choose another --out."
+        ) from None
+    foreign = sorted(n for n in names - listed - {manifest} if not n.startswith(may_have or "\0"))
+    if foreign:
+        raise UserError(
+            f"{folder} would be replaced, and {foreign[0]!r} in it is not part of the benchmark.",
+            "Move it away, or choose another --out.",
+        )
+
+
+def _prefix(out: Path) -> str:
+    return f".{out.name}.building-"
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time renames in a folder."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

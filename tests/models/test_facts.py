@@ -33,7 +33,7 @@ def pairs(blocks: Iterable[Block]) -> set[tuple[str, str]]:
     return {(fact, gram) for facts, grams in blocks for fact in facts for gram in grams}
 
 
-TOWER = box((40, 80, "square", "black", 20), (40, 60, "square", "yellow", 20))
+TOWER = box((40, 80, "square", "black", 20), (40, 59, "square", "yellow", 20))
 LOOSE = box((0, 0, "circle", "blue", 10), (50, 50, "triangle", "black", 30), index=1)
 ROW = box((0, 0, "square", "blue", 20), (20, 0, "square", "blue", 20), index=2)
 
@@ -42,6 +42,13 @@ def test_towers_are_stacks_of_squares() -> None:
     assert [t.color for t in tower(things(TOWER))] == ["black", "yellow"]
     assert tower(things(LOOSE)) == []
     assert tower(things(ROW)) == []
+    assert tower(things(box((13, 80, "square", "blue", 20)))) == []
+
+
+@given(st.integers(0, 2**32))
+def test_every_drawn_tower_is_seen_in_full(seed: int) -> None:
+    for drawn in sample_scene(np.random.default_rng(seed), "tower"):
+        assert len(tower(things(drawn))) == len(drawn.objects)
 
 
 def test_properties() -> None:

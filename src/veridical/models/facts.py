@@ -22,6 +22,7 @@ SHAPES = ("circle", "square", "triangle")
 SIZES = ("small", "medium", "large")
 NAMED = {**dict.fromkeys(COLORS, "color"), **dict.fromkeys(SHAPES, "shape"), **dict.fromkeys(SIZES, "size")}
 HEIGHTS = (1, 2, 3, 4)  # of towers
+TOWER_GAP = 1  # pixels between the blocks of a drawn tower
 PLURALS = {shape + "s": shape for shape in SHAPES} | {
     "boxes": "box",
     "blocks": "block",
@@ -45,6 +46,8 @@ class Thing:
     size: str
     box: Box
     walls: int  # how many sides of its panel it touches
+    on_floor: bool  # touches the bottom of its panel
+    centred: bool  # as far from the left side as from the right
 
 
 def things(panel: Panel) -> list[Thing]:
@@ -53,16 +56,24 @@ def things(panel: Panel) -> list[Thing]:
     for o in panel.objects:
         if o.box is not None:
             left, top, right, bottom = o.box
-            walls = (left <= 0) + (top <= 0) + (right >= (panel.width or 0)) + (bottom >= (panel.height or 0))
-            found.append(Thing(o.category, o.attribute("color") or "", o.attribute("size") or "", o.box, walls))
+            width, height = panel.width or 0, panel.height or 0
+            walls = (left <= 0) + (top <= 0) + (right >= width) + (bottom >= height)
+            place = walls, bottom >= height, left == width - right
+            found.append(Thing(o.category, o.attribute("color") or "", o.attribute("size") or "", o.box, *place))
     return found
 
 
 def tower(box: Sequence[Thing]) -> list[Thing]:
-    """The blocks of a tower from its base up; empty where the objects are not one stack of squares."""
+    """The blocks of a tower from its base up; empty where the objects are not one stack of squares in mid-box.
+
+    Drawn towers stand in the middle of their box with a pixel between blocks; a lone square elsewhere is no tower.
+    """
     stack = sorted(box, key=lambda t: -t.box[3])
-    stands = all(a.box[1] == b.box[3] and a.box[0] == b.box[0] for a, b in itertools.pairwise(stack))
-    return stack if stack and stands and all(t.shape == "square" for t in stack) else []
+    stands = all(0 <= a.box[1] - b.box[3] <= TOWER_GAP and a.box[0] == b.box[0] for a, b in itertools.pairwise(stack))
+    if not (stack and stands and all(t.shape == "square" for t in stack)):
+        return []
+    base = stack[0]
+    return stack if base.on_floor and base.centred else []
 
 
 def properties(panels: Sequence[Panel]) -> set[str]:

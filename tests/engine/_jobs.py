@@ -6,6 +6,8 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from veridical.engine import batch_rng, run
@@ -14,6 +16,22 @@ from veridical.errors import UserError
 
 def square(number: int) -> int:
     return number * number
+
+
+@dataclass(frozen=True)
+class Config:
+    steps: tuple[Callable[[int], int], ...]
+
+    def __call__(self, number: int) -> int:
+        return self.steps[0](number)
+
+
+def apply(function: Callable[[int], int], number: int) -> int:
+    return function(number)
+
+
+def apply_last(number: int, function: Callable[[int], int]) -> int:
+    return function(number)
 
 
 def draw(batch: tuple[int, int]) -> bytes:

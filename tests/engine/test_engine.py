@@ -136,6 +136,31 @@ def test_results_of_code_that_was_edited_are_not_used(tmp_path: Path, monkeypatc
     assert found == [[11], [22]]
 
 
+@pytest.mark.parametrize("where", ["argument", "keyword", "dataclass", "method"])
+def test_edited_functions_in_a_config_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = []
+    for number in (1, 2):
+        (tmp_path / "scoring.py").write_text(
+            "from dataclasses import dataclass\n"
+            f"def add(x):\n    return x + {number}{number}\n"
+            "@dataclass(frozen=True)\nclass Adder:\n    extra: int = 0\n"
+            f"    def add(self, x):\n        return x + {number}{number}\n"
+        )
+        sys.modules.pop("scoring", None)
+        invalidate_caches()
+        scoring = import_module("scoring")
+        function = {
+            "argument": functools.partial(jobs.apply, scoring.add),
+            "keyword": functools.partial(functools.partial(jobs.apply_last, function=scoring.add)),
+            "dataclass": functools.partial(jobs.apply, jobs.Config((scoring.add,))),
+            "method": functools.partial(jobs.apply, scoring.Adder().add),
+        }[where]
+        found.append(list(run(function, [0], processes=1, work=tmp_path / "work")))
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+    assert found == [[11], [22]]
+
+
 @pytest.mark.parametrize("damage", [b"", b"short", b"x" * 100])
 def test_a_damaged_memory_is_computed_again(start: Run, processes: int, tmp_path: Path, damage: bytes) -> None:
     assert list(start(jobs.square, range(6), processes=processes, work=tmp_path)) == [n * n for n in range(6)]

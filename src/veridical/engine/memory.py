@@ -1,18 +1,20 @@
 """Finished batches on disk: what a killed run had done, found again by the next.
 
-A result lies under a key of everything it depends on (the function, its config, the batch, the code), so a result of
-another config or of code that was edited since is never used. It is written beside its place and renamed, and carries
-its own hash: a file is whole, or it is not there, or it is noticed.
+A result lies under a key of what it depends on: the batch, the function, its config, the code of this package and of
+every file that the function or a function in its config comes from. A result of another config or of such code before
+an edit is never used; edits to further files that those import are not seen. It is written beside its place and
+renamed, and carries its own hash: a file is whole, or it is not there, or it is noticed.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import os
 import pickle
 import sys
 from pathlib import Path
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
 
 from veridical import __version__
 from veridical.engine.fingerprint import fingerprint
@@ -35,14 +37,33 @@ class Keys:
 
 
 def _code(function: object) -> dict[str, str]:
-    """Hashes of this package's files and of the file the function is in."""
-    while isinstance(function, functools.partial):
-        function = function.func
+    """Hashes of this package's files and of the files of all functions and classes that the function carries."""
+    found = _Modules()
+    found.dump(function)
     files = set(Path(__file__).parents[1].rglob("*.py"))
-    module = sys.modules.get(getattr(function, "__module__", None) or "")
-    if module is not None and getattr(module, "__file__", None):
-        files.add(Path(str(module.__file__)))
+    for name in found.names:
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file:
+            files.add(Path(file))
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(files) if path.is_file()}
+
+
+class _Modules(pickle.Pickler):
+    """Notes the modules that a worker will import when it gets what is dumped; the pickle itself is thrown away."""
+
+    def __init__(self) -> None:
+        super().__init__(_Nowhere(), protocol=5)
+        self.names: set[str] = set()
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, type | FunctionType | BuiltinFunctionType):
+            self.names.add(value.__module__ or "")
+        return NotImplemented
+
+
+class _Nowhere:
+    def write(self, data: Any) -> int:
+        return len(data)
 
 
 def place(work: Path, name: str) -> Path:

@@ -107,7 +107,8 @@ def _stacked(quantity: Quantity, where: bool, pen: Pen) -> Part:
     view = pen.view()
     one, other = pen.noun(view, colored=True), pen.noun(view, colored=True)
     words, tests = pen.pick(*above(pen, one.tests, other.objects))
-    text, inside = "", [()]
+    text = ""
+    inside: list[tuple[Term, ...]] = [()]
     if where:
         height = pen.counted(pen.pick("hard", "hard"), pen.noun_of(), (THINGS,), view)
         text = f" in a {pen.group.one} with {height.text}"
@@ -322,6 +323,12 @@ def _own(name: str, kinds: tuple[str, ...], weight: float, write: Callable[[Pen]
 _SAID_OF_TOWERS = ("end", "end adjective", "some above")
 _SEEN = (EXISTS, SPATIAL)
 _QUANTIFIED: tuple[Quantity, ...] = ("some", "hard", "soft", "no")
+_TOUCHING: tuple[tuple[Quantity, tuple[bool, ...]], ...] = (  # whether what is counted touches, or does not
+    ("some", (False,)),
+    ("hard", (False, True)),
+    ("soft", (False,)),
+    ("no", (False,)),
+)
 OWN: list[Family] = [
     *(
         _own(
@@ -335,7 +342,7 @@ OWN: list[Family] = [
             *([PRESUPPOSE] if definite else []),
             *([NOT] if negated else []),
         )
-        for q, negations in (("some", (False,)), ("hard", (False, True)), ("soft", (False,)), ("no", (False,)))
+        for q, negations in _TOUCHING
         for definite in (False, True)
         for negated in negations
     ),

@@ -68,7 +68,7 @@ def make_plan(phenomena: Mapping[str, float] | None = None) -> Plan:
 
 @cache
 def _plan(wanted: tuple[tuple[str, float], ...]) -> Plan:
-    families = {kind: tuple(f for f in FAMILIES if kind in f.kinds) for kind in KINDS}
+    families: dict[str, tuple[Family, ...]] = {k: tuple(f for f in FAMILIES if k in f.kinds) for k in KINDS}
     names = [name for name, _ in wanted]
     target = np.array([share for _, share in wanted])
     chances = _tilted(families, names, target)

@@ -206,6 +206,12 @@ def test_the_template_abstracts_what_evidence_is_shared_over() -> None:
     assert template(read_words("There is one circle")) == "there be 1 category"
 
 
+def test_a_huge_number_makes_no_huge_program() -> None:
+    found = candidates("there are 999999 blue items on top")
+    assert found
+    assert max(len(str(c.program)) for c in found) < 1000
+
+
 def test_nonsense_and_endless_sentences_are_not_read() -> None:
     assert candidates("") == []
     assert candidates("what is the meaning of life") == []

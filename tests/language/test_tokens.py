@@ -30,6 +30,12 @@ def test_words_keep_numbers_and_commas_only() -> None:
     assert words("There's 1 box, isn't it?") == ["there", "s", "1", "box", ",", "is", "not", "it"]
 
 
+def test_a_number_without_an_end_is_a_large_number() -> None:
+    assert words(f"{'9' * 5000} blocks, {'0' * 5000}3, {'0' * 9}, 123456, {'7' * 9}th") == [
+        *("999999", "blocks", ",", "3", ",", "0", ",", "123456", ",", "999999th")
+    ]
+
+
 def test_speller_leaves_what_it_cannot_repair() -> None:
     fix = speller({"yellow", "box", "below"}, {"yellow": 2})
     assert [fix(w) for w in ("yelow", "bpx", "elephant", "42", "bo")] == ["yellow", "box", "elephant", "42", "bo"]

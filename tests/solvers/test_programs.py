@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from veridical.benchmark import Benchmark
@@ -93,8 +93,20 @@ def test_sentences_without_a_program_are_left_to_the_fallback() -> None:
     assert answer.truth
 
 
+ANY_TEXT = st.one_of(
+    st.text(max_size=60),
+    st.text("0123456789²٣ ", max_size=60),
+    st.lists(st.sampled_from(["there are", "9" * 5000, "²", "at least", "blue", "boxes", "4th"]), max_size=9).map(
+        " ".join
+    ),
+)
+
+
 @settings(deadline=None, max_examples=60)
-@given(st.text(max_size=60))
+@given(ANY_TEXT)
+@example("9" * 5000)
+@example(f"there are {'9' * 5000} blue blocks")
+@example("a" * 10000)
 def test_no_text_crashes_the_solver(text: str) -> None:
     answer = ProgramSolver(QUICK).solve(text, scene(2, "blue"))
     assert 0 <= answer.scores[1] <= 1

@@ -25,6 +25,8 @@ from veridical.language.modifiers import NounPhrase, after_noun, variety
 from veridical.language.nouns import bare_noun, quantifier
 from veridical.language.reader import Reader, Reading, rule
 
+MOST_RUN = 20  # `2 blue items on top` lists the two highest; more than this many stand in no box
+
 
 def exists(np: NounPhrase, where: str) -> Draft:
     """The truth that a noun phrase states on its own: there is such a thing."""
@@ -116,7 +118,7 @@ def modify(np: NounPhrase, meaning: tuple) -> NounPhrase | None:  # type: ignore
     if kind == "test":
         test = refer(meaning[1], items, SELF)
         if q[1] > 1 and test in (("at", "top"), ("at", "bottom")):  # `2 blue items on top`: the two highest
-            run = one_of(*(("nth", k, test[1]) for k in range(1, q[1] + 1)))
+            run = one_of(*(("nth", k, test[1]) for k in range(1, min(q[1], MOST_RUN) + 1)))
             test = choice("run-at-height", one=test, run=run)
         elif q[1] > 1 and test[0] == "?" and test[1].startswith("rel."):  # of `2 items beneath it` one is lower
             test = ("?", f"{test[1]}.many", test[2])

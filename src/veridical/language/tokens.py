@@ -12,7 +12,9 @@ from functools import lru_cache
 
 NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 NUMBERS: dict[str, int] = {word: n for n, word in enumerate(NUMBER_WORDS)} | {"single": 1, "couple": 2, "pair": 2}
+MOST_DIGITS = 6  # longer numbers are read as the largest that fits: no scene has so many things
 _WORD = re.compile(r"[a-z]+|[0-9]+(?:st|nd|rd|th)\b|[0-9]+|,")
+_DIGITS = re.compile(r"[0-9]+")
 
 
 def words(sentence: str) -> list[str]:
@@ -21,7 +23,17 @@ def words(sentence: str) -> list[str]:
     >>> words("There is 1 box, with 2-3 items.")
     ['there', 'is', '1', 'box', ',', 'with', '2', '3', 'items']
     """
-    return _WORD.findall(sentence.lower().replace("’", "'").replace("n't", " not"))
+    found = _DIGITS.sub(_shorten, sentence.lower().replace("’", "'").replace("n't", " not"))
+    return _WORD.findall(found)
+
+
+def _shorten(number: re.Match[str]) -> str:
+    """A number as it is written; one without an end becomes the largest that is read."""
+    digits = number.group()
+    if len(digits) <= MOST_DIGITS:
+        return digits
+    digits = digits.lstrip("0") or "0"
+    return digits if len(digits) <= MOST_DIGITS else "9" * MOST_DIGITS
 
 
 def distance(a: str, b: str, most: int = 2) -> int:

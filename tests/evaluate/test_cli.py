@@ -91,3 +91,13 @@ def test_no_consistency_where_every_item_is_its_own_group(write_benchmark, state
     shown = run(made, write_lines([("a", [0, 1]), ("b", [0, 1])])).stderr
     assert "accuracy" in shown
     assert "consistency" not in shown
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_predictions_for_another_benchmark_are_scored_with_a_warning(files, options: tuple[str, ...]) -> None:
+    made, good, poor = files
+    poor.with_name("poor.jsonl.meta.json").write_text(json.dumps({"benchmark": "b", "benchmark_hash": "0" * 64}))
+    assert "Warning: poor.jsonl says it was made for another benchmark than this b" in run(made, poor, *options).stderr
+    both = run(made, good, poor, *options).stderr
+    assert both.count("Warning") == 1
+    assert "Warning" not in run(made, good, *options).stderr

@@ -285,3 +285,41 @@ def test_a_single_resample_may_miss_all_that_is_answered(sentences, write_lines)
     path = write_lines([("s0-0", TRUE)])
     seen = {(s.low, s.high) for seed in range(12) if (s := evaluate(sentences, path, seed=seed, resamples=1).answered)}
     assert seen == {(0.0, 1.0), (1.0, 1.0)}  # nothing known, or the one that was answered
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (("HERE", "HERE"), True),
+        (("HERE", None), True),
+        ((None, None), None),
+        (("some name", 3), None),
+        (("0" * 64, "HERE"), False),
+        (("0" * 64, "0" * 64), False),
+    ],
+)
+def test_whether_predictions_are_for_this_benchmark(write_benchmark, statement, write_text, said, expected) -> None:
+    made = write_benchmark({"dev": [statement("a", 1), statement("b", 1)]})
+    lines = [{"item": item, "scores": [0, 1], "benchmark": one} for item, one in zip("ab", said, strict=True)]
+    text = "".join(json.dumps(line) + "\n" for line in lines).replace("HERE", Benchmark(made).hash)
+    scores = evaluate(made, write_text(text, "p.jsonl"), resamples=10)
+    assert scores.accuracy.value == 1
+    assert scores.to_json()["benchmark_matches"] is expected
+
+
+@pytest.mark.parametrize(
+    ("note", "expected"),
+    [
+        ('{"benchmark": "b", "benchmark_hash": "HERE"}', True),
+        ('{"benchmark": {"name": "b", "hash": "HERE"}}', True),
+        ('{"benchmark": {"name": "b", "hash": "' + "0" * 64 + '"}}', False),
+        ("[1]", None),
+        ("{damaged", None),
+        ("[" * 100_000, None),
+    ],
+)
+def test_the_note_beside_predictions(write_benchmark, statement, write_text, note, expected) -> None:
+    made = write_benchmark({"dev": [statement("a", 1), statement("b", 1)]})
+    path = write_text("a,true\nb,true\n")
+    write_text(note.replace("HERE", Benchmark(made).hash), path.name + ".meta.json")
+    assert evaluate(made, path, resamples=10).benchmark_matches is expected

@@ -45,6 +45,7 @@ def evaluate(
         if official:
             typer.echo(official_output(scores), nl=False)
         elif json:
+            _warn(scores)
             print_json(scores.to_json())
         else:
             show(scores)
@@ -55,6 +56,8 @@ def evaluate(
     if official:
         typer.echo("".join(official_output(scores) for scores in trials.each), nl=False)
     elif json:
+        for scores in trials.each:
+            _warn(scores)
         print_json(trials.to_json())
     else:
         show_trials(trials)
@@ -103,6 +106,7 @@ def _show_troubles(scores: Scores) -> None:
         "duplicated": "predicted more than once; scored once where all agree",
         "extra": "about no item of the split, left out",
     }
+    _warn(scores)
     for name, words in meaning.items():
         counted = getattr(scores, name)
         if counted.count:
@@ -110,6 +114,14 @@ def _show_troubles(scores: Scores) -> None:
             say(f"{name}: {counted.count:,} ({words}): {', '.join(counted.names[:3])}{more}")
     if scores.tied:
         say(f"tied: {scores.tied:,} have equal highest scores; the first candidate counts.")
+
+
+def _warn(scores: Scores) -> None:
+    if scores.benchmark_matches is False:
+        say(
+            f"Warning: {scores.predictions.name} says it was made for another benchmark than this {scores.benchmark} "
+            f"(hash {scores.benchmark_hash[:12]}...). It is scored by the names of items, which may have changed since."
+        )
 
 
 def _show_tag(tag: str, rows: dict[str, Row], grouped: bool) -> None:
@@ -158,7 +170,8 @@ def show_trials(trials: Trials) -> None:
     )
     table(title, ["%", *columns], rows)
     for scores in trials.each:
-        if scores.missing.count or scores.unreadable.count or scores.extra.count or scores.duplicated.count:
+        counts = (scores.missing, scores.unreadable, scores.extra, scores.duplicated)
+        if any(counted.count for counted in counts) or scores.benchmark_matches is False:
             say(f"{scores.predictions.name}:")
             _show_troubles(scores)
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from veridical.errors import UserError
+from veridical.evaluate.origin import hashes
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -47,6 +48,7 @@ class Predictions:
     tied: npt.NDArray[np.bool_]  # the highest score was reached more than once
     line: Ints  # 1-based
     given: Ints | None = None  # VCR: -1 for the answer, else the answer that the rationale assumes
+    benchmarks: frozenset[str] = frozenset()  # hashes of the benchmarks that its lines say they are about
 
     def where(self, row: int) -> str:
         return f"{self.path}, {'row' if self.kind == 'vcr arrays' else 'line'} {int(self.line[row])}"
@@ -62,6 +64,7 @@ class Predictions:
             tied=self.tied[rows],
             line=self.line[rows],
             given=None if self.given is None else self.given[rows],
+            benchmarks=self.benchmarks,
         )
 
 
@@ -70,6 +73,7 @@ class _Line(msgspec.Struct, gc=False):
 
     item: str
     scores: list[float] | None = None
+    benchmark: Any = None  # its hash, in the lines of `veridical solve`
 
 
 _LINE = msgspec.json.Decoder(_Line)
@@ -121,7 +125,16 @@ def read_jsonl(path: Path, data: bytes) -> Predictions:
     width = np.fromiter(map(len, scores), np.int64, len(scores))
     flat = np.fromiter(chain.from_iterable(scores), np.float64, int(width.sum()))
     chosen, tied = _choose_ragged(flat, width)
-    return Predictions(path, "jsonl", pa.array([line.item for line in lines], pa.string()), chosen, width, tied, number)
+    return Predictions(
+        path=path,
+        kind="jsonl",
+        names=pa.array([line.item for line in lines], pa.string()),
+        chosen=chosen,
+        width=width,
+        tied=tied,
+        line=number,
+        benchmarks=hashes(line.benchmark for line in lines if line.benchmark is not None),
+    )
 
 
 def _line_numbers(data: bytes, objects: int) -> Ints | None:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
+from veridical.evaluate import origin
 from veridical.evaluate.arrays import are_arrays, read_arrays
-from veridical.evaluate.baselines import baselines, human_row
-from veridical.evaluate.compare import compare
+from veridical.evaluate.baselines import Baseline, baselines, human_row
+from veridical.evaluate.compare import Comparison, compare
 from veridical.evaluate.grade import NAMED, Bools, Grades, grade, guess_split
 from veridical.evaluate.key import AnswerKey, read_key
-from veridical.evaluate.metrics import by_tags, measure, per_item
+from veridical.evaluate.metrics import Measures, Row, by_tags, measure, per_item
 from veridical.evaluate.readers import read_bytes, read_predictions
 from veridical.evaluate.scores import Counted, Scores, Spread, Trials
 
@@ -37,13 +39,10 @@ def evaluate(
     example. Accuracy is over every item of the split that has an answer: what is missing or unreadable is not right,
     and is counted and named; `answered` is the accuracy over the rest.
     """
-    if resamples < 1:
-        raise UserError(f"{resamples} resamples give no interval.", "Take at least 1; 2,000 is usual.")
-    if seed < 0:
-        raise UserError(f"The seed {seed} is negative.", "Take 0 or more.")
-    bench, path = Benchmark(benchmark), Path(predictions)
-    grades, digest = _grade(bench, path, split, scheme)
-    key = grades.key
+    _check(resamples, seed)
+    bench = Benchmark(benchmark)
+    graded = _grade(bench, Path(predictions), split, scheme)
+    grades, key = graded.grades, graded.grades.key
     right = per_item(grades.item, grades.right, len(key.ids))
     answered = per_item(grades.item, grades.chosen >= 0, len(key.ids))
     with ThreadPoolExecutor(1) as aside:
@@ -54,15 +53,50 @@ def evaluate(
         human = people.result()
     comparison = None
     if against is not None:
-        other, _ = _grade(bench, Path(against), key.split, scheme, key)
+        other = _grade(bench, Path(against), key.split, scheme, key).grades
         comparison = compare(grades, other, Path(against), resamples, seed)
+    return _scores(
+        bench, graded, found, by, (*beside, human) if human else beside, comparison, resamples=resamples, seed=seed
+    )
+
+
+def _check(resamples: int, seed: int) -> None:
+    if resamples < 1:
+        raise UserError(f"{resamples} resamples give no interval.", "Take at least 1; 2,000 is usual.")
+    if seed < 0:
+        raise UserError(f"The seed {seed} is negative.", "Take 0 or more.")
+
+
+@dataclass(frozen=True)
+class _Graded:
+    """A file of predictions, graded, and what it is."""
+
+    grades: Grades
+    path: Path
+    digest: str  # sha256 of the file
+    benchmarks: frozenset[str]  # hashes of the benchmarks that it says it is about
+
+
+def _scores(
+    bench: Benchmark,
+    graded: _Graded,
+    found: Measures,
+    by: dict[str, dict[str, Row]],
+    beside: tuple[Baseline, ...],
+    comparison: Comparison | None,
+    *,
+    resamples: int,
+    seed: int,
+) -> Scores:
+    grades = graded.grades
     return Scores(
         benchmark=bench.name,
         benchmark_hash=bench.hash,
-        split=key.split,
-        scheme=scheme,
-        predictions=path,
-        predictions_hash=digest,
+        split=grades.key.split,
+        scheme=grades.key.scheme,
+        predictions=graded.path,
+        predictions_hash=graded.digest,
+        benchmark_matches=origin.matches(graded.benchmarks, bench.hash),
         per_view=grades.per_view,
         items=found.row.items,
         examples=len(grades.chosen),
@@ -77,7 +111,7 @@ def evaluate(
         unreadable=_count(grades, grades.unreadable),
         duplicated=_count(grades, grades.duplicated),
         tied=grades.tied,
-        baselines=(*beside, human) if human else beside,
+        baselines=beside,
         comparison=comparison,
         resamples=resamples,
         seed=seed,
@@ -124,23 +158,22 @@ def _spread(values: list[float]) -> Spread:
     return Spread(float(np.mean(values)), float(np.std(values)))
 
 
-def _grade(
-    bench: Benchmark, path: Path, split: str | None, scheme: str, key: AnswerKey | None = None
-) -> tuple[Grades, str]:
-    """Read and grade one file; also the file's hash."""
+def _grade(bench: Benchmark, path: Path, split: str | None, scheme: str, key: AnswerKey | None = None) -> _Graded:
+    """Read and grade one file."""
     if are_arrays(path):
         if split is None and len(bench.splits(scheme)) > 1:
             raise UserError(
                 f"{path} holds arrays, which do not say which split they are about.", "Say it with --split."
             )
         key = key or read_key(bench, split or bench.splits(scheme)[0], scheme)
-        return grade(read_arrays(path, key), key), _arrays_hash(path)
+        return _Graded(grade(read_arrays(path, key), key), path, _arrays_hash(path), origin.beside(path))
     data = read_bytes(path)
     with ThreadPoolExecutor(1) as hasher:  # hashing lets go of the interpreter, so it costs a second core only
         digest = hasher.submit(lambda: hashlib.sha256(data).hexdigest())
         predictions = read_predictions(path, data)
         key = key or read_key(bench, split or guess_split(bench, predictions, scheme), scheme)
-        return grade(predictions, key), digest.result()
+        said = predictions.benchmarks | origin.beside(path)
+        return _Graded(grade(predictions, key), path, digest.result(), said)
 
 
 def _arrays_hash(path: Path) -> str:

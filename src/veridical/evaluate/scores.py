@@ -32,6 +32,7 @@ class Scores:
     scheme: str
     predictions: Path
     predictions_hash: str  # sha256 of the file
+    benchmark_matches: bool | None  # whether they say they were made for this benchmark; None where they do not say
     per_view: bool  # every view of an item is an example (NLVR's images)
     items: int  # items with an answer
     examples: int  # what accuracy is over: the items, or their views
@@ -70,6 +71,7 @@ class Scores:
             "baselines": {row.name: row.to_json() for row in self.baselines},
             "comparison": self.comparison.to_json() if self.comparison else None,
             "benchmark": {"name": self.benchmark, "hash": self.benchmark_hash},
+            "benchmark_matches": self.benchmark_matches,
             "split": self.split,
             "scheme": self.scheme,
             "predictions": {"path": str(self.predictions), "sha256": self.predictions_hash},

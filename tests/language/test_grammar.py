@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from veridical.language import grammar
 from veridical.language.grammar import Candidate, candidates, readings, template
 from veridical.language.lexicon import known_words, read_words
+from veridical.language.reader import MOST_STEPS, Budget, Reader, TooManySteps
 from veridical.language.terms import parse
 
 BLUE = "(keep (is color blue) things)"
@@ -210,6 +211,38 @@ def test_a_huge_number_makes_no_huge_program() -> None:
     found = candidates("there are 999999 blue items on top")
     assert found
     assert max(len(str(c.program)) for c in found) < 1000
+
+
+def test_steps_are_counted_over_all_readers_of_a_sentence() -> None:
+    budget = Budget(200)
+    Reader(("a", "blue", "block"), budget=budget)("noun_phrase", 0, "image")
+    spent = 200 - budget.left
+    assert spent > 3
+    Reader(("a", "blue", "block"), budget=budget)("noun_phrase", 0, "image")
+    assert 200 - budget.left == 2 * spent
+    with pytest.raises(TooManySteps):
+        Reader(("a", "blue", "block"), budget=Budget(spent - 1))("noun_phrase", 0, "image")
+
+
+@pytest.mark.parametrize("sentence", ["a blue block above " * 14, "blue and " * 29, "there is a block on " * 12])
+def test_a_sentence_with_endless_readings_has_none(sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    spent: list[int] = []
+
+    class Counted(Budget):
+        def spend(self, steps: int) -> None:
+            spent.append(steps)
+            super().spend(steps)
+
+    monkeypatch.setattr(grammar, "Budget", Counted)
+    assert readings(read_words(sentence)) == []
+    assert sum(spent[:-1]) <= MOST_STEPS
+    assert readings(read_words("there is a box with a blue block above a black block")) != []
+
+
+def test_no_word_of_a_long_sentence_is_left_out() -> None:
+    odd = "there is verily a blue item"
+    assert candidates(odd)
+    assert candidates(odd + " and a blue item" * 9) == []
 
 
 def test_nonsense_and_endless_sentences_are_not_read() -> None:

@@ -13,7 +13,7 @@ from itertools import combinations, islice, product
 from veridical.language import clauses
 from veridical.language.drafts import Draft, prepare, settle
 from veridical.language.lexicon import BOXES, World, is_known, read_words
-from veridical.language.reader import Reader
+from veridical.language.reader import MOST_STEPS, Budget, Reader, TooManySteps
 from veridical.language.terms import Term, term
 
 MOST_CHOICES = 96  # ways to settle the open choices of one reading
@@ -21,6 +21,7 @@ MOST_CANDIDATES = 256
 MOST_PATTERNS = 1 << 14  # sentence patterns whose programs are kept in memory
 LITERAL = frozenset({"square", "rectangle"})  # shapes whose words may also mean a box: never abstracted
 MOST_TOKENS = 60  # longer sentences are left to the fallback
+MOST_REPAIRED = 40  # of longer ones no word is left out
 SHORT = 14  # words up to which any two may be left out
 
 
@@ -46,17 +47,27 @@ def template(tokens: tuple[str, ...], world: World = BOXES) -> str:
 
 
 def readings(tokens: tuple[str, ...], world: World = BOXES) -> list[tuple[Draft, tuple[str, ...]]]:
-    """Every reading of the words; if there is none, of the words without one, then two of them."""
+    """Every reading of the words; if there is none, of the words without one, then two of them.
+
+    A sentence that takes more than `MOST_STEPS` steps over all its readings has none.
+    """
     if len(tokens) > MOST_TOKENS:
         return []
-    found = clauses.sentence(Reader(tokens, world))
+    try:
+        return _read(tokens, world, Budget(MOST_STEPS))
+    except TooManySteps:
+        return []
+
+
+def _read(tokens: tuple[str, ...], world: World, budget: Budget) -> list[tuple[Draft, tuple[str, ...]]]:
+    found = clauses.sentence(Reader(tokens, world, budget))
     for attempt in (_unknown(tokens), _singles(tokens), _pairs(tokens)):
-        if found:
+        if found or len(tokens) > MOST_REPAIRED:
             break
         best: dict[Draft, tuple[str, ...]] = {}
         for gone in attempt:
             rest = tuple(t for k, t in enumerate(tokens) if k not in gone)
-            for draft, marks in clauses.sentence(Reader(rest, world)):
+            for draft, marks in clauses.sentence(Reader(rest, world, budget)):
                 best.setdefault(draft, (*marks, *(f"drop.{_drop_class(tokens[k], world)}" for k in gone)))
         found = list(best.items())
     return found

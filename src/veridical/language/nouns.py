@@ -11,6 +11,7 @@ from veridical.language.reader import Reader, Reading, rule
 ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 HEIGHT = {"top": "top", "roof": "top", "base": "bottom", "bottom": "bottom", "middle": "middle"}
 ATTRIBUTE = {"color": "color", "shape": "category", "size": "size"}
+MOST_RUN = 20  # `the top 2 blocks` are listed one by one; more than this many stand in no box
 COMPARING = ("exactly", "atleast", "atmost", "morethan", "lessthan", "only")
 
 
@@ -149,7 +150,7 @@ def ordinal(r: Reader, at: int) -> list[Reading]:
     n, end, run = ORDINALS[r.word(at)], at + 1, r.number(at + 1)
     end = r.skip(end + (run is not None), "last", "block", "item", "color", "level")
     colour: Draft = ANY
-    ways = {h: one_of(*(("nth", k, h) for k in range(n, n + (run or 1)))) for h in ("bottom", "top")}
+    ways = {h: one_of(*(("nth", k, h) for k in range(n, n + min(run or 1, MOST_RUN)))) for h in ("bottom", "top")}
     if (value := r.value("color", end)) is not None and r.word(end + 1) in r.world.nouns:
         colour, end = ("is", "color", value), end + 2
     after = r.skip(end, "from", "the", "of", "a", "at")

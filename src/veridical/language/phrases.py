@@ -22,10 +22,8 @@ from veridical.language.drafts import (
     some,
 )
 from veridical.language.modifiers import NounPhrase, after_noun, variety
-from veridical.language.nouns import bare_noun, quantifier
+from veridical.language.nouns import MOST_RUN, bare_noun, quantifier
 from veridical.language.reader import Reader, Reading, rule
-
-MOST_RUN = 20  # `2 blue items on top` lists the two highest; more than this many stand in no box
 
 
 def exists(np: NounPhrase, where: str) -> Draft:
@@ -100,6 +98,7 @@ def keep_rest(test: Draft, parts: tuple[Draft, ...]) -> Draft:
 
 def _modified(r: Reader, at: int, np: NounPhrase, marks: tuple[str, ...], where: str, depth: int) -> list[Reading]:
     """The phrase as it is, and with each modifier that can follow."""
+    r.spend()
     out: list[Reading] = [(at, np, marks)]
     if depth == 4:
         return out
@@ -111,7 +110,7 @@ def _modified(r: Reader, at: int, np: NounPhrase, marks: tuple[str, ...], where:
     return out
 
 
-def modify(np: NounPhrase, meaning: tuple) -> NounPhrase | None:  # type: ignore[type-arg]
+def modify(np: NounPhrase, meaning: Draft) -> NounPhrase | None:
     """A noun phrase with one modifier applied, or None where they do not go together."""
     q, items, conditions, wraps = np
     kind = meaning[0]

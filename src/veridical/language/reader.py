@@ -19,18 +19,42 @@ Rule = Callable[..., list[Reading]]
 RULES: dict[str, Rule] = {}
 WIDEST = 24  # readings kept per rule and position: enough for every real ambiguity, a bound for nonsense
 
+MOST_STEPS = 50_000  # readings made for one sentence: over three times what any sentence of NLVR's training split takes
+
+
+class TooManySteps(Exception):
+    """The sentence has more ways to read on than are worth following."""
+
+
+class Budget:
+    """The steps left for one sentence, over all its readers. Steps are counted, not timed: the same on any machine."""
+
+    def __init__(self, steps: int) -> None:
+        self.left = steps
+
+    def spend(self, steps: int) -> None:
+        """Take steps, or end the reading."""
+        self.left -= steps
+        if self.left < 0:
+            raise TooManySteps
+
 
 class Reader:
     """One sentence being read."""
 
-    def __init__(self, tokens: tuple[str, ...], world: World = BOXES) -> None:
+    def __init__(self, tokens: tuple[str, ...], world: World = BOXES, budget: Budget | None = None) -> None:
         self.tokens = tokens
         self.world = world
+        self.budget = budget or Budget(MOST_STEPS)
         self.end = len(tokens)
         self.memo: dict[tuple[Any, ...], list[Reading]] = {}
 
     def __call__(self, name: str, at: int, *args: Any) -> list[Reading]:
         return RULES[name](self, at, *args)
+
+    def spend(self, steps: int = 1) -> None:
+        """Count work against the sentence's budget."""
+        self.budget.spend(steps)
 
     def word(self, at: int) -> str:
         """The word at a position, or the empty word outside the sentence."""
@@ -67,6 +91,7 @@ def rule(function: Rule) -> Rule:
         if found is None:
             reader.memo[key] = []  # a rule that meets itself at the same position adds nothing
             found = function(reader, at, *args)
+            reader.spend(1 + len(found))
             if len(found) > 1:
                 best: dict[tuple[int, Any], Marks] = {}
                 for end, meaning, marks in found:

@@ -131,12 +131,12 @@ def test_fetched_missing_and_changed_are_told_apart(site: Site, tmp_path: Path) 
     )
     assert "not an image" in changed["dev-0-1-img0.png"]
     assert "100,000 x 100,000" in changed["dev-0-1-img1.png"]
-    assert "decoded" in changed["dev-0-2-img0.png"]
+    assert "cut off" in changed["dev-0-2-img0.png"]
     assert Benchmark(result.benchmark).manifest["counts"]["images"] == 27
     assert json.loads((result.folder / ".get/report.json").read_text())["missing"] == report["missing"]
     again = fetch_dev(site, tmp_path / "b")  # the server is well again: what was missing or changed is asked for
     assert again.table()[1] == ("dev photographs", 5, 27, 0, 0)
-    assert not [path for path in (again.folder / "changed").rglob("*") if path.is_file()]
+    assert not [path for path in (again.folder / ".get" / "changed").rglob("*") if path.is_file()]
     assert Benchmark(again.benchmark).manifest["counts"]["images"] == 32
 
 
@@ -190,7 +190,7 @@ def test_nlvr_with_its_drawings(site: Site, tmp_path: Path, shared: Path) -> Non
     assert Benchmark(result.benchmark).manifest["counts"]["items"] == {"main": {"dev": 3}}
 
 
-@pytest.mark.parametrize("line", [b'{"identifier": "../../x-0", "directory": "0"}', b"not json", b'{"identifier": 3}'])
+@pytest.mark.parametrize("line", [b'{"identifier": "../../x-0", "directory": "0"}', b'{"identifier": 3}'])
 def test_names_in_a_bad_release_cannot_leave_the_folder(site: Site, tmp_path: Path, line: bytes) -> None:
     site.files["/nlvr/dev/dev.json"] = line + b"\n"
     with pytest.raises(UserError, match=r"dev\.json, line 1"):
@@ -204,6 +204,49 @@ def test_a_release_that_is_not_there(site: Site, tmp_path: Path) -> None:
     site.files["/nlvr2/data/dev.json"] = b"<!doctype html><p>Sign in"
     with pytest.raises(UserError, match="a web page came"):
         fetch_dev(site, tmp_path / "c", images=False)
+
+
+def test_a_line_nested_too_deeply(site: Site, tmp_path: Path) -> None:
+    good = b'{"identifier": "1-0", "directory": "0"}\n'
+    site.files["/nlvr/dev/dev.json"] = good + b"[" * 9999 + b"\n" + good
+    with pytest.raises(UserError, match=r"dev\.json, line 2: lists or objects are nested too deeply"):
+        get("nlvr", tmp_path / "b", base_url=site.url, split=["dev"], images=True, manners=QUICK)
+
+
+PAGE = b"<html>please log in</html>"
+
+
+@pytest.mark.parametrize(
+    "bad", [PAGE, b'{"error": "not found"', b"[]", b"{}\n" + b"[" * 9999, b'{"identifier": "dev-0-0-0"}\n{"iden']
+)
+def test_what_is_not_the_release_is_set_apart_and_not_imported(site: Site, tmp_path: Path, bad: bytes) -> None:
+    site.files["/nlvr2/data/balanced/balanced_dev.json"] = bad
+    site.files["/nlvr2/util/hashes/dev_hashes.json"] = bad
+    seen = []
+    result = get(
+        "nlvr2", tmp_path / "b", base_url=site.url, split=["dev"], manners=QUICK, on_fetched=lambda f: seen.append(f)
+    )
+    changed = {outcome.wanted.name for outcome in result.outcomes if outcome.status == "changed"}
+    assert changed == {"balanced_dev.json", "dev_hashes.json"}
+    assert (result.folder / ".get" / "changed" / "balanced_dev.json").read_bytes() == bad
+    assert not list(result.folder.glob("*balanced_dev.json"))
+    assert Benchmark(tmp_path / "b").manifest["counts"]["items"]["main"] == {"dev": 16}
+    assert [one.benchmark for one in seen] == [None]
+
+
+def test_a_bad_line_is_told_after_the_table_and_can_be_left_out(site: Site, tmp_path: Path) -> None:
+    lines = site.files["/nlvr2/data/dev.json"].splitlines()
+    site.files["/nlvr2/data/dev.json"] = b"\n".join([lines[0], b"{oops", *lines[1:]])
+    run = [sys.executable, "-m", "veridical", "get", "nlvr2", "--out", str(tmp_path / "b"), "--split", "dev"]
+    run += ["--base-url", site.url, "--json"]
+    out = subprocess.run(run, capture_output=True, text=True)
+    assert out.returncode == 2
+    assert out.stderr.index("fetched") < out.stderr.index("dev.json, line 2: this is not valid JSON")
+    assert "--keep-going" in out.stderr
+    out = subprocess.run([*run, "--keep-going"], capture_output=True, text=True, check=True)
+    report = json.loads(out.stdout)
+    assert [(left["file"], left["line"]) for left in report["left_out"]] == [("dev.json", 2)]
+    assert report["counts"]["items"]["main"] == {"dev": 16}
 
 
 def test_bad_arguments(tmp_path: Path) -> None:

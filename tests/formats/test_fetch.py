@@ -190,7 +190,7 @@ def test_a_file_that_fails_its_check_is_kept_apart(site: Site, tmp_path: Path) -
     (outcome,) = fetch([wanted], tmp_path, "files", QUICK)
     assert (outcome.status, outcome.reason) == ("changed", f"{len(BODY)} bytes of nonsense")
     assert not (tmp_path / "sub/a.bin").exists()
-    assert (tmp_path / "changed/sub/a.bin").read_bytes() == BODY
+    assert (tmp_path / ".get/changed/sub/a.bin").read_bytes() == BODY
 
 
 def test_many_at_once_but_not_too_many(site: Site, tmp_path: Path) -> None:

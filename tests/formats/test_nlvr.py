@@ -188,6 +188,25 @@ def test_damaged_images(data: bytes, problem: str, tmp_path: Path) -> None:
     assert result.counts["items"]["main"] == {"dev": 2}
 
 
+def test_a_folder_that_is_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    write_lines(tmp_path / "r" / "dev.json", nlvr_line("7-1"))
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "dev-7-1-0.png").write_bytes(picture(400, 100))
+    (tmp_path / "r" / "images").mkdir()
+    (tmp_path / "r" / "images" / "17").symlink_to(tmp_path / "secret")
+    with pytest.raises(UserError, match="link leads out of the folder"):
+        import_release("nlvr", tmp_path / "r" / "dev.json", tmp_path / "b")
+
+
+def test_a_drawing_that_is_there_twice(tmp_path: Path) -> None:
+    write_lines(tmp_path / "r" / "dev.json", nlvr_line("7-1"))
+    for folder in ("0", "1"):
+        (tmp_path / "r" / "images" / folder).mkdir(parents=True)
+        (tmp_path / "r" / "images" / folder / "dev-7-1-0.png").write_bytes(picture(400, 100))
+    with pytest.raises(UserError, match=r"images/1/dev-7-1-0.png: the same drawing is here as images/0/dev-7-1-0.png"):
+        import_release("nlvr", tmp_path / "r" / "dev.json", tmp_path / "b")
+
+
 def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "r" / "dev.json", nlvr_line("7-1"))
     (tmp_path / "r" / "images").mkdir()

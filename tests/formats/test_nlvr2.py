@@ -130,6 +130,8 @@ def test_photographs(tmp_path: Path) -> None:
     ("data", "problem"),
     [
         (b"", "the image is empty (0 bytes)."),
+        (picture(9, 5)[:-9], "the image is cut off."),
+        (picture(90, 50, 1, "JPEG")[:-9], "the image is cut off."),
         (bomb(60_000, 60_000), "the image claims 60,000 x 60,000 pixels; at most 89,478,485 are read."),
     ],
 )
@@ -141,6 +143,29 @@ def test_damaged_photographs(data: bytes, problem: str, tmp_path: Path) -> None:
         import_release("nlvr2", tmp_path, tmp_path / "b")
     assert error.value.problem == f"images/dev-9-0-img0.png: {problem} It belongs to line 2 of dev.json."
     assert not (tmp_path / "b").exists()
+
+
+def test_a_photograph_that_is_there_twice(tmp_path: Path) -> None:
+    write_lines(tmp_path / "r" / "dev.json", nlvr2_line("dev-8-0-1"))
+    (tmp_path / "r" / "images").mkdir()
+    (tmp_path / "r" / "images" / "dev-8-0-img0.jpg").write_bytes(picture(9, 5, 1, "JPEG"))
+    (tmp_path / "r" / "images" / "dev-8-0-img0.png").write_bytes(picture(8, 5))
+    both = r"images/dev-8-0-img0.png: the same photograph is here as images/dev-8-0-img0.jpg"
+    with pytest.raises(UserError, match=both):
+        import_release("nlvr2", tmp_path / "r", tmp_path / "b")
+    result = import_release("nlvr2", tmp_path / "r", tmp_path / "b", keep_going=True)
+    assert [left.file for left in result.left_out] == ["images/dev-8-0-img0.png"]
+    assert Benchmark(tmp_path / "b").panels["dev-8-0-img0"].width == 9
+
+
+def test_a_folder_that_is_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    write_lines(tmp_path / "r" / "dev.json", nlvr2_line("dev-8-0-1"))
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "dev-8-0-img0.png").write_bytes(picture(8, 5))
+    (tmp_path / "r" / "images" / "dev").mkdir(parents=True)
+    (tmp_path / "r" / "images" / "dev" / "17").symlink_to(tmp_path / "secret")
+    with pytest.raises(UserError, match="link leads out of the folder"):
+        import_release("nlvr2", tmp_path / "r", tmp_path / "b")
 
 
 def test_without_labels_or_extras(tmp_path: Path) -> None:

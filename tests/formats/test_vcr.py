@@ -236,13 +236,23 @@ def test_two_splits_with_one_image(tmp_path: Path) -> None:
         import_release("vcr", tmp_path / "r", tmp_path / "b")
 
 
+def test_a_folder_that_is_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    write_lines(tmp_path / "r" / "val.jsonl", vcr_line(0))
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "val-0@0.png").write_bytes(picture(24, 16))
+    (tmp_path / "r" / "vcr1images").mkdir()
+    (tmp_path / "r" / "vcr1images" / "lsmdc_1054_A_film").symlink_to(tmp_path / "secret")
+    with pytest.raises(UserError, match="link leads out of the folder of images"):
+        import_release("vcr", tmp_path / "r", tmp_path / "b")
+
+
 def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     write_lines(tmp_path / "r" / "val.jsonl", vcr_line(0))
     image = tmp_path / "r" / "vcr1images" / "lsmdc_1054_A_film" / "val-0@0.png"
     image.parent.mkdir(parents=True)
     (tmp_path / "secret.png").write_bytes(picture(24, 16))
     image.symlink_to(tmp_path / "secret.png")
-    with pytest.raises(UserError, match="link that leads out of the folder of images"):
+    with pytest.raises(UserError, match="link leads out of the folder of images"):
         import_release("vcr", tmp_path / "r", tmp_path / "b")
 
 

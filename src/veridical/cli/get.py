@@ -22,10 +22,17 @@ def get(
     ] = None,
     images: Annotated[bool, typer.Option("--images", help="Download the images too, and check them.")] = False,
     max_connections: Annotated[int, typer.Option(help="How many files to fetch at once.")] = 16,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Import everything but the lines and images that are wrong.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Download an official release, check it, and import it. Run it again to continue or to ask for missing files."""
-    from veridical.formats.download import get
+    from veridical.formats.download import Fetched, get
+
+    def show(fetched: Fetched) -> None:
+        table("", ("what", "fetched", "had", "missing", "changed"), fetched.table())
+        say(f"Files: {fetched.folder} (details in .get/report.json).")
 
     result = get(
         release,
@@ -34,8 +41,11 @@ def get(
         split=split or (),
         images=images,
         max_connections=max_connections,
+        keep_going=keep_going,
+        on_fetched=show,
     )
     if json:
         print_json(result.to_json())
-    table("", ("what", "fetched", "had", "missing", "changed"), result.table())
-    say(f"Files: {result.folder} (details in .get/report.json). Benchmark: {result.benchmark}")
+    for left in result.left_out:
+        say(f"left out: {left}")
+    say(f"Benchmark: {result.benchmark}" + (f" ({len(result.left_out):,} left out)" if result.left_out else ""))

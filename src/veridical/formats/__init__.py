@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.benchmark.writer import hidden_dir
+from veridical.benchmark.place import hidden_dir
 from veridical.errors import UserError
 from veridical.formats._format import Format, Part, Request, Writer
 from veridical.formats.card import describe

@@ -32,7 +32,7 @@ AGENT = f"veridical/{__version__} (benchmark downloader)"
 TRY_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 SCHEMES = frozenset({"http", "https"})
 MAX_REDIRECTS = 10
-PARTIAL, CHANGED = ".get/partial", "changed"  # within the folder
+PARTIAL, CHANGED = ".get/partial", ".get/changed"  # within the folder, where no importer looks
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,13 +25,14 @@ import msgspec
 from veridical.errors import UserError, missing_extra
 from veridical.formats._fetch import Manners, Outcome, Wanted, fetch
 from veridical.formats.images import BadImage, image_size
-from veridical.formats.lines import DECODING_ERRORS, in_words
+from veridical.formats.lines import DECODING_ERRORS, LeftOut, in_words
 
 # Where the releases are published: the authors' repository. `--base-url` names a mirror of it.
 BASE_URL = "https://raw.githubusercontent.com/lil-lab/nlvr/master"
 MAX_TEXT_BYTES = 1 << 30
 MAX_PHOTO_BYTES = 64 << 20
 MAX_DRAWING_BYTES = 1 << 20
+_TAIL_BYTES = 1 << 20  # a line is far shorter
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
 
 
@@ -56,6 +57,7 @@ class Fetched:
     outcomes: tuple[Outcome, ...]
     benchmark: Path | None = None
     counts: dict[str, Any] = field(default_factory=dict)  # of the imported benchmark
+    left_out: tuple[LeftOut, ...] = ()  # what `keep_going` did not import
 
     def table(self) -> list[tuple[str, int, int, int, int]]:
         """Rows of kind, fetched, had from before, missing, changed."""
@@ -83,6 +85,7 @@ class Fetched:
             "had": count["had"],
             "bytes": sum(outcome.bytes for outcome in self.outcomes),
             "counts": self.counts,
+            "left_out": [asdict(left) for left in self.left_out],
             **listed,
         }
 
@@ -95,12 +98,15 @@ def get(
     split: Sequence[str] = (),
     images: bool = False,
     max_connections: int = 16,
+    keep_going: bool = False,
     manners: Manners | None = None,
+    on_fetched: Callable[[Fetched], None] | None = None,
 ) -> Fetched:
     """Download a release into `OUT.release`, then import it as the benchmark `OUT`.
 
     Without `images` only the texts come: NLVR's scenes are described in them, NLVR2's photographs are addresses. Every
-    file that is there is not asked for again, so a run that was stopped or killed continues.
+    file that is there is not asked for again, so a run that was stopped or killed continues. `keep_going` imports
+    everything but the lines and images that are wrong; `on_fetched` is told what came before that is imported.
     """
     source = _source(release, split, max_connections)
     base = (base_url or BASE_URL).rstrip("/")
@@ -118,7 +124,9 @@ def get(
             outcomes += fetch(wanted, folder, f"{release} {source.kind}", manners)
         result = Fetched(release, folder, tuple(outcomes))
         _write_report(result)
-        return _import(result, target)
+        if on_fetched is not None:
+            on_fetched(result)
+        return _import(result, target, keep_going)
 
 
 def _source(release: str, splits: Sequence[str], connections: int) -> Source:
@@ -141,7 +149,7 @@ def _texts(source: Source, splits: Sequence[str], base: str) -> list[Wanted]:
             name.format(split=split),
             f"{base}/{path.format(split=split)}",
             MAX_TEXT_BYTES,
-            _check_text,
+            _check_of(name),
             "files",
         )
         for split in splits
@@ -168,6 +176,39 @@ def _check_text(path: Path) -> str:
     with path.open("rb") as file:
         start = file.read(64).lstrip()
     return "a web page came instead of the file" if start[:1] == b"<" else ""
+
+
+def _check_of(name: str) -> Callable[[Path], str]:
+    if name.endswith(".txt"):
+        return _check_text
+    return _check_hashes if name.endswith("_hashes.json") else _check_lines
+
+
+def _check_lines(path: Path) -> str:
+    """Whether the first and the last line are JSON objects: a page of another kind, or a file that was cut, is not."""
+    if problem := _check_text(path):
+        return problem
+    with path.open("rb") as file:
+        first = file.readline()
+        file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+        lines = file.read().split(b"\n")
+    last = next((line for line in reversed(lines) if line.strip()), b"")
+    for which, line in (("first", first), ("last", last)):
+        try:
+            msgspec.json.decode(line, type=dict[str, Any])
+        except DECODING_ERRORS as error:
+            return f"its {which} line is not one of the release: {in_words(error, {}).rstrip('.')}"
+    return ""
+
+
+def _check_hashes(path: Path) -> str:
+    if problem := _check_text(path):
+        return problem
+    try:
+        msgspec.json.decode(path.read_bytes(), type=dict[str, str])
+    except DECODING_ERRORS as error:
+        return f"it is not a list of hashes: {in_words(error, {}).rstrip('.')}"
+    return ""
 
 
 def _lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -257,11 +298,11 @@ def _imagehash() -> Any:
     return imagehash
 
 
-def _import(result: Fetched, target: Path) -> Fetched:
+def _import(result: Fetched, target: Path, keep_going: bool) -> Fetched:
     from veridical.formats import import_release
 
-    made = import_release(result.release, result.folder, target)
-    return Fetched(result.release, result.folder, result.outcomes, made.benchmark, dict(made.counts))
+    made = import_release(result.release, result.folder, target, keep_going=keep_going)
+    return replace(result, benchmark=made.benchmark, counts=dict(made.counts), left_out=made.left_out)
 
 
 def _write_report(result: Fetched) -> None:

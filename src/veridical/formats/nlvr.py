@@ -25,7 +25,7 @@ from veridical.errors import UserError
 from veridical.formats import _columns as columns
 from veridical.formats._format import Format, Part, Request, Writer, find_files, one_per_split
 from veridical.formats._nlvr_encode import COLORS, SIZES, encode
-from veridical.formats.images import BadImage, ImageFile, is_inside, leaves_folder, read_image, walk
+from veridical.formats.images import BadImage, ImageFile, is_inside, read_image, walk
 from veridical.formats.lines import Lines, Problems, decode_lines, find_duplicates, find_wrong, raw_table, read_text
 
 ORDERS = list(itertools.permutations(range(3)))
@@ -70,7 +70,6 @@ class _Split:
     labelled: bool
     lines: Lines[_Line]
     images: dict[str, list[ImageFile | None]]  # six drawings of each identifier
-    folder: Path | None
     prefix: str = ""
 
     @property
@@ -119,9 +118,7 @@ class _Split:
 
     def _add_image(self, file: ImageFile, line: int, writer: Writer, problems: Problems) -> str | None:
         try:
-            if self.folder is not None and file.path.is_symlink() and leaves_folder(file.path, self.folder):
-                raise BadImage("the image is a link that leads out of the folder of images.")
-            data, size = read_image(file.path)
+            data, size = read_image(file.path, file.outside)
             if size != DRAWING:
                 raise BadImage(f"the image is {size[0]} x {size[1]} pixels; an NLVR drawing is 400 x 100.")
         except BadImage as error:
@@ -163,8 +160,8 @@ def _read_split(split: str, path: Path, request: Request, problems: Problems) ->
     lines.drop(find_wrong(lines.records, lambda line: _problem(line, labelled)), problems)
     lines.drop(find_duplicates([line.identifier for line in lines.records], lines.numbers), problems)
     folder = _image_folder(split, path, request)
-    images = {} if folder is None else _index_images(split, folder, request)
-    return _Split(split, labelled, lines, images, folder)
+    images = {} if folder is None else _index_images(split, folder, request, problems)
+    return _Split(split, labelled, lines, images)
 
 
 def _problem(line: _Line, labelled: bool) -> str | None:
@@ -198,7 +195,7 @@ def _image_folder(split: str, path: Path, request: Request) -> Path | None:
     return next((place for place in places if place.is_dir()), None)
 
 
-def _index_images(split: str, folder: Path, request: Request) -> dict[str, list[ImageFile | None]]:
+def _index_images(split: str, folder: Path, request: Request, problems: Problems) -> dict[str, list[ImageFile | None]]:
     """The drawings in a folder, six places for each identifier. Names start with the split, or all with one word."""
     inside = folder.is_relative_to(request.root)
     prefix = request.name_of(folder) if inside else f"{split}/images"
@@ -206,6 +203,9 @@ def _index_images(split: str, folder: Path, request: Request) -> dict[str, list[
     for file in walk(folder, "" if prefix == "." else prefix):
         if match := _IMAGE.fullmatch(file.path.name):
             six = by_word.setdefault(match["split"] or "", {}).setdefault(match["item"], [None] * 6)
+            if (other := six[int(match["view"])]) is not None:
+                problems.found(file.name, None, f"the same drawing is here as {other.name}.")
+                continue
             six[int(match["view"])] = file
     if split in by_word:
         return by_word[split]

@@ -24,7 +24,7 @@ from veridical.formats import _columns as columns
 from veridical.formats._format import Format, Part, Request, Writer, find_files, one_per_split
 from veridical.formats._nlvr2_encode import encode
 from veridical.formats._nlvr2_rows import Names, Rows, check_rows, differences, first_places, read_rows
-from veridical.formats.images import BadImage, ImageFile, leaves_folder, read_image, walk
+from veridical.formats.images import BadImage, ImageFile, read_image, walk
 from veridical.formats.lines import (
     Problems,
     TextFile,
@@ -154,19 +154,19 @@ class _Split:
             return [None] * len(keys)
         prefix = self.request.name_of(folder) if folder.is_relative_to(self.request.root) else "images"
         here: dict[str, ImageFile] = {}
+        wanted = set(keys)
         for file in walk(folder, "" if prefix == "." else prefix, IMAGE_SUFFIXES):
-            here.setdefault(file.path.stem, file)
+            if (stem := file.path.stem) in wanted and (other := here.setdefault(stem, file)) is not file:
+                problems.found(file.name, None, f"the same photograph is here as {other.name}.")
         out: list[tuple[str, str, tuple[int, int]] | None] = []
-        with Progress(f"{self.split} photographs", sum(key in here for key in keys), "images") as progress:
+        with Progress(f"{self.split} photographs", len(here), "images") as progress:
             for key, line in zip(keys, lines, strict=True):
                 out.append(None)
                 if (photograph := here.get(key)) is None:
                     continue
                 progress.advance()
                 try:
-                    if photograph.path.is_symlink() and leaves_folder(photograph.path, folder):
-                        raise BadImage("the image is a link that leads out of the folder of images.")
-                    data, size = read_image(photograph.path)
+                    data, size = read_image(photograph.path, photograph.outside)
                 except BadImage as error:
                     where = f"It belongs to line {line} of {self.rows.file.name}."
                     problems.found(photograph.name, None, f"{error} {where}")

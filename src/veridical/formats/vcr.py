@@ -131,6 +131,7 @@ class _Images:
     lines: str  # the file that names the images
     raw: list[pa.Table] = field(default_factory=list)  # metadata files
     names: dict[str, str] = field(default_factory=dict)  # image file -> content address
+    _left: dict[Path, bool] = field(default_factory=dict)
     _decoder: msgspec.json.Decoder[_Metadata] = field(default_factory=lambda: msgspec.json.Decoder(_Metadata))
 
     def panel(self, line: _Line, number: int) -> Panel:
@@ -194,11 +195,17 @@ class _Images:
                 path = base / place
                 if path.is_file():
                     where = f"{prefix}{place}"
-                    if path.is_symlink() and leaves_folder(path, base):
-                        self.problems.found(where, None, "this is a link that leads out of the folder of images.")
+                    if self._leaves(path.parent, base) or (path.is_symlink() and leaves_folder(path, base)):
+                        self.problems.found(where, None, "a link leads out of the folder of images to it.")
                         return None
                     return path, where
         return None
+
+    def _leaves(self, folder: Path, base: Path) -> bool:
+        """Whether a link leads out of the folder of images; many images are in one folder."""
+        if folder not in self._left:
+            self._left[folder] = leaves_folder(folder, base)
+        return self._left[folder]
 
     @cached_property
     def _bases(self) -> list[tuple[Path, str]]:

@@ -143,6 +143,7 @@ def test_trials(sentences, write_lines) -> None:
     assert trials.accuracy.std == pytest.approx(np.std(values))
     assert trials.to_json()["trials"] == 3
     assert trials.by["kind"].keys() == {"odd", "even"}
+    assert min(values) <= trials.accuracy.mean <= max(values)
     with pytest.raises(UserError, match="No prediction files"):
         evaluate_trials(sentences, [])
     train = write_lines([("t0", TRUE)], "train.jsonl")
@@ -323,3 +324,20 @@ def test_the_note_beside_predictions(write_benchmark, statement, write_text, not
     path = write_text("a,true\nb,true\n")
     write_text(note.replace("HERE", Benchmark(made).hash), path.name + ".meta.json")
     assert evaluate(made, path, resamples=10).benchmark_matches is expected
+
+
+def test_trials_have_the_keys_of_one_file(sentences, write_lines) -> None:
+    rows = choices(sentences, 0, 0.8)
+    paths = [write_lines(rows, "all.jsonl"), write_lines([*rows[2:], ("elsewhere", TRUE)], "some.jsonl")]
+    one, two = (evaluate(sentences, path, split="dev", resamples=50).to_json() for path in paths)
+    both = evaluate_trials(sentences, paths, split="dev", resamples=50).to_json()
+    assert both.keys() == one.keys() | {"trials", "each"}
+    assert both["items"] == one["items"]
+    assert (both["missing"], both["extra"], both["unreadable"]) == (2, 1, 0)
+    assert both["names"]["extra"] == ["elsewhere"]
+    for name in ("accuracy", "consistency", "answered"):
+        assert both[name].keys() == one[name].keys() | {"mean", "std"}
+        for bound in ("value", "low", "high"):
+            assert both[name][bound] == pytest.approx((one[name][bound] + two[name][bound]) / 2)
+    assert both["by"]["kind"]["odd"].keys() == one["by"]["kind"]["odd"].keys() | {"mean", "std"}
+    assert both["each"] == [one, two]

@@ -8,8 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.evaluate import origin
@@ -20,7 +18,7 @@ from veridical.evaluate.grade import NAMED, Bools, Grades, grade, guess_split
 from veridical.evaluate.key import AnswerKey, read_key
 from veridical.evaluate.metrics import Measures, Row, by_tags, measure, per_item
 from veridical.evaluate.readers import read_bytes, read_predictions
-from veridical.evaluate.scores import Counted, Scores, Spread, Trials
+from veridical.evaluate.scores import Counted, Scores, Trials, spread
 
 
 def evaluate(
@@ -141,21 +139,16 @@ def evaluate_trials(
             "about single views.",
             "Evaluate them one by one.",
         )
-
     return Trials(
         each=each,
-        accuracy=_spread([s.accuracy.value for s in each]),
-        consistency=_spread([s.consistency.value for s in each]),
-        staged={stage: _spread([s.staged[stage].value for s in each]) for stage in each[0].staged},
+        accuracy=spread([s.accuracy for s in each]),
+        consistency=spread([s.consistency for s in each]),
+        staged={stage: spread([s.staged[stage] for s in each]) for stage in each[0].staged},
         by={
-            tag: {value: _spread([s.by[tag][value].accuracy.value for s in each]) for value in rows}
+            tag: {value: spread([s.by[tag][value].accuracy for s in each]) for value in rows}
             for tag, rows in each[0].by.items()
         },
     )
-
-
-def _spread(values: list[float]) -> Spread:
-    return Spread(float(np.mean(values)), float(np.std(values)))
 
 
 def _grade(bench: Benchmark, path: Path, split: str | None, scheme: str, key: AnswerKey | None = None) -> _Graded:

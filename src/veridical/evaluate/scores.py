@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from veridical import __version__
 from veridical.errors import UserError
 from veridical.evaluate.baselines import Baseline
 from veridical.evaluate.bootstrap import Estimate
 from veridical.evaluate.compare import Comparison
+from veridical.evaluate.grade import NAMED
 from veridical.evaluate.metrics import Row
+
+_TROUBLES = ("missing", "extra", "unreadable", "duplicated")
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,7 @@ class Scores:
 
     def to_json(self) -> dict[str, Any]:
         """The fixed shape that scripts rely on, and more."""
-        kinds = {name: getattr(self, name) for name in ("missing", "extra", "unreadable", "duplicated")}
+        kinds = {name: getattr(self, name) for name in _TROUBLES}
         return {
             "items": self.items,
             "accuracy": self.accuracy.to_json(),
@@ -100,13 +106,24 @@ def official_output(scores: Scores) -> str:
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean and standard deviation over trials: the population's, as the papers' tables and NumPy have it."""
+    """Mean and standard deviation over trials: the population's, as the papers' tables and NumPy have it.
+
+    `low` and `high` are the means of the trials' own bounds: how far the items alone could move a single trial.
+    """
 
     mean: float
     std: float
+    low: float
+    high: float
 
     def to_json(self) -> dict[str, float]:
-        return {"mean": self.mean, "std": self.std}
+        return {"value": self.mean, "low": self.low, "high": self.high, "mean": self.mean, "std": self.std}
+
+
+def spread(estimates: Sequence[Estimate]) -> Spread:
+    """Mean and deviation of the trials' estimates of one number."""
+    value, low, high = np.array([(one.value, one.low, one.high) for one in estimates]).T
+    return Spread(float(value.mean()), float(value.std()), float(low.mean()), float(high.mean()))
 
 
 @dataclass(frozen=True)
@@ -120,11 +137,43 @@ class Trials:
     by: dict[str, dict[str, Spread]]
 
     def to_json(self) -> dict[str, Any]:
+        """The keys of one file's result, so that scripts read both alike; further ones are in `each`.
+
+        Estimates are means over trials, and say their deviation; what is missing, extra, unreadable ... is counted over
+        all trials.
+        """
+        each = [scores.to_json() for scores in self.each]
+        first = each[0]
+        same = ("items", "examples", "groups", "per_view", "baselines", "benchmark", "split", "scheme")
+        answered = [scores.answered for scores in self.each if scores.answered]
         return {
-            "trials": len(self.each),
+            "trials": len(each),
+            **{name: first[name] for name in (*same, "resamples", "seed", "veridical")},
             "accuracy": self.accuracy.to_json(),
             "consistency": self.consistency.to_json(),
-            "staged": {name: spread.to_json() for name, spread in self.staged.items()},
-            "by": {tag: {value: spread.to_json() for value, spread in rows.items()} for tag, rows in self.by.items()},
-            "each": [scores.to_json() for scores in self.each],
+            "staged": {name: one.to_json() for name, one in self.staged.items()},
+            "by": {tag: {value: self._part(tag, value) for value in rows} for tag, rows in self.by.items()},
+            **{name: sum(one[name] for one in each) for name in (*_TROUBLES, "tied")},
+            "names": {name: _first_names(one["names"][name] for one in each) for name in _TROUBLES},
+            "answered": spread(answered).to_json() if answered else None,
+            "benchmark_matches": _all([scores.benchmark_matches for scores in self.each]),
+            "predictions": [one["predictions"] for one in each],
+            "comparison": None,  # one per trial
+            "each": each,
         }
+
+    def _part(self, tag: str, value: str) -> dict[str, object]:
+        rows = [scores.by[tag][value] for scores in self.each]
+        consistency = spread([row.consistency for row in rows]).to_json()
+        counts = {"items": rows[0].items, "groups": rows[0].groups}
+        return {**self.by[tag][value].to_json(), **counts, "consistency": consistency}
+
+
+def _first_names(lists: Iterable[list[str]]) -> list[str]:
+    return list(dict.fromkeys(name for names in lists for name in names))[:NAMED]
+
+
+def _all(each: list[bool | None]) -> bool | None:
+    """False where one is; None where none says anything."""
+    said = [one for one in each if one is not None]
+    return all(said) if said else None

@@ -1,10 +1,10 @@
-"""The whole audit on real NLVR (12,408 + 989 items) on two processes: how long it takes, and whether it finds what is known.
+"""The whole audit on real NLVR (12,408 + 989 items): how long it takes, and whether it finds what is known.
 
     python benchmarks/audit_nlvr.py [--processes 2] [--out audit-nlvr.html]
 
-Wall time must stay under 15 minutes on 2 cores; processor time is printed too, since other work on the machine disturbs
-the wall clock. The known facts are those of the paper and of the files: majority 56.4 / 55.3, single-label presentations
-409 of 3,163 and 21 of 267, 96 shared sentence strings, text-only a little above majority.
+Wall time must stay under 15 minutes on 2 cores; processor time is printed too, since other work on the machine
+disturbs the wall clock. The known facts are those of the paper and of the files: majority 56.4 / 55.3, single-label
+presentations 409 of 3,163 and 21 of 267, 96 shared sentence strings, text-only a little above majority.
 """
 
 from __future__ import annotations

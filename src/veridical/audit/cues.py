@@ -37,6 +37,7 @@ from veridical.evaluate.bootstrap import resample, stream
 
 LEAST_GROUPS = 15  # groups that a cue must occur in to be tried
 LONGEST = 3
+LEAST_EFFECT = 0.02  # in groups that are balanced by design even a trifle is beyond chance
 LEVEL = 0.05
 CONTROL = "zuvo"  # the planted cue's name
 CONTROL_SHARE = 0.05  # of the observations carry the planted cue
@@ -141,7 +142,7 @@ def _right_or_wrong(rows: Sequence[Row], cues_of: Callable[[Row, int], set[str]]
 
 
 def find_cues(seen: Observations) -> list[Cue]:
-    """All cues that occur in enough groups, the most strongly tied ones first."""
+    """All cues that occur in enough groups: the most strongly tied ones first, trifles last."""
     names: dict[str, int] = {}
     pairs = [(names.setdefault(c, len(names)), r) for r, cues in enumerate(seen.cues) for c in sorted(cues)]
     if not pairs:
@@ -162,7 +163,9 @@ def find_cues(seen: Observations) -> list[Cue]:
     expected = np.bincount(cue, weights=seen.expected[row], minlength=number)
     z = total / np.sqrt(np.maximum(squares, 1e-12))
     listed = list(names)
-    keep = [int(c) for c in np.argsort(-np.abs(z), kind="stable") if groups[c] >= LEAST_GROUPS]
+    trifle = np.abs(right - expected) < LEAST_EFFECT * rows
+    order = np.lexsort((-np.abs(z), trifle))
+    keep = [int(c) for c in order if groups[c] >= LEAST_GROUPS]
     return [
         Cue(listed[c], int(rows[c]), int(groups[c]), right[c] / rows[c], expected[c] / rows[c], float(z[c]))
         for c in keep
@@ -186,7 +189,7 @@ def _cue_finding(name: str, title: str, noun: str, seen: Observations, options: 
     if not cues:
         return not_applicable(name, title, f"No {noun} occur in {LEAST_GROUPS} groups or more.")
     limit = critical(len(cues))
-    real = [c for c in cues if abs(c.z) > limit]
+    real = [c for c in cues if abs(c.z) > limit and abs(c.rate - c.expected) >= LEAST_EFFECT]
     base = float(seen.expected.mean())
     gain = partial(_advantage, base=base) if seen.labels else _lift
     best = max((gain(c, len(seen.y)) for c in real), default=0.0)

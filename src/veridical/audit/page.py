@@ -65,7 +65,7 @@ table { border-collapse: collapse; margin: 8px 0; font-size: 14px; width: 100% }
 td, th { text-align: left; padding: 3px 10px 3px 0; vertical-align: top; border-bottom: 1px solid var(--line) }
 th { color: var(--soft); font-weight: 500 }
 td.n, th.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums }
-td.id { color: var(--soft); font-size: 13px; overflow-wrap: anywhere; max-width: 220px }
+td.id { color: var(--soft); font-size: 13px; overflow-wrap: anywhere; min-width: 76px; max-width: 220px }
 td.w { overflow-wrap: anywhere }
 details summary { cursor: pointer; color: var(--soft); margin-top: 6px }
 svg { display: block; margin: 8px 0; max-width: 100% }
@@ -180,7 +180,10 @@ def _card(f: Finding) -> str:
 
 def _numbers(f: Finding) -> str:
     rows = []
-    for name, number, low, high, reference in (("all", f.number, f.low, f.high, f.reference), *f.parts):
+    for name, number, low, high, reference in (
+        ("all", f.number, f.low, f.high, f.reference),
+        *(f.parts if len(f.parts) > 1 else ()),
+    ):
         if number is not None and not (name == "all" and f.unit == "count"):
             rows.append(
                 (name, _value(f, number), _interval(f, low, high), "" if reference is None else _value(f, reference))

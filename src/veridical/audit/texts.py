@@ -81,13 +81,18 @@ def ngrams(text: str) -> Ints:
     return folded(np.concatenate(found))
 
 
-@lru_cache(maxsize=1 << 16)
 def word_pairs(one: str, other: str) -> Ints:
     """Hashed pairs of a word of one text and a word of another, and of words they share."""
     a = np.array(word_codes(one)[:MOST_PAIRED] or (0,), np.uint64)
     b = np.array(word_codes(other)[:MOST_PAIRED] or (0,), np.uint64)
     crossed = (a[:, None] * np.uint64(2_654_435_761)) ^ (b[None, :] * np.uint64(97_531))
     return folded(crossed.ravel() + np.uint64(77))
+
+
+@lru_cache(maxsize=1 << 16)
+def ngrams_and_pairs(query: str, text: str) -> Ints:
+    """The features of a candidate beside its question."""
+    return np.union1d(ngrams(text), word_pairs(query, text))
 
 
 def folded(code: Any) -> Ints:
@@ -194,8 +199,7 @@ def _candidate_rows(s: Sample) -> tuple[Any, Ints, Ints]:
     texts = s.candidates or ()
     rows: list[Ints] = []
     for i, k in zip(item.tolist(), place.tolist(), strict=True):
-        own = ngrams(texts[i][k])
-        rows.append(own if s.query is None else np.union1d(own, word_pairs(s.query[i], texts[i][k])))
+        rows.append(ngrams(texts[i][k]) if s.query is None else ngrams_and_pairs(s.query[i], texts[i][k]))
     return matrix(rows, standing(s)[item, place]), item, place
 
 
@@ -203,17 +207,19 @@ def standing(s: Sample) -> Floats:
     """(N, C, 4) How a candidate stands to its item's others: length, overlap with them and with the question."""
     out = np.zeros((len(s), s.width, 4))
     for i, texts in enumerate(s.candidates or ()):
-        sets = [frozenset(word_codes(t)) for t in texts]
-        asked = frozenset(word_codes(s.query[i])) if s.query is not None else frozenset()
-        for k, own in enumerate(sets):
-            others = [len(own & o) / max(len(own | o), 1) for j, o in enumerate(sets) if j != k]
-            out[i, k] = (
-                len(word_codes(texts[k])),
-                max(others, default=0),
-                sum(others),
-                len(own & asked) / max(len(own), 1),
-            )
-        part = out[i, : len(texts)]
-        spread = part.std(0)
-        out[i, : len(texts)] = (part - part.mean(0)) / np.where(spread > 1e-9, spread, 1.0)
+        out[i, : len(texts)] = _standing(s.query[i] if s.query is not None else "", texts)
     return out
+
+
+@lru_cache(maxsize=1 << 16)
+def _standing(query: str, texts: tuple[str, ...]) -> Floats:
+    """(C, 4) The same for one item, each column with mean 0 and deviation 1."""
+    sets = [frozenset(word_codes(t)) for t in texts]
+    asked = frozenset(word_codes(query))
+    out = np.zeros((len(texts), 4))
+    for k, own in enumerate(sets):
+        others = [len(own & o) / max(len(own | o), 1) for j, o in enumerate(sets) if j != k]
+        length = len(word_codes(texts[k]))
+        out[k] = (length, max(others, default=0), sum(others), len(own & asked) / max(len(own), 1))
+    spread = out.std(0)
+    return (out - out.mean(0)) / np.where(spread > 1e-9, spread, 1.0)

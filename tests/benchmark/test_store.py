@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veridical.benchmark import Benchmark, BenchmarkWriter, tables
@@ -52,6 +52,7 @@ panels = st.builds(
 )  # fmt: skip
 
 
+@settings(deadline=None)
 @given(st.lists(items, max_size=4), st.lists(panels, max_size=4))
 def test_records_survive_tables(some_items: list[Item], some_panels: list[Panel]) -> None:
     assert list(tables.items_from(tables.items_table(some_items))) == some_items
@@ -162,6 +163,26 @@ def test_a_misspelt_hidden_split_publishes_nothing(tmp_path: Path) -> None:
 def test_a_split_cannot_be_named_anything(tmp_path: Path, split: str) -> None:
     with pytest.raises(UserError, match="cannot name"), BenchmarkWriter(tmp_path / "x", name="x", task="matrix") as w:
         w.add_items(split, [])
+
+
+def test_a_hidden_file_is_hashed_and_lies_apart(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "x", name="x", task="statement", hidden=["test"]) as writer:
+        writer.add_items("test", [Item("a", "statement", (), Text("x"), TRUTH, 1)])
+        writer.add_hidden_file("secret.txt", b"sesame")
+    opened = Benchmark(tmp_path / "x")
+    assert (opened.hidden_directory / "secret.txt").read_bytes() == b"sesame"
+    manifest = opened.hidden_manifest()
+    assert manifest is not None
+    assert manifest["files"]["secret.txt"]["bytes"] == 6
+    assert not any(b"sesame" in path.read_bytes() for path in opened.directory.iterdir())
+
+
+@pytest.mark.parametrize(("name", "hidden"), [("../secret.txt", ["test"]), ("secret.txt", [])])
+def test_a_hidden_file_needs_a_hidden_folder(tmp_path: Path, name: str, hidden: list[str]) -> None:
+    writer = BenchmarkWriter(tmp_path / "x", name="x", task="matrix", hidden=hidden)
+    with pytest.raises(ValueError, match=r"not the name of a file|no split is hidden"), writer:
+        writer.add_hidden_file(name, b"")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_error_in_the_block_leaves_nothing(tmp_path: Path) -> None:

@@ -46,6 +46,12 @@ def content_address(data: bytes | memoryview) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def check_names(split: str, scheme: str = "main") -> None:
+    """Refuse what cannot name a split and a scheme."""
+    if not (NAME.fullmatch(scheme) and SPLIT_NAME.fullmatch(split)) or not split.strip("."):
+        raise UserError(f"{scheme!r}, {split!r} cannot name a scheme and a split.", "Use letters and digits.")
+
+
 class BenchmarkWriter:
     """Writes one benchmark; use as a context manager. Nothing is visible until the block ends without an error."""
 
@@ -93,8 +99,7 @@ class BenchmarkWriter:
 
     def add_items(self, split: str, items: Iterable[Item] | pa.Table, scheme: str = "main") -> None:
         """Add items to a split. Items of a hidden split are stored without what gives their answer away."""
-        if not (NAME.fullmatch(scheme) and SPLIT_NAME.fullmatch(split)) or not split.strip("."):
-            raise UserError(f"{scheme!r}, {split!r} cannot name a scheme and a split.", "Use letters and digits.")
+        check_names(split, scheme)
         table = items if isinstance(items, pa.Table) else tables.items_table(items)
         table = table.cast(tables.ITEMS)
         if split in self.hidden:
@@ -138,6 +143,14 @@ class BenchmarkWriter:
         """Keep the original files of a split (columns `tables.RAW`), so that export gives the same bytes."""
         where = self._secret if split in self.hidden else self._public
         self._write(where / f"raw-{split}.parquet", raw.cast(tables.RAW))
+
+    def add_hidden_file(self, name: str, data: bytes) -> None:
+        """Keep a file in the hidden folder, such as what a build needs to be repeated and nobody else may know."""
+        if Path(name).name != name:
+            raise ValueError(f"{name!r} is not the name of a file")
+        if not self.hidden:
+            raise ValueError("no split is hidden, so there is no hidden folder")
+        (self._secret / name).write_bytes(data)
 
     def __enter__(self) -> Self:
         return self

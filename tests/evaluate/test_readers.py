@@ -163,6 +163,12 @@ def test_json_that_is_nested_too_deeply(write_text) -> None:
     assert "2 other lines are fine" in caught.value.fix
 
 
+def test_an_empty_file_names_the_formats_in_full(write_text) -> None:
+    with pytest.raises(UserError, match="has no predictions") as caught:
+        read_predictions(write_text(" \n"))
+    assert "visual commonsense reasoning (VCR)" in caught.value.fix
+
+
 def test_image_names() -> None:
     assert image_name("dev-1304-0-3.png") == ("1304-0", 3)
     assert image_name("test-1304-0-3") == ("1304-0", 3)

@@ -29,6 +29,7 @@ def test_nlvr2_development_split(nlvr2):
     checks = found["validation"]
     assert (checks["self_validated"]["rate"], checks["relabelled"]["rate"]) == (676 / 6982, None)
     assert checks["extra_agreement"]["first_validator"] == {"rate": 1389 / 1396, "of": 1396}
+    assert checks["selection"] is None
     assert found["splits"]["dev"]["groups"] == 2018
 
 
@@ -45,6 +46,7 @@ def test_nlvr_public_splits(nlvr):
     assert train["human"] == {"mean": None, "std": None, "workers": 0}
     assert dev["validation"]["relabelled"] == {"rate": 72 / 989, "of": 989}
     assert train["validation"]["relabelled"] == {"rate": 1789 / 12408, "of": 12408}
+    assert dev["validation"]["selection"].startswith("inferred from the released ids")
 
 
 def test_the_package_is_the_verb(nlvr2):
@@ -137,6 +139,10 @@ def test_command_line(nlvr2, tmp_path):
     found = json.loads(run(str(nlvr2), "--json", "--compare", str(tmp_path / "short.txt")).stdout)
     assert found["human"]["workers"] == 51
     assert [c["name"] for c in found["compare"]] == ["short"]
+
+
+def test_command_line_says_what_is_inferred(nlvr):
+    assert "What the writer selected is inferred from the released ids" in run(str(nlvr)).stderr
 
 
 def test_command_line_shows_every_kind_of_number(make, statement):

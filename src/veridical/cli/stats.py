@@ -148,6 +148,9 @@ def _notes(s: Summary) -> list[str]:
     if human is not None and human.mean is not None:
         least = f"; workers with at least {human.least} judgements" if human.least > 1 else ""
         notes.append(f"Human performance: {human.rule}; own sentences left out{least}.")
+    selection = (s.validation or {}).get("selection")
+    if selection and selection != "recorded":
+        notes.append(f"What the writer selected is {selection}.")
     after = (s.agreement or {}).get("after")
     if after:
         notes.append(f"Pruning removes an item where {after['rule']}.")

@@ -97,7 +97,7 @@ def read_predictions(path: Path, data: bytes | None = None) -> Predictions:
 
 _EXPECTED = (
     'Give JSONL with {"item": ..., "scores": [...]} per line, CSV with `identifier,true` per line, '
-    "or VCR's CSV with annot_id and 20 probabilities."
+    "or the CSV of visual commonsense reasoning (VCR) with annot_id and 20 probabilities."
 )
 
 

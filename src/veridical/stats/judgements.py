@@ -22,7 +22,7 @@ from veridical.stats.agreement import Counts, count_values
 
 NONSENSE, SKIP, UNKNOWN = -1, -2, -3
 _WORDS = {"nonsense": NONSENSE, "skip": SKIP}
-_NLVR_ID = re.compile(r"(?:.+-)?\d+-([0-3])")
+_NLVR_ID = re.compile(r"(?:.+-)?[0-9]+-([0-3])")
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -131,14 +131,19 @@ def _labelled(judged: Judged) -> Judged:
     )
 
 
+def selects_by_id(benchmark: Benchmark) -> bool:
+    """Whether what the writer selected is inferred from the released identifiers, as NLVR's release does not say it."""
+    return bool(benchmark.manifest["official"]) and benchmark.manifest["config"].get("format") == "nlvr"
+
+
 def selections(judged: Judged, benchmark: Benchmark) -> Ints:
     """(N,) The label each item was written for, or UNKNOWN.
 
-    A `selection` judgement says it; in the official NLVR release the identifier does: a sentence was written to be true
-    of images 0 and 1 of its presentation, and false of 2 and 3.
+    A `selection` judgement says it; for the official NLVR release it is inferred from the identifier, taking it that a
+    sentence was written to be true of images 0 and 1 of its presentation, and false of 2 and 3.
     """
     said = judged.said(judged.first("selection"), judged.verdict)
-    if benchmark.manifest["official"] and benchmark.manifest["config"].get("format") == "nlvr":
+    if selects_by_id(benchmark):
         position = [_NLVR_ID.fullmatch(i) for i in judged.ids]
         inferred = np.array([UNKNOWN if m is None else int(int(m[1]) < 2) for m in position], np.int64)
         said = np.where(said == UNKNOWN, inferred, said)

@@ -19,11 +19,12 @@ from veridical.benchmark import Benchmark
 from veridical.records import JUDGEMENT_KINDS
 from veridical.stats.agreement import Agreement, measure
 from veridical.stats.human import HumanPerformance, human_performance
-from veridical.stats.judgements import NONSENSE, UNKNOWN, Flags, Ints, Judged, load_judged, selections
+from veridical.stats.judgements import NONSENSE, UNKNOWN, Flags, Ints, Judged, load_judged, selections, selects_by_id
 from veridical.stats.language import Lengths, benchmark_lengths, compare_lengths
 from veridical.stats.pruning import RULES, prune, rated, rule_for
 
 SEED = 0  # of the bootstrap and of the random raters
+INFERRED = "inferred from the released ids: images 0 and 1 of a presentation as selected, 2 and 3 as not"
 SYNSETS_SHOWN = 5  # most and least common ones, as NLVR2's section 4 lists them
 
 
@@ -178,6 +179,7 @@ def validation(judged: Judged, benchmark: Benchmark) -> dict[str, Any] | None:
     return {
         "items": int(validated.sum()),
         "reported_nonsense": int(reported.sum()),
+        "selection": _selection(selected, benchmark),  # how it is known what the writer selected
         "relabelled": _rate(judged.answer != selected, labelled),  # the label differs from the writer's selection
         "disagreement": _rate(said != selected, known),  # the first validator differs from the writer's selection
         "self_validated": _rate(own, written),  # the first validator is the writer
@@ -190,6 +192,12 @@ def validation(judged: Judged, benchmark: Benchmark) -> dict[str, Any] | None:
             "others": _rate(extra.right, ~again & ~extra.by_writer),
         },
     }
+
+
+def _selection(selected: Ints, benchmark: Benchmark) -> str | None:
+    if not (selected != UNKNOWN).any():
+        return None
+    return INFERRED if selects_by_id(benchmark) else "recorded"
 
 
 def _rate(hit: Flags, of: Flags) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def test_exported_for_publication(tmp_path: Path) -> None:
     path = export_croissant(tmp_path / "b", tmp_path / "out.json", url="https://data.example/nlvr2/")
     entries = json.loads(path.read_bytes())["distribution"]
     assert {"https://data.example/nlvr2/panels.parquet"} <= {entry["contentUrl"] for entry in entries}
-    with pytest.raises(UserError, match="inside the benchmark"):
+    with pytest.raises(UserError, match="within the benchmark"):
         export_croissant(tmp_path / "b", tmp_path / "b")
 
 

@@ -16,7 +16,7 @@ from veridical.errors import UserError
 from veridical.formats import EXPORTS, FORMATS, export, export_official, import_release, load_format
 from veridical.formats.lines import raw_table
 
-from ._releases import RELEASES, files
+from ._releases import RELEASES, files, nlvr_line, vcr_line, write_lines
 
 
 @pytest.fixture(params=FORMATS)
@@ -170,6 +170,63 @@ def test_export_never_writes_over_or_outside(tmp_path: Path) -> None:
     (tmp_path / "full" / "file").write_text("mine")
     with pytest.raises(UserError, match="not an empty folder"):
         export_official(tmp_path / "b", tmp_path / "full")
+
+
+@pytest.mark.parametrize("kind", EXPORTS)
+@pytest.mark.parametrize("place", ["b/x", "b.hidden/x", "b", "link/x.json"])
+def test_no_export_into_the_benchmark(kind: str, place: str, tmp_path: Path) -> None:
+    RELEASES["nlvr"](tmp_path / "release")
+    import_release("nlvr", tmp_path / "release", tmp_path / "b", hide=["dev"])
+    (tmp_path / "link").symlink_to(tmp_path / "b")
+    before = files(tmp_path)
+    with pytest.raises(UserError, match="within the benchmark"):
+        export(kind, tmp_path / "b", tmp_path / place)
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("kind", ["hf", "official"])
+def test_what_a_killed_export_left_is_removed(kind: str, tmp_path: Path) -> None:
+    RELEASES["nlvr"](tmp_path / "release")
+    import_release("nlvr", tmp_path / "release", tmp_path / "b")
+    code = (
+        "import os, sys, veridical.formats as f, veridical.benchmark as b\n"
+        "b.Benchmark.items_table = b.Benchmark.raw_table = lambda *_, **__: os.kill(os.getpid(), 9)\n"
+        "f.export(*sys.argv[1:])"
+    )
+    run = [sys.executable, "-c", code, kind, str(tmp_path / "b"), str(tmp_path / "out")]
+    assert subprocess.run(run).returncode == -9
+    left = {path.name for path in tmp_path.iterdir()} - {"release", "b"}
+    assert left
+    assert "out" not in left
+    export(kind, tmp_path / "b", tmp_path / "out")
+    assert {path.name for path in tmp_path.iterdir()} == {"release", "b", "out"}
+
+
+def test_export_tells_of_hidden_files(tmp_path: Path) -> None:
+    write_lines(tmp_path / "r" / "dev.json", nlvr_line("7-1"))
+    import_release("nlvr", tmp_path / "r", tmp_path / "b", hide=["dev"])
+    run = [sys.executable, "-m", "veridical", "export", "official", str(tmp_path / "b"), "--out", str(tmp_path / "out")]
+    out = subprocess.run([*run, "--json"], capture_output=True, check=True, text=True)
+    size = (tmp_path / "r" / "dev.json").stat().st_size
+    found = json.loads(out.stdout)
+    assert (found["files"], found["hidden_files"], found["hidden_bytes"]) == (0, 1, size)
+    assert found["hidden"] == str(tmp_path / "out.hidden")
+    assert "do not publish" in out.stderr
+    assert export("hf", tmp_path / "b", tmp_path / "hf").hidden is None
+
+
+def test_visual_commonsense_reasoning_is_spelt_out(tmp_path: Path) -> None:
+    """Other tools use the letters for something else; and what is no licence is not printed as one."""
+    write_lines(tmp_path / "r" / "val.jsonl", vcr_line(0))
+    import_release("vcr", tmp_path / "r", tmp_path / "b")
+    made = Benchmark(tmp_path / "b")
+    assert (made.name, made.manifest["licence"]) == ("visual commonsense reasoning (VCR)", "")
+    card = (tmp_path / "b" / "README.md").read_text()
+    assert "state none: ask its authors" in card
+    assert "license: other" in card
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match=r"no split of visual commonsense reasoning \(VCR\)"):
+        import_release("vcr", tmp_path / "empty", tmp_path / "c")
 
 
 def test_a_benchmark_without_official_format(tmp_path: Path) -> None:

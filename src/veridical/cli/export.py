@@ -23,3 +23,8 @@ def export(
     if json:
         print_json(result.to_json())
     say(f"Wrote {result.files:,} files ({result.bytes:,} bytes) to {result.out}")
+    if result.hidden is not None:
+        say(
+            f"Wrote {result.hidden_files:,} files ({result.hidden_bytes:,} bytes) that tell hidden answers to "
+            f"{result.hidden}: do not publish them."
+        )

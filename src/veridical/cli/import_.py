@@ -11,7 +11,9 @@ from veridical.cli.output import print_json, say, table
 
 
 def import_release(
-    format: Annotated[str, typer.Argument(help="The release's format: nlvr, nlvr2 or vcr.")],
+    format: Annotated[
+        str, typer.Argument(help="The release's format: nlvr, nlvr2, or vcr (visual commonsense reasoning).")
+    ],
     path: Annotated[Path, typer.Argument(help="A file of the release (dev.json), or its folder.")],
     out: Annotated[Path, typer.Option(help="The benchmark to make.")],
     images: Annotated[Path | None, typer.Option(help="The folder of images, where it is not beside the files.")] = None,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -24,6 +23,7 @@ from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.place import hidden_dir
 from veridical.errors import UserError
 from veridical.formats._format import Format, Part, Request, Writer
+from veridical.formats._staging import outside, staging
 from veridical.formats.card import describe
 from veridical.formats.images import is_inside
 from veridical.formats.lines import LeftOut, Problems
@@ -70,9 +70,12 @@ class ExportResult:
     out: Path
     files: int
     bytes: int
+    hidden: Path | None = None  # where the files that tell hidden answers went: not for publishing
+    hidden_files: int = 0
+    hidden_bytes: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"out": str(self.out)}
+        return asdict(self) | {"out": str(self.out), "hidden": None if self.hidden is None else str(self.hidden)}
 
 
 def load_format(name: str) -> Format:
@@ -166,8 +169,16 @@ def export(kind: str, benchmark: Path | str, out: Path | str) -> ExportResult:
     module, _, attribute = EXPORTS[kind].partition(":")
     getattr(import_module(module), attribute)(Path(benchmark), Path(out))
     target = Path(os.path.abspath(out))
+    secret = hidden_dir(target)
+    if kind != "official" or not secret.is_dir():
+        return ExportResult(kind, target, *_size(target))
+    return ExportResult(kind, target, *_size(target), secret, *_size(secret))
+
+
+def _size(target: Path) -> tuple[int, int]:
+    """How many files, and their bytes."""
     files = [path for path in target.rglob("*") if path.is_file()] if target.is_dir() else [target]
-    return ExportResult(kind, target, len(files), sum(path.stat().st_size for path in files))
+    return len(files), sum(path.stat().st_size for path in files)
 
 
 def export_official(benchmark: Path | str, out: Path | str) -> None:
@@ -176,14 +187,10 @@ def export_official(benchmark: Path | str, out: Path | str) -> None:
     Files that tell hidden answers go to the sibling `OUT.hidden`, so that uploading OUT cannot publish them.
     """
     source = Benchmark(benchmark)
-    target = Path(os.path.abspath(out))
+    target = outside(out, source.directory)
     targets = {"public": target, "hidden": hidden_dir(target)}
-    for place in targets.values():
-        if place.exists() and (not place.is_dir() or any(place.iterdir())):
-            raise UserError(f"{place} exists and is not an empty folder.", "Choose another --out.")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as work:
-        folders = {kind: Path(work) / kind for kind in targets}
+    with staging(*targets.values()) as work:
+        folders = {kind: work / kind for kind in targets}
         for folder in folders.values():
             folder.mkdir()
         for split in source.splits():

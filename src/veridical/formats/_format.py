@@ -113,7 +113,7 @@ class Format:
     name: str
     title: str  # the benchmark's name
     task: Task
-    licence: str
+    licence: str  # empty where the release's files state none
     read: Callable[[Request, Problems], list[Part]]
     encode: Callable[[Benchmark, str, Path], None]  # benchmark, split, folder: write the split in this format
 

@@ -51,7 +51,8 @@ def _metadata_name(panel: Panel) -> str:
 def _fields(item: Item, reasons: dict[int, Item], panel: Panel, number: int) -> dict[str, Any]:
     if item.query is None or not all(isinstance(text, Text) for text in item.candidates):
         raise UserError(
-            f"Item {item.id} is not a question with answers in words.", "VCR's format holds only such items."
+            f"Item {item.id} is not a question with answers in words.",
+            "The format of visual commonsense reasoning (VCR) holds only such items.",
         )
     index = {o.id: k for k, o in enumerate(panel.objects)}
     name = image_name(panel)

@@ -38,7 +38,7 @@ def card(manifest: Mapping[str, Any], files: Mapping[str, Mapping[str, str]], op
         "## Open it\n\n" + opening,
         "## Contamination\n\nPlease keep this data out of training corpora. If a model can complete this line, it has "
         f"seen the benchmark:\n\n`{canary(manifest)}`\n",
-        "## Licence\n\n" + (f"{manifest['licence']}\n" if manifest["licence"] else "Not stated.\n"),
+        f"## Licence\n\n{_licence(manifest)}\n",
     ]
     paper = PAPERS.get(kind(manifest))
     if paper:
@@ -78,6 +78,12 @@ def hub_split(split: str) -> str:
     'val_1'
     """
     return re.sub(r"\W", "_", split)
+
+
+def _licence(manifest: Mapping[str, Any]) -> str:
+    if manifest["licence"]:
+        return str(manifest["licence"])
+    return "The release's files state none: ask its authors." if manifest["official"] else "Not stated."
 
 
 def _hub_licence(licence: str) -> str:

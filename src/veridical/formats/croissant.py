@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from veridical.benchmark import Benchmark
-from veridical.errors import UserError
 from veridical.formats._about import canary, citation, summary, title
+from veridical.formats._staging import outside
 
 CROISSANT = "croissant.json"
 CONFORMS_TO = "http://mlcommons.org/croissant/1.0"
@@ -122,13 +122,8 @@ def croissant(manifest: Mapping[str, Any], base: str = "") -> bytes:
 def export_croissant(benchmark: Path | str, out: Path | str, url: str = "") -> Path:
     """Write a benchmark's Croissant metadata to a file or folder; `url` is where its files are published, if so."""
     source = Benchmark(benchmark)
-    target = Path(os.path.abspath(out))
+    target = outside(out, source.directory)
     target = target if target.suffix == ".json" else target / CROISSANT
-    if target.is_relative_to(source.directory):
-        raise UserError(
-            f"{target} lies inside the benchmark, whose files never change.",
-            f"Choose another --out; a benchmark's own description is {CROISSANT} in it.",
-        )
     target.parent.mkdir(parents=True, exist_ok=True)
     base = url.rstrip("/") if url else Path(os.path.relpath(source.directory, target.parent)).as_posix()
     with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:

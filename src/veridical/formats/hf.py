@@ -8,8 +8,6 @@ splits are never read. Photographs that are only addresses stay addresses: nothi
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ import pyarrow.parquet as pq
 from veridical.benchmark import Benchmark, tables
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
+from veridical.formats._staging import outside, staging
 from veridical.formats.card import CARD, card, hub_split
 from veridical.records import Item, Panel, Text
 
@@ -71,15 +70,12 @@ _FIELDS: list[tuple[str, pa.DataType]] = [
 def export_hf(benchmark: Path | str, out: Path | str) -> dict[str, dict[str, int]]:
     """Write a benchmark as a Hugging Face data set: one config per scheme. Gives the items of each scheme's splits."""
     source = Benchmark(benchmark)
-    target = Path(os.path.abspath(out))
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UserError(f"{target} exists and is not an empty folder.", "Choose another --out.")
+    target = outside(out, source.directory)
     _refuse_same_names(source)
-    target.parent.mkdir(parents=True, exist_ok=True)
     counts: dict[str, dict[str, int]] = source.manifest["counts"]["items"]
     rows = _Rows(source)
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as work:
-        folder = Path(work) / "data set"
+    with staging(target) as work:
+        folder = work / "data set"
         total = sum(sum(splits.values()) for splits in counts.values())
         with Progress("exporting", total, "items") as progress:
             for scheme in source.schemes:

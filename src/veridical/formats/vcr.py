@@ -229,7 +229,7 @@ def read(request: Request, problems: Problems) -> list[Part]:
     paths = list(find_files(request.path, lambda name: name.endswith(".jsonl")))
     if not paths:
         raise UserError(
-            f"{request.path} holds no VCR split: no train.jsonl, val.jsonl or test.jsonl.",
+            f"{request.path} holds no split of visual commonsense reasoning (VCR): no val.jsonl or the like.",
             "Give the folder that holds them, or one such file.",
         )
     whole = Request(request.path, None, request.images)
@@ -389,4 +389,5 @@ def _texts(raw: Sequence[msgspec.Raw], kind: pa.StructType) -> pa.Array:
     return pa.StructArray.from_arrays([fields[f.name] for f in kind], fields=list(kind))
 
 
-FORMAT = Format("vcr", "VCR", "choice", "as the release says", read, encode)
+# its files state no licence
+FORMAT = Format("vcr", "visual commonsense reasoning (VCR)", "choice", "", read, encode)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from veridical.benchmark import BenchmarkWriter
 from veridical.errors import UserError
 from veridical.evaluate import evaluate
 
@@ -217,3 +218,14 @@ def test_views_that_are_not_there_are_extra(write_benchmark, statement, write_li
     assert (scores.missing.count, scores.extra.count) == (5, 1)
     scores = evaluate(made, write_text(f"dev-7-0-0.png,true\ndev-7-0-{view}.png,true\n"))
     assert (scores.missing.count, scores.extra.count) == (5, 1)
+
+
+def test_official_names_in_another_scheme_keep_their_main_split(tmp_path, statement, write_text) -> None:
+    items = {split: [statement(f"{n}-0", 1, views=6)] for n, split in enumerate(("dev", "train"))}
+    with BenchmarkWriter(tmp_path / "b", name="b", task="statement") as writer:
+        for split, part in items.items():
+            writer.add_items(split, part)
+        writer.add_items("fold1", [item for part in items.values() for item in part], "folds")
+    both = "".join(f"dev-0-0-{view}.png,true\ntrain-1-0-{view}.png,true\n" for view in range(6))
+    scores = evaluate(tmp_path / "b", write_text(both), scheme="folds")
+    assert (scores.split, scores.accuracy.value, scores.extra.count) == ("fold1", 1.0, 0)

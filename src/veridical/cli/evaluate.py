@@ -22,7 +22,8 @@ def evaluate(
     predictions: Annotated[
         list[Path],
         typer.Argument(
-            help="Our JSONL, NLVR or NLVR2 CSV, VCR's CSV or arrays; several files are trials of one system."
+            help="Our JSONL, NLVR or NLVR2 CSV, visual commonsense reasoning (VCR) CSV or arrays; several files are "
+            "trials of one system."
         ),
     ],
     split: Annotated[

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.evaluate.key import AnswerKey
+from veridical.evaluate.key import AnswerKey, split_words
 from veridical.evaluate.readers import Ints, Kind, Predictions
 from veridical.records import view_id
 
@@ -116,19 +116,19 @@ def _locate(predictions: Predictions, key: AnswerKey) -> tuple[Ints, Ints]:
         return _rationales(item, predictions.given, key), view
     if not (key.views > 0).any():
         return _join(predictions, key.ids)
-    item, view = _join(predictions, key.ids, key.split)
+    item, view = _join(predictions, key.ids, key.words)
     item[view >= key.views[item]] = _NOWHERE
     return item, np.where(item >= 0, view, -1)
 
 
-def _join(predictions: Predictions, ids: pa.StringArray, split: str | None = None) -> tuple[Ints, Ints]:
-    """For each row the item (or -1) and view (or -1) that it names; only items of `split` have views."""
+def _join(predictions: Predictions, ids: pa.StringArray, words: tuple[str, ...] = ()) -> tuple[Ints, Ints]:
+    """For each row the item (or -1) and view (or -1) that it names; with `words`, the splits in official names."""
     item = _index(predictions.names, ids)
     view = np.full(len(item), -1, np.int64)
     rest = np.flatnonzero(item < 0)
-    if split is None or not len(rest):
+    if not words or not len(rest):
         return item, view
-    meanings = [_meanings(name, predictions.kind, split) for name in predictions.names.take(rest).to_pylist()]
+    meanings = [_meanings(name, predictions.kind, words) for name in predictions.names.take(rest).to_pylist()]
     for place in range(max(map(len, meanings))):
         tried = [one[place] if place < len(one) else (None, -1) for one in meanings]
         found = _index(pa.array([name for name, _ in tried], pa.string()), ids)
@@ -141,23 +141,25 @@ def _index(names: pa.StringArray, ids: pa.StringArray) -> Ints:
     return np.asarray(pc.fill_null(pc.index_in(names, value_set=ids, skip_nulls=True), -1)).astype(np.int64)
 
 
-def _meanings(name: str, kind: Kind, split: str) -> list[tuple[str, int]]:
+def _meanings(name: str, kind: Kind, words: tuple[str, ...]) -> list[tuple[str, int]]:
     """Items and views (-1: all of it) that a name which is no item's id could mean, the likeliest first.
 
     `item#k` is a view. Official names are an identifier or an image's name, and the split may stand before either in
     the file, in the benchmark, or in both; an image of another split means nothing.
 
-    >>> _meanings("dev-1304-0-3.png", "truth csv", "dev")
+    >>> _meanings("dev-1304-0-3.png", "truth csv", ("dev",))
     [('1304-0-3.png', -1), ('dev-1304-0', 3), ('1304-0', 3)]
-    >>> _meanings("1304-0", "truth csv", "dev")
+    >>> _meanings("1304-0", "truth csv", ("dev",))
     [('dev-1304-0', -1)]
     """
     out = []
     if match := _VIEW.fullmatch(name):
         out.append((match["item"], int(match["view"])))
-    if kind == "truth csv":
-        word = f"{split}-"
-        out.append((name.removeprefix(word) if name.startswith(word) else word + name, -1))
+    for word in [f"{split}-" for split in words if kind == "truth csv"]:
+        if name.startswith(word):
+            out.append((name.removeprefix(word), -1))
+        elif len(words) == 1:  # otherwise it could be an item of several
+            out.append((word + name, -1))
         if (match := _IMAGE.fullmatch(name)) and match["item"].startswith(word):
             view = int(match["view"])
             out += [(match["item"], view), (match["item"].removeprefix(word), view)]
@@ -172,7 +174,7 @@ def guess_split(benchmark: Benchmark, predictions: Predictions, scheme: str = "m
     found = {}
     for split in splits:
         ids = benchmark.items_table(split, scheme, ["id"])["id"].combine_chunks()
-        found[split] = int((_join(predictions, ids, split)[0] >= 0).sum())
+        found[split] = int((_join(predictions, ids, split_words(benchmark, split, scheme))[0] >= 0).sum())
     best = max(splits, key=lambda split: found[split])
     if found[best] == 0 or found[best] < 0.9 * sum(found.values()):
         counts = ", ".join(f"{split} {found[split]:,}" for split in splits)

@@ -39,6 +39,7 @@ class AnswerKey:
 
     split: str
     scheme: str
+    words: tuple[str, ...]  # what official names of its items may start with
     ids: pa.StringArray
     answer: Ints  # index of the right candidate; -1 where the item is never scored
     candidates: Ints  # how many
@@ -67,6 +68,11 @@ class AnswerKey:
         return out
 
 
+def split_words(benchmark: Benchmark, split: str, scheme: str) -> tuple[str, ...]:
+    """The splits that official names of a split's items may name: itself, or any main split in another scheme."""
+    return (split,) if scheme == "main" or "main" not in benchmark.schemes else tuple(benchmark.splits("main"))
+
+
 def read_key(benchmark: Benchmark, split: str, scheme: str = "main") -> AnswerKey:
     """Read a split's answer key; the answers of a hidden split come from `DIR.hidden`, if it is here."""
     table = benchmark.items_table(split, scheme, columns=_COLUMNS, answers=True).combine_chunks()
@@ -88,6 +94,7 @@ def read_key(benchmark: Benchmark, split: str, scheme: str = "main") -> AnswerKe
     return AnswerKey(
         split=split,
         scheme=scheme,
+        words=split_words(benchmark, split, scheme),
         ids=ids,
         answer=answer,
         candidates=_lengths(lists["candidates"]),

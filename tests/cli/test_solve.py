@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import itertools
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from veridical.errors import UserError
 from veridical.evaluate import evaluate
 from veridical.formats import import_release
 from veridical.records import TRUTH, Item, Panel, SceneObject, Text, View
+from veridical.solvers.programs import examples, fingerprint
 
 SENTENCES = ("There is a black square.", "There is a yellow square.")
 
@@ -73,7 +76,7 @@ def test_programs_for_every_view(benchmark: Path, tmp_path: Path) -> None:
     assert len(lines(out)) == 2, "a limit counts items"
 
 
-def test_programs_from_pixels(shared: Path, tmp_path: Path) -> None:
+def test_programs_from_pixels(shared: Path, benchmark: Path, tmp_path: Path) -> None:
     small = tmp_path / "release"
     (small / "images").mkdir(parents=True)
     records = (shared / "nlvr" / "dev" / "dev.json").read_text().splitlines()[:12]
@@ -86,9 +89,79 @@ def test_programs_from_pixels(shared: Path, tmp_path: Path) -> None:
             found = next((shared / "nlvr" / "dev").rglob(name))
             (folder / name).write_bytes(found.read_bytes())
     made = import_release("nlvr", small / "dev.json", tmp_path / "nlvr").benchmark
-    assert run("programs", made, "--out", tmp_path / "s.jsonl").exit_code == 0
-    assert run("programs", made, "--out", tmp_path / "p.jsonl", "--from", "pixels").exit_code == 0
+    weights = tmp_path / "weights.json"
+    assert run("programs", benchmark, "--out", tmp_path / "b.jsonl", "--save-weights", weights).exit_code == 0
+    assert run("programs", made, "--out", tmp_path / "s.jsonl", "--weights", weights).exit_code == 0
+    pixels = run("programs", made, "--out", tmp_path / "p.jsonl", "--from", "pixels", "--weights", weights)
+    assert pixels.exit_code == 0
     assert (tmp_path / "p.jsonl").read_text() == (tmp_path / "s.jsonl").read_text(), "a drawing holds the whole scene"
+
+
+def test_programs_say_how_much_they_read(tmp_path: Path) -> None:
+    sentences = ("There is a black square.", "There is a black square.", "Wibble wobble.", "Never asked.")
+    with BenchmarkWriter(tmp_path / "b", name="NLVR", task="statement") as writer:
+        writer.add_panels([Panel("p", None, None, 100, 100, (square("black"),))])
+        for split in ("train", "dev"):
+            items = [Item(f"{split}-{n}", "statement", ("p",), Text(s), TRUTH) for n, s in enumerate(sentences)]
+            writer.add_items(split, [replace(i, answer=1) for i in items])
+    result = run("programs", tmp_path / "b", "--out", tmp_path / "p.jsonl", "--limit", 3, "--json")
+    assert result.exit_code == 0, result.stderr
+    expected = {"sentences": 2, "sentences_read": 1, "coverage": 0.5, "answers": 3, "answers_by_fallback": 1}
+    assert json.loads(result.stdout)["reading"] == {**expected, "fallback_share": pytest.approx(1 / 3)}
+    assert "50.0% of 2 sentences were read as programs." in result.stderr
+    assert "33.3% of 3 answers come from the fallback." in result.stderr
+    meta = json.loads((tmp_path / "p.jsonl.meta.json").read_text())
+    assert meta["solver"]["reading"]["sentences"] == 2
+
+
+def test_a_trained_solver_is_kept_and_used(benchmark: Path, tmp_path: Path) -> None:
+    weights, once, again = tmp_path / "w.json", tmp_path / "1.jsonl", tmp_path / "2.jsonl"
+    assert run("programs", benchmark, "--out", once, "--save-weights", weights).exit_code == 0
+    assert run("programs", benchmark, "--out", again, "--weights", weights).exit_code == 0
+    metas = [json.loads(path.with_name(path.name + ".meta.json").read_text())["solver"] for path in (once, again)]
+    assert metas[0]["trained_on"] == metas[1]["trained_on"] == fingerprint(examples(Benchmark(benchmark), "train"))
+    assert [line["raw"] for line in lines(once)] == [line["raw"] for line in lines(again)]
+    refused = run("programs", benchmark, "--split", "train", "--out", tmp_path / "3.jsonl").exception
+    assert isinstance(refused, UserError)
+    assert "--weights" in refused.fix
+    assert run("programs", benchmark, "--split", "train", "--weights", weights, "--out", once).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("splits", "hidden", "problem"),
+    [
+        (("dev",), (), "has no split train"),
+        (("train", "dev"), ("train",), "are hidden"),
+    ],
+)
+def test_no_untrained_solver_answers(
+    splits: Sequence[str], hidden: Sequence[str], problem: str, tmp_path: Path
+) -> None:
+    with BenchmarkWriter(tmp_path / "b", name="NLVR", task="statement", hidden=hidden) as writer:
+        writer.add_panels([Panel("p", None, None, 100, 100, (square("black"),))])
+        for split in splits:
+            writer.add_items(split, [Item(split, "statement", ("p",), Text(SENTENCES[0]), TRUTH, answer=1)])
+    refused = run("programs", tmp_path / "b", "--out", tmp_path / "p.jsonl").exception
+    assert isinstance(refused, UserError)
+    assert problem in refused.problem
+    assert "--weights" in refused.fix
+    assert not list(tmp_path.glob("*p.jsonl*"))
+
+
+@pytest.mark.parametrize("how", [(), ("--weights", "w.json")])
+def test_photographs_are_not_read_as_boxes(how: tuple[str, ...], benchmark: Path, tmp_path: Path) -> None:
+    if how:
+        how = (how[0], str(tmp_path / how[1]))
+        assert run("programs", benchmark, "--out", tmp_path / "b.jsonl", "--save-weights", how[1]).exit_code == 0
+    with BenchmarkWriter(tmp_path / "n", name="NLVR2", task="statement") as writer:
+        writer.add_panels([Panel("left"), Panel("right")])
+        for split in ("train", "dev"):
+            item = Item(split, "statement", ("left", "right"), Text("There are two dogs."), TRUTH, answer=1)
+            writer.add_items(split, [item])
+    refused = run("programs", tmp_path / "n", "--out", tmp_path / "p.jsonl", *how).exception
+    assert isinstance(refused, UserError)
+    assert "NLVR2 has no scene structure" in refused.problem
+    assert "reads drawn boxes" in refused.fix
 
 
 def test_majority_is_of_train(benchmark: Path, tmp_path: Path) -> None:

@@ -27,6 +27,9 @@ def solve(
         str, typer.Option("--from", help="Programs read the scene from its structure, or from pixels.")
     ] = "structure",
     weights: Annotated[Path | None, typer.Option(help="Programs: a saved solver; otherwise trained on train.")] = None,
+    save_weights: Annotated[
+        Path | None, typer.Option(help="Programs: where to keep the trained solver, for --weights.")
+    ] = None,
     views: Annotated[str, typer.Option(help="NLVR: the first drawing of each item, or all.")] = "first",
     blind: Annotated[bool, typer.Option("--blind", help="Models: send no pictures.")] = False,
     layout: Annotated[
@@ -69,7 +72,8 @@ def solve(
     """
     from veridical.solvers.solve import Options, Predicted, solve
 
-    options: dict[str, Any] = {"seed": seed, "weights": weights, "every_view": views == "all"}
+    options: dict[str, Any] = {"seed": seed, "weights": weights, "save_weights": save_weights}
+    options["every_view"] = views == "all"
     options["source"] = one_of("--from", source, ("structure", "pixels"))
     if "/" in solver and not Path(solver).is_dir():
         from veridical.solvers.vlm import Asking, Sending
@@ -97,7 +101,11 @@ def solve(
     if json:
         print_json(done.to_json())
     say(f"{done.predictions:,} predictions for {split} in {done.out}.")
-    if not isinstance(done, Predicted):
+    if isinstance(done, Predicted):
+        if (read := done.reading) is not None:
+            say(f"{_percent(read['coverage'])} of {read['sentences']:,} sentences were read as programs.")
+            say(f"{_percent(read['fallback_share'])} of {read['answers']:,} answers come from the fallback.")
+    else:
         show(done)
         if done.unanswered:
             raise typer.Exit(1)

@@ -59,6 +59,7 @@ class Answer:
     program: Term | None  # the program behind the answer; None where the fallback answered
     parsed: bool
     panels: tuple[Panel, ...]
+    sentence: str
 
     @property
     def truth(self) -> bool:
@@ -139,12 +140,12 @@ class ProgramSolver:
         ranked = self.programs(sentence)
         if not ranked:
             p = self.fallback_.probability(sentence, domain)
-            return Answer((1 - p, p), None, False, panels)
+            return Answer((1 - p, p), None, False, panels, sentence)
         votes = [bool(compiled(program)(domain)) for program, _ in ranked]
         p = min(1.0, sum((share for (_, share), vote in zip(ranked, votes, strict=True) if vote), 0.0))
         answer = p > 0.5
         program = next(program for (program, _), vote in zip(ranked, votes, strict=True) if vote == answer)
-        return Answer((1 - p, p), program, True, panels)
+        return Answer((1 - p, p), program, True, panels, sentence)
 
     def save(self, path: Path | str) -> None:
         """Write the trained solver as one JSON file: config, weights, and the hash of what it was trained on."""
@@ -191,6 +192,65 @@ def examples(benchmark: Benchmark, split: str, scheme: str = "main") -> Iterator
             yield Example(item.query.words(), panels, bool(item.answer), item.group or item.id)
 
 
+def train(benchmark: Benchmark, split: str) -> ProgramSolver:
+    """A solver for a split, trained on the benchmark's `train`; an error where that cannot be."""
+    reason = ""
+    if split == "train":
+        reason = "train is what it would learn from"
+    elif "train" not in benchmark.splits():
+        reason = f"{benchmark.name} has no split train"
+    elif benchmark.is_hidden("train"):
+        reason = f"the answers of {benchmark.name}'s train are hidden"
+    elif not has_scenes(benchmark):
+        reason = f"{benchmark.name} has no scene structure"
+    known = [] if reason else list(examples(benchmark, "train"))
+    if not known:
+        reason = reason or f"no statement of {benchmark.name}'s train has an answer"
+        fix = "Give a trained solver with --weights; --save-weights keeps one where it was trained."
+        raise UserError(f"The program solver cannot be trained for {split}: {reason}.", fix)
+    return ProgramSolver().fit(known)
+
+
+def has_scenes(benchmark: Benchmark) -> bool:
+    """Whether any panel of a benchmark says what objects are in it."""
+    return any(panel.objects for panel in benchmark.panels.values())
+
+
+def need_scenes(benchmark: Benchmark) -> None:
+    """Refuse a benchmark of photographs: nothing says what is in them."""
+    if not has_scenes(benchmark):
+        raise UserError(
+            f"{benchmark.name} has no scene structure: no panel says what objects are in it.",
+            "The program solver reads drawn boxes, such as NLVR's; ask a model about photographs.",
+        )
+
+
+class Coverage:
+    """How many of the sentences were read as programs, and how many answers were left to the fallback."""
+
+    def __init__(self) -> None:
+        self.read: dict[str, bool] = {}  # by sentence
+        self.answers = 0
+        self.by_fallback = 0
+
+    def add(self, answer: Answer) -> None:
+        """Count an answer."""
+        self.read[answer.sentence] = answer.parsed
+        self.answers += 1
+        self.by_fallback += not answer.parsed
+
+    def to_json(self) -> dict[str, Any]:
+        read = sum(self.read.values())
+        return {
+            "sentences": len(self.read),
+            "sentences_read": read,
+            "coverage": read / len(self.read) if self.read else None,
+            "answers": self.answers,
+            "answers_by_fallback": self.by_fallback,
+            "fallback_share": self.by_fallback / self.answers if self.answers else None,
+        }
+
+
 Source = Literal["structure", "pixels"]
 
 
@@ -198,6 +258,8 @@ def predict(
     solver: ProgramSolver, benchmark: Benchmark, split: str, source: Source = "structure", every_view: bool = False
 ) -> Iterator[tuple[Prediction, Answer]]:
     """A prediction per item, from the stored scene or from the drawing alone; with `every_view`, one per view too."""
+    if source == "structure":
+        need_scenes(benchmark)
     for item in benchmark.items(split):
         if item.query is None:
             raise UserError(

@@ -34,6 +34,7 @@ class Options:
     source: Source = "structure"  # programs: the stored scene, or the drawing alone
     every_view: bool = False  # programs: every drawing of an item too
     weights: Path | None = None  # programs: a saved solver instead of training on `train`
+    save_weights: Path | None = None  # programs: where to keep the solver, for `weights`
     seed: int = 0  # random
     asking: Asking | None = None  # models: prompts
     sending: Sending | None = None  # models: connections, retries, prices
@@ -49,15 +50,17 @@ class Predicted:
     benchmark_hash: str
     split: str
     predictions: int
+    reading: Mapping[str, Any] | None = None  # programs: how many sentences were read, see `Coverage`
 
     def to_json(self) -> dict[str, Any]:
-        return {
+        out = {
             "out": str(self.out),
             "solver": self.solver,
             "benchmark": self.benchmark_hash,
             "split": self.split,
             "items": self.predictions,
         }
+        return out if self.reading is None else {**out, "reading": dict(self.reading)}
 
 
 def solve(
@@ -90,16 +93,19 @@ def solve(
     if solver not in SOLVERS and solver not in BUILT_IN:
         return _trained(Path(solver), opened, split, target, scheme, limit)
     rows = opened.manifest["counts"]["items"][scheme][split]
+    about: dict[str, Any] = {"name": solver, "limit": limit, "source": options.source, "seed": options.seed}
     with Progress(f"Solving with {solver}", rows if limit is None else min(rows, limit), "items") as progress:
-        found = _first(_local(solver, opened, split, scheme, options), limit, progress)
+        found = _first(_local(solver, opened, split, scheme, options, about), limit, progress)
         count = write_predictions(target, found, opened)
-    about = {"name": solver, "items": count, "limit": limit, "source": options.source, "seed": options.seed}
-    write_meta(target, opened, split, scheme, about)
-    return Predicted(target, solver, opened.hash, split, count)
+    reading = about["reading"].to_json() if "reading" in about else None
+    write_meta(target, opened, split, scheme, {**about, "items": count, "reading": reading})
+    return Predicted(target, solver, opened.hash, split, count, reading)
 
 
-def _local(solver: str, benchmark: Benchmark, split: str, scheme: str, options: Options) -> Iterable[Prediction]:
-    """The predictions of a solver that runs on this machine."""
+def _local(
+    solver: str, benchmark: Benchmark, split: str, scheme: str, options: Options, about: dict[str, Any]
+) -> Iterable[Prediction]:
+    """The predictions of a solver that runs on this machine; it may add to what is said about it."""
     if solver in BUILT_IN:
         from veridical.solvers import baselines
 
@@ -107,27 +113,31 @@ def _local(solver: str, benchmark: Benchmark, split: str, scheme: str, options: 
             return baselines.majority(benchmark, split, scheme)
         return baselines.guess(benchmark, split, scheme, options.seed)
     if solver == "programs":
-        return _programs(benchmark, split, scheme, options)
+        return _programs(benchmark, split, scheme, options, about)
     found: Iterable[Prediction] = resolve_name(SOLVERS[solver])(benchmark, split, scheme=scheme)
     return found
 
 
-def _programs(benchmark: Benchmark, split: str, scheme: str, options: Options) -> Iterator[Prediction]:
-    from veridical.solvers.programs import ProgramSolver, examples, predict
+def _programs(
+    benchmark: Benchmark, split: str, scheme: str, options: Options, about: dict[str, Any]
+) -> Iterator[Prediction]:
+    from veridical.solvers.programs import Coverage, ProgramSolver, need_scenes, predict, train
 
     if scheme != "main":
         raise UserError("The program solver reads the scheme 'main' only.", "Leave out --scheme.")
-    if options.weights is not None:
-        solver = ProgramSolver.load(options.weights)
-    elif split != "train" and "train" in benchmark.splits() and not benchmark.is_hidden("train"):
-        solver = ProgramSolver().fit(examples(benchmark, "train"))
-    else:
-        solver = ProgramSolver()  # untrained: every reading of a sentence is equally likely
+    if options.source == "structure":
+        need_scenes(benchmark)
+    solver = train(benchmark, split) if options.weights is None else ProgramSolver.load(options.weights)
+    if options.save_weights is not None:
+        solver.save(options.save_weights)
+    about["trained_on"] = solver.trained_on_
+    coverage = about["reading"] = Coverage()
     viewed = {item.id for item in benchmark.items(split) if item.views} if options.every_view else set()
     for prediction, answer in predict(solver, benchmark, split, options.source, options.every_view):
         if prediction.item in viewed:
             continue  # its views follow, and a file is either about items or about views
         yield Prediction(prediction.item, prediction.scores, None if answer.program is None else str(answer.program))
+        coverage.add(answer)  # after it was taken: a limit looks one prediction ahead
 
 
 def _trained(run: Path, benchmark: Benchmark, split: str, out: Path, scheme: str, limit: int | None) -> Predicted:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from veridical._verbs import VERBS
 
 if TYPE_CHECKING:  # what type checkers and editors see; at run time a verb is imported when it is first used
+    from veridical.audit import audit as audit
     from veridical.benchmark.check import check as check
     from veridical.build import build as build
     from veridical.cli.demo import demo as demo

@@ -19,6 +19,7 @@ VERBS: dict[str, str] = {
     "build": "veridical.build:build",
     "check": "veridical.benchmark.check:check",
     "stats": "veridical.stats:stats",
+    "audit": "veridical.audit:audit",
     "features": "veridical.features:features",
     "train": "veridical.training:train",
     "models": "veridical.models:models",

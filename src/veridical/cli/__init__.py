@@ -23,6 +23,7 @@ VERBS: dict[str, str] = {
     "build": "veridical.cli.build:build",
     "check": "veridical.cli.check:check",
     "stats": "veridical.cli.stats:stats",
+    "audit": "veridical.cli.audit:audit",
     "features": "veridical.cli.features:features",
     "train": "veridical.cli.train:train",
     "models": "veridical.cli.models:models",

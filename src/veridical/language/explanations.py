@@ -1,11 +1,13 @@
 """Why a program is true or false: the boxes and objects that decide it, in words and drawn on the scene.
 
-Every truth inside the program is a step with its own verdict and what it found. A step inside `where` is evaluated in
-each group that passes, or in all groups where none does.
+What decides is found from the top down: of a false `and` its false parts, of a true `or` its true ones, of a false
+`every` the counterexamples. Besides, every truth inside the program is a step with its own verdict and what it found; a
+step inside `where` is evaluated in each group that passes, or in all groups where none does.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -55,16 +57,91 @@ def explain(program: Term, panels: Sequence[Panel]) -> Explanation:
     domain = domain_of(panels)
     steps: list[Step] = []
     answer = _explain(program, domain, 0, steps)
-    deciding = [s for s in steps if s.objects and s.answer == answer] or [s for s in steps if s.objects] or steps
-    depth = max(s.depth for s in deciding)
-    boxes = {p for s in deciding for p in s.panels if s.depth in (0, depth)} | {
-        p for s in deciding for p, _ in s.objects
-    }
-    if not boxes:
-        boxes = {p for p, _ in domain.panels}
-    objects = tuple(sorted({o for s in deciding for o in s.objects}))
-    near = () if objects else tuple(sorted({o for s in steps for o in s.near}))
+    found = _Deciding()
+    _decide(program, domain, found)
+    objects = tuple(sorted(_names(found.things)))
+    near = () if objects else tuple(sorted(_names(found.near)))
+    boxes = found.panels | {p for p, _ in objects} or {p for p, _ in domain.panels}
     return Explanation(str(program), answer, tuple(sorted(boxes)), objects, near, tuple(steps))
+
+
+class _Deciding:
+    """What was found to decide so far."""
+
+    def __init__(self) -> None:
+        self.things: list[Thing] = []
+        self.near: list[Thing] = []
+        self.panels: set[int] = set()
+
+
+def _terms(node: Term, *types: str) -> list[Term]:
+    """The arguments that are terms, or those of some types."""
+    return [a for a in node.args if isinstance(a, Term) and (not types or a.type in types)]
+
+
+def _decide(node: Term, domain: Domain, found: _Deciding) -> None:
+    """Collect what makes a truth what it is in a domain."""
+    answer = bool(compiled(node)(domain))
+    if node.op in ("and", "or", "not"):
+        for part in _terms(node):
+            if node.op == "not" or bool(compiled(part)(domain)) == answer:
+                _decide(part, domain, found)
+    elif node.op == "every" and not answer:
+        _counterexamples(node, domain, found)
+    elif node.op == "agree":
+        _agreement(node, answer, domain, found)
+    else:  # a comparison: both of its sides, where the other is a set too
+        for amount in _terms(node, "amount"):
+            for size in _terms(amount):
+                _members(_terms(size)[0], domain, found)
+        for part in _terms(node, "objects", "groups"):
+            _members(part, domain, found)
+            if node.op == "every" and part.type == "groups":
+                for group in compiled(part)(domain):
+                    _decide(_terms(node, "truth")[0], group, found)
+
+
+def _counterexamples(node: Term, domain: Domain, found: _Deciding) -> None:
+    """The groups or things that are not as all should be."""
+    members, holds = _terms(node)
+    if members.type == "objects":
+        check = compiled(holds)
+        found.things += [t for t in compiled(members)(domain) if not check(t, domain)]
+        return
+    for group in compiled(members)(domain):
+        if not compiled(holds)(group):
+            found.panels |= {p for p, _ in group.panels}
+            _decide(holds, group, found)
+
+
+def _agreement(node: Term, answer: bool, domain: Domain, found: _Deciding) -> None:
+    """The groups that agree with most others; where they are too few or too many, all, since they differ."""
+    key, members = _terms(node, "key", "groups")
+    keyed = [(compiled(key)(g), g) for g in compiled(members)(domain)]
+    shared = Counter(k for k, _ in keyed if k is not None)
+    most = max(shared.values(), default=0)
+    for k, group in keyed:
+        if not answer or shared[k] == most:
+            found.panels |= {p for p, _ in group.panels}
+            found.things += compiled(_terms(key)[0])(group)
+
+
+def _members(members: Term, domain: Domain, found: _Deciding) -> None:
+    """The things or groups of a set with what makes them its members; where there are none, what comes closest."""
+    if members.type == "objects":
+        things = compiled(members)(domain)
+        found.things += things
+        found.near += () if things else _nearest(members, domain)
+        if len(domain.panels) == 1:
+            found.panels.add(domain.panels[0][0])
+        return
+    groups = compiled(members)(domain)
+    for group in groups:
+        found.panels |= {p for p, _ in group.panels}
+    while len(_terms(members)) == 2:  # (where T GROUPS), (most OBJECTS GROUPS)
+        what, members = _terms(members)
+        for group in groups or compiled(members)(domain):
+            (_decide if what.type == "truth" else _members)(what, group, found)
 
 
 def _explain(node: Term, domain: Domain, depth: int, steps: list[Step]) -> bool:
@@ -93,17 +170,17 @@ def _explain(node: Term, domain: Domain, depth: int, steps: list[Step]) -> bool:
     return answer
 
 
-def _names(things: tuple[Thing, ...]) -> tuple[tuple[int, str], ...]:
+def _names(things: Sequence[Thing]) -> tuple[tuple[int, str], ...]:
     return tuple(dict.fromkeys((t.panel, t.object.id) for t in things))
 
 
 def _nearest(items: Term, domain: Domain) -> tuple[Thing, ...]:
     """Of a filter that nothing passes: the things that pass most of its tests, at least one."""
-    if items.op != "keep" or not isinstance(items.args[0], Term) or not isinstance(items.args[1], Term):
-        return ()
-    test, source = items.args[0], items.args[1]
-    checks = [compiled(t) for t in (test.args if test.op == "and" else (test,)) if isinstance(t, Term)]
-    passed = [(sum(check(t, domain) for check in checks), t) for t in compiled(source)(domain)]
+    checks = []
+    while items.op == "keep":
+        test, items = _terms(items)
+        checks += [compiled(t) for t in (_terms(test) if test.op == "and" else [test])]
+    passed = [(sum(check(t, domain) for check in checks), t) for t in compiled(items)(domain)] if checks else []
     most = max((n for n, _ in passed), default=0)
     return tuple(t for n, t in passed if n == most > 0)
 

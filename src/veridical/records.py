@@ -157,11 +157,12 @@ def view_id(item: str, view: int) -> str:
 def split_view(prediction_item: str) -> tuple[str, int | None]:
     """The item id and view of a prediction's name.
 
-    >>> split_view("1304-0#3"), split_view("dev-850-0-0")
-    (('1304-0', 3), ('dev-850-0-0', None))
+    >>> split_view("1304-0#3"), split_view("dev-850-0-0"), split_view("a#²")
+    (('1304-0', 3), ('dev-850-0-0', None), ('a#²', None))
     """
     item, mark, view = prediction_item.rpartition("#")
-    return (item, int(view)) if mark and view.isdigit() else (prediction_item, None)
+    is_number = view.isascii() and view.isdigit() and len(view) < 10
+    return (item, int(view)) if mark and is_number else (prediction_item, None)
 
 
 def pairs(**values: str | Iterable[str] | None) -> Pairs:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,11 +26,13 @@ from veridical.sources.boxes import draw_png, see
 
 COUNT = 48
 SEED = 3
+SECRET = "open sesame"
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> BuildReport:
-    return build_nlvr(tmp_path_factory.mktemp("nlvr") / "bench", presentations=COUNT, seed=SEED, processes=2)
+    out = tmp_path_factory.mktemp("nlvr") / "bench"
+    return build_nlvr(out, presentations=COUNT, seed=SEED, secret=SECRET, processes=2)
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +119,7 @@ def test_test_u_is_hidden(built: BuildReport, items: dict[str, list[Item]]) -> N
 
 
 def test_the_same_seed_gives_the_same_bytes_on_any_number_of_processes(built: BuildReport, tmp_path: Path) -> None:
-    again = build_nlvr(tmp_path / "bench", presentations=COUNT, seed=SEED, processes=1)
+    again = build_nlvr(tmp_path / "bench", presentations=COUNT, seed=SEED, secret=SECRET, processes=1)
     assert contents(again.out) == contents(built.out)
     hidden = [Benchmark(report.out).hidden_directory for report in (again, built)]
     assert contents(hidden[0]) == contents(hidden[1])
@@ -151,13 +155,30 @@ def test_the_official_format_gives_back_the_same_records(
     assert {(j.item, j.verdict) for j in judged} == {(j.item, j.verdict) for j in benchmark.judgements(hidden=True)}
 
 
-def test_a_secret_changes_hidden_presentations_and_no_others(built: BuildReport, tmp_path: Path) -> None:
-    other = build_nlvr(tmp_path / "bench", presentations=COUNT, seed=SEED, secret="sesame", processes=1)
-    ours, theirs = Benchmark(built.out), Benchmark(other.out)
-    assert list(ours.items("train")) == list(theirs.items("train"))
-    assert list(ours.items("test-u")) != list(theirs.items("test-u"))
-    assert "sesame" not in (other.out / "benchmark.json").read_text()
-    assert theirs.manifest["config"]["secret"] is True
+def test_a_secret_is_drawn_and_only_its_owner_can_build_the_same_again(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"presentations": 5, "seed": SEED, "processes": 1}
+    drawn, guessed = (build_nlvr(tmp_path / name, **options) for name in ("drawn", "guessed"))
+    mine, theirs = Benchmark(drawn.out), Benchmark(guessed.out)
+    assert list(mine.items("train")) == list(theirs.items("train"))
+    assert list(mine.items("test-u")) != list(theirs.items("test-u")), "the public seed and config are not enough"
+    path = mine.hidden_directory / nlvr.SECRET
+    assert str(path) in drawn.notes[0]
+    secret = path.read_text().strip()
+    assert mine.manifest["config"]["secret"] is True
+    assert not any(secret.encode() in data for data in contents(drawn.out).values())
+    again = build_nlvr(tmp_path / "again", secret=secret, **options)
+    assert not again.notes
+    assert contents(again.out) == contents(drawn.out)
+    assert contents(Benchmark(again.out).hidden_directory) == contents(mine.hidden_directory)
+    assert check(drawn.out).ok
+
+
+def test_where_nothing_is_hidden_the_seed_is_enough(tmp_path: Path) -> None:
+    made = [build_nlvr(tmp_path / name, presentations=2, splits={"train": 1}, processes=1) for name in ("a", "b")]
+    assert contents(made[0].out) == contents(made[1].out)
+    assert not made[0].notes
+    assert Benchmark(made[0].out).manifest["config"]["secret"] is False
+    assert not Benchmark(made[0].out).hidden_directory.exists()
 
 
 def test_phenomena_and_splits_can_be_chosen(tmp_path: Path) -> None:
@@ -193,6 +214,11 @@ def test_a_build_that_fails_late_keeps_its_statements(tmp_path: Path, monkeypatc
         broken.setattr(nlvr, "shutil", _NoRemoval)
         build_nlvr(out, presentations=8, processes=1)
     assert [path.stat().st_mtime_ns for path in kept] == written, "nothing was written again"
+    found = list((tmp_path / ".bench.statements").rglob("*.result"))
+    assert sorted(found) == sorted(kept), "it continued with the secret that was drawn"
+    drawn = tmp_path / ".bench.statements" / nlvr.SECRET
+    assert drawn.stat().st_mode & 0o077 == 0
+    assert (tmp_path / "bench.hidden" / nlvr.SECRET).read_text().strip() == drawn.read_text()
 
 
 class _NoRemoval:
@@ -213,13 +239,19 @@ def test_small_builds_fill_every_split(tmp_path: Path, count: int) -> None:
     ("options", "said"),
     [
         ({"presentations": 0}, "0 presentations"),
-        ({"presentations": 3}, "3 groups"),
+        ({"presentations": 3}, r"^3 presentations cannot fill 4 splits \(train, dev, test-p, test-u\)"),
+        ({"presentations": 1}, "^1 presentation cannot fill 4 splits"),
         ({"seed": -1}, "seed is -1"),
         ({"hidden": ("val",)}, "no split 'val'"),
         ({"stage": "half"}, "no stage 'half'"),
         ({"statements": "x.jsonl"}, "three files"),
         ({"phenomena": {"irony": 0.1}}, "irony"),
         ({"splits": {"train": 0}, "hidden": ()}, "positive"),
+        ({"splits": {"train": math.nan, "dev": 1}}, "share of train is nan"),
+        ({"splits": {"train": 1, "dev": math.inf}}, "share of dev is inf"),
+        ({"phenomena": {"negation": math.nan}}, "share of negation is nan"),
+        ({"splits": {"train": 1, "a/b": 1}}, "cannot name"),
+        ({"splits": {"train": 1, "..": 1}, "stage": "presentations"}, "cannot name"),
     ],
 )
 def test_bad_options_are_refused_before_any_work(tmp_path: Path, options: dict[str, object], said: str) -> None:

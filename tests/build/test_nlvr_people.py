@@ -10,8 +10,10 @@ import pytest
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
-from veridical.build._nlvr_people import NO_JUDGEMENT, settle
-from veridical.build.nlvr import PRESENTATIONS, build_nlvr
+from veridical.benchmark.writer import file_hash
+from veridical.build._nlvr_people import NO_JUDGEMENT, read_judgements, read_presentations, read_statements, settle
+from veridical.build._nlvr_scenes import Example
+from veridical.build.nlvr import PRESENTATIONS, SECRET, build_nlvr
 from veridical.errors import UserError
 from veridical.records import Judgement
 from veridical.sources.boxes import see
@@ -87,7 +89,9 @@ def test_labels_and_removals_follow_the_votes(collected: dict[str, Path], tmp_pa
     gone = dict(zip(*(benchmark.pruned_table()[name].to_pylist() for name in ("item", "reason")), strict=True))
     assert {name[-1]: reason for name, reason in gone.items()} == {"2": MAJORITY_NONSENSE, "3": SMALL_GAP}
     assert benchmark.manifest["config"]["without_statement"] == 1
-    assert set(benchmark.manifest["config"]["inputs"]) == {PRESENTATIONS, "statements.jsonl", "judgements.jsonl"}
+    inputs = {**collected, "scenes": collected["scenes"] / PRESENTATIONS}
+    assert benchmark.manifest["config"]["inputs"] == {name: file_hash(path) for name, path in inputs.items()}
+    assert not report.notes
 
 
 def test_the_writers_selection_is_kept_and_does_not_decide(collected: dict[str, Path], tmp_path: Path) -> None:
@@ -142,6 +146,8 @@ def test_settling() -> None:
         ("statements", {"presentation": "0", "sentence": "A.", "writer": "w"}, "line 8: a second statement"),
         ("statements", {"presentation": "7", "sentence": " ", "writer": "w"}, "the sentence is empty"),
         ("statements", {"presentation": "7", "sentence": "A."}, "writer"),
+        ("statements", {"presentation": "7", "sentence": "A.", "writer": ""}, "the writer is empty"),
+        ("judgements", {"item": "0-0", "worker": " ", "verdict": True}, "the worker is empty"),
         ("judgements", {"item": "7-0", "worker": "w", "verdict": True}, "no item '7-0' that has a statement"),
         ("judgements", {"item": "0-0", "worker": "w", "verdict": "perhaps"}, "perhaps|verdict"),
         ("judgements", {"item": "0-0", "worker": "v0", "verdict": True}, "a second judgement"),
@@ -156,6 +162,76 @@ def test_wrong_lines_are_named(
     with pytest.raises(UserError, match=said):
         build_nlvr(tmp_path / "bench", processes=1, **collected)  # type: ignore[arg-type]
     assert not (tmp_path / "bench").exists()
+
+
+@pytest.mark.parametrize("char", ["\x00", "\t", "\u202e", "\u2067", "\u200f", "\u2028", "\x7f"])
+def test_characters_that_cannot_be_seen_are_refused(tmp_path: Path, char: str) -> None:
+    seen = [Example("7", "tower", (), ())]
+    line = {"presentation": "7", "sentence": f"A {char}box.", "writer": "w"}
+    with pytest.raises(UserError, match=rf"line 1: the sentence has the control character U\+{ord(char):04X}"):
+        read_statements(_write(tmp_path / "said.jsonl", [line]), seen)
+    fine = {"presentation": "7", "sentence": " Il y a un carr\u00e9 \u2026\n", "writer": "w"}
+    assert read_statements(_write(tmp_path / "fine.jsonl", [fine]), seen)[0].sentence == "Il y a un carr\u00e9 \u2026"
+
+
+@pytest.mark.parametrize("file", ["scenes", "statements", "judgements"])
+def test_files_that_are_not_utf8_are_refused(collected: dict[str, Path], tmp_path: Path, file: str) -> None:
+    path = collected[file] / PRESENTATIONS if file == "scenes" else collected[file]
+    path.write_bytes(
+        path.read_bytes() + b'{"presentation":"caf\xe9","item":"caf\xe9","sentence":"caf\xe9","writer":"w"}\n'
+    )
+    with pytest.raises(UserError, match=r"line \d+: it is not written in UTF-8"):
+        build_nlvr(tmp_path / "bench", processes=1, **collected)  # type: ignore[arg-type]
+
+
+def test_a_presentation_cannot_be_named_anything(collected: dict[str, Path], tmp_path: Path) -> None:
+    path = collected["scenes"] / PRESENTATIONS
+    path.write_text(path.read_text().replace('"7', '"../7'))
+    with pytest.raises(UserError, match=r"line 8: '../7' cannot name a presentation"):
+        build_nlvr(tmp_path / "bench", processes=1, **collected)  # type: ignore[arg-type]
+
+
+def test_nobody_validates_his_own_sentence(collected: dict[str, Path], tmp_path: Path) -> None:
+    seen = read_presentations(collected["scenes"] / PRESENTATIONS)
+    examples = read_statements(collected["statements"], seen)
+    before, none = read_judgements(collected["judgements"], examples)
+    assert none == 0
+    own = [{"item": f"0-{place}", "worker": "w0", "verdict": "nonsense"} for place in range(4)]
+    path = collected["judgements"]
+    path.write_text(path.read_text() + "".join(json.dumps(line) + "\n" for line in own))
+    assert read_judgements(path, examples) == (before, 4)
+    report = build_nlvr(tmp_path / "bench", processes=1, **collected)  # type: ignore[arg-type]
+    assert report.notes == ("Left out: 4 judgements that writers gave on their own sentences.",)
+    assert Benchmark(report.out).manifest["config"]["judgements_on_own_sentences"] == 4
+
+
+def test_removals_leave_no_split_empty(collected: dict[str, Path], tmp_path: Path) -> None:
+    """Presentations are dealt once it is known which of them keep an item."""
+    lines = [json.loads(line) for line in collected["judgements"].read_text().splitlines()]
+    for line in lines:
+        if line["item"].partition("-")[0] in "012":
+            line["verdict"] = "nonsense"
+    _write(collected["judgements"], lines)
+    report = build_nlvr(tmp_path / "bench", processes=1, **collected)  # type: ignore[arg-type]
+    assert report.counts["items"]["main"] == {"train": 2, "dev": 2, "test-p": 2, "test-u": 2}
+    assert report.notes == ("All items of 3 presentations were removed.",)
+    assert check(report.out).ok
+    for line in lines:
+        line["verdict"] = line["verdict"] if line["item"].startswith("3") else "nonsense"
+    _write(collected["judgements"], lines)
+    with pytest.raises(UserError, match="1 presentation cannot fill 4 splits"):
+        build_nlvr(tmp_path / "none", processes=1, **collected)  # type: ignore[arg-type]
+
+
+def test_what_people_look_at_cannot_be_made_again_from_the_seed(tmp_path: Path) -> None:
+    """Whoever made it again would know what each writer selected."""
+    names = ("a", "b")
+    made = [build_nlvr(tmp_path / n, presentations=2, stage="presentations", processes=1).out for n in names]
+    texts = [(out / PRESENTATIONS).read_bytes() for out in made]
+    assert texts[0] != texts[1]
+    secret = (made[0] / SECRET).read_text().strip()
+    again = build_nlvr(tmp_path / "c", presentations=2, secret=secret, stage="presentations", processes=1)
+    assert (again.out / PRESENTATIONS).read_bytes() == texts[0]
 
 
 def test_scenes_that_cannot_be_drawn_are_refused(collected: dict[str, Path], tmp_path: Path) -> None:

@@ -23,6 +23,10 @@ def test_a_benchmark_from_a_seed(tmp_path: Path) -> None:
     assert report["counts"]["items"]["main"] == {"train": 16, "test": 8}
     assert report["phenomena"]["existential quantifier"] == 1.0
     assert (tmp_path / "bench.hidden" / "answers-main-test.parquet").is_file()
+    secret = tmp_path / "bench.hidden" / "secret.txt"
+    assert str(secret) in result.stderr
+    assert str(secret) in report["notes"][0]
+    assert secret.read_text().strip() not in result.output
 
 
 def test_presentations_for_people(tmp_path: Path) -> None:
@@ -32,7 +36,13 @@ def test_presentations_for_people(tmp_path: Path) -> None:
     assert len(list((tmp_path / "shown" / "images").iterdir())) == 16
 
 
-@pytest.mark.parametrize("option", ["negation", "negation=much"])
+@pytest.mark.parametrize("option", ["negation", "negation=much", "negation=nan", "negation=inf", "=0.5"])
 def test_a_share_that_is_none_is_named(tmp_path: Path, option: str) -> None:
     with pytest.raises(UserError, match=f"'{option}' is not a name and its share"):
         run.invoke(build, ["nlvr", "--out", str(tmp_path), "--phenomenon", option], catch_exceptions=False)
+
+
+def test_a_share_is_given_once(tmp_path: Path) -> None:
+    options = ["--split", "dev=1", "--split", "dev=2"]
+    with pytest.raises(UserError, match="'dev' is given two shares"):
+        run.invoke(build, ["nlvr", "--out", str(tmp_path), *options], catch_exceptions=False)

@@ -9,6 +9,8 @@ judgements           {"item": "7-2", "worker": "w5", "verdict": true}     or fal
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +30,10 @@ from veridical.stats.pruning import NO_REASON, prune_nlvr
 
 NO_JUDGEMENT = "no judgement"
 _COLOR_NAMES = {"black": "Black", "yellow": "Yellow", "blue": "#0099ff"}  # as the official release writes them
-_COLORS = {theirs: ours for ours, theirs in _COLOR_NAMES.items()}
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")  # of a presentation
+_UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})  # controls, halves of characters, separators of lines and paragraphs
+_TURNING = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})  # the direction of writing
+_MARKS = "\u200e\u200f\u061c"  # marks that turn it, too
 _VERDICTS: dict[bool | str, Verdict] = {
     True: 1,
     False: 0,
@@ -100,6 +105,9 @@ def read_presentations(path: Path) -> list[Example]:
         expected = [f"{line.presentation}-{place}" for place in range(4)]
         if sorted(names) != expected:
             raise _wrong(path, number, f"the images are {names}; expected the four of {expected}, in the order A to D")
+        if not _NAME.fullmatch(line.presentation):
+            problem = f"{line.presentation!r} cannot name a presentation; use letters, digits, '.', '-' and '_'"
+            raise _wrong(path, number, problem)
         _new(seen, line.presentation, path, number, "presentation")
         scenes = tuple(pack(_scene(image, path, number)) for image in line.images)
         out.append(Example(line.presentation, line.kind, tuple(names), scenes))
@@ -121,25 +129,31 @@ def read_statements(path: Path, examples: Sequence[Example]) -> list[Example]:
     for number, line in _lines(path, _Statement):
         if line.presentation not in known:
             raise _wrong(path, number, f"there is no presentation {line.presentation!r}")
-        if not line.sentence.strip():
-            raise _wrong(path, number, "the sentence is empty")
+        _named(line.sentence, "sentence", path, number)
+        _named(line.writer, "writer", path, number)
         _new(seen, line.presentation, path, number, "statement on presentation")
         one = known[line.presentation]
         written[line.presentation] = replace(one, sentence=line.sentence.strip(), writer=line.writer)
     return [written[one.presentation] for one in examples if one.presentation in written]
 
 
-def read_judgements(path: Path, examples: Iterable[Example]) -> list[Judgement]:
-    """Validation judgements on the items of some presentations."""
-    known = {name for one in examples for name in one.ids}
+def read_judgements(path: Path, examples: Iterable[Example]) -> tuple[list[Judgement], int]:
+    """Validation judgements on the items of some presentations, and how many were left out: nobody validates a
+    sentence of his own."""
+    known = {name: one.writer for one in examples for name in one.ids}
     seen: set[str] = set()
     out = []
+    own = 0
     for number, line in _lines(path, _Judgement):
         if line.item not in known:
             raise _wrong(path, number, f"there is no item {line.item!r} that has a statement")
+        _named(line.worker, "worker", path, number)
         _new(seen, f"{line.item} by {line.worker}", path, number, "judgement on")
+        if line.worker == known[line.item]:
+            own += 1
+            continue
         out.append(Judgement(line.item, line.worker, _VERDICTS[line.verdict], "validation", line.time))
-    return out
+    return out, own
 
 
 def selections(examples: Iterable[Example]) -> list[Judgement]:
@@ -204,8 +218,19 @@ def _lines(path: Path, kind: type[Line]) -> Iterable[tuple[int, Line]]:
         if line.strip():
             try:
                 yield number, decoder.decode(line)
-            except msgspec.DecodeError as error:
+            except UnicodeDecodeError:
+                raise _wrong(path, number, "it is not written in UTF-8") from None
+            except (msgspec.DecodeError, RecursionError) as error:
                 raise _wrong(path, number, str(error)) from None
+
+
+def _named(text: str, noun: str, path: Path, number: int) -> None:
+    """Refuse an empty text, and one with characters that cannot be seen or that turn others around."""
+    if not text.strip():
+        raise _wrong(path, number, f"the {noun} is empty")
+    for char in text.strip():
+        if unicodedata.category(char) in _UNSEEN or unicodedata.bidirectional(char) in _TURNING or char in _MARKS:
+            raise _wrong(path, number, f"the {noun} has the control character U+{ord(char):04X}")
 
 
 def _new(seen: set[str], key: str, path: Path, number: int, noun: str) -> None:

@@ -50,7 +50,7 @@ class Sampling:
     secret: str = ""  # mixed into the seed of hidden presentations
 
     def rng(self, number: int, hidden: bool = False) -> np.random.Generator:
-        key = hashlib.sha256(self.secret.encode()).digest() if hidden and self.secret else b""
+        key = hashlib.sha256(self.secret.encode("utf-8", "surrogateescape")).digest() if hidden and self.secret else b""
         return np.random.default_rng([self.seed, number, *np.frombuffer(key, np.uint32).tolist()])
 
 

@@ -16,6 +16,7 @@ class BuildReport:
     counts: dict[str, Any]  # items by scheme and split, images, panels ...
     removed: dict[str, int] = field(default_factory=dict)  # reason -> items
     phenomena: dict[str, float] = field(default_factory=dict)  # share of generated statements that shows each
+    notes: tuple[str, ...] = ()  # what else whoever builds should know
     seconds: dict[str, float] = field(default_factory=dict)  # stage -> seconds
 
     def to_json(self) -> dict[str, Any]:

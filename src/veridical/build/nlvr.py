@@ -7,12 +7,14 @@ that an image had for the writer, and no id, order or split says anything about 
 
 from __future__ import annotations
 
+import math
 import os
+import secrets
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -21,8 +23,9 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.benchmark.place import hidden_dir
 from veridical.benchmark.splits import split_by_origin
-from veridical.benchmark.writer import file_hash
+from veridical.benchmark.writer import check_names, file_hash
 from veridical.build._nlvr_draw import Labelled, draw_batch
 from veridical.build._nlvr_people import (
     Verdicts,
@@ -48,6 +51,7 @@ SIZE = 3962  # unique sentences of NLVR (Table 1)
 SPLITS: dict[str, float] = {"train": 3163, "dev": 267, "test-p": 266, "test-u": 266}
 HIDDEN = ("test-u",)
 PRESENTATIONS = "presentations.jsonl"
+SECRET = "secret.txt"  # in the hidden folder
 PROGRAM = "program"  # who judges generated statements
 WRITE_BATCH = 20  # presentations; a batch takes under a second
 DRAW_BATCH = 40
@@ -76,21 +80,20 @@ def build_nlvr(
 
     `phenomena` are the shares of linguistic phenomena among generated statements (the paper's unless given). `splits`
     are the sizes of splits in proportion (the paper's unless given); the answers of those in `hidden` (test-u) go to
-    `OUT.hidden`. Whoever knows the seed can build them again, unless a `secret` was mixed into it.
+    `OUT.hidden`. So that nobody builds them again from the seed, a `secret` is mixed into it: a random one unless
+    given, kept in the hidden folder. The same seed, config and secret give the same bytes.
     `stage="presentations"` writes what people look at, and what they then wrote and judged is given as `scenes` (that
     folder or its file), `statements` and `judgements`.
     """
     shares = dict(SPLITS if splits is None else splits)
-    secrets = tuple(name for name in HIDDEN if name in shares) if hidden is None else tuple(hidden)
-    for name in secrets:
-        if name not in shares:
-            raise UserError(f"There is no split {name!r} to hide.", f"The splits are: {', '.join(shares)}.")
+    hide = tuple(name for name in HIDDEN if name in shares) if hidden is None else tuple(hidden)
+    _check_splits(shares, hide)
     if seed < 0:
         raise UserError(f"The seed is {seed}.", "Give a whole number from 0.")
     if presentations < 1:
         raise UserError(f"{presentations} presentations make no benchmark.", "Ask for one or more.")
     asked = None if phenomena is None else tuple(sorted(phenomena.items()))
-    job = _Job(Path(os.path.abspath(out)), Sampling(seed, asked, secret), shares, secrets, processes, licence)
+    job = _Job(Path(os.path.abspath(out)), Sampling(seed, asked, secret), shares, hide, processes, licence)
     if stage == "presentations":
         return _present(job, presentations)
     if stage != "all":
@@ -105,6 +108,16 @@ def build_nlvr(
     return _collected(job, *people) if people else _generated(job, presentations)
 
 
+def _check_splits(shares: Mapping[str, float], hide: Sequence[str]) -> None:
+    for name, share in shares.items():
+        check_names(name)
+        if not (math.isfinite(share) and share > 0):
+            raise UserError(f"The share of {name} is {share}.", "Give each split a positive number.")
+    for name in hide:
+        if name not in shares:
+            raise UserError(f"There is no split {name!r} to hide.", f"The splits are: {', '.join(shares)}.")
+
+
 @dataclass
 class _Job:
     """What is built, and how long its stages took."""
@@ -115,6 +128,7 @@ class _Job:
     hidden: tuple[str, ...]
     processes: int | None
     licence: str
+    notes: list[str] = field(default_factory=list)  # what the report says beside the counts
     seconds: dict[str, float] = field(default_factory=dict)
     clock: float = field(default_factory=time.perf_counter)
 
@@ -127,6 +141,14 @@ class _Job:
     def work(self) -> Path:
         """Where finished batches of statements lie, so that a build that was killed continues."""
         return self.out.with_name(f".{self.out.name}.statements")
+
+    def mix_secret(self, kept: Path, draw: Callable[[], str]) -> bytes:
+        """See that nobody makes hidden answers again from the seed: without a secret, draw one. What to keep of it."""
+        if not self.sampling.secret:
+            self.sampling = replace(self.sampling, secret=draw())
+            again = f"To build the same again, give the text of {kept} as --secret."
+            self.notes.append(f"A random secret is mixed into the seed of what is hidden. {again}")
+        return self.sampling.secret.encode("utf-8", "surrogateescape") + b"\n"
 
     def writer(self, config: Mapping[str, Any]) -> BenchmarkWriter:
         return BenchmarkWriter(
@@ -152,16 +174,31 @@ def _generated(job: _Job, count: int) -> BuildReport:
         "phenomena": phenomena,
         "statements": "generated",
         "judgements": "each statement's program, run",
-        "secret": bool(job.sampling.secret),
+        "secret": bool(job.hidden),
     }
     with job.writer(config) as writer:
+        if job.hidden:
+            kept = hidden_dir(job.out) / SECRET
+            writer.add_hidden_file(SECRET, job.mix_secret(kept, partial(_drawn, job.work)))
         examples = _run(job, write_batch, numbers, "writing statements", job.work)
         job.done("statements")
         judged = _judge(examples)
         job.done("judgements")
-        verdicts = _fill(job, writer, examples, split, judged)
+        verdicts = settle([name for one in examples for name in one.ids], judged)
+        _fill(job, writer, examples, split, judged, verdicts)
     shutil.rmtree(job.work, ignore_errors=True)
     return _report(job, examples, verdicts)
+
+
+def _drawn(work: Path) -> str:
+    """A random secret, kept beside the finished batches until the build is done: one that was killed continues."""
+    path = work / SECRET
+    if path.exists() and (text := path.read_text()):
+        return text
+    work.mkdir(parents=True, exist_ok=True)
+    path.touch(mode=0o600)
+    path.write_text(secrets.token_hex(16))
+    return path.read_text()
 
 
 def _judge(examples: Sequence[Example]) -> list[Judgement]:
@@ -177,34 +214,46 @@ def _judge(examples: Sequence[Example]) -> list[Judgement]:
 def _collected(job: _Job, scenes: Path, statements: Path, judgements: Path) -> BuildReport:
     """From what people wrote and judged."""
     scenes = scenes / PRESENTATIONS if scenes.is_dir() else scenes
+    files = {"scenes": scenes, "statements": statements, "judgements": judgements}
     seen = read_presentations(scenes)
     examples = read_statements(statements, seen)
     if not examples:
         raise UserError(f"{statements} has no statement.", "Give a line for each presentation that was written about.")
-    judged = read_judgements(judgements, examples)
-    split = _deal(job, [one.presentation for one in examples], [one.kind for one in examples])
+    judged, own = read_judgements(judgements, examples)
+    if own:
+        job.notes.append(f"Left out: {own:,} judgements that writers gave on their own sentences.")
+    items = [name for one in examples for name in one.ids]
+    verdicts = settle(items, judged)
+    if not verdicts.labels:
+        counts = ", ".join(f"{count:,} for {reason}" for reason, count in verdicts.reasons.items())
+        raise UserError(f"All {len(items):,} items were removed: {counts}.", "Collect more judgements.")
+    kept = [one for one in examples if not verdicts.labels.keys().isdisjoint(one.ids)]
+    if len(kept) < len(examples):
+        job.notes.append(f"All items of {len(examples) - len(kept):,} presentations were removed.")
+    split = _deal(job, [one.presentation for one in kept], [one.kind for one in kept])
     config = {
         "presentations": len(seen),
         "without_statement": len(seen) - len(examples),
         "statements": "people's",
         "judgements": "people's",
-        "inputs": {path.name: file_hash(path) for path in (scenes, statements, judgements)},
+        "judgements_on_own_sentences": own,  # left out
+        "inputs": {name: file_hash(path) for name, path in files.items()},
     }
     job.done("reading")
     with job.writer(config) as writer:
-        verdicts = _fill(job, writer, examples, split, [*selections(examples), *judged])
+        _fill(job, writer, kept, split, [*selections(examples), *judged], verdicts)
     return _report(job, examples, verdicts)
 
 
 def _fill(
-    job: _Job, writer: BenchmarkWriter, examples: list[Example], split: dict[str, str], judgements: list[Judgement]
-) -> Verdicts:
-    """Label, prune, draw and store."""
-    items = [name for one in examples for name in one.ids]
-    verdicts = settle(items, [j for j in judgements if j.kind == "validation"])
-    if not verdicts.labels:
-        counts = ", ".join(f"{count:,} for {reason}" for reason, count in verdicts.reasons.items())
-        raise UserError(f"All {len(items):,} items were removed: {counts}.", "Collect more judgements.")
+    job: _Job,
+    writer: BenchmarkWriter,
+    examples: list[Example],
+    split: dict[str, str],
+    judgements: list[Judgement],
+    verdicts: Verdicts,
+) -> None:
+    """Draw and store what keeps an item."""
     labelled = [
         Labelled(one, split[one.presentation], tuple(verdicts.labels.get(name) for name in one.ids)) for one in examples
     ]
@@ -214,11 +263,9 @@ def _fill(
         for name, rows in drawn.items.items():
             writer.add_items(name, rows)
         writer.add_panels(drawn.panels)
-    hidden = {name for one in examples if split[one.presentation] in job.hidden for name in one.ids}
-    writer.add_judgements(j for j in judgements if j.item in verdicts.labels or j.item not in hidden)
+    writer.add_judgements(judgements)
     if verdicts.removed:
         writer.add_pruned(Pruned(name, reason, "validation") for name, reason in verdicts.removed.items())
-    return verdicts
 
 
 def _report(job: _Job, examples: Sequence[Example], verdicts: Verdicts) -> BuildReport:
@@ -226,16 +273,21 @@ def _report(job: _Job, examples: Sequence[Example], verdicts: Verdicts) -> Build
     made = Benchmark(job.out)
     written = [one.phenomena for one in examples if one.program]
     shown = {n: sum(n in each for each in written) / len(written) for n in PAPER} if written else {}
-    return BuildReport("nlvr", made.directory, made.manifest["counts"], verdicts.reasons, shown, job.seconds)
+    return BuildReport(
+        "nlvr", made.directory, made.manifest["counts"], verdicts.reasons, shown, tuple(job.notes), job.seconds
+    )
 
 
 def _deal(job: _Job, presentations: list[str], kinds: Sequence[str]) -> dict[str, str]:
     """A split for each presentation: the kinds of scenes in equal proportion, no split empty."""
+    if len(presentations) < len(job.shares):
+        found = "1 presentation" if len(presentations) == 1 else f"{len(presentations)} presentations"
+        raise UserError(
+            f"{found} cannot fill {len(job.shares)} splits ({', '.join(job.shares)}).",
+            f"Use {len(job.shares)} presentations or more, or fewer splits, such as --split train=1.",
+        )
     rng = np.random.default_rng(np.random.SeedSequence(job.sampling.seed, spawn_key=(0,)))
     names = split_by_origin([[one] for one in presentations], job.shares, rng, kinds)
-    for missing in (name for name in job.shares if name not in names):
-        largest = max(job.shares, key=names.count)
-        names[names.index(largest)] = missing
     return dict(zip(presentations, names, strict=True))
 
 
@@ -247,7 +299,10 @@ def _present(job: _Job, count: int) -> BuildReport:
     with tempfile.TemporaryDirectory(prefix=f".{job.out.name}.", dir=job.out.parent) as work:
         folder = Path(work) / "made"
         (folder / "images").mkdir(parents=True)
-        examples = _run(job, present_batch, [(n, False) for n in range(count)], "sampling")
+        if job.hidden:  # which presentations will be is not known yet
+            data = job.mix_secret(job.out / SECRET, partial(secrets.token_hex, 16))
+            (folder / SECRET).write_bytes(data)
+        examples = _run(job, present_batch, [(n, bool(job.hidden)) for n in range(count)], "sampling")
         with (folder / PRESENTATIONS).open("wb") as file:
             for one in examples:
                 file.write(presentation_line(one))
@@ -257,7 +312,8 @@ def _present(job: _Job, count: int) -> BuildReport:
             job.out.rmdir()
         folder.rename(job.out)
     job.done("presentations")
-    return BuildReport("nlvr", job.out, {"presentations": count, "images": 4 * count}, seconds=job.seconds)
+    counts = {"presentations": count, "images": 4 * count}
+    return BuildReport("nlvr", job.out, counts, notes=tuple(job.notes), seconds=job.seconds)
 
 
 def _run(

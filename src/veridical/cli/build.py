@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -76,13 +77,18 @@ def _shares(options: Sequence[str] | None, example: str) -> dict[str, float] | N
     """Options NAME=SHARE as a mapping; None where none was given."""
     if not options:
         return None
-    out = {}
+    out: dict[str, float] = {}
     for option in options:
         name, _, share = option.partition("=")
         try:
-            out[name.strip()] = float(share)
+            number = float(share)
         except ValueError:
-            raise UserError(f"{option!r} is not a name and its share.", f"Write {example}.") from None
+            number = math.nan
+        if not math.isfinite(number) or not name.strip():
+            raise UserError(f"{option!r} is not a name and its share.", f"Write {example}.")
+        if name.strip() in out:
+            raise UserError(f"{name.strip()!r} is given two shares.", f"Give it one: {example}.")
+        out[name.strip()] = number
     return out
 
 
@@ -97,4 +103,6 @@ def _show(report: BuildReport) -> None:
     rows += [(f"statements with {name}", f"{share:.1%}") for name, share in report.phenomena.items()]
     rows += [(f"seconds, {stage}", f"{seconds:.1f}") for stage, seconds in report.seconds.items()]
     table("", ("what", "count"), rows)
+    for note in report.notes:
+        say(note)
     say(f"Built: {report.out}")

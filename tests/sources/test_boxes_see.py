@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -119,6 +121,20 @@ def test_other_images_are_refused(image: bytes | np.ndarray, problem: str) -> No
     with pytest.raises(UserError, match=re.escape(problem)) as caught:
         see(image)
     assert "400 x 100" in caught.value.fix
+
+
+def test_a_file_is_seen(tmp_path: Path) -> None:
+    scene = sample_scene(np.random.default_rng(2), "tower")
+    (tmp_path / "x.png").write_bytes(draw_png(scene))
+    assert see(tmp_path / "x.png") == scene
+    with pytest.raises(UserError, match=r"y\.png cannot be read: No such file"):
+        see(tmp_path / "y.png")
+
+
+@pytest.mark.parametrize("image", [None, "x.png", 3])
+def test_what_is_no_image_is_refused(image: Any) -> None:
+    with pytest.raises(UserError, match=f"^{image!r} is no drawing"):
+        see(image)
 
 
 def test_an_array_given_is_left_alone() -> None:

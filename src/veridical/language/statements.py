@@ -7,7 +7,7 @@ of phenomena do not depend on how hard a family is to satisfy, and no label depe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +34,6 @@ __all__ = [
     "contrast",
     "make_plan",
     "present",
-    "shares",
     "write",
 ]
 
@@ -122,8 +121,3 @@ def _statement(part: Part, family: Family) -> Statement:
     sentence = f"{part.text[0].upper()}{part.text[1:]}."
     shown = tuple(name for name in PHENOMENA if name in family.phenomena)
     return Statement(sentence, part.readings[0], shown, family.name, part.readings)
-
-
-def shares(statements: Sequence[Statement]) -> Mapping[str, float]:
-    """The share of statements that shows each phenomenon."""
-    return {n: sum(n in s.phenomena for s in statements) / max(1, len(statements)) for n in PAPER}

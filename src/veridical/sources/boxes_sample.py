@@ -87,12 +87,6 @@ def panels(count: int, seed: int) -> Iterator[Panel]:
             yield from scene
 
 
-def kind_of(scene: Sequence[Panel]) -> Kind:
-    """Whether a scene's boxes hold towers, or scattered objects."""
-    towers = all(_is_tower(placed(one)) for one in scene)
-    return "tower" if towers else "scatter"
-
-
 def stack(things: Sequence[Thing]) -> list[Placed]:
     """A tower of squares, the first at its base."""
     ground = SIDE - TOWER_BLOCK

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -34,8 +35,8 @@ class Candidate(NamedTuple):
     sprites: dict[int, bytes]  # its pixels, by x in the whole drawing
 
 
-def see(image: Buffer | npt.NDArray[np.uint8]) -> Scene:
-    """The three panels of a drawing: an image file's bytes, or RGB(A) pixels of shape (100, 400, 3 or 4).
+def see(image: Path | Buffer | npt.NDArray[np.uint8]) -> Scene:
+    """The three panels of a drawing: an image file, its bytes, or RGB(A) pixels of shape (100, 400, 3 or 4).
 
     Objects come in raster order. Squares of one colour that touch without a gap may be read as a larger square; NLVR's
     objects always have a gap.
@@ -49,7 +50,7 @@ def see(image: Buffer | npt.NDArray[np.uint8]) -> Scene:
     return scene
 
 
-def _pixels(image: Buffer | npt.NDArray[np.uint8]) -> Pixels:
+def _pixels(image: Path | Buffer | npt.NDArray[np.uint8]) -> Pixels:
     """RGBA pixels, (100, 400, 4), contiguous."""
     if isinstance(image, np.ndarray):
         if image.dtype != np.uint8 or image.shape not in ((HEIGHT, WIDTH, 3), (HEIGHT, WIDTH, 4)):
@@ -57,8 +58,18 @@ def _pixels(image: Buffer | npt.NDArray[np.uint8]) -> Pixels:
         if image.shape[2] == 3:
             image = np.concatenate([image, np.full((HEIGHT, WIDTH, 1), 255, np.uint8)], axis=2)
         return np.ascontiguousarray(image)
+    if isinstance(image, Path):
+        path = image
+        try:
+            image = path.read_bytes()
+        except OSError as error:
+            raise UserError(f"{path} cannot be read: {error.strerror}.", _FIX) from None
     try:
-        with Image.open(io.BytesIO(image)) as file:
+        source = io.BytesIO(memoryview(image))
+    except TypeError:
+        raise UserError(f"{image!r} is no drawing: a file's Path, its bytes or its pixels are seen.", _FIX) from None
+    try:
+        with Image.open(source) as file:
             if file.size != (WIDTH, HEIGHT):
                 raise UserError(f"An image of {file.width} x {file.height} pixels is not an NLVR drawing.", _FIX)
             return np.array(file.convert("RGBA"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from veridical.language.terms import HEIGHTS, PLACES, RELATIONS, SIGNATURES, Term, term
+from veridical.language.terms import ENDS, HEIGHTS, PLACES, RELATIONS, SIGNATURES, Term, term
 from veridical.records import Panel, SceneObject
 
 WORDS = {"attribute": ("color", "category", "size"), "value": ("black", "blue", "square", "circle", "small")}
@@ -56,7 +56,7 @@ def programs(draw: st.DrawFn, kind: str = "truth", depth: int = 4) -> Term:
 
 
 def _argument(wanted: str, depth: int, place: int) -> st.SearchStrategy[Term | str | int]:
-    simple = {"place": PLACES, "height": HEIGHTS, "relation": RELATIONS}
+    simple = {"place": PLACES, "height": HEIGHTS, "end": ENDS, "relation": RELATIONS}
     if wanted in simple:
         return st.sampled_from(simple[wanted])
     if wanted == "word":

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veridical.language.execution import domain_of, stacks
+from veridical.language import execution
+from veridical.language.execution import Domain, Thing, domain_of, stacks
 from veridical.language.programs import Program, execute, parse, term
 from veridical.records import Panel, SceneObject
 
@@ -111,6 +112,35 @@ def test_towers(text: str, expected: bool) -> None:
 )
 def test_scatter(text: str, expected: bool) -> None:
     assert execute(parse(text), SCATTER) is expected
+
+
+def test_what_was_compiled_is_bounded_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    execution.forget()
+    monkeypatch.setattr(execution, "MOST_COMPILED", 20)
+    for n in range(50):
+        assert execute(parse(f"(count (exactly {n}) things)"), TOWERS) is (n == 6)
+        assert len(execution._COMPILED) <= 24
+    execution.forget()
+    assert not execution._COMPILED
+
+
+def test_a_test_looks_at_its_domain_once_for_all_things(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+
+    def things(domain: Domain) -> tuple[Thing, ...]:
+        looks.append(1)
+        return domain.things
+
+    execution.forget()
+    monkeypatch.setitem(execution._COMPILED, term("things"), things)
+    chain = "things"
+    for _ in range(12):  # each thing on a thing on a thing ...
+        chain = f"(keep (related on (at-least 1) {chain}) things)"
+    for test in ("(alike color (exactly 1) things)", "(inside (count (exactly 3) things) panels)"):
+        chain = f"(keep {test} {chain})"
+    assert execute(parse(f"(count (exactly 0) (others things {chain}))"), TOWERS) is False
+    assert len(looks) < 30
+    execution.forget()
 
 
 def test_a_tower_is_what_stands_on_the_floor_and_on_one_another() -> None:

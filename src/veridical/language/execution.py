@@ -150,14 +150,24 @@ def _nth(thing: Thing, place: int, height: str, view: tuple[Thing, ...]) -> bool
 
 
 Run = Callable[[Domain], Any]
-Check = Callable[[Thing, Domain], bool]
+Check = Callable[[Thing], bool]
+Test = Callable[[Domain], Check]  # in two steps: what is the same for all things of a domain is found once
+Amount = Callable[[Domain], Callable[[int], bool]]
 _COMPILED: dict[Term, Any] = {}
+MOST_COMPILED = 1 << 18  # terms whose closures are kept; then all are made anew
+
+
+def forget() -> None:
+    """Drop the closures made so far."""
+    _COMPILED.clear()
 
 
 def compiled(node: Term) -> Any:
-    """The closure of a term: a test is (thing, domain) -> bool, an amount (n, domain) -> bool, the rest domain -> x."""
+    """The closure of a term, from a domain to a check of things (test), a check of numbers (amount), or a value."""
     made = _COMPILED.get(node)
     if made is None:
+        if len(_COMPILED) >= MOST_COMPILED:
+            forget()
         args = [compiled(a) if isinstance(a, Term) else a for a in node.args]
         made = _COMPILED[node] = _MAKE[node.op](node, *args)
     return made
@@ -166,7 +176,12 @@ def compiled(node: Term) -> Any:
 def _coordination(join: Callable[..., bool]) -> Callable[..., Any]:
     def make(node: Term, *parts: Any) -> Any:
         if node.type == "test":
-            return lambda thing, domain: join(p(thing, domain) for p in parts)
+
+            def test(domain: Domain) -> Check:
+                checks = [p(domain) for p in parts]
+                return lambda thing: join(check(thing) for check in checks)
+
+            return test
         return lambda domain: join(p(domain) for p in parts)
 
     return make
@@ -174,14 +189,19 @@ def _coordination(join: Callable[..., bool]) -> Callable[..., Any]:
 
 def _not(node: Term, part: Any) -> Any:
     if node.type == "test":
-        return lambda thing, domain: not part(thing, domain)
+
+        def test(domain: Domain) -> Check:
+            check = part(domain)
+            return lambda thing: not check(thing)
+
+        return test
     return lambda domain: not part(domain)
 
 
 def _every(node: Term, items: Run, holds: Any) -> Run:
     if node.args[0].type == "groups":  # type: ignore[union-attr]
         return lambda domain: all(holds(g) for g in items(domain))
-    return lambda domain: all(holds(t, domain) for t in items(domain))
+    return lambda domain: all(map(holds(domain), items(domain)))
 
 
 def _number(number: Any) -> Callable[[Domain], int]:
@@ -189,51 +209,97 @@ def _number(number: Any) -> Callable[[Domain], int]:
 
 
 def _amount(compare: Callable[[int, int], bool]) -> Callable[..., Any]:
-    def make(node: Term, number: Any) -> Any:
+    def make(node: Term, number: Any) -> Amount:
         if isinstance(number, int):
-            return lambda n, domain: compare(n, number)
-        return lambda n, domain: compare(n, number(domain))
+            return _always(lambda n: compare(n, number))
+
+        def amount(domain: Domain) -> Callable[[int], bool]:
+            wanted = number(domain)
+            return lambda n: compare(n, wanted)
+
+        return amount
 
     return make
 
 
-def _between(node: Term, low: Any, high: Any) -> Any:
+def _always(check: Callable[[Any], bool]) -> Callable[[Domain], Callable[[Any], bool]]:
+    """A check that does not look at the domain."""
+    return lambda domain: check
+
+
+def _between(node: Term, low: Any, high: Any) -> Amount:
     low, high = _number(low), _number(high)
-    return lambda n, domain: low(domain) <= n <= high(domain)
+
+    def amount(domain: Domain) -> Callable[[int], bool]:
+        first, last = low(domain), high(domain)
+        return lambda n: first <= n <= last
+
+    return amount
 
 
-def _values(node: Term, name: str, amount: Any, items: Run) -> Run:
-    return lambda domain: amount(len({t.values.get(name) for t in items(domain)}), domain)
+def _count(node: Term, amount: Amount, items: Run) -> Run:
+    return lambda domain: amount(domain)(len(items(domain)))
 
 
-def _agree(node: Term, amount: Any, key: Run, groups: Run) -> Run:
-    def run(domain: Domain) -> bool:
-        found = Counter(k for g in groups(domain) if (k := key(g)) is not None)
-        return bool(amount(max(found.values(), default=0), domain))
+def _keep(node: Term, test: Test, items: Run) -> Run:
+    def run(domain: Domain) -> tuple[Thing, ...]:
+        things = items(domain)
+        return tuple(filter(test(domain), things)) if things else ()
 
     return run
 
 
-def _related(node: Term, relation: str, amount: Any, items: Run) -> Check:
+def _values(node: Term, name: str, amount: Amount, items: Run) -> Run:
+    return lambda domain: amount(domain)(len({t.values.get(name) for t in items(domain)}))
+
+
+def _agree(node: Term, amount: Amount, key: Run, groups: Run) -> Run:
+    def run(domain: Domain) -> bool:
+        found = Counter(k for g in groups(domain) if (k := key(g)) is not None)
+        return amount(domain)(max(found.values(), default=0))
+
+    return run
+
+
+def _related(node: Term, relation: str, amount: Amount, items: Run) -> Test:
     relate = RELATE[relation]
 
-    def check(thing: Thing, domain: Domain) -> bool:
-        near = (t for t in items(domain) if t.panel == thing.panel and t is not thing and relate(thing, t))
-        return bool(amount(sum(1 for _ in near), domain))
+    def test(domain: Domain) -> Check:
+        enough = amount(domain)
+        by_panel: dict[int, list[Thing]] = {}
+        for t in items(domain):
+            by_panel.setdefault(t.panel, []).append(t)
 
-    return check
+        def check(thing: Thing) -> bool:
+            return enough(sum([t is not thing and relate(thing, t) for t in by_panel.get(thing.panel, ())]))
+
+        return check
+
+    return test
 
 
-def _alike(node: Term, name: str, amount: Any, items: Run) -> Check:
-    def check(thing: Thing, domain: Domain) -> bool:
-        value = thing.values.get(name)
-        return bool(amount(sum(t.values.get(name) == value for t in items(domain)), domain))
+def _alike(node: Term, name: str, amount: Amount, items: Run) -> Test:
+    def test(domain: Domain) -> Check:
+        enough, found = amount(domain), Counter(t.values.get(name) for t in items(domain))
+        return lambda thing: enough(found[thing.values.get(name)])
 
-    return check
+    return test
 
 
-def _inside(node: Term, holds: Run, groups: Run) -> Check:
-    return lambda thing, domain: any(holds(g) for g in groups(domain) if thing in g.things)
+def _inside(node: Term, holds: Run, groups: Run) -> Test:
+    def test(domain: Domain) -> Check:
+        within = {t for g in groups(domain) if holds(g) for t in g.things}
+        return lambda thing: thing in within
+
+    return test
+
+
+def _has(node: Term, name: str, value: str) -> Test:
+    return _always(lambda thing: thing.values.get(name) == value)
+
+
+def _nearing(node: Term, place: str) -> Test:
+    return _always(lambda thing: _touches(thing, place, NEAR * (thing.room[0] or 100.0) / 100))
 
 
 def _where(node: Term, holds: Run, groups: Run) -> Run:
@@ -257,7 +323,11 @@ def _value(node: Term, name: str, items: Run) -> Run:
 
 
 def _others(node: Term, items: Run, taken: Run) -> Run:
-    return lambda domain: tuple(t for t in items(domain) if t not in set(taken(domain)))
+    def run(domain: Domain) -> tuple[Thing, ...]:
+        gone = set(taken(domain))
+        return tuple(t for t in items(domain) if t not in gone)
+
+    return run
 
 
 def _either(node: Term, left: Run, right: Run) -> Run:
@@ -268,20 +338,20 @@ _MAKE: dict[str, Callable[..., Any]] = {
     "and": _coordination(all),
     "or": _coordination(any),
     "not": _not,
-    "count": lambda node, amount, items: lambda domain: amount(len(items(domain)), domain),
+    "count": _count,
     "every": _every,
     "values": _values,
     "agree": _agree,
     "things": lambda node: lambda domain: domain.things,
-    "keep": lambda node, test, items: lambda domain: tuple(t for t in items(domain) if test(t, domain)),
+    "keep": _keep,
     "either": _either,
     "others": _others,
-    "is": lambda node, name, value: lambda thing, domain: thing.values.get(name) == value,
-    "any": lambda node: lambda thing, domain: True,
-    "touching": lambda node, place: lambda thing, domain: _touches(thing, place),
-    "nearing": lambda node, place: lambda thing, domain: _touches(thing, place, NEAR * (thing.room[0] or 100.0) / 100),
-    "at": lambda node, height: lambda thing, domain: _at(thing, height, domain.beside(thing)),
-    "nth": lambda node, place, height: lambda thing, domain: _nth(thing, place, height, domain.beside(thing)),
+    "is": _has,
+    "any": lambda node: _always(lambda thing: True),
+    "touching": lambda node, place: _always(lambda thing: _touches(thing, place)),
+    "nearing": _nearing,
+    "at": lambda node, height: lambda domain: lambda thing: _at(thing, height, domain.beside(thing)),
+    "nth": lambda node, place, height: lambda domain: lambda thing: _nth(thing, place, height, domain.beside(thing)),
     "alike": _alike,
     "related": _related,
     "inside": _inside,
@@ -296,8 +366,8 @@ _MAKE: dict[str, Callable[..., Any]] = {
     "more-than": _amount(lambda n, m: n > m),
     "fewer-than": _amount(lambda n, m: n < m),
     "between": _between,
-    "even": lambda node: lambda n, domain: n % 2 == 0,
-    "odd": lambda node: lambda n, domain: n % 2 == 1,
+    "even": lambda node: _always(lambda n: n % 2 == 0),
+    "odd": lambda node: _always(lambda n: n % 2 == 1),
     "size": lambda node, items: lambda domain: len(items(domain)),
     "tally": lambda node, items: lambda domain: len(items(domain)),
     "value": _value,

@@ -105,8 +105,8 @@ def _counterexamples(node: Term, domain: Domain, found: _Deciding) -> None:
     """The groups or things that are not as all should be."""
     members, holds = _terms(node)
     if members.type == "objects":
-        check = compiled(holds)
-        found.things += [t for t in compiled(members)(domain) if not check(t, domain)]
+        check = compiled(holds)(domain)
+        found.things += [t for t in compiled(members)(domain) if not check(t)]
         return
     for group in compiled(members)(domain):
         if not compiled(holds)(group):
@@ -179,8 +179,8 @@ def _nearest(items: Term, domain: Domain) -> tuple[Thing, ...]:
     checks = []
     while items.op == "keep":
         test, items = _terms(items)
-        checks += [compiled(t) for t in (_terms(test) if test.op == "and" else [test])]
-    passed = [(sum(check(t, domain) for check in checks), t) for t in compiled(items)(domain)] if checks else []
+        checks += [compiled(t)(domain) for t in (_terms(test) if test.op == "and" else [test])]
+    passed = [(sum(check(t) for check in checks), t) for t in compiled(items)(domain)] if checks else []
     most = max((n for n, _ in passed), default=0)
     return tuple(t for n, t in passed if n == most > 0)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations, islice, product
 
-from veridical.language import clauses
+from veridical.language import clauses, execution
 from veridical.language.drafts import Draft, prepare, settle
 from veridical.language.lexicon import BOXES, World, is_known, read_words
 from veridical.language.reader import MOST_STEPS, Budget, Reader, TooManySteps
@@ -127,6 +127,7 @@ def forget() -> None:
     """Empty the memory of sentences read so far, as in a process that has just started."""
     _READ.clear()
     read_words.cache_clear()
+    execution.forget()
 
 
 def _pattern(tokens: tuple[str, ...], world: World) -> tuple[tuple[str, ...], tuple[Value, ...]]:

@@ -11,14 +11,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Literal
+from weakref import WeakValueDictionary
 
 from veridical.errors import UserError
 
 Type = Literal["truth", "test", "objects", "groups", "amount", "number", "key", "word"]
 Atom = str | int
+MOST_NUMBER = 999_999_999
+MOST_DEPTH = 150  # terms inside terms: what Python can follow, many times what a person writes
 
 PLACES = ("wall", "bottom", "top", "left", "right", "side", "corner")  # what of a panel's border an object can touch
 HEIGHTS = ("top", "bottom", "middle")
+ENDS = ("top", "bottom")  # what one counts from
 RELATIONS = ("above", "on", "below", "under", "left", "right", "touch", "near")
 
 # operator -> its signatures: (result type, argument types); a trailing "*" repeats the last argument
@@ -39,7 +43,7 @@ SIGNATURES: dict[str, tuple[tuple[Type, tuple[str, ...]], ...]] = {
     "touching": (("test", ("place",)),),
     "nearing": (("test", ("place",)),),
     "at": (("test", ("height",)),),
-    "nth": (("test", ("int", "height")),),
+    "nth": (("test", ("int", "end")),),
     "alike": (("test", ("word", "amount", "objects")),),
     "related": (("test", ("relation", "amount", "objects")),),
     "inside": (("test", ("truth", "groups")),),
@@ -62,20 +66,21 @@ SIGNATURES: dict[str, tuple[tuple[Type, tuple[str, ...]], ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Term:
     """One node of a program. Make it with `term`, which checks and interns it: equal terms are identical."""
 
     op: str
     args: tuple[Term | Atom, ...]
     type: Type
+    depth: int = 1  # of terms inside terms
 
     def __str__(self) -> str:
         return show(self)
 
 
 Program = Term
-_INTERNED: dict[tuple[str | Term | Atom, ...], Term] = {}
+_INTERNED: WeakValueDictionary[tuple[str | Term | Atom, ...], Term] = WeakValueDictionary()  # those still in use
 
 
 def term(op: str, *args: Term | Atom) -> Term:
@@ -84,17 +89,33 @@ def term(op: str, *args: Term | Atom) -> Term:
     >>> str(term("count", term("exactly", 2), term("keep", term("is", "color", "blue"), term("things"))))
     '(count (exactly 2) (keep (is color blue) things))'
     """
+    for arg in args:
+        if arg.__class__ is bool:  # equal to 0 or 1, so that it would be taken for one
+            raise UserError(f"{arg} is not a number of the program language.", "Write 0 or 1.")
     key = (op, *args)
     found = _INTERNED.get(key)
     if found is None:
-        found = _INTERNED[key] = Term(op, args, _result_type(op, args))
+        result, depth = _result_type(op, args), 1 + max((a.depth for a in args if isinstance(a, Term)), default=0)
+        if depth > MOST_DEPTH:
+            raise _too_deep()
+        found = _INTERNED[key] = Term(op, args, result, depth)
     return found
+
+
+def _too_deep() -> UserError:
+    return UserError(f"A program has more than {MOST_DEPTH} operators inside one another.", "Write a simpler one.")
+
+
+def _too_large() -> UserError:
+    return UserError(f"A program has a number larger than {MOST_NUMBER:,}.", "Write a smaller one.")
 
 
 def _result_type(op: str, args: tuple[Term | Atom, ...]) -> Type:
     signatures = SIGNATURES.get(op)
     if signatures is None:
         raise UserError(f"'{op}' is not an operator of the program language.", f"Use one of: {', '.join(SIGNATURES)}.")
+    if any(isinstance(a, int) and abs(a) > MOST_NUMBER for a in args):
+        raise _too_large()
     for result, wanted in signatures:
         if _fits(args, wanted):
             return result
@@ -117,10 +138,11 @@ def _is_a(arg: Term | Atom, wanted: str) -> bool:
         return arg.type == wanted
     if isinstance(arg, int):
         return wanted in ("number", "int") and arg >= 0
-    choices = {"place": PLACES, "height": HEIGHTS, "relation": RELATIONS}.get(wanted)
+    choices = {"place": PLACES, "height": HEIGHTS, "end": ENDS, "relation": RELATIONS}.get(wanted)
     return wanted == "word" and '"' not in arg if choices is None else arg in choices
 
 
+_NUMBER = re.compile(r"[0-9]+")  # not str.isdigit, which takes ² for a digit
 _PLAIN = re.compile(r'[^\s()"]+')
 _TOKEN = re.compile(r'[()]|"[^"]*"|[^\s()"]+')
 _BARE = frozenset(op for op, signatures in SIGNATURES.items() if any(not wanted for _, wanted in signatures))
@@ -135,7 +157,7 @@ def show(node: Term) -> str:
 
 def _show_atom(atom: Atom) -> str:
     """A number or a word; a word that would be read as something else stands in quotes."""
-    if isinstance(atom, str) and (not _PLAIN.fullmatch(atom) or atom.isdigit() or atom in _BARE):
+    if isinstance(atom, str) and (not _PLAIN.fullmatch(atom) or _NUMBER.fullmatch(atom) or atom in _BARE):
         return f'"{atom}"'
     return str(atom)
 
@@ -147,17 +169,18 @@ def parse(text: str) -> Term:
     'truth'
     """
     tokens = _TOKEN.findall(text)
+    shown = text if len(text) <= 200 else f"{text[:200]}..."
     if _TOKEN.sub("", text).strip():
-        raise UserError(f"'{text}' is not a program.", "Write it as an s-expression: (count (exactly 2) things).")
-    node, rest = _read(tokens, 0, text)
+        raise UserError(f"'{shown}' is not a program.", "Write it as an s-expression: (count (exactly 2) things).")
+    node, rest = _read(tokens, 0, shown, 1)
     if rest != len(tokens):
         raise UserError(f"'{' '.join(tokens[rest:])}' follows the end of the program.", "Write one expression.")
     if not isinstance(node, Term) or node.type != "truth":
-        raise UserError(f"'{text}' is not true or false.", "The outermost operator must give a truth value.")
+        raise UserError(f"'{shown}' is not true or false.", "The outermost operator must give a truth value.")
     return node
 
 
-def _read(tokens: list[str], at: int, text: str) -> tuple[Term | Atom, int]:
+def _read(tokens: list[str], at: int, text: str, depth: int) -> tuple[Term | Atom, int]:
     if at >= len(tokens):
         raise UserError(f"The program '{text}' ends too early.", "Close every parenthesis.")
     token = tokens[at]
@@ -166,14 +189,18 @@ def _read(tokens: list[str], at: int, text: str) -> tuple[Term | Atom, int]:
     if token != "(":
         if token.startswith('"'):
             return token[1:-1], at + 1
-        if token.isdigit():
+        if _NUMBER.fullmatch(token):
+            if len(token) > len(str(MOST_NUMBER)):
+                raise _too_large()
             return int(token), at + 1
         return (term(token) if token in _BARE else token), at + 1
     if at + 1 >= len(tokens) or tokens[at + 1] in "()":
         raise UserError(f"The program '{text}' has '(' without an operator.", "Write (operator arguments...).")
+    if depth > MOST_DEPTH:
+        raise _too_deep()
     op, args, at = tokens[at + 1], [], at + 2
     while at < len(tokens) and tokens[at] != ")":
-        arg, at = _read(tokens, at, text)
+        arg, at = _read(tokens, at, text, depth + 1)
         args.append(arg)
     if at >= len(tokens):
         raise UserError(f"The program '{text}' ends too early.", "Close every parenthesis.")

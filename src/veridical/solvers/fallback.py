@@ -71,9 +71,9 @@ def scene_facts(tokens: Sequence[str], domain: Domain, world: World = BOXES) -> 
         "sizes-n": sum(n == number for n in sizes),
         "fullest": max(sizes, default=0),
         "emptiest": min(sizes, default=0),
-        "wall": sum(_WALL(t, domain) for t in chosen),
-        "top": sum(_TOP(t, domain) for t in chosen),
-        "bottom": sum(_BOTTOM(t, domain) for t in chosen),
+        "wall": sum(map(_WALL(domain), chosen)),
+        "top": sum(map(_TOP(domain), chosen)),
+        "bottom": sum(map(_BOTTOM(domain), chosen)),
         "stacked": sum(any(RELATE["on"](a, b) for b in chosen) for a in chosen),
     }
     out = ["bias"]

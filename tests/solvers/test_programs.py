@@ -151,6 +151,36 @@ def test_a_damaged_file_is_refused_with_a_reason(tmp_path: Path, text: str, foun
         ProgramSolver.load(tmp_path / "absent.json")
 
 
+def test_a_file_that_is_no_text_or_no_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "solver.json"
+    ProgramSolver(QUICK).save(path)
+    path.write_bytes(path.read_bytes().replace(b"veridical", b"veri\xff\xfecal"))
+    with pytest.raises(UserError, match="is not a saved program solver"):
+        ProgramSolver.load(path)
+    with pytest.raises(UserError, match="cannot be read: Is a directory"):
+        ProgramSolver.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("buckets", "weights"), [([1 << 15], [0.5]), ([-1], [0.5]), ([1, 2], [0.5]), ([1], [0.5, 0.5]), ([10**18], [1.0])]
+)
+def test_weights_that_fit_nowhere_are_refused(tmp_path: Path, buckets: list[int], weights: list[float]) -> None:
+    path = tmp_path / "solver.json"
+    ProgramSolver(QUICK).save(path)
+    state = json.loads(path.read_text())
+    path.write_text(json.dumps(state | {"fallback": {"buckets": buckets, "weights": weights}}))
+    with pytest.raises(UserError, match=r"weights for .* buckets"):
+        ProgramSolver.load(path)
+
+
+@pytest.mark.parametrize("name", ["absent/solver.json", "folder"])
+def test_a_solver_that_cannot_be_saved_says_so(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(UserError, match="cannot be saved"):
+        ProgramSolver(QUICK).save(tmp_path / name)
+    assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+
+
 def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "solver.json"
     ProgramSolver(QUICK).save(path)

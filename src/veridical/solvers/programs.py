@@ -161,8 +161,14 @@ class ProgramSolver:
         }
         target = Path(path)
         partial = target.with_name(target.name + ".partial")
-        partial.write_bytes(msgspec.json.encode(state))
-        partial.replace(target)
+        try:
+            partial.write_bytes(msgspec.json.encode(state))
+            partial.replace(target)
+        except OSError as error:
+            if partial.is_file():
+                partial.unlink()
+            reason = f"The solver cannot be saved as {target}: {error.strerror}."
+            raise UserError(reason, "Name a file in a folder that exists.") from None
 
     @classmethod
     def load(cls, path: Path | str, world: World = BOXES) -> ProgramSolver:
@@ -171,15 +177,21 @@ class ProgramSolver:
             state = msgspec.json.decode(Path(path).read_bytes(), type=_State)
         except FileNotFoundError:
             raise UserError(f"{path}: there is no such file.", "Train the solver first, or name its file.") from None
-        except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        except OSError as error:
+            raise UserError(f"{path} cannot be read: {error.strerror}.", "Name the file of a saved solver.") from None
+        except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
             raise UserError(f"{path} is not a saved program solver: {error}.", "Train and save it again.") from None
         if state.format != FORMAT or state.version != FORMAT_VERSION:
             found = f"'{state.format}' version {state.version}"
             raise UserError(f"{path} is {found}, not '{FORMAT}' version {FORMAT_VERSION}.", "Train and save it again.")
+        buckets, values = state.fallback.buckets, state.fallback.weights
+        if len(buckets) != len(values) or not all(0 <= b < BUCKETS for b in buckets):
+            found = f"{len(values):,} weights for {len(buckets):,} buckets, which are numbered below {BUCKETS:,}"
+            raise UserError(f"{path} is not a saved program solver: {found}.", "Train and save it again.")
         solver = cls(state.config, world)
         solver.weights_, solver.trained_on_ = state.ranking, state.trained_on
         weights = np.zeros(BUCKETS)
-        weights[state.fallback.buckets] = state.fallback.weights
+        weights[np.array(buckets, np.int64)] = values
         solver.fallback_ = Fallback(weights, world)
         return solver
 

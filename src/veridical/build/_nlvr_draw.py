@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from veridical.benchmark import tables
 from veridical.benchmark.writer import content_address
-from veridical.build._nlvr_scenes import Example, unpack
+from veridical.build._nlvr_scenes import Example, unpack_boxes
 from veridical.records import TRUTH, Item, Panel, Text, View, pairs
-from veridical.sources.boxes import ORDERS, draw_views
+from veridical.sources.boxes import ORDERS, draw_boxes, panel
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,12 @@ def draw_batch(batch: Sequence[Labelled]) -> Drawn:
         for name, packed, label in sorted(zip(one.ids, one.scenes, labelled.labels, strict=True), key=lambda t: t[0]):
             if label is None:
                 continue
-            scene = unpack(packed, name)
-            drawings = draw_views(scene)
+            boxes = unpack_boxes(packed)
+            drawings = draw_boxes(boxes)
             addresses = [content_address(drawing) for drawing in drawings]
             images += drawings
-            panels += [replace(box, image=addresses[0]) for box in scene]
+            scene = [panel(box, index, name, addresses[0]) for index, box in enumerate(boxes)]
+            panels += scene
             item = _item(name, one, label, [box.id for box in scene], addresses)
             items.setdefault(labelled.split, []).append(item)
     by_split = {split: tables.items_table(rows) for split, rows in items.items()}

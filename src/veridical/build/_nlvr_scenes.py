@@ -67,13 +67,18 @@ def pack(scene: Scene) -> bytes:
 
 def unpack(data: bytes, name: str = "") -> Scene:
     """The scene that was packed."""
+    return tuple(panel(box, index, name) for index, box in enumerate(unpack_boxes(data)))
+
+
+def unpack_boxes(data: bytes) -> list[list[Placed]]:
+    """The boxes of a scene that was packed; packing has checked them."""
     boxes, at = [], 0
     while at < len(data):
         end = at + 1 + _FIELDS * data[at]
         parts = [data[k : k + _FIELDS] for k in range(at + 1, end, _FIELDS)]
         boxes.append([Placed(y, x, _THINGS[code]) for y, x, code in parts])
         at = end
-    return tuple(panel(box, index, name) for index, box in enumerate(boxes))
+    return boxes
 
 
 def present_batch(sampling: Sampling, numbers: Sequence[tuple[int, bool]]) -> list[Example]:

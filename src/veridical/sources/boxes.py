@@ -4,7 +4,7 @@ scene = sample_scene(np.random.default_rng(0), "scatter")
 see(draw_png(scene)) == scene
 """
 
-from veridical.sources.boxes_draw import draw, draw_png, draw_views
+from veridical.sources.boxes_draw import draw, draw_boxes, draw_png, draw_views
 from veridical.sources.boxes_sample import (
     KINDS,
     Kind,
@@ -32,6 +32,7 @@ __all__ = [
     "Scene",
     "Thing",
     "draw",
+    "draw_boxes",
     "draw_png",
     "draw_views",
     "panel",

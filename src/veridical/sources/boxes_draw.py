@@ -26,7 +26,11 @@ def draw_png(panels: Sequence[Panel], order: Sequence[int] = (0, 1, 2)) -> bytes
 
 def draw_views(panels: Sequence[Panel], orders: Sequence[Sequence[int]] = ORDERS) -> list[bytes]:
     """One PNG file for each order of the boxes: NLVR's six views of an item."""
-    boxes = _checked(panels)
+    return draw_boxes(_checked(panels), orders)
+
+
+def draw_boxes(boxes: Sequence[Sequence[Placed]], orders: Sequence[Sequence[int]] = ORDERS) -> list[bytes]:
+    """The same of three boxes that were checked before, as `placed` gives them."""
     canvas = boxes_png.canvas()
     return [boxes_png.encode(_stamp(boxes, order, canvas)) for order in orders]
 
@@ -37,7 +41,7 @@ def _checked(panels: Sequence[Panel]) -> list[list[Placed]]:
     return [placed(panel) for panel in panels]
 
 
-def _stamp(boxes: list[list[Placed]], order: Sequence[int], canvas: Pixels | None = None) -> Pixels:
+def _stamp(boxes: Sequence[Sequence[Placed]], order: Sequence[int], canvas: Pixels | None = None) -> Pixels:
     """The boxes in an order, as palette indices, on a canvas that may be used again."""
     if sorted(order) != list(range(len(LEFTS))):
         raise UserError(f"{tuple(order)} is not an order of three boxes.", "Give a permutation of (0, 1, 2).")

@@ -45,8 +45,8 @@ class Placed(NamedTuple):
     thing: Thing
 
 
-def panel(placed: Iterable[Placed], index: int, name: str = "") -> Panel:
-    """Box `index` of a scene as a record; objects are put in raster order."""
+def panel(placed: Iterable[Placed], index: int, name: str = "", image: str | None = None) -> Panel:
+    """Box `index` of a scene (and of its drawing) as a record; objects are put in raster order."""
     objects = tuple(
         SceneObject(
             id=str(number),
@@ -59,6 +59,7 @@ def panel(placed: Iterable[Placed], index: int, name: str = "") -> Panel:
     left = LEFTS[index]
     return Panel(
         id=f"{name}/{index}" if name else str(index),
+        image=image,
         region=(left, 0, left + SIDE, SIDE),
         width=SIDE,
         height=SIDE,

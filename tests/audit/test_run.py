@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from pkgutil import resolve_name
@@ -13,6 +13,9 @@ import pytest
 
 from veridical.audit import CHECKS, Audit, Finding, audit
 from veridical.audit.findings import ORDER
+from veridical.audit.options import Options
+from veridical.audit.run import run_check
+from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 
 FINE = {"pass", "not applicable"}
@@ -22,9 +25,16 @@ def verdicts(found: Audit) -> dict[str, str]:
     return {f.check: f.verdict for f in found.findings}
 
 
+def audited(path: Path, checks: Sequence[str] = tuple(CHECKS), items: int = 15_000) -> Audit:
+    """The checks in this process: the same function that `audit` gives to its processes, without starting any."""
+    opened, options = Benchmark(path), Options(items=items)
+    found = tuple(run_check(str(path), opened.hash, options, name) for name in checks)
+    return Audit(opened.name, opened.hash, opened.task, "main", {}, found, options, 0.0)
+
+
 @pytest.fixture(scope="module")
 def of_statements(clean_statements: Path) -> Audit:
-    return audit(clean_statements, processes=1)
+    return audited(clean_statements)
 
 
 def test_clean_statements_pass_everything(of_statements: Audit) -> None:
@@ -51,7 +61,7 @@ def test_every_pass_of_a_guesser_has_a_control_that_was_found_and_a_smallest_eff
 
 
 def test_clean_questions_pass_everything(clean_questions: Path) -> None:
-    found = audit(clean_questions, processes=1)
+    found = audited(clean_questions)
     assert {c: v for c, v in verdicts(found).items() if v not in FINE} == {}
     applied = {
         "text-only",
@@ -67,14 +77,14 @@ def test_clean_questions_pass_everything(clean_questions: Path) -> None:
 
 
 def test_clean_matrices_pass_everything(clean_matrices: Path) -> None:
-    found = audit(clean_matrices, skip=["question-only"], processes=1)  # eight forests per fold: slow
+    found = audited(clean_matrices, [c for c in CHECKS if c != "question-only"])  # eight forests per fold: slow
     assert {c: v for c, v in verdicts(found).items() if v not in FINE} == {}
     assert verdicts(found)["response-only"] == verdicts(found)["swapped-context"] == "pass"
 
 
 def test_a_colour_word_tied_to_the_label_is_found(benchmarks: ModuleType, tmp_path: Path) -> None:
     biased = benchmarks.statements(tmp_path / "b", colour_word=True)
-    found = audit(biased, checks=["text-only", "swapped-context", "n-grams", "label", "elements"], processes=1)
+    found = audited(biased, ["text-only", "swapped-context", "n-grams", "label", "elements"])
     assert verdicts(found) == {
         "text-only": "fail", "swapped-context": "fail", "n-grams": "fail", "label": "pass", "elements": "pass",
     }  # fmt: skip
@@ -85,12 +95,12 @@ def test_a_colour_word_tied_to_the_label_is_found(benchmarks: ModuleType, tmp_pa
 
 def test_a_leaked_image_set_is_found(benchmarks: ModuleType, tmp_path: Path) -> None:
     checks = ["image-leak", "near-image-leak", "text-leak", "item-leak", "origin-leak"]
-    same = audit(benchmarks.statements(tmp_path / "same", leaked=0.1), checks=checks, processes=1)
+    same = audited(benchmarks.statements(tmp_path / "same", leaked=0.1), checks)
     assert {c for c, v in verdicts(same).items() if v != "pass"} == {"image-leak"}
     assert same.finding("image-leak").verdict == "fail"
     assert same.finding("image-leak").number == pytest.approx(0.1, abs=0.03)
     assert same.finding("image-leak").examples
-    near = audit(benchmarks.statements(tmp_path / "near", leaked=0.1, near=True), checks=checks, processes=1)
+    near = audited(benchmarks.statements(tmp_path / "near", leaked=0.1, near=True), checks)
     assert {c for c, v in verdicts(near).items() if v != "pass"} == {"near-image-leak"}
     assert near.finding("near-image-leak").verdict == "fail"
 
@@ -101,22 +111,20 @@ def test_a_leaked_image_set_is_found(benchmarks: ModuleType, tmp_path: Path) -> 
 def test_a_cue_of_the_right_answer_is_found_by_its_check(
     benchmarks: ModuleType, tmp_path: Path, planted: dict[str, float], check: str
 ) -> None:
-    found = audit(
-        benchmarks.questions(tmp_path / "b", **planted), checks=["length", "position", "overlap"], processes=1
-    )
+    found = audited(benchmarks.questions(tmp_path / "b", **planted), ["length", "position", "overlap"])
     assert found.finding(check).verdict == "fail"
     assert found.finding(check).advantage is not None
     assert found.finding(check).advantage > 0.15  # type: ignore[operator]
 
 
 def test_a_matrix_whose_right_candidate_stands_out_is_found(benchmarks: ModuleType, tmp_path: Path) -> None:
-    checks = ["response-only", "elements", "question-only", "position"]
-    found = audit(benchmarks.matrices(tmp_path / "b", odd=0.3), checks=checks, processes=1)
+    checks = ["response-only", "elements", "position"]
+    found = audited(benchmarks.matrices(tmp_path / "b", odd=0.3), checks)
     assert {c for c, v in verdicts(found).items() if v == "fail"} == {"response-only", "elements"}
 
 
 def test_too_few_items_cannot_tell(benchmarks: ModuleType, tmp_path: Path) -> None:
-    found = audit(benchmarks.statements(tmp_path / "b", groups=30), checks=["text-only", "image-only"], processes=1)
+    found = audited(benchmarks.statements(tmp_path / "b", groups=30), ["text-only", "image-only"])
     assert verdicts(found)["image-only"] == "cannot tell"
     assert found.verdict == "cannot tell"
     assert "too few" in found.finding("image-only").do
@@ -158,7 +166,7 @@ def test_the_same_seed_gives_the_same_findings(clean_questions: Path) -> None:
     def numbers(a: Audit) -> list[object]:
         return [(f.number, f.low, f.high, f.power) for f in a.findings]
 
-    runs = [audit(clean_questions, checks=["overlap", "question-only"], items=800, processes=1) for _ in range(2)]
+    runs = [audited(clean_questions, ["overlap", "question-only"], items=800) for _ in range(2)]
     assert numbers(runs[0]) == numbers(runs[1])
 
 

@@ -7,8 +7,10 @@ items and runs the same model again; the smallest share that is seen with 80% po
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from typing import Literal
 
 import numpy as np
@@ -57,6 +59,21 @@ class Run:
 
 def run(s: Sample, folds: Sequence[Fold], fit: Fit, seed: int, reference: Reference = "majority") -> Run:
     """Train and test on every fold; each item is tested once."""
+    with one_thread():
+        return _run(s, folds, fit, seed, reference)
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Small fits on many threads wait for each other, and on a busy machine for long: use one thread."""
+    try:
+        import_module("sklearn.ensemble")  # limits apply only to libraries that are loaded
+        limits: AbstractContextManager[object] = import_module("threadpoolctl").threadpool_limits(1)
+    except ImportError:
+        return nullcontext()
+    return limits
+
+
+def _run(s: Sample, folds: Sequence[Fold], fit: Fit, seed: int, reference: Reference) -> Run:
     tested, right, margin, majority = [], [], [], []
     for number, fold in enumerate(folds):
         train, test = _apart(s, fold)

@@ -13,9 +13,8 @@ resampled:
 - *warn*: the advantage is real, but smaller.
 - *pass*: no advantage that is real; the smallest one that would have been seen with 80% power stands beside it.
 
-*Real* means that it exceeds `CRITICAL` standard errors of the bootstrap over groups (one-sided 0.13%): an audit makes
-some ten such tests, and folds that share training items spread a little more than the bootstrap sees. Intervals that
-are shown are 95%.
+*Real* means that it exceeds `CRITICAL` standard errors of the bootstrap over groups (one-sided 0.13%), since an audit
+makes some ten such tests and a clean benchmark should pass them all. Intervals that are shown are 95%.
 
 **Other verdicts**
 

@@ -157,10 +157,13 @@ def test_the_official_format_gives_back_the_same_records(
 
 def test_a_secret_is_drawn_and_only_its_owner_can_build_the_same_again(tmp_path: Path) -> None:
     options: dict[str, Any] = {"presentations": 5, "seed": SEED, "processes": 1}
-    drawn, guessed = (build_nlvr(tmp_path / name, **options) for name in ("drawn", "guessed"))
+    drawn = build_nlvr(tmp_path / "drawn", secret="random", **options)
+    guessed = build_nlvr(tmp_path / "guessed", **options)
     mine, theirs = Benchmark(drawn.out), Benchmark(guessed.out)
     assert list(mine.items("train")) == list(theirs.items("train"))
     assert list(mine.items("test-u")) != list(theirs.items("test-u")), "the public seed and config are not enough"
+    assert "--secret random" in guessed.notes[0], "without a secret they are, and the builder is told"
+    assert not (theirs.hidden_directory / nlvr.SECRET).exists()
     path = mine.hidden_directory / nlvr.SECRET
     assert str(path) in drawn.notes[0]
     secret = path.read_text().strip()
@@ -205,14 +208,14 @@ def test_a_build_that_fails_late_keeps_its_statements(tmp_path: Path, monkeypatc
     with monkeypatch.context() as broken:
         broken.setattr(nlvr, "settle", fail)
         with pytest.raises(OSError, match="no space"):
-            build_nlvr(out, presentations=8, processes=1)
+            build_nlvr(out, presentations=8, processes=1, secret="random")
     kept = list((tmp_path / ".bench.statements").rglob("*.result"))
     assert kept
     assert not out.exists()
     written = [path.stat().st_mtime_ns for path in kept]
     with monkeypatch.context() as broken:
         broken.setattr(nlvr, "shutil", _NoRemoval)
-        build_nlvr(out, presentations=8, processes=1)
+        build_nlvr(out, presentations=8, processes=1, secret="random")
     assert [path.stat().st_mtime_ns for path in kept] == written, "nothing was written again"
     found = list((tmp_path / ".bench.statements").rglob("*.result"))
     assert sorted(found) == sorted(kept), "it continued with the secret that was drawn"

@@ -226,11 +226,12 @@ def test_removals_leave_no_split_empty(collected: dict[str, Path], tmp_path: Pat
 def test_what_people_look_at_cannot_be_made_again_from_the_seed(tmp_path: Path) -> None:
     """Whoever made it again would know what each writer selected."""
     names = ("a", "b")
-    made = [build_nlvr(tmp_path / n, presentations=2, stage="presentations", processes=1).out for n in names]
+    options: dict[str, Any] = {"presentations": 2, "stage": "presentations", "processes": 1}
+    made = [build_nlvr(tmp_path / n, secret="random", **options).out for n in names]
     texts = [(out / PRESENTATIONS).read_bytes() for out in made]
     assert texts[0] != texts[1]
     secret = (made[0] / SECRET).read_text().strip()
-    again = build_nlvr(tmp_path / "c", presentations=2, secret=secret, stage="presentations", processes=1)
+    again = build_nlvr(tmp_path / "c", secret=secret, **options)
     assert (again.out / PRESENTATIONS).read_bytes() == texts[0]
 
 

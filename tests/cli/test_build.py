@@ -15,7 +15,7 @@ run = CliRunner()
 
 
 def test_a_benchmark_from_a_seed(tmp_path: Path) -> None:
-    options = ["--presentations", "6", "--seed", "4", "--processes", "1", "--json"]
+    options = ["--presentations", "6", "--seed", "4", "--processes", "1", "--json", "--secret", "random"]
     shares = ["--phenomenon", "existential quantifier=1", "--split", "train=2", "--split", "test=1", "--hide", "test"]
     result = run.invoke(build, ["nlvr", "--out", str(tmp_path / "bench"), *options, *shares], catch_exceptions=False)
     assert result.exit_code == 0

@@ -52,6 +52,7 @@ SPLITS: dict[str, float] = {"train": 3163, "dev": 267, "test-p": 266, "test-u": 
 HIDDEN = ("test-u",)
 PRESENTATIONS = "presentations.jsonl"
 SECRET = "secret.txt"  # in the hidden folder
+RANDOM = "random"  # the secret that asks for one to be drawn
 PROGRAM = "program"  # who judges generated statements
 WRITE_BATCH = 20  # presentations; a batch takes under a second
 DRAW_BATCH = 40
@@ -80,8 +81,8 @@ def build_nlvr(
 
     `phenomena` are the shares of linguistic phenomena among generated statements (the paper's unless given). `splits`
     are the sizes of splits in proportion (the paper's unless given); the answers of those in `hidden` (test-u) go to
-    `OUT.hidden`. So that nobody builds them again from the seed, a `secret` is mixed into it: a random one unless
-    given, kept in the hidden folder. The same seed, config and secret give the same bytes.
+    `OUT.hidden`. The same seed and config give the same bytes, hidden answers too: for a benchmark that others compete
+    on, have a `secret` mixed into the seed of what is hidden ("random" draws one, kept in the hidden folder).
     `stage="presentations"` writes what people look at, and what they then wrote and judged is given as `scenes` (that
     folder or its file), `statements` and `judgements`.
     """
@@ -143,8 +144,14 @@ class _Job:
         return self.out.with_name(f".{self.out.name}.statements")
 
     def mix_secret(self, kept: Path, draw: Callable[[], str]) -> bytes:
-        """See that nobody makes hidden answers again from the seed: without a secret, draw one. What to keep of it."""
+        """What to keep of the secret; empty, with a warning, where anybody can make hidden answers from the seed."""
         if not self.sampling.secret:
+            self.notes.append(
+                "Whoever knows the seed can build the hidden answers again. Give --secret random for a benchmark that "
+                "others compete on."
+            )
+            return b""
+        if self.sampling.secret == RANDOM:
             self.sampling = replace(self.sampling, secret=draw())
             again = f"To build the same again, give the text of {kept} as --secret."
             self.notes.append(f"A random secret is mixed into the seed of what is hidden. {again}")
@@ -174,12 +181,13 @@ def _generated(job: _Job, count: int) -> BuildReport:
         "phenomena": phenomena,
         "statements": "generated",
         "judgements": "each statement's program, run",
-        "secret": bool(job.hidden),
+        "secret": bool(job.hidden and job.sampling.secret),
     }
     with job.writer(config) as writer:
         if job.hidden:
-            kept = hidden_dir(job.out) / SECRET
-            writer.add_hidden_file(SECRET, job.mix_secret(kept, partial(_drawn, job.work)))
+            secret = job.mix_secret(hidden_dir(job.out) / SECRET, partial(_drawn, job.work))
+            if secret:
+                writer.add_hidden_file(SECRET, secret)
         examples = _run(job, write_batch, numbers, "writing statements", job.work)
         job.done("statements")
         judged = _judge(examples)
@@ -301,7 +309,8 @@ def _present(job: _Job, count: int) -> BuildReport:
         (folder / "images").mkdir(parents=True)
         if job.hidden:  # which presentations will be is not known yet
             data = job.mix_secret(job.out / SECRET, partial(secrets.token_hex, 16))
-            (folder / SECRET).write_bytes(data)
+            if data:
+                (folder / SECRET).write_bytes(data)
         examples = _run(job, present_batch, [(n, bool(job.hidden)) for n in range(count)], "sampling")
         with (folder / PRESENTATIONS).open("wb") as file:
             for one in examples:

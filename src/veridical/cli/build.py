@@ -40,7 +40,8 @@ def nlvr(
         list[str] | None, typer.Option(help="A split whose answers are hidden; may be repeated. test-u unless given.")
     ] = None,
     secret: Annotated[
-        str, typer.Option(help="Mixed into the seed of hidden splits, so that the seed does not give them away.")
+        str,
+        typer.Option(help="Mixed into the seed of hidden splits, so that the seed does not give them away; or random."),
     ] = "",
     stage: Annotated[str, typer.Option(help="all, or presentations: what people look at when they write.")] = "all",
     scenes: Annotated[Path | None, typer.Option(help="The presentations that people saw.")] = None,

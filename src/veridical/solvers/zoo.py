@@ -87,4 +87,3 @@ def _load(run: Path, trial: int) -> Trained:
     if not (folder / "result.json").exists():
         raise UserError(f"Trial {trial} of {run} is not finished.", "Run the same `veridical train` again.")
     return load_trained(folder)
-

@@ -50,9 +50,13 @@ class PictureEncoder(nn.Module):
         return nn.functional.interpolate(maps, self.grid, mode="area").flatten(1)  # (N, size)
 
 
-def perceptron(sizes: Sequence[int], dropout: float = 0.0) -> nn.Sequential:
-    """Linear layers of the given sizes with ReLU (and dropout) between them."""
+def perceptron(sizes: Sequence[int], dropout: float = 0.0, last_bias: bool = True) -> nn.Sequential:
+    """Linear layers of the given sizes with ReLU (and dropout) between them.
+
+    Where one output scores every candidate, `last_bias=False`: a bias that all candidates share changes no softmax.
+    """
     layers: list[nn.Module] = []
-    for before, after in itertools.pairwise(sizes):
-        layers += [nn.Linear(before, after), nn.ReLU(), nn.Dropout(dropout)]
+    for number, (before, after) in enumerate(itertools.pairwise(sizes), 2):
+        is_last = number == len(sizes)
+        layers += [nn.Linear(before, after, bias=last_bias or not is_last), nn.ReLU(), nn.Dropout(dropout)]
     return nn.Sequential(*layers[:-2])

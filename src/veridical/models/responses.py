@@ -1,7 +1,7 @@
 """Blind models for choices among texts: each candidate is scored alone (response only) or after the question (question
 only: question and response, no picture). VCR section 6 uses both to show how much language alone gives away.
 
-    r_i = LSTM(candidate i)        q = LSTM(question)        s_i = w2 relu(W1 [r_i; q; r_i * q] + b1) + b2
+    r_i = LSTM(candidate i)        q = LSTM(question)        s_i = w2 relu(W1 [r_i; q; r_i * q] + b1)
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ResponseOnly(nn.Module):
     def __init__(self, config: ResponsesConfig, sizes: Mapping[str, int]) -> None:
         super().__init__()
         self.response = SentenceEncoder(sizes["responses"], config.embedding, config.hidden, config.dropout)
-        self.output = perceptron([config.hidden, config.hidden, 1], config.dropout)
+        self.output = perceptron([config.hidden, config.hidden, 1], config.dropout, last_bias=False)
 
     def forward(self, responses: Tensor) -> Tensor:
         """responses (B, C, T) ids -> scores (B, C)."""
@@ -49,7 +49,7 @@ class QuestionOnly(nn.Module):
         super().__init__()
         self.response = SentenceEncoder(sizes["responses"], config.embedding, config.hidden, config.dropout)
         self.question = SentenceEncoder(sizes["words"], config.embedding, config.hidden, config.dropout)
-        self.output = perceptron([3 * config.hidden, config.hidden, 1], config.dropout)
+        self.output = perceptron([3 * config.hidden, config.hidden, 1], config.dropout, last_bias=False)
 
     def forward(self, responses: Tensor, words: Tensor) -> Tensor:
         """responses (B, C, T) ids, words (B, T) ids -> scores (B, C)."""

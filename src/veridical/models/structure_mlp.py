@@ -27,7 +27,7 @@ class StructureMlpConfig:
     properties: bool = True  # property features
     counts: bool = True  # count features
     longest: int = LONGEST  # words of an n-gram
-    least: int = 3  # training items a feature must occur in
+    least: int = 8  # training items a feature must occur in
 
 
 class StructureMlp(nn.Module):
@@ -57,6 +57,6 @@ MODEL = Architecture(
     config=StructureMlpConfig,
     inputs=lambda c: {"features": Crossed(properties=c.properties, counts=c.counts, longest=c.longest, least=c.least)},
     module=StructureMlp,
-    training={"batch": 128, "rate": 0.01, "patience": 4.0, "epochs": 20},
+    training={"batch": 128, "rate": 0.05, "schedule": "linear", "epochs": 8},
     sees=("text", "structure"),
 )

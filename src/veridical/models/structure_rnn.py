@@ -21,8 +21,9 @@ class StructureRnnConfig:
     """Sizes of image features+RNN."""
 
     embedding: int = 64  # size of a word vector
-    hidden: int = 64  # size of the LSTM's state, and width of the perceptron
-    dropout: float = 0.3  # of word vectors, the sentence and the perceptron
+    hidden: int = 64  # size of the LSTM's state
+    width: int = 512  # of the perceptron: a fact, a number and a noun must meet in one of its units
+    dropout: float = 0.5  # of word vectors, the sentence and the perceptron
     least: int = 2  # times a word must occur in training to have a vector of its own
     least_facts: int = 20  # training items a fact must hold in
 
@@ -33,7 +34,7 @@ class StructureRnn(nn.Module):
     def __init__(self, config: StructureRnnConfig, sizes: Mapping[str, int]) -> None:
         super().__init__()
         self.sentence = SentenceEncoder(sizes["words"], config.embedding, config.hidden, config.dropout)
-        self.output = perceptron([sizes["facts"] + config.hidden, config.hidden, 2], config.dropout)
+        self.output = perceptron([sizes["facts"] + config.hidden, config.width, 2], config.dropout)
 
     def forward(self, facts: Tensor, words: Tensor) -> Tensor:
         """facts (B, D) zeros and ones, words (B, T) ids -> scores (B, 2)."""
@@ -49,5 +50,6 @@ MODEL = Architecture(
     config=StructureRnnConfig,
     inputs=lambda config: {"facts": SceneFacts(config.least_facts), "words": Words(config.least)},
     module=StructureRnn,
+    training={"batch": 128, "patience": 6.0, "epochs": 20, "weight_decay": 0.05},
     sees=("text", "structure"),
 )

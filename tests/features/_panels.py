@@ -34,6 +34,16 @@ def write_panels(out: Path, images: int = 6, first: int = 0) -> Path:
                     for name, region in regions.items()
                 )
                 panels = tuple(f"{n}-{name}" for name in regions)
-                items.append(Item(str(n), "statement", panels, Text("a dog"), TRUTH, 0, views=(View((0,), view),)))
+                items.append(
+                    Item(
+                        str(n),
+                        "statement",
+                        panels,
+                        Text("a dog"),
+                        TRUTH,
+                        0,
+                        views=(View(tuple(range(len(panels))), view),),
+                    )
+                )
             writer.add_items(split, items)
     return out

@@ -70,7 +70,7 @@ def fallback_answers(solver: ProgramSolver, known: Sequence[Example]) -> list[An
     from veridical.language.execution import domain_of
 
     chances = [solver.fallback_.probability(e.sentence, domain_of(e.panels)) for e in known]
-    return [Answer((1 - p, p), None, False, e.panels) for p, e in zip(chances, known, strict=True)]
+    return [Answer((1 - p, p), None, False, e.panels, e.sentence) for p, e in zip(chances, known, strict=True)]
 
 
 def speed(solver: ProgramSolver, known: Sequence[Example], path: Path) -> list[str]:

@@ -13,7 +13,7 @@ install:
 	@bash scripts/setup.sh build,models,offline
 
 install-dev:
-	@bash scripts/setup.sh build,models,offline,vlm,dev
+	@bash scripts/setup.sh build,models,offline,vlm,docs,dev
 
 demo: install  ## make a benchmark, check it, solve it, evaluate it
 	@$(BIN)/veridical demo --out demo

@@ -69,6 +69,32 @@ class Prepared(Protocol):
     def prepare(self, examples: Sequence[Example]) -> None: ...
 
 
+@runtime_checkable
+class LookedUp(Protocol):
+    """An input that keeps row numbers of a stored matrix for each example and reads the rows of a batch at once.
+
+    All examples have arrays of one shape. Nothing is done example by example in a step, and nothing large is kept.
+    """
+
+    def look_up(self, rows: Array) -> Array:
+        """What the module sees: (B, ...) row numbers -> (B, ..., D)."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something more to predict in training (an auxiliary loss): which of some names are true of an example."""
+
+    names: tuple[str, ...]
+    of: Callable[[Example], Sequence[str]]  # those that are true share the weight; none: the example does not count
+
+    def encode(self, example: Example) -> npt.NDArray[np.float32]:
+        """The distribution to predict, (K,); zeros where nothing is known."""
+        out = np.zeros(len(self.names), np.float32)
+        for name in self.of(example):
+            out[self.names.index(name)] += 1
+        return out / max(float(out.sum()), 1.0)
+
+
 class Estimator(Protocol):
     """A model that fits itself."""
 
@@ -88,7 +114,11 @@ class Estimator(Protocol):
 
 @dataclass(frozen=True)
 class Architecture:
-    """A model of the zoo."""
+    """A model of the zoo.
+
+    Its module returns scores (B, C). One with targets returns them in training with its logits (B, K) for each target
+    by name, and in evaluation the scores alone.
+    """
 
     name: str
     summary: str  # one line
@@ -99,4 +129,5 @@ class Architecture:
     module: Callable[[Any, Mapping[str, int]], nn.Module] | None = None  # config, input sizes -> forward(**inputs)
     estimator: Callable[[Any], Estimator] | None = None  # config -> a model that fits itself
     training: Mapping[str, Any] = field(default_factory=dict)  # its own defaults of the training config
+    targets: Callable[[Any], dict[str, Target]] = lambda config: {}  # config -> auxiliary losses, by name
     sees: tuple[str, ...] = ()  # text, image, structure, candidates: what it would need to be fair without the rest

@@ -1,6 +1,7 @@
 """Examples of a benchmark as batches: encoded once, cut into batches of about equal length so that little is padding.
 
-The order of an epoch depends on the seed and the epoch alone, so a run that was killed finds its place again.
+The order of an epoch depends on the seed and the epoch alone, so a run that was killed finds its place again. Inputs
+that look up stored vectors keep row numbers in one table, and a batch is one gather.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from torch import Tensor
 
 from veridical.benchmark import Benchmark
 from veridical.engine.progress import Progress
-from veridical.models.architecture import Array, Encoded, Example, Input, Prepared
+from veridical.models.architecture import Array, Encoded, Example, Input, LookedUp, Prepared, Target
 from veridical.records import Item, Panel
 
 POOL = 50  # batches whose examples are sorted by length together
@@ -48,9 +49,17 @@ class Dataset:
     lengths: Ints  # what each example costs, in numbers
     answers: Ints  # -1 where unknown
     candidates: Ints  # how many each example has
+    tables: dict[str, Array]  # of inputs that are looked up: row numbers (N, ...)
+    targets: dict[str, Array]  # of auxiliary losses: distributions (N, K)
 
     @classmethod
-    def encode(cls, examples: Sequence[Example], inputs: Mapping[str, Input], label: str = "encoding") -> Dataset:
+    def encode(
+        cls,
+        examples: Sequence[Example],
+        inputs: Mapping[str, Input],
+        label: str = "encoding",
+        targets: Mapping[str, Target] | None = None,
+    ) -> Dataset:
         """Encode examples; what differs by view is left for later."""
         kept: list[Encoded] = []
         for source in inputs.values():
@@ -60,14 +69,19 @@ class Dataset:
             for example in examples:
                 kept.append({n: i.encode(example) for n, i in inputs.items() if not i.per_view})
                 progress.advance()
+        lengths = np.array([sum(a.size for a in row.values()) for row in kept], np.int64)
+        looked_up = [n for n, i in inputs.items() if isinstance(i, LookedUp) and kept]
+        tables = {name: np.stack([row.pop(name) for row in kept]) for name in looked_up}
         answers = [-1 if e.item.answer is None else e.item.answer for e in examples]
         return cls(
             examples=examples,
             inputs=inputs,
             kept=kept,
-            lengths=np.array([sum(a.size for a in row.values()) for row in kept], np.int64),
+            lengths=lengths,
             answers=np.array(answers, np.int64),
             candidates=np.array([len(e.item.candidates) for e in examples], np.int64),
+            tables=tables,
+            targets={name: np.stack([t.encode(e) for e in examples]) for name, t in (targets or {}).items() if kept},
         )
 
     def __len__(self) -> int:
@@ -85,6 +99,9 @@ class Dataset:
         """Some examples as tensors, padded with zeros; `views` says which view to look at for each."""
         out: dict[str, Tensor] = {}
         for name, source in self.inputs.items():
+            if isinstance(source, LookedUp):
+                out[name] = torch.from_numpy(source.look_up(self.tables[name][rows]))
+                continue
             if source.per_view:
                 chosen = np.zeros(len(rows), np.int64) if views is None else views
                 arrays = [
@@ -98,6 +115,9 @@ class Dataset:
 
     def answer_batch(self, rows: Ints) -> Tensor:
         return torch.from_numpy(self.answers[rows])
+
+    def target_batch(self, name: str, rows: Ints) -> Tensor:
+        return torch.from_numpy(self.targets[name][rows])
 
     def blank(self, rows: Ints) -> Tensor | None:
         """True where an example has no such candidate, (B, C); None where all have the same number."""

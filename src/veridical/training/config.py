@@ -13,6 +13,8 @@ from veridical.errors import UserError
 from veridical.models.architecture import Architecture
 
 Schedule = Literal["constant", "linear", "cosine"]
+Optimizer = Literal["adamw", "adadelta"]
+Context = Literal["own", "other", "shuffled"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,8 @@ class TrainingConfig:
     """The trainer's choices. Patience follows appendix A.5 of the earlier NLVR2 draft."""
 
     batch: int = 64  # items of a step
-    rate: float = 1e-3  # learning rate of Adam
+    optimizer: Optimizer = "adamw"  # AdaDelta wants a rate of 1 (Zeiler 2012)
+    rate: float = 1e-3  # learning rate
     epochs: int = 100  # at most
     patience: float = 10.0  # epochs without a new best before training stops
     patience_growth: float = 1.01  # patience is multiplied by this at each new best
@@ -29,7 +32,11 @@ class TrainingConfig:
     weight_decay: float = 0.0  # of AdamW
     clip: float = 5.0  # largest norm of the gradient; 0 for none
     validation: float = 0.05  # share of training held out where no split is named to validate on
+    validation_items: int = 0  # at most so many, drawn item by item: matrices that share images cannot be kept apart
     limit: int = 0  # train on this many items only; 0 for all
+    fraction: float = 1.0  # train on this share of the items only, after holding out (V-PROM's figure 7)
+    context: Context = "own"  # matrices: a control that trains on contexts of other items, or shuffled within an item
+    auxiliary_weight: float = 1.0  # of each auxiliary loss beside that of the answers
     checkpoint_steps: int = 200  # steps between checkpoints; there is one after each epoch too
 
 
@@ -63,6 +70,10 @@ def _check(config: TrainingConfig) -> None:
             raise UserError(f"The option {name} is {getattr(config, name)}.", "Give a number above zero.")
     if not 0 < config.validation < 1:
         raise UserError(f"The option validation is {config.validation}.", "Give a share between 0 and 1.")
+    if not 0 < config.fraction <= 1:
+        raise UserError(f"The option fraction is {config.fraction}.", "Give a share above 0, at most 1.")
+    if config.validation_items < 0:
+        raise UserError(f"The option validation_items is {config.validation_items}.", "Give 0 or more.")
 
 
 def _read(kind: type[Any], values: Mapping[str, Any]) -> Any:

@@ -7,6 +7,7 @@ one trial. The same call again continues where the last one stopped; a call with
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ from veridical.records import Item
 from veridical.training.batches import Dataset, examples_of
 from veridical.training.checkpoint import write_atomic, write_json
 from veridical.training.config import TrainingConfig, configure
+from veridical.training.contexts import with_context
 from veridical.training.curves import curves_svg
 from veridical.training.trained import Trained, build, config_json, restore_inputs, save_estimator, save_inputs
 from veridical.training.trainer import CHECKPOINT, AfterStep, Trainer
@@ -70,7 +72,8 @@ def train(
     """Train a model of the zoo: early stopping, best weights on validation, several trials, continues when run again.
 
     `config` sets options of the model or of training by name. `validate` names a split to validate on; without it a
-    part of training that shares no sentence and no origin with the rest is held out. Trial k has the seed `seed + k`.
+    part of training that shares no sentence and no origin with the rest is held out (of matrices, which share images
+    all over, the option `validation_items` at random). Trial k has the seed `seed + k`.
     """
     architecture = load_model(model)
     model_config, training = configure(architecture, config)
@@ -126,7 +129,8 @@ def fit_trial(
         for source in inputs.values():
             source.learn(examples)
         save_inputs(folder, inputs)
-    learning = Dataset.encode(examples, inputs, f"{architecture.name}: encoding training")
+    targets = architecture.targets(config)
+    learning = Dataset.encode(examples, inputs, f"{architecture.name}: encoding training", targets)
     checking = Dataset.encode(held_out, inputs, f"{architecture.name}: encoding validation")
     if not len(learning) or not len(checking):
         raise UserError("There is nothing to train on, or nothing to validate on.", "Give more training items.")
@@ -187,17 +191,30 @@ def _examples(
     """Training and validation examples, those with an answer."""
     items = _answered(bench, split, scheme)
     if validate is None:
-        rng = np.random.default_rng([seed, 1])
-        sentences = [i.query.raw if i.query else i.id for i in items]
-        is_held = validation_slice(sentences, [i.origins for i in items], config.validation, rng)
+        is_held = _held_out(items, config, np.random.default_rng([seed, 1]))
         held = [item for item, out in zip(items, is_held, strict=True) if out]
         items = [item for item, out in zip(items, is_held, strict=True) if not out]
     else:
         held = _answered(bench, validate, scheme)
-    if config.limit and config.limit < len(items):
-        chosen = np.sort(np.random.default_rng([seed, 2]).choice(len(items), config.limit, replace=False))
+    most = math.ceil(config.fraction * len(items))
+    most = min(most, config.limit or most)
+    if most < len(items):
+        chosen = np.sort(np.random.default_rng([seed, 2]).permutation(len(items))[:most])  # a part of every larger one
         items = [items[i] for i in chosen]
+    items = with_context(items, config.context, np.random.default_rng([seed, 3]))
+    held = with_context(held, config.context, np.random.default_rng([seed, 4]))
     return examples_of(bench, items), examples_of(bench, held)
+
+
+def _held_out(items: Sequence[Item], config: TrainingConfig, rng: np.random.Generator) -> Sequence[bool]:
+    """Which items to choose weights on."""
+    if not config.validation_items:
+        sentences = [i.query.raw if i.query else i.id for i in items]
+        return validation_slice(sentences, [i.origins for i in items], config.validation, rng)
+    count = min(config.validation_items, math.ceil(config.validation * len(items)))
+    is_held = np.zeros(len(items), np.bool_)
+    is_held[rng.permutation(len(items))[:count]] = True
+    return is_held.tolist()
 
 
 def _answered(bench: Benchmark, split: str, scheme: str) -> list[Item]:

@@ -1,7 +1,8 @@
 """The one training loop: cross-entropy over candidates, early stopping with patience, best weights kept, exact resume.
 
-It knows no model: a module is called with its inputs by name and returns scores (B, C). A run killed at any step and
-started again ends in the same weights as one that was never killed: the checkpoint holds all that a step depends on.
+It knows no model: a module is called with its inputs by name and returns scores (B, C), in training perhaps with what
+it predicts for auxiliary losses. A run killed at any step and started again ends in the same weights as one that was
+never killed: the checkpoint holds all that a step depends on.
 """
 
 from __future__ import annotations
@@ -66,12 +67,7 @@ class Trainer:
         self.module = module.to(device)
         self.training, self.validation, self.config, self.folder = training, validation, config, folder
         self.seed, self.device, self.about, self.after_step = seed, device, about or {}, after_step
-        self.optimizer = torch.optim.AdamW(
-            module.parameters(),
-            lr=config.rate,
-            weight_decay=config.weight_decay,
-            fused=torch.device(device).type in ("cpu", "cuda"),  # one pass over memory: 2.5x on wide embeddings
-        )
+        self.optimizer = _optimizer(module, config, device)
         self.steps_per_epoch = math.ceil(len(training) / config.batch)
         self.place = Place(patience=config.patience, countdown=config.patience)
 
@@ -111,8 +107,12 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate(self.place.step)
         answers = self.training.answer_batch(rows).to(self.device)  # (B,)
-        scores = self._scores(self.training, rows, None if views is None else views[rows])  # (B, C)
+        chosen = None if views is None else views[rows]
+        scores, extra = run_module(self.module, self.training, rows, chosen, self.device)  # (B, C), (B, K) each
         loss = functional.cross_entropy(scores, answers)
+        for name, logits in extra.items():
+            wanted = self.training.target_batch(name, rows).to(self.device)  # (B, K)
+            loss = loss + self.config.auxiliary_weight * functional.cross_entropy(logits, wanted)
         self.optimizer.zero_grad()
         loss.backward()
         if self.config.clip:
@@ -170,9 +170,6 @@ class Trainer:
         scores = score(self.module, data, views, self.config.batch, self.device)
         return float((np.array([row.argmax() for row in scores]) == data.answers).mean())
 
-    def _scores(self, data: Dataset, rows: Ints, views: Ints | None) -> Tensor:
-        return candidate_scores(self.module, data, rows, views, self.device)
-
     def _save_weights(self) -> None:
         about = self.about | {"epoch": self.place.epoch, "validation": self.place.best}
         save_tensors(self.folder / WEIGHTS, dict(self.module.state_dict()), about)
@@ -196,12 +193,31 @@ def _one_view_each(data: Dataset, rng: np.random.Generator) -> Ints | None:
     return np.array([rng.integers(max(data.views(r), 1)) for r in range(len(data))], np.int64)
 
 
-def candidate_scores(module: nn.Module, data: Dataset, rows: Ints, views: Ints | None, device: str) -> Tensor:
-    """Scores (B, C) of some examples; candidates that an example does not have score minus infinity."""
+def _optimizer(module: nn.Module, config: TrainingConfig, device: str) -> torch.optim.Optimizer:
+    if config.optimizer == "adadelta":
+        return torch.optim.Adadelta(module.parameters(), lr=config.rate, weight_decay=config.weight_decay)
+    return torch.optim.AdamW(
+        module.parameters(),
+        lr=config.rate,
+        weight_decay=config.weight_decay,
+        fused=torch.device(device).type in ("cpu", "cuda"),  # one pass over memory: 2.5x on wide embeddings
+    )
+
+
+def run_module(
+    module: nn.Module, data: Dataset, rows: Ints, views: Ints | None, device: str
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """Scores (B, C) of some examples and logits (B, K) of auxiliary targets; absent candidates score -inf."""
     inputs = {name: tensor.to(device) for name, tensor in data.batch(rows, views).items()}
-    scores: Tensor = module(**inputs)
+    found: Tensor | tuple[Tensor, dict[str, Tensor]] = module(**inputs)
+    scores, extra = found if isinstance(found, tuple) else (found, {})
     blank = data.blank(rows)
-    return scores if blank is None else scores.masked_fill(blank.to(device), float("-inf"))
+    return scores if blank is None else scores.masked_fill(blank.to(device), float("-inf")), extra
+
+
+def candidate_scores(module: nn.Module, data: Dataset, rows: Ints, views: Ints | None, device: str) -> Tensor:
+    """Scores (B, C) of some examples."""
+    return run_module(module, data, rows, views, device)[0]
 
 
 def score(

@@ -22,6 +22,18 @@ MODELS: dict[str, str] = {
     "response-only": "veridical.models.responses:RESPONSE_ONLY",
     "question-only": "veridical.models.responses:QUESTION_ONLY",
     "probe": "veridical.models.probe:MODEL",
+    "mlp-sum-2": "veridical.models.mlp_panels:SUM_2",
+    "mlp-sum-4": "veridical.models.mlp_panels:SUM_4",
+    "mlp-sum-6": "veridical.models.mlp_panels:SUM_6",
+    "mlp-cat-2": "veridical.models.mlp_panels:CAT_2",
+    "mlp-cat-4": "veridical.models.mlp_panels:CAT_4",
+    "mlp-cat-6": "veridical.models.mlp_panels:CAT_6",
+    "gru": "veridical.models.gru_panels:MODEL",
+    "gru-shared": "veridical.models.gru_panels:SHARED",
+    "vqa": "veridical.models.vqa_panels:MODEL",
+    "vqa-attention": "veridical.models.vqa_panels:ATTENTION",
+    "relation-network-no-ids": "veridical.models.relation_network:NO_IDS",
+    "relation-network": "veridical.models.relation_network:MODEL",
 }
 
 

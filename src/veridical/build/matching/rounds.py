@@ -1,0 +1,216 @@
+"""Rounds of matching: each gives every query one more wrong choice and every response one more query.
+
+A round solves the assignment on a sparse graph, tries the prices it found on all pairs, adds the pairs that would have
+been better, and repeats. Any prices p prove a bound, sum_j p_j + sum_i max_j (W_ij - p_j): a round ends when its
+matching weighs that much within the tolerance.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veridical.build.matching.auction import Market, auction
+from veridical.build.matching.field import Field, greedy, place_all, prepare
+from veridical.build.matching.pricing import Product, Weighed, product, shortlists, violations, weigh, weigh_again
+from veridical.build.matching.problem import Doubles, Floats, Integers, Matching, Problem, check
+from veridical.errors import UserError
+
+FINEST = 1e-7  # weights that differ by less than this a query are equal
+SHARE = 0.3  # of the allowed gap is for the auction's epsilon; the rest for pairs outside the graph
+COLUMN_LIST = 8  # queries on each kind's own list: responses that are on no query's list have somewhere to go
+ADDED = 24  # pairs that one pass adds to a query's edges at most
+SCALING = 5.0  # each auction is this much finer than the one before
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The pairs a round considers, sorted by query and kind, with both terms of W."""
+
+    indptr: Integers  # (N + 1,): the edges of query i are indptr[i] to indptr[i + 1]
+    kinds: Integers
+    relevance: Floats
+    dissimilarity: Floats
+
+    @property
+    def pairs(self) -> Weighed:
+        rows = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+        return Weighed(rows, self.kinds, self.relevance, self.dissimilarity)
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round found."""
+
+    held: Integers  # (N,): the kind each query got
+    weight: float
+    bound: float
+    passes: int
+    graph: Graph
+
+
+def match(problem: Problem, *, shortlist: int = 64, tolerance: float = 5e-4, threads: int = 2) -> Matching:
+    """Solve a problem, round after round, each to a certified relative gap of `tolerance` at most.
+
+    The rounds are the paper's: each is the best given those before it. Where a few texts are so frequent that a round
+    could leave no room for the next (three of them above a sixth of all responses, say), a plain complete plan is made
+    first and each round replaces its part of the plan, keeping clear of what is planned for the others.
+    """
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    began = time.perf_counter()
+    check(problem)
+    field = prepare(problem)
+    with threadpool_limits(threads, user_api="blas"):
+        rounds = _rounds(field, shortlist, tolerance, threads, None)
+        reserved = rounds is None
+        if rounds is None:
+            rounds = _rounds(field, shortlist, tolerance, threads, _plan(field))
+    if rounds is None:
+        raise ValueError("a plan leaves room for every round")
+    return Matching(
+        np.stack([_responses(field, each.held) for each in rounds]),
+        np.array([each.weight for each in rounds]),
+        np.array([each.bound for each in rounds]),
+        time.perf_counter() - began,
+        peak_bytes(),
+        tuple(each.passes for each in rounds),
+        reserved,
+    )
+
+
+def peak_bytes() -> int:
+    """The most memory this process has held."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _rounds(field: Field, shortlist: int, tolerance: float, threads: int, plan: Integers | None) -> list[Round] | None:
+    """All rounds; None where one found no room and there is no plan."""
+    problem, queries = field.problem, np.arange(field.size)
+    search = product(field)
+    given = queries[None]  # (k, N): the responses each query has
+    rounds: list[Round] = []
+    for number in range(problem.rounds):
+        texts = [problem.texts[given].T] + ([] if plan is None else [problem.texts[plan[number + 1 :]].T])
+        taken = np.ascontiguousarray(np.concatenate(texts, axis=1), np.int64)  # (N, k): texts that may not come again
+        if number == 0:
+            rows, kinds = shortlists(search, taken, shortlist, COLUMN_LIST, threads)
+            asked = np.divmod(field.rescored[0], len(field.texts))
+            rows, kinds = np.concatenate([rows, asked[0]]), np.concatenate([kinds, asked[1]])
+        else:
+            rows, kinds = rounds[-1].graph.pairs[:2]
+        fine = field.allowed(taken, rows, kinds)
+        if number == 0:
+            graph = _join(field, weigh(field, given, rows[fine], kinds[fine]))
+        else:
+            graph = _next_graph(field, rounds[-1].graph, given[-1], fine)
+        start = greedy(field, graph, field.total(graph.relevance, graph.dissimilarity))
+        left = place_all(field, taken, start)
+        if len(left):
+            if plan is None and number > 0 and not field.needs.shape[1]:
+                return None
+            raise _no_room(field, left, number)
+        graph = _join(field, graph.pairs, weigh(field, given, queries, start))
+        rounds.append(_solve(search, taken, given, graph, tolerance, threads))
+        given = np.concatenate([given, _responses(field, rounds[-1].held)[None]])
+    return rounds
+
+
+def _solve(search: Product, taken: Integers, given: Integers, graph: Graph, tolerance: float, threads: int) -> Round:
+    """One round, from a graph that has room for all: auctions and passes in turn until the bound is met."""
+    field = search.field
+    market = Market.open(field.copies)
+    bound, weight, passes = np.inf, 0.0, 0
+    while True:
+        values = field.total(graph.relevance, graph.dissimilarity)
+        starts = graph.indptr[:-1]
+        level = abs(float(np.maximum.reduceat(values, starts).sum())) if passes == 0 else abs(weight)
+        room = max(tolerance * level, FINEST * field.size)  # how much less than the bound the matching may weigh
+        finest = SHARE * room / field.size
+        coarsest = float(np.ptp(values)) / 8 if passes == 0 else finest * SCALING**2
+        steps = max(0, int(np.ceil(np.log(max(coarsest / finest, 1.0)) / np.log(SCALING))))
+        auction(market, graph, values, [finest * SCALING**step for step in range(steps, -1, -1)])
+        market.prices -= np.median(market.prices)  # only differences count; small numbers round less
+        profits = np.maximum.reduceat(values - market.prices[graph.kinds], starts)
+        weight = float(values[_edges_of(graph, market.held)].sum())
+        found = violations(search, taken, given, market.prices, profits, threads)
+        passes += 1
+        excess = field.total(found.relevance, found.dissimilarity) - market.prices[found.kinds] - profits[found.rows]
+        more = np.zeros(field.size)
+        np.maximum.at(more, found.rows, excess)
+        bound = min(bound, float((market.prices * field.copies).sum() + (profits + more).sum()))
+        if bound - weight <= max(tolerance * abs(weight), FINEST * field.size) or not len(found.rows):
+            return Round(market.held, weight, max(bound, weight), passes, graph)
+        graph = _join(field, graph.pairs, _worst(found, excess))
+
+
+def _worst(found: Weighed, excess: Doubles) -> Weighed:
+    """Of each query the pairs that exceed its profit most."""
+    order = np.lexsort((found.kinds, -excess, found.rows))
+    rows = found.rows[order]
+    order = order[np.arange(len(rows)) - np.searchsorted(rows, rows) < ADDED]
+    return found.only(order)
+
+
+def _join(field: Field, *parts: Weighed) -> Graph:
+    """One graph of all these pairs, each once."""
+    rows = np.concatenate([part.rows for part in parts])
+    kinds = np.concatenate([part.kinds for part in parts])
+    _, order = np.unique(rows * len(field.texts) + kinds, return_index=True)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows[order], minlength=field.size))]).astype(np.int64)
+    relevance = np.concatenate([part.relevance for part in parts])[order]
+    dissimilarity = np.concatenate([part.dissimilarity for part in parts])[order]
+    return Graph(indptr, kinds[order], relevance, dissimilarity)
+
+
+def _next_graph(field: Field, graph: Graph, latest: Integers, fine: NDArray[np.bool_]) -> Graph:
+    """The pairs that are still allowed, with the responses that the last round gave taken into account."""
+    kept = graph.pairs.only(fine)
+    new = weigh_again(field, latest, kept.rows, kept.kinds)
+    return _join(field, kept._replace(dissimilarity=np.minimum(kept.dissimilarity, new)))
+
+
+def _edges_of(graph: Graph, held: Integers) -> Integers:
+    """The edge of each query and the kind it holds: kinds are sorted within a query."""
+    mine = graph.kinds == np.repeat(held, np.diff(graph.indptr))
+    return np.flatnonzero(mine)
+
+
+def _responses(field: Field, held: Integers) -> Integers:
+    """(N,): a response for each query, of the kind it holds, each response once."""
+    wrong = np.empty(field.size, np.int64)
+    wrong[np.argsort(held, kind="stable")] = field.members
+    return wrong
+
+
+def _plan(field: Field) -> Integers:
+    """(rounds, N): a complete set of rounds with four different texts for every query, whatever they weigh.
+
+    With the queries in the order of their texts, round k takes the response k + 1 times the largest text's count
+    further on: two choices are always at least that far apart, in a circle of at least `rounds + 1` times that length.
+    """
+    texts = field.problem.texts
+    order = np.argsort(texts, kind="stable")
+    step = int(np.unique(texts, return_counts=True)[1].max())
+    plan = np.empty((field.problem.rounds, field.size), np.int64)
+    for number in range(field.problem.rounds):
+        plan[number, order] = np.roll(order, -(number + 1) * step)
+    return plan
+
+
+def _no_room(field: Field, left: Integers, number: int) -> UserError:
+    problem = field.problem
+    fold = f"Fold {problem.name!r}" if problem.name else "The fold"
+    count = int(field.copies[left].sum())
+    return UserError(
+        f"{fold}: in round {number + 1} of {problem.rounds} no choice of places serves all responses; without one are "
+        f"{count:,}, such as that of pair {field.sample[left[0]]}.",
+        "These responses name objects that too few other photographs have, or their texts are too frequent: leave "
+        f"them out (each needs {problem.rounds} other questions that can take it), or use larger folds.",
+    )

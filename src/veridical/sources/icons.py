@@ -31,6 +31,7 @@ from veridical.sources.icons_glyphs import (
     ROTATIONS,
     SIZES,
     Category,
+    hypernym_noun,
 )
 from veridical.sources.icons_place import LAYOUTS
 from veridical.sources.icons_scene import (
@@ -75,6 +76,7 @@ __all__ = [
     "compose",
     "draw",
     "encode",
+    "hypernym_noun",
     "panel",
     "relationships",
     "sample_scene",

@@ -140,6 +140,7 @@ def _proposals(
             cell = np.array([width / columns, height / lines])
             centre = (np.array([k % columns, k // columns]) + 0.5) * cell
             jitter = rng.uniform(-0.12, 0.12, (TRIES // 4, 2)) * cell
+            jitter[-1] = 0  # the last resort of a full picture
             spots = np.clip(centre + jitter - (piece.width / 2, piece.height / 2), 0, room)
             yield [(int(x), int(y)) for x, y in spots]
         elif layout == "cluster":

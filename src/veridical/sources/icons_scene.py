@@ -29,7 +29,7 @@ from veridical.sources.photographs import Relationship
 BACKGROUNDS = ("plain", "gradient", "paper", "grass", "sand", "sky", "tiles", "wood", "water")
 INTERACTIONS = ("next to", "holding", "chasing", "looking at", "on")
 ATTEMPTS = 12  # each with new free sizes, smaller and smaller
-PIXELS = {"small": 38, "medium": 58, "large": 84}  # side of the area of an icon, in a picture of 400 x 300
+PIXELS = {"small": 36, "medium": 54, "large": 78}  # side of the area of an icon, in a picture of 400 x 300
 ANGLES = {"upright": (-5, 0, 0, 5), "tilted": (-50, -40, 40, 50), "upside-down": (175, 180, 180, 185)}
 SIDEWAYS = ("chasing", "looking at")  # interactions whose subject must be seen from the side
 
@@ -117,7 +117,9 @@ def compose(
     background = background or str(rng.choice(BACKGROUNDS))
     unit = (width * height / (400 * 300)) ** 0.5
     for attempt in range(ATTEMPTS):
-        placed = [_drawn(rng, one, _sizes(rng, len(wanted), attempt), unit) for one in wanted]
+        # turned icons need more room
+        upright = 0.8 if attempt < ATTEMPTS // 4 else 1.0
+        placed = [_drawn(rng, one, _sizes(rng, len(wanted), attempt), unit, upright) for one in wanted]
         pieces = _pieces(rng, placed, () if layout == "facing" else links)
         chosen = layout or _layout(rng, len(pieces), attempt)
         spots = place(rng, pieces, width, height, chosen)
@@ -255,7 +257,7 @@ def _sizes(rng: np.random.Generator, count: int, attempt: int) -> str:
     return SIZES[int(np.searchsorted(np.cumsum(weights if crowd <= 18 else (1.0, 1.0, 1.0)), rng.random()))]
 
 
-def _drawn(rng: np.random.Generator, wanted: _Wanted, size: str, unit: float) -> Placed:
+def _drawn(rng: np.random.Generator, wanted: _Wanted, size: str, unit: float, upright: float) -> Placed:
     """An object with its free attributes drawn, not yet placed."""
     kind, values = wanted.category, dict(wanted.fixed)
 
@@ -280,7 +282,7 @@ def _drawn(rng: np.random.Generator, wanted: _Wanted, size: str, unit: float) ->
         raise ValueError(f"the category {kind.name} has neither a glyph nor poses")
     if glyph.facing and not values.get("facing"):
         values["facing"] = ("left", "right")[int(rng.integers(2))]
-    for name, usual, often in (("color", None, 0.0), ("pattern", "solid", 0.5), ("rotation", "upright", 0.8)):
+    for name, usual, often in (("color", None, 0.0), ("pattern", "solid", 0.5), ("rotation", "upright", upright)):
         if name not in values:
             values[name] = choose(name, usual, often)
     values.setdefault("size", size)

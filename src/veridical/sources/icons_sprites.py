@@ -6,6 +6,7 @@ white border, like a sticker, with its holes filled white, so that its details s
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -71,41 +72,50 @@ def _union(layers: list[Image.Image]) -> Image.Image:
 @lru_cache(maxsize=4096)
 def sprite(look: Look) -> Sprite:
     """The sprite of a look."""
-    layers, fill = _master(look.glyph, look.age, look.gender)
-    if look.mirrored:
-        layers = tuple(layer.transpose(Image.Transpose.FLIP_LEFT_RIGHT) for layer in layers)
-        fill = fill.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
-    # a mirrored icon's own turn goes the other way
-    angle = (-look.glyph.turn if look.mirrored else look.glyph.turn) + look.angle
     scale = look.pixels * _scale(look.glyph)
-    size = (max(8, round(fill.width * scale)), max(8, round(fill.height * scale)))
-    layers, fill = tuple(_turned(layer, size, angle) for layer in layers), _turned(fill, size, angle)
-    box = _union(list(layers)).point(_AT_LEAST_VISIBLE).getbbox()
-    if box is None:  # the font holds no empty glyph; a damaged one would
-        raise ValueError(f"the glyph {look.glyph.name} has no ink")
-    frame = (box[0] - PAD, box[1] - PAD, box[2] + PAD, box[3] + PAD)
-    layers, fill = tuple(layer.crop(frame) for layer in layers), fill.crop(frame)
-    border = fill.filter(ImageFilter.BoxBlur(2)).point(_GROWN)
-    shadow = border.filter(ImageFilter.GaussianBlur(3)).point(_FADED)
-    return Sprite(box[2] - box[0], box[3] - box[1], layers[0], border, shadow, *layers[1:])
+    level = min(3, max(0, round(-math.log2(scale))))
+    layers = tuple(
+        _turned(layer, look, scale * 2**level) for layer in _master(look.glyph, look.age, look.gender, level)
+    )
+    # (height, width): where any ink is
+    ink = np.asarray(_union(list(layers[1:]))) >= VISIBLE
+    rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
+    left, top, right, bottom = int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
+    fill, *inks = (layer.crop((left - PAD, top - PAD, right + PAD, bottom + PAD)) for layer in layers)
+    border = Image.fromarray(_GROWN[np.asarray(fill.filter(ImageFilter.BoxBlur(2)))])
+    shadow = Image.fromarray(_FADED[np.asarray(border.filter(ImageFilter.BoxBlur(4)))])
+    return Sprite(right - left, bottom - top, inks[0], border, shadow, *inks[1:])
 
 
-_AT_LEAST_VISIBLE = [255 if value >= VISIBLE else 0 for value in range(256)]
-_GROWN = [min(255, max(0, value - 20) * 6) for value in range(256)]  # of a blurred mask: 2 pixels wider, soft edge
-_FADED = [value * 2 // 5 for value in range(256)]
+_GROWN = np.clip((np.arange(256) - 20) * 6, 0, 255).astype(np.uint8)  # of a blurred mask: 2 pixels wider, soft edge
+_FADED = (np.arange(256) * 2 // 5).astype(np.uint8)
 
 
-def _turned(mask: Image.Image, size: tuple[int, int], angle: int) -> Image.Image:
-    small = mask.resize(size, Image.Resampling.BOX if size[0] < mask.width // 2 else Image.Resampling.BILINEAR)
-    return small.rotate(angle, Image.Resampling.BICUBIC, expand=True) if angle % 360 else small
+def _turned(mask: Image.Image, look: Look, scale: float) -> Image.Image:
+    """A mask scaled, mirrored and turned about its centre, in a frame that holds all of it."""
+    # a mirrored icon's own turn goes the other way
+    angle = math.radians((-look.glyph.turn if look.mirrored else look.glyph.turn) + look.angle)
+    cosine, sine = math.cos(angle), math.sin(angle)
+    width = math.ceil(scale * (mask.width * abs(cosine) + mask.height * abs(sine)))
+    height = math.ceil(scale * (mask.width * abs(sine) + mask.height * abs(cosine)))
+    # from a pixel of the result back to one of the mask
+    a, b, d, e = cosine / scale, -sine / scale, sine / scale, cosine / scale
+    if look.mirrored:
+        a, b = -a, -b
+    c = mask.width / 2 - a * width / 2 - b * height / 2
+    f = mask.height / 2 - d * width / 2 - e * height / 2
+    return mask.transform((width, height), Image.Transform.AFFINE, (a, b, c, d, e, f), Image.Resampling.BILINEAR)
 
 
 @lru_cache(maxsize=1024)
 def _scale(glyph: Glyph) -> float:
     """Factor from the large mask to an icon of size 1: by area, but no side much longer than that."""
-    left, top, right, bottom = _ink(glyph)[1]
+    mask, box = _ink(glyph)
+    if glyph.turn:
+        box = mask.rotate(glyph.turn, expand=True).getbbox() or box
+    left, top, right, bottom = box
     width, height = right - left, bottom - top
-    return min((width * height) ** -0.5, 1.15 / max(width, height))
+    return min((width * height) ** -0.5, 1.1 / max(width, height))
 
 
 @lru_cache(maxsize=512)
@@ -123,20 +133,23 @@ def _ink(glyph: Glyph) -> tuple[Image.Image, tuple[int, int, int, int]]:
     return mask, box
 
 
-@lru_cache(maxsize=512)
-def _master(glyph: Glyph, age: str | None, gender: str | None) -> tuple[tuple[Image.Image, ...], Image.Image]:
-    """The large layers of an icon (ink; of people also skin and hair), and all of them with holes filled."""
+@lru_cache(maxsize=2048)
+def _master(glyph: Glyph, age: str | None, gender: str | None, level: int = 0) -> tuple[Image.Image, ...]:
+    """The large layers of an icon, halved `level` times: all with holes filled; ink; of people also skin and hair."""
+    if level:
+        return tuple(layer.reduce(2**level) for layer in _master(glyph, age, gender))
     mask, box = _ink(glyph)
     layers = (mask,) if glyph.head is None else _person(mask, box, glyph, age, gender)
-    return layers, _filled(_union(list(layers)))
+    return _filled(_union(list(layers))), *layers
 
 
 def _filled(mask: Image.Image) -> Image.Image:
     """The mask with its holes filled: all that cannot be reached from the corner.
 
-    The reached area grows along whole rows and columns, so that a few sweeps do.
+    The reached area grows along whole rows and columns, so that a few sweeps do; at half the size, for the borders of
+    holes are under ink anyway.
     """
-    free = np.asarray(mask) < 128
+    free = np.asarray(mask.reduce(2)) < 128
     reached = np.zeros_like(free)
     reached[0, 0] = True
     while True:
@@ -146,14 +159,15 @@ def _filled(mask: Image.Image) -> Image.Image:
         if (grown == reached).all():
             break
         reached = grown
-    return ImageChops.lighter(mask, Image.fromarray(np.where(reached, 0, 255).astype(np.uint8)))
+    inside = Image.fromarray(np.where(reached, 0, 255).astype(np.uint8)).resize(mask.size, Image.Resampling.BILINEAR)
+    return ImageChops.lighter(mask, inside)
 
 
 def _swept(reached: Mask, free: Mask) -> Mask:
     """The reached area grown to the right along the free cells of each row."""
-    columns = np.arange(free.shape[1])
-    wall = np.maximum.accumulate(np.where(free, -1, columns), axis=1)  # the last wall so far
-    source = np.maximum.accumulate(np.where(reached, columns, -1), axis=1)  # the last reached cell so far
+    columns = np.arange(free.shape[1], dtype=np.int16)
+    wall = np.maximum.accumulate(np.where(free, np.int16(-1), columns), axis=1)  # the last wall so far
+    source = np.maximum.accumulate(np.where(reached, columns, np.int16(-1)), axis=1)  # the last reached cell so far
     return np.asarray(source > wall)
 
 

@@ -7,7 +7,6 @@ that an image had for the writer, and no id, order or split says anything about 
 
 from __future__ import annotations
 
-import math
 import os
 import secrets
 import shutil
@@ -25,7 +24,7 @@ import numpy as np
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.place import hidden_dir
 from veridical.benchmark.splits import split_by_origin
-from veridical.benchmark.writer import check_names, file_hash
+from veridical.benchmark.writer import file_hash
 from veridical.build._nlvr_draw import Labelled, draw_batch
 from veridical.build._nlvr_people import (
     Verdicts,
@@ -38,6 +37,7 @@ from veridical.build._nlvr_people import (
 )
 from veridical.build._nlvr_scenes import Example, Sampling, kind_of_number, present_batch, unpack, write_batch
 from veridical.build._report import BuildReport
+from veridical.build._shared import SECRET, check_seed, check_splits, drawn_secret, mix_secret
 from veridical.engine import run
 from veridical.errors import UserError
 from veridical.formats.card import describe
@@ -51,8 +51,6 @@ SIZE = 3962  # unique sentences of NLVR (Table 1)
 SPLITS: dict[str, float] = {"train": 3163, "dev": 267, "test-p": 266, "test-u": 266}
 HIDDEN = ("test-u",)
 PRESENTATIONS = "presentations.jsonl"
-SECRET = "secret.txt"  # in the hidden folder
-RANDOM = "random"  # the secret that asks for one to be drawn
 PROGRAM = "program"  # who judges generated statements
 WRITE_BATCH = 20  # presentations; a batch takes under a second
 DRAW_BATCH = 40
@@ -88,9 +86,8 @@ def build_nlvr(
     """
     shares = dict(SPLITS if splits is None else splits)
     hide = tuple(name for name in HIDDEN if name in shares) if hidden is None else tuple(hidden)
-    _check_splits(shares, hide)
-    if seed < 0:
-        raise UserError(f"The seed is {seed}.", "Give a whole number from 0.")
+    check_splits(shares, hide)
+    check_seed(seed)
     if presentations < 1:
         raise UserError(f"{presentations} presentations make no benchmark.", "Ask for one or more.")
     asked = None if phenomena is None else tuple(sorted(phenomena.items()))
@@ -107,16 +104,6 @@ def build_nlvr(
         )
     people = [path for path in given if path is not None]
     return _collected(job, *people) if people else _generated(job, presentations)
-
-
-def _check_splits(shares: Mapping[str, float], hide: Sequence[str]) -> None:
-    for name, share in shares.items():
-        check_names(name)
-        if not (math.isfinite(share) and share > 0):
-            raise UserError(f"The share of {name} is {share}.", "Give each split a positive number.")
-    for name in hide:
-        if name not in shares:
-            raise UserError(f"There is no split {name!r} to hide.", f"The splits are: {', '.join(shares)}.")
 
 
 @dataclass
@@ -145,17 +132,10 @@ class _Job:
 
     def mix_secret(self, kept: Path, draw: Callable[[], str]) -> bytes:
         """What to keep of the secret; empty, with a warning, where anybody can make hidden answers from the seed."""
-        if not self.sampling.secret:
-            self.notes.append(
-                "Whoever knows the seed can build the hidden answers again. Give --secret random for a benchmark that "
-                "others compete on."
-            )
-            return b""
-        if self.sampling.secret == RANDOM:
-            self.sampling = replace(self.sampling, secret=draw())
-            again = f"To build the same again, give the text of {kept} as --secret."
-            self.notes.append(f"A random secret is mixed into the seed of what is hidden. {again}")
-        return self.sampling.secret.encode("utf-8", "surrogateescape") + b"\n"
+        mixed = mix_secret(self.sampling.secret, kept, draw)
+        self.sampling = replace(self.sampling, secret=mixed.secret)
+        self.notes += [mixed.note] if mixed.note else []
+        return mixed.kept
 
     def writer(self, config: Mapping[str, Any]) -> BenchmarkWriter:
         return BenchmarkWriter(
@@ -185,7 +165,7 @@ def _generated(job: _Job, count: int) -> BuildReport:
     }
     with job.writer(config) as writer:
         if job.hidden:
-            secret = job.mix_secret(hidden_dir(job.out) / SECRET, partial(_drawn, job.work))
+            secret = job.mix_secret(hidden_dir(job.out) / SECRET, partial(drawn_secret, job.work))
             if secret:
                 writer.add_hidden_file(SECRET, secret)
         examples = _run(job, write_batch, numbers, "writing statements", job.work)
@@ -196,17 +176,6 @@ def _generated(job: _Job, count: int) -> BuildReport:
         _fill(job, writer, examples, split, judged, verdicts)
     shutil.rmtree(job.work, ignore_errors=True)
     return _report(job, examples, verdicts)
-
-
-def _drawn(work: Path) -> str:
-    """A random secret, kept beside the finished batches until the build is done: one that was killed continues."""
-    path = work / SECRET
-    if path.exists() and (text := path.read_text()):
-        return text
-    work.mkdir(parents=True, exist_ok=True)
-    path.touch(mode=0o600)
-    path.write_text(secrets.token_hex(16))
-    return path.read_text()
 
 
 def _judge(examples: Sequence[Example]) -> list[Judgement]:

@@ -40,10 +40,10 @@ def test_rare_words_are_unknown(folder: Path) -> None:
     assert words.size == 2
 
 
-def test_references_read_as_categories() -> None:
+def test_references_read_as_neutral_names_and_classes() -> None:
     panels = [Panel("p", objects=(SceneObject("0", "person"), SceneObject("1", "dog")))]
     text = Text("", ("Why", "is", Ref(("0", "1")), "near", Ref(("7",)), "?"))
-    assert text_words(text, panels) == ["why", "is", "person", "dog", "near", "object"]
+    assert text_words(text, panels) == ["why", "is", "casey", "dog", "near", "object"]
     assert text_words(None, panels) == []
 
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from veridical.benchmark import Benchmark
 from veridical.benchmark.splits import blocks
 from veridical.errors import UserError
+from veridical.language.names import plain_names
 from veridical.records import Item, Panel, Text
 
 Ints = npt.NDArray[np.int64]
@@ -117,9 +118,8 @@ def _rows(items: Sequence[Item], split: str, panels: dict[str, Panel]) -> Iterab
 
 
 def _names(item: Item, panels: dict[str, Panel]) -> dict[str, str]:
-    """What to call objects in texts: their category, so that no name tells more than the picture's kind of thing."""
-    found = (panels[p].objects for p in item.panels if p in panels)
-    return {o.id: o.category for objects in found for o in objects}
+    """What to call objects in texts: who is named twice can be seen from the text alone, so a blind model sees it."""
+    return plain_names(panels[p] for p in item.panels if p in panels)
 
 
 def answers(rows: Sequence[Row]) -> Ints:

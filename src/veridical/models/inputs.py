@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veridical.errors import UserError
+from veridical.language.names import plain_names
 from veridical.language.tokens import words
 from veridical.models.architecture import Example
 from veridical.models.facts import LONGEST, Block, count_features, counts, properties, property_features
@@ -23,12 +24,12 @@ UNKNOWN, FIRST = 1, 2
 
 
 def text_words(text: Text | None, panels: Sequence[Panel]) -> list[str]:
-    """The words of a text; references read as the categories of their objects."""
+    """The words of a text; references read as people's neutral names and the classes of things."""
     if text is None:
         return []
     if not text.tokens:
         return words(text.raw)
-    names = {o.id: o.category for panel in panels for o in panel.objects}
+    names = plain_names(panels)
     plain = " ".join(
         " ".join(names.get(o, "object") for o in token.objects) if isinstance(token, Ref) else token
         for token in text.tokens

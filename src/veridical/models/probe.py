@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from veridical.errors import UserError
 from veridical.features import Features, TextVectors, load, panel_key
 from veridical.features.encoder import unit
+from veridical.language.names import plain_names
 from veridical.models.architecture import Architecture, Example, Input
 from veridical.models.layers import perceptron
 from veridical.records import Panel, Text
@@ -175,8 +176,8 @@ class CandidateVectors(_Vectors):
 
 
 def _plain(text: Text | None, panels: Sequence[Panel]) -> str:
-    """A text as a sentence encoder wants it: objects are called by their categories."""
-    return "" if text is None else text.words({o.id: o.category for panel in panels for o in panel.objects})
+    """A text as a sentence encoder wants it: people have neutral names, things are called by their classes."""
+    return "" if text is None else text.words(plain_names(panels))
 
 
 class Probe(nn.Module):

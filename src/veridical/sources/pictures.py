@@ -16,7 +16,7 @@ import zlib
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from veridical.benchmark.check import MAX_PIXELS, decoding_error
 from veridical.errors import UserError
@@ -78,11 +78,11 @@ def read_picture(path: Path | str, *, max_side: int | None = None) -> Picture:
 
 def prepare_picture(data: bytes, name: str, *, max_side: int | None = None) -> Picture:
     """The same for bytes; `name` is what errors call them."""
-    width, height, kind = _header(data, name)
+    width, height, kind = _header(BytesIO(data), name)
     if reason := _damage(data):
         raise BadPhotograph(name, reason)
     small = max_side is not None and max(width, height) > max_side
-    with _opened(data, name) as image:
+    with _opened(BytesIO(data), name) as image:
         if not small and _keeps_bytes(image, data):
             return Picture(data, width, height)
         try:
@@ -104,10 +104,10 @@ def prepare_picture(data: bytes, name: str, *, max_side: int | None = None) -> P
 def upright_size(path: Path | str) -> tuple[int, int]:
     """Width and height of a photograph as it will be stored, from its header: its pixels are not decoded."""
     try:
-        data = Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            return _header(file, str(path))[:2]
     except OSError as error:
         raise BadPhotograph(str(path), f"it cannot be read ({error.strerror})") from None
-    return _header(data, str(path))[:2]
 
 
 def scaled_size(width: int, height: int, max_side: int | None) -> tuple[int, int]:
@@ -174,9 +174,9 @@ def _scaled_box(box: Box, x: float, y: float) -> Box:
     return box[0] * x, box[1] * y, box[2] * x, box[3] * y
 
 
-def _header(data: bytes, name: str) -> tuple[int, int, str]:
+def _header(file: BinaryIO, name: str) -> tuple[int, int, str]:
     """Upright width and height, and the kind of file."""
-    with _opened(data, name) as image:
+    with _opened(file, name) as image:
         width, height = image.size
         if width * height > MAX_PIXELS:
             raise BadPhotograph(name, f"it claims {width:,} x {height:,} pixels; at most {MAX_PIXELS:,} are decoded")
@@ -187,15 +187,16 @@ def _header(data: bytes, name: str) -> tuple[int, int, str]:
         return width, height, image.format or ""
 
 
-def _opened(data: bytes, name: str) -> Image.Image:
+def _opened(file: BinaryIO, name: str) -> Image.Image:
     from PIL import Image, UnidentifiedImageError
 
-    if not data:
+    if not file.read(1):
         raise BadPhotograph(name, "it is empty (0 bytes)")
+    file.seek(0)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return Image.open(BytesIO(data))
+            return Image.open(file)
     except UnidentifiedImageError:
         raise BadPhotograph(name, "it is not an image that can be read") from None
     except Image.DecompressionBombError:

@@ -11,8 +11,12 @@ relationship mentions are objects too; one without any name is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
 from functools import lru_cache
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -247,7 +251,10 @@ def _photograph(image: int, found: dict[str, Any]) -> Photograph:
     ]
     objects = _objects(mentioned, width, height)
     regions = (
-        (region.phrase.strip(), _box(region.x, region.y, region.width, region.height, width, height))
+        (
+            region.phrase.strip(),
+            clipped((region.x, region.y, region.x + region.width, region.y + region.height), width, height),
+        )
         for region in getattr(found.get("region_descriptions"), "regions", ())
     )
     panel = Panel(str(image), None, None, width, height, tuple(objects.values()), data.url)
@@ -274,33 +281,43 @@ def _tags(data: _Image) -> Pairs:
 
 def _objects(mentioned: list[_Object], width: int | None, height: int | None) -> dict[int, SceneObject]:
     """Objects by id, in the order of their first mention, with the attributes of all."""
-    objects: dict[int, SceneObject] = {}
+    row: dict[int, int] = {}
+    categories: list[str] = []
+    attributes: list[Pairs] = []
+    boxes: list[Box | None] = []
+    wide, high = math.inf if width is None else width, math.inf if height is None else height
     for one in mentioned:
+        category, pairs = _called(one.names or (one.name or "",), one.synsets)
+        if one.attributes:
+            pairs = _attributes(one.attributes) + pairs
         number = one.object_id
-        known = objects.get(number)
-        if known is not None and one.attributes is None:
-            continue
-        names = one.names or ((one.name,) if one.name else ())
-        category = normal(names[0]) if names else ""
-        if not category:
-            continue
-        pairs = [_attribute(a) for a in one.attributes if a and not a.isspace()] if one.attributes else []
-        pairs += [_pair("synset", synset) for synset in one.synsets]
-        if len(names) > 1:
-            pairs += [_pair("name", other) for other in names[1:]]
-        if known is not None:
-            pairs = [*known.attributes, *(pair for pair in pairs if pair not in known.attributes)]
-        box = _box(one.x, one.y, one.w, one.h, width, height)
-        objects[number] = SceneObject(str(number), category, tuple(pairs), box)
-    return objects
+        if number in row:
+            known = attributes[row[number]]
+            if pairs != known:
+                attributes[row[number]] = known + tuple(pair for pair in pairs if pair not in known)
+        elif category:
+            left, top, right, bottom = one.x, one.y, one.x + one.w, one.y + one.h
+            inside = 0 <= left < right <= wide and 0 <= top < bottom <= high
+            row[number] = len(boxes)
+            categories.append(category)
+            attributes.append(pairs)
+            boxes.append((left, top, right, bottom) if inside else clipped((left, top, right, bottom), width, height))
+    made = _records(id=map(str, row), category=categories, attributes=attributes, box=boxes, count=len(boxes))
+    return dict(zip(row, made, strict=True))
 
 
-def _box(x: float, y: float, w: float, h: float, width: int | None, height: int | None) -> Box | None:
-    if width is not None and height is not None and x >= 0 and y >= 0 and w > 0 and h > 0:
-        right, bottom = x + w, y + h
-        if right <= width and bottom <= height:  # nearly all
-            return x, y, right, bottom
-    return clipped((x, y, x + w, y + h), width, height)
+def _records(*, count: int, **columns: Iterable[Any]) -> list[SceneObject]:
+    """Many objects at once. Calling the class costs more than all of the parsing: its slots are filled by column."""
+    made = list(map(SceneObject.__new__, repeat(SceneObject, count)))
+    for name, (put, default) in _SLOTS.items():
+        deque(map(put, made, columns.get(name) or repeat(default)), maxlen=0)
+    return made
+
+
+# how to fill each slot of an object, and what with where nothing is known
+_SLOTS: dict[str, tuple[Callable[[SceneObject, Any], None], Any]] = {
+    field.name: (getattr(SceneObject, field.name).__set__, field.default) for field in fields(SceneObject)
+}
 
 
 @lru_cache(_WORDS)
@@ -314,10 +331,12 @@ def normal(word: str) -> str:
 
 
 @lru_cache(_WORDS)
-def _attribute(word: str) -> tuple[str, str]:
-    return "attribute", normal(word)
+def _called(names: tuple[str, ...], synsets: tuple[str, ...]) -> tuple[str, Pairs]:
+    """An object's category, and what else it is called."""
+    others = [("name", normal(name)) for name in names[1:]]
+    return normal(names[0]), (*(("synset", normal(synset)) for synset in synsets), *others)
 
 
 @lru_cache(_WORDS)
-def _pair(name: str, value: str) -> tuple[str, str]:
-    return name, normal(value)
+def _attributes(words: tuple[str | None, ...]) -> Pairs:
+    return tuple(("attribute", normal(word)) for word in words if word and not word.isspace())

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from veridical.errors import UserError
 
-CHUNK = 1 << 18  # bytes: what a pass makes of it stays in the processor's cache
+CHUNK = 1 << 17  # bytes: what a pass makes of it stays in the processor's cache
 _BOM = b"\xef\xbb\xbf"
 _QUOTE, _BACKSLASH = 0x22, 0x5C
 _OPEN, _CLOSE = 0x7B, 0x7D  # { and }; [ and ] are the same but for one bit

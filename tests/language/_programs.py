@@ -8,6 +8,7 @@ from veridical.language.terms import ENDS, HEIGHTS, PLACES, RELATIONS, SIGNATURE
 from veridical.records import Panel, SceneObject
 
 WORDS = {"attribute": ("color", "category", "size"), "value": ("black", "blue", "square", "circle", "small")}
+ORDERED = ("panel",)  # the operators that see the order of the panels
 LEAVES = {"objects": "things", "groups": "panels", "amount": "even", "test": "any"}
 
 
@@ -44,18 +45,23 @@ scenes = st.lists(panels(), min_size=1, max_size=4).map(tuple)
 
 
 @st.composite
-def programs(draw: st.DrawFn, kind: str = "truth", depth: int = 4) -> Term:
-    """A random term of a type."""
-    options = [(op, wanted) for op, signs in SIGNATURES.items() for result, wanted in signs if result == kind]
+def programs(draw: st.DrawFn, kind: str = "truth", depth: int = 4, ordered: bool = False) -> Term:
+    """A random term of a type; unless `ordered`, one that cannot tell the panels apart by their place."""
+    options = [
+        (op, wanted)
+        for op, signs in SIGNATURES.items()
+        for result, wanted in signs
+        if result == kind and (ordered or op not in ORDERED)
+    ]
     if depth <= 0 and kind in LEAVES:
         return term(LEAVES[kind])
     if depth <= 0:
         options = [(op, wanted) for op, wanted in options if op in ("count", "is", "size", "tally", "exactly")]
     op, wanted = draw(st.sampled_from(options))
-    return term(op, *[draw(_argument(w.rstrip("*"), depth - 1, k)) for k, w in enumerate(wanted)])
+    return term(op, *[draw(_argument(w.rstrip("*"), depth - 1, k, ordered)) for k, w in enumerate(wanted)])
 
 
-def _argument(wanted: str, depth: int, place: int) -> st.SearchStrategy[Term | str | int]:
+def _argument(wanted: str, depth: int, place: int, ordered: bool) -> st.SearchStrategy[Term | str | int]:
     simple = {"place": PLACES, "height": HEIGHTS, "end": ENDS, "relation": RELATIONS}
     if wanted in simple:
         return st.sampled_from(simple[wanted])
@@ -64,5 +70,5 @@ def _argument(wanted: str, depth: int, place: int) -> st.SearchStrategy[Term | s
     if wanted == "int":
         return st.integers(1, 4)
     if wanted == "number":
-        return st.integers(0, 5) if depth <= 0 else st.one_of(st.integers(0, 5), programs("number", depth))
-    return programs(wanted, depth)
+        return st.integers(0, 5) if depth <= 0 else st.one_of(st.integers(0, 5), programs("number", depth, ordered))
+    return programs(wanted, depth, ordered)

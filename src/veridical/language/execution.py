@@ -1,7 +1,7 @@
 """Running programs: each term is compiled once to a closure from a domain (some objects in view) to a value.
 
 A domain is what a program looks at: the whole image, one panel, or one tower. Objects of two panels never touch and
-are never above one another, and no operator sees the order of the panels.
+are never above one another, and no operator but `panel` sees the order of the panels.
 """
 
 from __future__ import annotations
@@ -115,6 +115,10 @@ RELATE: dict[str, Callable[[Thing, Thing], bool]] = {
     "right": lambda a, b: a.left + a.right > b.left + b.right,
     "touch": lambda a, b: gap(a, b) <= _slack(a),
     "near": lambda a, b: gap(a, b) <= NEAR * (a.room[0] or 100.0) / 100,
+    "well-above": lambda a, b: a.middle < b.middle and a.bottom <= b.top,
+    "well-below": lambda a, b: a.middle > b.middle and a.top >= b.bottom,
+    "well-left": lambda a, b: a.left + a.right < b.left + b.right and a.right <= b.left,
+    "well-right": lambda a, b: a.left + a.right > b.left + b.right and a.left >= b.right,
 }
 
 
@@ -179,6 +183,11 @@ def _coordination(join: Callable[..., bool]) -> Callable[..., Any]:
 
             def test(domain: Domain) -> Check:
                 checks = [p(domain) for p in parts]
+                if len(checks) == 2:  # most have two, and are asked of every thing
+                    one, other = checks
+                    if join is all:
+                        return lambda thing: one(thing) and other(thing)
+                    return lambda thing: one(thing) or other(thing)
                 return lambda thing: join(check(thing) for check in checks)
 
             return test
@@ -294,8 +303,11 @@ def _inside(node: Term, holds: Run, groups: Run) -> Test:
     return test
 
 
-def _has(node: Term, name: str, value: str) -> Test:
-    return _always(lambda thing: thing.values.get(name) == value)
+def _has(node: Term, name: str, *values: str) -> Test:
+    if len(values) == 1:
+        return _always(lambda thing: thing.values.get(name) == values[0])
+    wanted = frozenset(values)
+    return _always(lambda thing: thing.values.get(name) in wanted)
 
 
 def _nearing(node: Term, place: str) -> Test:
@@ -334,6 +346,24 @@ def _either(node: Term, left: Run, right: Run) -> Run:
     return lambda domain: tuple(dict.fromkeys((*left(domain), *right(domain))))
 
 
+def _within(node: Term, items: Run, groups: Run) -> Run:
+    return lambda domain: tuple(dict.fromkeys(t for g in groups(domain) for t in items(g)))
+
+
+def _panel(node: Term, place: int) -> Run:
+    return lambda domain: tuple(g for g in domain.by_panel if g.panels and g.panels[0][0] == place - 1)
+
+
+def _times(node: Term, factor: int, number: Any) -> Run:
+    number = _number(number)
+    return lambda domain: factor * number(domain)
+
+
+def _plus(node: Term, one: Any, other: Any) -> Run:
+    one, other = _number(one), _number(other)
+    return lambda domain: one(domain) + other(domain)
+
+
 _MAKE: dict[str, Callable[..., Any]] = {
     "and": _coordination(all),
     "or": _coordination(any),
@@ -346,6 +376,7 @@ _MAKE: dict[str, Callable[..., Any]] = {
     "keep": _keep,
     "either": _either,
     "others": _others,
+    "within": _within,
     "is": _has,
     "any": lambda node: _always(lambda thing: True),
     "touching": lambda node, place: _always(lambda thing: _touches(thing, place)),
@@ -356,6 +387,7 @@ _MAKE: dict[str, Callable[..., Any]] = {
     "related": _related,
     "inside": _inside,
     "panels": lambda node: lambda domain: domain.by_panel,
+    "panel": _panel,
     "towers": lambda node: lambda domain: domain.by_tower,
     "where": _where,
     "most": _extreme(max),
@@ -369,12 +401,14 @@ _MAKE: dict[str, Callable[..., Any]] = {
     "even": lambda node: _always(lambda n: n % 2 == 0),
     "odd": lambda node: _always(lambda n: n % 2 == 1),
     "size": lambda node, items: lambda domain: len(items(domain)),
+    "times": _times,
+    "plus": _plus,
     "tally": lambda node, items: lambda domain: len(items(domain)),
     "value": _value,
 }
 
 
 def execute(program: Term, panels: Sequence[Panel] | Domain) -> bool:
-    """Whether a program is true of the panels. Deterministic, and blind to the order of the panels."""
+    """Whether a program is true of the panels. Deterministic; only `panel` sees the order of the panels."""
     domain = panels if isinstance(panels, Domain) else domain_of(panels)
     return bool(compiled(program)(domain))

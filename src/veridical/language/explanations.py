@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from html import escape
 
 from veridical.language.execution import Domain, Thing, compiled, domain_of
-from veridical.language.terms import Term
+from veridical.language.terms import Term, subterms
 from veridical.records import Panel
 
 FILLS = {"black": "#000000", "yellow": "#ffff00", "blue": "#0099ff"}
@@ -92,7 +92,7 @@ def _decide(node: Term, domain: Domain, found: _Deciding) -> None:
         _agreement(node, answer, domain, found)
     else:  # a comparison: both of its sides, where the other is a set too
         for amount in _terms(node, "amount"):
-            for size in _terms(amount):
+            for size in (t for t in subterms(amount) if t.op == "size"):
                 _members(_terms(size)[0], domain, found)
         for part in _terms(node, "objects", "groups"):
             _members(part, domain, found)
@@ -128,6 +128,11 @@ def _agreement(node: Term, answer: bool, domain: Domain, found: _Deciding) -> No
 
 def _members(members: Term, domain: Domain, found: _Deciding) -> None:
     """The things or groups of a set with what makes them its members; where there are none, what comes closest."""
+    if members.op == "within":
+        items, groups = _terms(members)
+        for group in compiled(groups)(domain):
+            _members(items, group, found)
+        return
     if members.type == "objects":
         things = compiled(members)(domain)
         found.things += things
@@ -176,6 +181,9 @@ def _names(things: Sequence[Thing]) -> tuple[tuple[int, str], ...]:
 
 def _nearest(items: Term, domain: Domain) -> tuple[Thing, ...]:
     """Of a filter that nothing passes: the things that pass most of its tests, at least one."""
+    if items.op == "within":
+        inner, groups = _terms(items)
+        return tuple(t for g in compiled(groups)(domain) for t in _nearest(inner, g))
     checks = []
     while items.op == "keep":
         test, items = _terms(items)

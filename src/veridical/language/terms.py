@@ -23,7 +23,10 @@ MOST_DEPTH = 150  # terms inside terms: what Python can follow, many times what 
 PLACES = ("wall", "bottom", "top", "left", "right", "side", "corner")  # what of a panel's border an object can touch
 HEIGHTS = ("top", "bottom", "middle")
 ENDS = ("top", "bottom")  # what one counts from
-RELATIONS = ("above", "on", "below", "under", "left", "right", "touch", "near")
+RELATIONS = (
+    *("above", "on", "below", "under", "left", "right", "touch", "near"),
+    *("well-above", "well-below", "well-left", "well-right"),  # past the other's edge, not only past its middle
+)
 
 # operator -> its signatures: (result type, argument types); a trailing "*" repeats the last argument
 SIGNATURES: dict[str, tuple[tuple[Type, tuple[str, ...]], ...]] = {
@@ -38,7 +41,8 @@ SIGNATURES: dict[str, tuple[tuple[Type, tuple[str, ...]], ...]] = {
     "keep": (("objects", ("test", "objects")),),
     "either": (("objects", ("objects", "objects")),),
     "others": (("objects", ("objects", "objects")),),
-    "is": (("test", ("word", "word")),),
+    "within": (("objects", ("objects", "groups")),),
+    "is": (("test", ("word", "word*")),),  # an attribute and the value it has, or several of which it has one
     "any": (("test", ()),),
     "touching": (("test", ("place",)),),
     "nearing": (("test", ("place",)),),
@@ -48,6 +52,7 @@ SIGNATURES: dict[str, tuple[tuple[Type, tuple[str, ...]], ...]] = {
     "related": (("test", ("relation", "amount", "objects")),),
     "inside": (("test", ("truth", "groups")),),
     "panels": (("groups", ()),),
+    "panel": (("groups", ("int",)),),  # one by its place, from 1: of a pair, the left image and the right one
     "towers": (("groups", ()),),
     "where": (("groups", ("truth", "groups")),),
     "most": (("groups", ("objects", "groups")),),
@@ -61,6 +66,8 @@ SIGNATURES: dict[str, tuple[tuple[Type, tuple[str, ...]], ...]] = {
     "even": (("amount", ()),),
     "odd": (("amount", ()),),
     "size": (("number", ("objects",)), ("number", ("groups",))),
+    "times": (("number", ("int", "number")),),
+    "plus": (("number", ("number", "number")),),
     "tally": (("key", ("objects",)),),
     "value": (("key", ("word", "objects")),),
 }

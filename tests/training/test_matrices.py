@@ -1,0 +1,112 @@
+"""What matrices add to training: contexts of other items, items held out one by one, fractions, exact resume."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from veridical.benchmark import Benchmark
+from veridical.errors import UserError
+from veridical.models import load_model
+from veridical.records import Item
+from veridical.training import configure, train
+from veridical.training.contexts import with_context
+from veridical.training.run import _examples
+
+from ..models import _matrices as matrices
+from .test_resume import contents, finish, start
+
+FAST = {"images": "thumbnail", "epochs": 2, "batch": 32, "hidden": 16}
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return matrices.write(tmp_path_factory.mktemp("matrices") / "b", {"train": 200, "test": 40}, ("main",))
+
+
+def items(count: int) -> list[Item]:
+    return [Item(f"i{n}", "matrix", tuple(f"p{n}-{k}" for k in range(8)), answer=n % 8) for n in range(count)]
+
+
+@given(count=st.integers(2, 40), seed=st.integers(0, 99))
+def test_every_item_gets_the_context_of_another(count: int, seed: int) -> None:
+    own = items(count)
+    found = with_context(own, "other", np.random.default_rng(seed))
+    assert [i.id for i in found] == [i.id for i in own]
+    assert [i.answer for i in found] == [i.answer for i in own]
+    assert all(a.panels != b.panels for a, b in zip(own, found, strict=True))
+    assert {i.panels for i in found} == {i.panels for i in own}
+
+
+@given(seed=st.integers(0, 99))
+def test_shuffled_contexts_keep_their_panels(seed: int) -> None:
+    own = items(20)
+    found = with_context(own, "shuffled", np.random.default_rng(seed))
+    assert [sorted(i.panels) for i in found] == [sorted(i.panels) for i in own]
+    assert sum(a.panels != b.panels for a, b in zip(own, found, strict=True)) > 15
+    assert with_context(own, "own", np.random.default_rng(seed)) == own
+
+
+def test_only_matrices_have_a_context_to_exchange() -> None:
+    with pytest.raises(UserError, match="no context panels"):
+        with_context([Item("a", "statement", ("p",))], "other", np.random.default_rng(0))
+    with pytest.raises(UserError, match="single item"):
+        with_context(items(1), "other", np.random.default_rng(0))
+
+
+def held(folder: Path, **options: object) -> tuple[list[str], list[str]]:
+    _, training = configure(load_model("relation-network"), options)
+    found = _examples(Benchmark(folder), "train", None, "main", training, 0)
+    training_items, validation_items = ([e.item.id for e in part] for part in found)
+    return training_items, validation_items
+
+
+def test_items_that_share_images_are_held_out_one_by_one(folder: Path) -> None:
+    """All matrices of a split share one origin here, as photographs tie them together: blocks cannot be kept apart."""
+    learning, checking = held(folder)
+    assert (len(learning), len(checking)) == (180, 20)  # 8,000, but no more than a tenth
+    assert not set(learning) & set(checking)
+    assert len(held(folder, validation_items=7)[1]) == 7
+
+
+def test_a_smaller_fraction_is_a_part_of_a_larger_one(folder: Path) -> None:
+    all_of_it, checking = held(folder)
+    half, same = held(folder, fraction=0.5)
+    tenth, _ = held(folder, fraction=0.1)
+    assert (len(half), len(tenth)) == (90, 18)
+    assert set(tenth) < set(half) < set(all_of_it)
+    assert same == checking
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"fraction": 0.0}, "at most 1"), ({"fraction": 1.5}, "at most 1"), ({"validation_items": -1}, "0 or more")],
+)
+def test_bad_options_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        configure(load_model("relation-network"), options)
+
+
+def test_killed_it_ends_in_the_same_weights(folder: Path, tmp_path: Path) -> None:
+    """AdaDelta's state, looked-up inputs and auxiliary losses continue exactly."""
+    options = {**FAST, "auxiliary": "two", "dropout": 0.2, "checkpoint_steps": 2}
+    out, whole = tmp_path / "run", tmp_path / "whole"
+    assert finish(start("relation-network", folder, out, 5, options)) != 0
+    for place in (out, whole):
+        train("relation-network", folder, place, config=options, seed=5)
+    assert contents(out) == contents(whole)
+
+
+def test_trained_on_other_contexts_it_knows_nothing(folder: Path, tmp_path: Path) -> None:
+    options = {**FAST, "epochs": 12, "hidden": 64}
+    own = train("relation-network", folder, tmp_path / "own", config=options, validate="test")
+    other = train(
+        "relation-network", folder, tmp_path / "other", config={**options, "context": "other"}, validate="test"
+    )
+    assert own.trials[0]["history"][-1]["train"] > other.trials[0]["history"][-1]["train"]
+    assert own.mean > 0.3
+    assert other.mean < 0.3  # the best of twelve epochs on 40 items

@@ -1,0 +1,274 @@
+"""The stages of a V-PROM build: mine the source, make each scheme's matrices, store what they show."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.build._report import BuildReport
+from veridical.build.vprom.deck import CELLS, make_deck
+from veridical.build.vprom.icon_panels import IconPanels
+from veridical.build.vprom.lists import Lists, read_lists
+from veridical.build.vprom.matrices import Matrices, make_matrices
+from veridical.build.vprom.mining import Mined, Mining, mine, pool_of
+from veridical.build.vprom.panels import Stored, Wanted, crop_names, store
+from veridical.build.vprom.pool import Pool
+from veridical.build.vprom.schemes import SCHEMES, SIDES, Scheme, make_scheme
+from veridical.build.vprom.writing import items_table
+from veridical.engine import run
+from veridical.engine.progress import Progress
+from veridical.errors import UserError
+from veridical.formats.card import describe
+from veridical.records import Box, Panel
+from veridical.sources import Photograph, Source, open_source
+
+SIZE = 15_000  # matrices of a scheme; the paper's neutral one has 155,000
+SHARES = {"train": 2, "test": 1}
+MINE_BATCH = 100  # photographs; a batch takes under a second
+STORE_BATCH = 50
+WRITE_ROWS = 32_768
+
+
+def build_vprom(
+    out: Path | str,
+    *,
+    source: str | Source = "icons",
+    matrices: int = SIZE,
+    schemes: Sequence[str] | None = None,
+    seed: int = 0,
+    images: int | None = None,
+    mining: Mining | None = None,
+    lists: Path | str | None = None,
+    hidden: Sequence[str] = (),
+    licence: str = "",
+    processes: int | None = None,
+) -> BuildReport:
+    """Build a V-PROM benchmark: `matrices` of each scheme, two thirds for training and one for test.
+
+    `source` is `icons`, `coco:PATH`, `vg:PATH` or a source object; `images` is how many panels of the icon world to
+    draw from. `schemes` are all seven unless given. `lists` is a folder of lists instead of ours. The answers of the
+    splits in `hidden` (`test`) go to `OUT.hidden`. The same seed and config give the same bytes.
+    """
+    names = tuple(SCHEMES if schemes is None else dict.fromkeys(schemes))
+    _check(names, matrices, seed, hidden)
+    read = read_lists(lists)
+    config = mining or Mining()
+    opened = _open(source, images, seed, matrices)
+    job = _Job(Path(os.path.abspath(out)), opened, read, config, seed, processes)
+    pool, photographs = pool_of(job.mined(), config)
+    job.done("mining")
+    made = job.make(names, matrices, pool)
+    writer = BenchmarkWriter(
+        job.out,
+        name="V-PROM",
+        task="matrix",
+        config=_config(job, names, matrices, pool, made),
+        seed=seed,
+        licence=licence or str(opened.config().get("licence", "")),
+        hidden=hidden,
+        describe=describe,
+    )
+    with writer:
+        job.write(writer, pool, photographs, made)
+    shutil.rmtree(job.work, ignore_errors=True)
+    if hidden and len(made) > 1:
+        job.notes.append(
+            "Photographs for test in one scheme are for training in another, whose answers say what they show: build "
+            "one scheme with --schemes where hidden answers must stay unknown."
+        )
+    rejected = Counter[str]()
+    for _, sides in made.values():
+        for side in sides.values():
+            rejected.update(side.rejected)
+    counts = Benchmark(job.out).manifest["counts"]
+    removed = {f"draws, {reason}": number for reason, number in rejected.items() if number}
+    return BuildReport("vprom", job.out, counts, removed, {}, tuple(job.notes), job.seconds)
+
+
+Made = dict[str, tuple[Scheme, dict[str, Matrices]]]  # scheme -> its rules and the matrices of each side
+
+
+def _check(names: Sequence[str], matrices: int, seed: int, hidden: Sequence[str]) -> None:
+    for name in names:
+        if name not in SCHEMES:
+            raise UserError(f"There is no scheme {name!r}.", f"Choose from: {', '.join(SCHEMES)}.")
+    if matrices < 3:
+        raise UserError(f"{matrices} matrices cannot be divided two to one.", "Ask for 3 or more.")
+    if seed < 0:
+        raise UserError(f"The seed is {seed}.", "Give a whole number from 0.")
+    for split in hidden:
+        if split not in SIDES:
+            raise UserError(f"There is no split {split!r} to hide.", f"The splits are: {', '.join(SIDES)}.")
+
+
+def _open(source: str | Source, images: int | None, seed: int, matrices: int) -> Source:
+    if source == "icons":
+        return IconPanels(images or default_images(matrices), seed)
+    if images is not None:
+        raise UserError("The number of images is that of the source.", "Leave --images out, or use --source icons.")
+    return open_source(source) if isinstance(source, str) else source
+
+
+def default_images(matrices: int) -> int:
+    """Icon panels to draw from: enough for each of 140 categories on both sides, and more for more matrices.
+
+    >>> default_images(3), default_images(15_000), default_images(1_000_000)
+    (6000, 7500, 20000)
+    """
+    return int(np.clip(matrices // 2, 6000, 20_000))
+
+
+def _config(job: _Job, names: Sequence[str], matrices: int, pool: Pool, made: Made) -> dict[str, Any]:
+    table = pool.table()
+    for _, sides in made.values():
+        for side in sides.values():
+            for kind, number in zip(*np.unique([CELLS[k][1] for k in side.cell], return_counts=True), strict=True):
+                own = table[str(kind)]
+                own["matrices"] = own.get("matrices", 0) + int(number)
+    return {
+        "format": "vprom",
+        "source": job.source.config(),
+        "schemes": list(names),
+        "matrices": matrices,
+        "mining": asdict(job.mining),
+        "lists": dict(job.lists.hashes),
+        "mined": {"photographs": pool.photographs, "kinds": table, "removed": pool.removed},
+        "rejected": {
+            scheme: {side: dict(one.rejected) for side, one in sides.items()} for scheme, (_, sides) in made.items()
+        },
+    }
+
+
+@dataclass
+class _Job:
+    """What is built, and how long its stages took."""
+
+    out: Path
+    source: Source
+    lists: Lists
+    mining: Mining
+    seed: int
+    processes: int | None
+    notes: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    clock: float = field(default_factory=time.perf_counter)
+
+    def done(self, stage: str) -> None:
+        """A stage has ended, and the next begins."""
+        now = time.perf_counter()
+        self.seconds[stage], self.clock = now - self.clock, now
+
+    @property
+    def work(self) -> Path:
+        """Where finished batches lie, so that a build that was killed continues."""
+        return self.out.with_name(f".{self.out.name}.panels")
+
+    def rng(self, *place: int) -> np.random.Generator:
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=place))
+
+    def mined(self) -> Iterator[Mined]:
+        """What the source shows, a batch of photographs at a time."""
+        if isinstance(self.source, IconPanels):
+            ranges = [range(k, min(k + MINE_BATCH, self.source.count)) for k in range(0, self.source.count, MINE_BATCH)]
+            function = partial(_mine_icons, self.source, self.lists, self.mining)
+            yield from run(function, ranges, processes=self.processes, work=self.work, label="mining")
+            return
+        with Progress("mining", None, "photographs") as progress:
+            for part in _batches(self.source.photographs(), MINE_BATCH):
+                yield mine(part, self.lists, self.mining, exact=self.source.exact)
+                progress.advance(len(part))
+
+    def make(self, names: Sequence[str], count: int, pool: Pool) -> Made:
+        """The matrices of every scheme and side."""
+        sizes = {"test": count // 3, "train": count - count // 3}
+        made: Made = {}
+        with Progress("drawing matrices", len(names) * count, "matrices") as progress:
+            for name in names:
+                scheme = make_scheme(name, pool, self.lists.schemes, self.rng(0, SCHEMES.index(name)))
+                sides: dict[str, Matrices] = {}
+                for place, side in enumerate(SIDES):
+                    deck = make_deck(pool, scheme.photographs(side), scheme.allowed(side))
+                    rng = self.rng(1, SCHEMES.index(name), place)
+                    sides[side] = make_matrices(pool, deck, sizes[side], rng, progress.advance)
+                    self._note(f"{name} {side}", deck.possible, sides[side], pool)
+                if all(len(side) for side in sides.values()):
+                    made[name] = scheme, sides
+                else:
+                    self.notes.append(f"Left out: the scheme {name}, for which the source shows too little.")
+        if not made:
+            raise UserError(
+                f"No matrix could be made: {len(pool):,} crops show {len(pool.elements)} elements.",
+                "Use a larger source, or lower --least-images.",
+            )
+        self.done("matrices")
+        return made
+
+    def _note(self, where: str, possible: np.ndarray, made: Matrices, pool: Pool) -> None:
+        kinds = {e.kind for e in pool.elements}
+        lost = [f"{r} ({kind})" for (r, kind), ok in zip(CELLS, possible, strict=True) if kind in kinds and not ok]
+        if lost:
+            self.notes.append(f"{where}: too few elements or photographs for {', '.join(lost)}.")
+        for (relation, kind), number in made.missing.items():
+            self.notes.append(f"{where}: {number:,} matrices, {relation} ({kind}), could not be made unambiguous.")
+
+    def write(self, writer: BenchmarkWriter, pool: Pool, photographs: Sequence[str], made: Made) -> None:
+        """Items first, since hidden ones decide which objects are hidden; then what they show."""
+        named = crop_names(photographs, pool.photograph, pool.region)
+        crop_column, photograph_column = pa.array(named, pa.string()), pa.array(photographs, pa.string())
+        used = np.zeros(len(pool), bool)
+        for name, (scheme, sides) in made.items():
+            for side, found in sides.items():
+                used[found.crops] = True
+                table = items_table(found, pool, crop_column, photograph_column, f"{name}-{side}-", scheme.bound)
+                for start in range(0, table.num_rows, WRITE_ROWS):
+                    writer.add_items(side, table.slice(start, WRITE_ROWS), name)
+        self.done("items")
+        for stored in self._stored(pool, named, used):
+            for one in stored:
+                address = writer.add_image(one.picture)
+                writer.add_panels(_addressed(one.panels, address))
+        self.done("pictures")
+
+    def _stored(self, pool: Pool, named: Sequence[str], used: np.ndarray) -> Iterator[list[Stored]]:
+        crops = np.flatnonzero(used)
+        wanted: dict[int, list[tuple[str, Box | None]]] = {}
+        for k in crops.tolist():
+            left, top, right, bottom = pool.region[k].tolist()
+            region = None if np.isnan(left) else (left, top, right, bottom)
+            wanted.setdefault(int(pool.photograph[k]), []).append((named[k], region))
+        if isinstance(self.source, IconPanels):
+            rows = [Wanted(number, tuple(parts)) for number, parts in sorted(wanted.items())]
+            function = partial(store, self.source)
+            batches = [rows[k : k + STORE_BATCH] for k in range(0, len(rows), STORE_BATCH)]
+            yield from run(function, batches, processes=self.processes, work=self.work, label="drawing panels")
+            return
+        with Progress("storing photographs", len(wanted), "photographs") as progress:
+            for number, photograph in enumerate(self.source.photographs()):
+                if number in wanted:
+                    yield store(self.source, [Wanted(photograph, tuple(wanted[number]))])
+                    progress.advance(1)
+
+
+def _addressed(panels: Sequence[Panel], address: str) -> list[Panel]:
+    return [replace(panel, image=address) for panel in panels]
+
+
+def _mine_icons(source: IconPanels, lists: Lists, config: Mining, numbers: range) -> Mined:
+    return mine((source.photograph(k) for k in numbers), lists, config, exact=True)
+
+
+def _batches(photographs: Iterator[Photograph], size: int) -> Iterator[list[Photograph]]:
+    while part := list(islice(photographs, size)):
+        yield part

@@ -1,0 +1,72 @@
+"""Matrices of one side of a scheme: planned so that they balance, drawn until none is ambiguous, as plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veridical.build.vprom.deck import CANDIDATES, CELLS, Deck, plan
+from veridical.build.vprom.elements import COUNT
+from veridical.build.vprom.pool import Ints, Pool
+
+PANELS = 8
+BATCH = 8192  # matrices drawn with one seed
+TRIES = 2000  # draws of one matrix, at most
+REASONS = ("ambiguous", "another relation explains it", "no eight elements or sixteen photographs")
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """N matrices; crops and elements are numbers of the pool."""
+
+    cell: Ints  # (N,) place in CELLS
+    answer: Ints  # (N,) place of the right candidate
+    crops: NDArray[np.int32]  # (N, 16) the context in reading order, then the candidates
+    elements: NDArray[np.int64]  # (N, 16) what each was drawn to show
+    rejected: dict[str, int]  # reason -> draws
+    missing: dict[tuple[str, str], int]  # cell -> matrices that could not be made
+
+    def __len__(self) -> int:
+        return len(self.cell)
+
+    @property
+    def label(self) -> Ints:
+        """(N,) The element of the answer."""
+        return self.elements[np.arange(len(self)), PANELS + self.answer]
+
+
+def make_matrices(
+    pool: Pool, deck: Deck, count: int, rng: np.random.Generator, advance: Callable[[int], object] | None = None
+) -> Matrices:
+    """`count` matrices from a deck, in random order; fewer where an element has too few photographs."""
+    from veridical.build.vprom import _draw
+
+    cells, places = plan(deck, count, rng) if deck.possible.any() else (np.empty(0, np.int64),) * 2
+    shown = np.zeros((len(cells), PANELS + CANDIDATES), np.int64)
+    drawn = np.zeros((len(cells), PANELS + CANDIDATES), np.int32)
+    became = np.zeros((len(cells), 1 + len(REASONS)), np.int64)
+    count_of = np.array([int(e.name) if e.kind == COUNT else 0 for e in pool.elements], np.int64)
+    cards = (
+        *(deck.crops.starts, deck.crops.values, deck.groups.starts, deck.groups.values.astype(np.int64)),
+        *(deck.cell_groups, deck.fill.starts, deck.fill.values.astype(np.int64), deck.relation),
+    )
+    labels = (pool.bits, pool.spans, pool.photograph, count_of)
+    for start in range(0, len(cells), BATCH):
+        part = slice(start, start + BATCH)
+        state = rng.integers(2**63, size=1, dtype=np.uint64)
+        _draw.draw(state, cards, labels, cells[part], places[part], TRIES, shown[part], drawn[part], became[part])
+        if advance is not None:
+            advance(len(cells[part]))
+    made = became[:, 0] > 0
+    lost = np.bincount(cells[~made], minlength=len(CELLS))
+    return Matrices(
+        cells[made],
+        places[made],
+        drawn[made],
+        shown[made],
+        {reason: int(n) for reason, n in zip(REASONS, became[:, 1:].sum(axis=0), strict=True)},
+        {CELLS[k]: int(lost[k]) for k in np.flatnonzero(lost)},
+    )

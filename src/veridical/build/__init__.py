@@ -16,6 +16,7 @@ __all__ = ["BUILDERS", "BuildReport", "build", "load_builder"]
 # kind of benchmark -> its function of a folder to write and options
 BUILDERS: dict[str, str] = {
     "nlvr": "veridical.build.nlvr:build_nlvr",
+    "vprom": "veridical.build.vprom:build_vprom",
 }
 
 

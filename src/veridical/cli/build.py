@@ -74,6 +74,49 @@ def nlvr(
     _show(report)
 
 
+@build.command()
+def vprom(
+    out: Annotated[Path, typer.Option(help="The benchmark to make.")],
+    source: Annotated[str, typer.Option(help="icons, coco:PATH or vg:PATH.")] = "icons",
+    matrices: Annotated[int, typer.Option(help="Matrices of each scheme, two thirds for training.")] = 15_000,
+    schemes: Annotated[
+        list[str] | None, typer.Option(help="A scheme of splits; may be repeated. All seven unless given.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="What decides everything random.")] = 0,
+    images: Annotated[int | None, typer.Option(help="Panels of the icon world to draw from.")] = None,
+    least_images: Annotated[int, typer.Option(help="Photographs that an element needs (richness).")] = 12,
+    most_others: Annotated[int, typer.Option(help="Other objects that a crop may show (purity).")] = 6,
+    least_side: Annotated[int, typer.Option(help="Pixels of a crop, each way (quality).")] = 100,
+    lists: Annotated[
+        Path | None, typer.Option(help="A folder of lists (super-attributes, what is left out) instead of ours.")
+    ] = None,
+    hide: Annotated[list[str] | None, typer.Option(help="A split whose answers are hidden: test.")] = None,
+    licence: Annotated[str, typer.Option(help="The licence of the benchmark; the source's unless given.")] = "",
+    processes: Annotated[int | None, typer.Option(help="Processes; all processors unless given.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """V-PROM: a matrix of photographs with the ninth missing, eight candidates; seven schemes of splits."""
+    from veridical.build.vprom import build_vprom
+    from veridical.build.vprom.mining import Mining
+
+    report = build_vprom(
+        out,
+        source=source,
+        matrices=matrices,
+        schemes=schemes or None,
+        seed=seed,
+        images=images,
+        mining=Mining(least_images, most_others, least_side),
+        lists=lists,
+        hidden=hide or (),
+        licence=licence,
+        processes=processes,
+    )
+    if json:
+        print_json(report.to_json())
+    _show(report)
+
+
 def _shares(options: Sequence[str] | None, example: str) -> dict[str, float] | None:
     """Options NAME=SHARE as a mapping; None where none was given."""
     if not options:

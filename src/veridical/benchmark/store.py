@@ -148,6 +148,11 @@ class Benchmark:
         path = self.directory / "pruned.parquet"
         return self._read(path, None) if path.exists() else tables.PRUNED.empty_table()
 
+    def photographs_table(self) -> pa.Table:
+        """Where the photographs came from, and their licences; empty where that is not recorded."""
+        path = self.directory / "photographs.parquet"
+        return self._read(path, None) if path.exists() else tables.PHOTOGRAPHS.empty_table()
+
     def raw_table(self, split: str) -> pa.Table | None:
         """The original files of a split, or None where it was not imported. Hidden splits keep theirs apart."""
         folder = self.hidden_directory if self.is_hidden(split) else self.directory

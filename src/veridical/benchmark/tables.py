@@ -75,6 +75,8 @@ PANELS = pa.schema(
 JUDGEMENTS = pa.schema(
     [("item", _string), ("worker", _string), ("verdict", _string), ("kind", _string), ("time", pa.float64())]
 )
+# Where photographs came from; a panel is named after its photograph.
+PHOTOGRAPHS = pa.schema([("id", _string), ("source", _string), ("uri", _string), ("licence", _string)])
 PRUNED = pa.schema([("item", _string), ("reason", _string), ("stage", _string)])
 # The original release: a row is a line of a text file (with its line ending), or a whole image file.
 RAW = pa.schema([("file", _string), ("line", pa.large_binary()), ("image", _string)])

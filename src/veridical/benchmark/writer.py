@@ -139,6 +139,10 @@ class BenchmarkWriter:
         """Record what was removed and why."""
         self._write(self._public / "pruned.parquet", tables.pruned_table(pruned))
 
+    def add_photographs(self, photographs: pa.Table) -> None:
+        """Record each photograph's source, address and licence (columns `tables.PHOTOGRAPHS`)."""
+        self._write(self._public / "photographs.parquet", photographs.cast(tables.PHOTOGRAPHS))
+
     def add_raw(self, split: str, raw: pa.Table) -> None:
         """Keep the original files of a split (columns `tables.RAW`), so that export gives the same bytes."""
         where = self._secret if split in self.hidden else self._public

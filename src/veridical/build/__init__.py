@@ -17,6 +17,7 @@ __all__ = ["BUILDERS", "BuildReport", "build", "load_builder"]
 BUILDERS: dict[str, str] = {
     "nlvr": "veridical.build.nlvr:build_nlvr",
     "vprom": "veridical.build.vprom:build_vprom",
+    "nlvr2": "veridical.build.nlvr2:build_nlvr2",
 }
 
 

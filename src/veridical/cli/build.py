@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,7 @@ from veridical.errors import UserError
 
 if TYPE_CHECKING:
     from veridical.build import BuildReport
+    from veridical.build.nlvr2 import TakedownReport
 
 build = typer.Typer(help="Build a benchmark.", no_args_is_help=True)
 
@@ -72,6 +73,95 @@ def nlvr(
     if json:
         print_json(report.to_json())
     _show(report)
+
+
+@build.command()
+def nlvr2(
+    out: Annotated[Path, typer.Option(help="The benchmark to make, or the one to take photographs from.")],
+    source: Annotated[
+        str | None, typer.Option(help="icons (default), coco:PATH, vg:PATH, folder:PATH; none: addresses alone.")
+    ] = None,
+    sets: Annotated[int | None, typer.Option(help="Sets of eight photographs, eight items each.")] = None,
+    seed: Annotated[int | None, typer.Option(help="What decides everything random.")] = None,
+    synsets: Annotated[
+        Path | None, typer.Option(help="What to search for; the source's categories unless given.")
+    ] = None,
+    best: Annotated[int | None, typer.Option(help="Only so many synsets, the most interesting ones.")] = None,
+    search: Annotated[Path | None, typer.Option(help="What an image search answered: JSON lines or CSV.")] = None,
+    encoder: Annotated[str | None, typer.Option(help="Whose image vectors say what is similar.")] = None,
+    removals: Annotated[Path | None, typer.Option(help="Photographs that people removed: JSON lines.")] = None,
+    dull: Annotated[Path | None, typer.Option(help="Photographs that people did not find interesting.")] = None,
+    labels: Annotated[Path | None, typer.Option(help="Labels that train a classifier of interesting ones.")] = None,
+    sentences: Annotated[Path | None, typer.Option(help="What people wrote: JSON lines.")] = None,
+    judgements: Annotated[Path | None, typer.Option(help="How people judged it: JSON lines.")] = None,
+    costs: Annotated[Path | None, typer.Option(help="What each task cost: JSON.")] = None,
+    split: Annotated[
+        list[str] | None, typer.Option(help="A split and its share; may be repeated. The paper's rule unless given.")
+    ] = None,
+    hide: Annotated[
+        list[str] | None, typer.Option(help="A split whose answers are hidden; may be repeated. test-u unless given.")
+    ] = None,
+    secret: Annotated[str | None, typer.Option(help="Mixed into the seed of sentences; or random.")] = None,
+    licence: Annotated[str | None, typer.Option(help="The licence of the benchmark.")] = None,
+    config: Annotated[Path | None, typer.Option(help="A JSON or TOML file with these and more options.")] = None,
+    stage: Annotated[
+        str,
+        typer.Option(
+            help="Stop after: photographs, queries, found, pruned, sets, tasks, sentences, judgements, extra; or all."
+        ),
+    ] = "all",
+    work: Annotated[Path | None, typer.Option(help="Where each stage's file is kept; OUT.work unless given.")] = None,
+    sheets: Annotated[bool, typer.Option("--sheets", help="Write contact sheets into the work folder.")] = False,
+    takedown: Annotated[
+        Path | None, typer.Option(help="Remove these photographs, one a line, from OUT, and do nothing else.")
+    ] = None,
+    processes: Annotated[int | None, typer.Option(help="Processes; all processors unless given.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """NLVR2: two photographs and a sentence, true or false; from icons, your photographs, or what people wrote."""
+    from veridical.build.nlvr2 import Config, build_nlvr2, read_config
+    from veridical.build.nlvr2 import takedown as take_down
+
+    if takedown is not None:
+        _show_takedown(take_down(out, takedown), json)
+        return
+    given: dict[str, Any] = {
+        "source": source,
+        "sets": sets,
+        "seed": seed,
+        "synsets": synsets,
+        "best": best,
+        "search": search,
+        "encoder": encoder,
+        "removals": removals,
+        "dull": dull,
+        "labels": labels,
+        "sentences": sentences,
+        "judgements": judgements,
+        "costs": costs,
+        "splits": _shares(split, "--split dev=0.1"),
+        "hidden": tuple(hide) if hide else None,
+        "secret": secret,
+        "licence": licence,
+    }
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    made = Config() if config is None else read_config(config)
+    report = build_nlvr2(out, config=made, stage=stage, work=work, sheets=sheets, processes=processes, **options)
+    if json:
+        print_json(report.to_json())
+    _show(report)
+
+
+def _show_takedown(report: TakedownReport, json: bool) -> None:
+    if json:
+        print_json(report.to_json())
+    rows = [("photographs taken down", f"{report.photographs:,}"), ("items removed", f"{report.items_removed:,}")]
+    rows += [("sentences without an item", f"{report.groups_without_item:,}")]
+    rows += [(f"items left, {name}", f"{count:,}") for name, count in report.items.items()]
+    rows += [("images left", f"{report.images:,}")]
+    table("", ("what", "count"), rows)
+    for name in report.unknown:
+        say(f"Not in the benchmark: {name}")
 
 
 @build.command()
@@ -149,4 +239,5 @@ def _show(report: BuildReport) -> None:
     table("", ("what", "count"), rows)
     for note in report.notes:
         say(note)
-    say(f"Built: {report.out}")
+    if "items" in report.counts:
+        say(f"Built: {report.out}")

@@ -1,0 +1,261 @@
+"""The last stage of an NLVR2 build: validated items, splits, pictures and every count, in a benchmark."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from veridical.benchmark import Benchmark, BenchmarkWriter, tables
+from veridical.benchmark.place import hidden_dir
+from veridical.build._report import BuildReport
+from veridical.build._shared import SECRET, drawn_secret, mix_secret
+from veridical.build.nlvr2.collection import collection
+from veridical.build.nlvr2.config import PAPER_SPLITS, Config, changed
+from veridical.build.nlvr2.guidelines import check_presence, check_sentence
+from veridical.build.nlvr2.index import Where
+from veridical.build.nlvr2.sheets import write_sheets
+from veridical.build.nlvr2.stages import Stages
+from veridical.build.nlvr2.validation import Kept, Outcome, judgements, split, validate
+from veridical.build.nlvr2.work import Work, write_lines
+from veridical.engine import run
+from veridical.formats.card import describe
+from veridical.formats.nlvr2 import balance_of
+from veridical.records import TRUTH, Item, Pairs, Panel, Pruned, Text, pairs
+from veridical.sources import Photograph, Source
+
+PICTURE_BATCH = 32
+INCOMPLETE = (
+    "The sentences were judged by running their programs on annotations that may miss objects: some labels will be "
+    "wrong. Let people validate them before others compete on this."
+)
+
+
+def build_nlvr2(
+    out: Path | str,
+    *,
+    config: Config | None = None,
+    stage: str = "all",
+    work: Path | str | None = None,
+    source: Source | str | None = None,
+    sheets: bool = False,
+    processes: int | None = None,
+    **options: Any,
+) -> BuildReport:
+    """Build an NLVR2 benchmark: two photographs and a sentence, true or false.
+
+    `options` are fields of `Config`, set on top of `config`; `source` may also be an opened source. Each stage's file
+    is kept in `work` (`OUT.work` unless given), where it can be looked at, changed and replaced; `stage` stops after
+    one of them. The same config and seed give the same bytes. With `sheets`, contact sheets of sets and sentences are
+    written there, too.
+    """
+    start = time.perf_counter()
+    if isinstance(source, str):
+        options["source"] = source
+    made = changed(config or Config(), options)
+    made.check()
+    folder = Path(os.path.abspath(out))
+    own = source if source is not None and not isinstance(source, str) else None
+    place = Work(Path(work) if work is not None else folder.with_name(f"{folder.name}.work"))
+    notes: list[str] = []
+    kept = b""
+    if made.hide and made.sentences is None:
+        mixed = mix_secret(made.secret, hidden_dir(folder) / SECRET, partial(drawn_secret, place.folder))
+        made, kept = replace(made, secret=mixed.secret), mixed.kept
+        notes += [mixed.note] if mixed.note else []
+    stages = Stages(made, place, processes, own, made.secret)
+    if stage != "all":
+        return _stopped(stages, stage, folder, sheets, notes, start)
+    done = _outcome(stages)
+    seconds = {"stages": time.perf_counter() - start}
+    _store(stages, done, folder, kept)
+    shutil.rmtree(place.path(".batches"), ignore_errors=True)
+    seconds["storing"] = time.perf_counter() - start - seconds["stages"]
+    if sheets:
+        write_sheets(place.path("sheets"), stages.sets, stages.tasks, stages.sentences, stages.used, stages.source)
+    return _report(stages, done, folder, notes, seconds)
+
+
+def _stopped(stages: Stages, stage: str, out: Path, sheets: bool, notes: list[str], start: float) -> BuildReport:
+    """The report of a build that stops before the benchmark."""
+    if stage == "extra":
+        stages.reach("judgements")
+        done = split(*_validated(stages), _rng(stages), stages.config.splits)
+        items = {k.id: k for k in done.items}
+        rows = [{"item": name, "sentence": items[name].sentence.sentence} for name in done.held_out if name in items]
+        write_lines(stages.work.path("extra.jsonl"), rows)
+        notes.append(f"{len(rows):,} held-out items want four more judgements: {stages.work.path('extra.jsonl')}.")
+    else:
+        stages.reach(stage)
+    counts = collection(stages, upto=stage)
+    if sheets and stage in {"sets", "tasks", "sentences", "judgements", "extra"}:
+        sentences = stages.sentences if stage in {"sentences", "judgements", "extra"} else []
+        tasks = stages.tasks if stage != "sets" else []
+        used = stages.used if tasks else {}
+        write_sheets(stages.work.path("sheets"), stages.sets, tasks, sentences, used, stages.source)
+    notes.append(f"Stopped after {stage}: its file is in {stages.work.folder}. Run again to continue.")
+    flat = {name: value for name, value in counts.items() if isinstance(value, int)}
+    return BuildReport("nlvr2", out, flat, notes=tuple(notes), seconds={stage: time.perf_counter() - start})
+
+
+def _rng(stages: Stages) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(stages.config.seed, spawn_key=(0,)))
+
+
+def _validated(stages: Stages) -> tuple[Outcome, Sequence[Any]]:
+    verdicts = stages.judgements
+    sentences = stages.sentences
+    if stages.generated and stages.config.sets is not None:
+        whole = dict.fromkeys(stages.by_task[one.task].set for one in sentences if one.sentence)
+        wanted = set(list(whole)[: stages.config.sets])
+        sentences = [one for one in sentences if stages.by_task[one.task].set in wanted]
+    return validate(stages.tasks, sentences, verdicts), verdicts
+
+
+def _outcome(stages: Stages) -> Outcome:
+    done, verdicts = _validated(stages)
+    return split(done, verdicts, _rng(stages), stages.config.splits, extra=not stages.generated)
+
+
+def _store(stages: Stages, done: Outcome, out: Path, secret: bytes) -> None:
+    """Write the benchmark."""
+    config = stages.config
+    used = {name for k in done.items for name in k.task.pairs[k.pair]}
+    kept = {k.id for k in done.items} | done.removed.keys()
+    said = [j for j in judgements(stages.sentences, stages.by_task, stages.judgements) if j.item in kept]
+    with BenchmarkWriter(
+        out,
+        name="NLVR2",
+        task="statement",
+        config=_about(stages, done),
+        seed=config.seed,
+        licence=config.licence,
+        hidden=config.hide,
+        describe=describe,
+    ) as writer:
+        if secret:
+            writer.add_hidden_file(SECRET, secret)
+        panels, origins = _pictures(stages, sorted(used), writer)
+        for name in dict.fromkeys(config.splits or PAPER_SPLITS):
+            rows = [k for k in done.items if done.splits[k.id] == name]
+            if rows:
+                writer.add_items(name, _items(rows, panels))
+        writer.add_panels(panels.values())
+        writer.add_photographs(origins)
+        writer.add_judgements(said)
+        if done.removed:
+            writer.add_pruned(Pruned(name, reason, at) for name, (at, reason) in sorted(done.removed.items()))
+
+
+def _items(rows: Sequence[Kept], panels: Mapping[str, Panel]) -> list[Item]:
+    sides = [k.task.pairs[k.pair] for k in rows]
+    lefts, rights = (pa.array([str(pair[side]) for pair in sides]) for side in range(2))
+    balance = balance_of(lefts, rights, pa.array([bool(k.label) for k in rows])).to_pylist()
+    return [_item(k, balanced, panels) for k, balanced in zip(rows, balance, strict=True)]
+
+
+def _item(k: Kept, balance: str, panels: Mapping[str, Panel]) -> Item:
+    left, right = k.task.pairs[k.pair]
+    shown = [
+        {o.category for side in two for o in panels[side].objects} for two in k.task.pairs if set(two) <= panels.keys()
+    ]
+    truth = [i in k.sentence.selected for i, two in enumerate(k.task.pairs) if set(two) <= panels.keys()]
+    warnings = check_sentence(k.sentence.sentence)
+    if any(shown):
+        warnings += check_presence(k.sentence.sentence, shown, truth)
+    tags: Pairs = pairs(
+        synset=k.task.synset,
+        query=k.task.query,
+        phenomenon=k.sentence.phenomena,
+        balance=balance,
+        kind=k.sentence.kind or None,
+        guideline=warnings,
+    )
+    return Item(
+        id=k.id,
+        task="statement",
+        panels=(left, right),
+        query=Text(k.sentence.sentence),
+        candidates=TRUTH,
+        answer=k.label,
+        group=f"set-{k.task.task}",
+        origins=(f"set {k.task.set}", left, right),
+        program=k.sentence.program,
+        writer=k.sentence.writer,
+        tags=tags,
+    )
+
+
+def _pictures(stages: Stages, names: Sequence[str], writer: BenchmarkWriter) -> tuple[dict[str, Panel], pa.Table]:
+    """Store the pictures; the panels by photograph, and where each came from."""
+    used, seen, source = stages.used, stages.seen, stages.source
+    batches = [[used[name] for name in names[i : i + PICTURE_BATCH]] for i in range(0, len(names), PICTURE_BATCH)]
+    panels: dict[str, Panel] = {}
+    if source is None:
+        panels = {name: replace(used[name].panel, phash=seen[name].phash) for name in names}
+    else:
+        where = None if stages.own is not None or stages.config.source == "icons" else Where(stages.config.source)
+        function = partial(_read_batch, source if where is None else where)
+        for batch, read in zip(
+            batches, run(function, batches, processes=stages.processes, label="pictures"), strict=True
+        ):
+            for photograph, picture in zip(batch, read, strict=True):
+                name = photograph.panel.id
+                panels[name] = replace(photograph.panel, phash=seen[name].phash if name in seen else None)
+                if picture is not None:
+                    panels[name] = replace(panels[name], image=writer.add_image(picture))
+    about = "saved search" if source is None else source.name
+    rows = [(name, about, used[name].panel.uri, used[name].licence) for name in names]
+    return panels, pa.table([list(column) for column in zip(*rows, strict=True)], schema=tables.PHOTOGRAPHS)
+
+
+def _read_batch(where: Where | Source, batch: Sequence[Photograph]) -> list[bytes | None]:
+    source = where.open() if isinstance(where, Where) else where
+    # A photograph of a saved search that the source does not have is known by its address alone.
+    return [None if one.panel.uri == one.panel.id else source.picture(one) for one in batch]
+
+
+def _about(stages: Stages, done: Outcome) -> dict[str, Any]:
+    """The config that the benchmark carries: what made it, by which rules, and every count."""
+    config = stages.config
+    rules = {"pruning": stages.rule_of_pruning, "interesting": stages.rule_of_interest}
+    program = "each sentence's program, run on " + ("exact annotations" if stages.exact else "incomplete annotations")
+    return {
+        "format": "nlvr2",
+        "source": {} if stages.source is None else stages.source.config(),
+        "splits": dict(config.splits) if config.splits else "section 3.4",
+        "similarity": "a saved search" if config.search else stages.encoder,
+        "least_similarity": config.least_similarity,
+        "distance": config.distance,
+        "share": config.share,
+        **{name: {"by": rule.name, "rule": rule.about, **rule.facts} for name, rule in rules.items()},
+        "sentences": "generated" if stages.generated else "people's",
+        "judgements": program if stages.generated else "people's",
+        "redone_by_people": sorted(set(stages.work.redone)),
+        "secret": bool(config.hide and config.secret),
+        "inputs": config.hashes(*config.files),
+        "collection": collection(stages, done),
+    }
+
+
+def _report(stages: Stages, done: Outcome, out: Path, notes: list[str], seconds: dict[str, float]) -> BuildReport:
+    made = Benchmark(out)
+    if stages.generated and not stages.exact:
+        notes.append(INCOMPLETE)
+    if done.missing_extra:
+        notes.append(f"{done.missing_extra:,} held-out items have fewer than four extra judgements.")
+    if stages.config.hide:
+        notes.append(f"{stages.work.folder} holds what is hidden, too: keep it to yourself.")
+    written = [one.phenomena for one in stages.sentences if one.program]
+    shown = Counter(name for each in written for name in each)
+    shares = {name: count / len(written) for name, count in sorted(shown.items())} if written else {}
+    return BuildReport("nlvr2", out, made.manifest["counts"], done.reasons(), shares, tuple(notes), seconds)

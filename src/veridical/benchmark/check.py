@@ -281,7 +281,17 @@ def _answers(items: pa.Table, answers: pa.Table, where: str) -> Iterator[Problem
     total = sum(sum(c.values()) for c in by_ending.values())
     if total >= 10 * len(by_ending):  # enough items behind each ending to learn from
         majority = max(sum(by_ending.values(), Counter()).values()) / total
-        told = sum(max(c.values()) for c in by_ending.values()) / total
-        if told > majority + _TELLING:
+        told = sum(map(_foretold, by_ending.values())) / total
+        chance = 3 * (majority * (1 - majority) / total) ** 0.5  # what small splits show by accident
+        if told > majority + max(_TELLING, chance):
             text = f"the end of the ids tells {told:.1%} of the answers (the most common answer: {majority:.1%})"
             yield Problem("hidden-id", where, text, "warning")
+
+
+def _foretold(answers: Counter[int]) -> float:
+    """How many answers the others of the same ending foretell: each is left out in its turn, ties count half."""
+    right = 0.0
+    for answer, count in answers.items():
+        most = max((c for other, c in answers.items() if other != answer), default=0)
+        right += count * ((count - 1 > most) + 0.5 * (count - 1 == most > 0))
+    return right

@@ -1,0 +1,112 @@
+"""A relevance model learned on frozen embeddings: score(q, r) = <q M, r>, by contrastive logistic regression.
+
+Sentence encoders place a question beside its paraphrases, not beside its answers. A square matrix M, started at the
+identity and trained so that a question picks its own response out of a batch (equal texts are no negatives), mends much
+of that; q M is again a vector, so the matching needs nothing new. M is cross-fitted: the questions of a fold are mapped
+by a matrix that was trained on other folds, so that no pair is scored by a model that saw it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from veridical.engine.progress import Progress
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+
+PARTS = 3  # matrices: each is trained on the folds of the other parts
+EPOCHS = 8
+BATCH = 512
+RATE = 3e-3
+PULL = 2e-3  # towards the identity, per step
+SCALE = 20.0  # inverse temperature of the softmax over a batch
+LEAST = 200  # pairs to train on; with fewer the identity is as good
+
+
+def learn(left: Floats, right: Floats, texts: Ints, rng: np.random.Generator, label: str = "") -> Floats:
+    """A matrix (D, D) such that the rows of `left @ M` lie near the rows of `right` they belong to.
+
+    Vectors have length 1; `texts` numbers the responses, equal numbers are equal texts.
+    """
+    size = left.shape[1]
+    identity = np.eye(size, dtype=np.float32)
+    if len(left) < LEAST:
+        return identity
+    matrix = identity.copy()
+    first, second = np.zeros_like(matrix), np.zeros_like(matrix)
+    batches = max(1, len(left) // BATCH)
+    steps, step = EPOCHS * batches, 0
+    with Progress(label or "Learning relevance", steps, "steps") as progress:
+        for _ in range(EPOCHS):
+            for rows in np.array_split(rng.permutation(len(left)), batches):
+                gradient = _gradient(left[rows], right[rows], texts[rows], matrix)
+                step += 1
+                first += 0.1 * (gradient - first)
+                second += 0.001 * (gradient * gradient - second)
+                correct = np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
+                rate = RATE * (1 - step / (steps + 1))  # to zero in a line
+                matrix -= (rate * correct * first / (np.sqrt(second) + 1e-8)).astype(np.float32)
+                matrix += np.float32(PULL * rate / RATE) * (identity - matrix)
+                progress.advance()
+    return matrix
+
+
+def _gradient(q: Floats, r: Floats, texts: Ints, matrix: Floats) -> Floats:
+    """Of the mean cross-entropy of picking the own response among those of the batch, and the own question."""
+    z = SCALE * ((q @ matrix) @ r.T)  # (B, B)
+    same = texts[:, None] == texts[None, :]
+    np.fill_diagonal(same, False)
+    z[same] = -np.inf
+    rows = np.exp(z - z.max(1, keepdims=True))
+    rows /= rows.sum(1, keepdims=True)
+    columns = np.exp(z - z.max(0, keepdims=True))
+    columns /= columns.sum(0, keepdims=True)
+    pull = 0.5 * (rows + columns)
+    pull[np.arange(len(q)), np.arange(len(q))] -= 1
+    return (SCALE / len(q)) * (q.T @ (pull @ r))
+
+
+def mapped(
+    left: Floats, right: Floats, texts: Ints, folds: Sequence[str], rng: np.random.Generator
+) -> tuple[Floats, bool]:
+    """The rows of `left`, each mapped by a matrix that other folds taught; and whether held-out pairs gain by it.
+
+    With one fold its halves teach each other: which half a row is in is drawn, equal texts of responses together.
+    """
+    part = parts_of(folds, texts, rng)
+    out = left.copy()
+    better = []
+    for number in range(int(part.max()) + 1):
+        here = part == number
+        matrix = learn(left[~here], right[~here], texts[~here], rng, f"Learning relevance, part {number + 1}")
+        out[here] = left[here] @ matrix
+        rows = rng.permutation(np.flatnonzero(here))[:1000]
+        better.append(_picks(out[rows], right[rows], texts[rows]) - _picks(left[rows], right[rows], texts[rows]))
+    out /= np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-9)
+    return (out, True) if np.mean(better) > 0 else (left, False)
+
+
+def parts_of(folds: Sequence[str], texts: Ints, rng: np.random.Generator) -> Ints:
+    """Which part each row is in: whole folds, as equal as they allow; with one fold, halves by response text."""
+    names, code = np.unique(np.asarray(folds, dtype=object).astype(str), return_inverse=True)
+    if len(names) == 1:
+        return rng.permutation(int(texts.max()) + 1)[texts] % 2
+    totals = np.zeros(min(PARTS, len(names)), np.int64)
+    of_fold = np.zeros(len(names), np.int64)
+    sizes = np.bincount(code)
+    for fold in np.argsort(-sizes, kind="stable"):
+        of_fold[fold] = int(totals.argmin())
+        totals[of_fold[fold]] += sizes[fold]
+    return of_fold[code]
+
+
+def _picks(left: Floats, right: Floats, texts: Ints) -> float:
+    """How early each row's own response comes among all: the mean of 1 / rank."""
+    z = left @ right.T
+    own = z[np.arange(len(z)), np.arange(len(z))]
+    z[texts[:, None] == texts[None, :]] = -np.inf
+    return float((1 / (1 + (z > own[:, None]).sum(1))).mean())

@@ -1,0 +1,233 @@
+"""Machines that try to find the right choice: from one response alone, from all four, with the question, by relevance.
+
+All are the same small network, one hidden layer, trained with a softmax over the choices of a question; they differ in
+what they may see. What a machine gets right without the question is what the choices give away. Machines are trained
+and tested on different folds: within a fold a response that was right in training is surely wrong in a test.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+View = Literal["alone", "all", "question"]
+Vectors = Callable[[Sequence[str]], Floats]  # texts -> (N, D), each of length 1
+
+VIEWS: dict[View, str] = {
+    "alone": "each response alone",
+    "all": "all four responses",
+    "question": "all four and the question",
+}
+WORD_COLUMNS = 256  # hashed words and pairs of words beside the embedding, so that rare wordings can be learned
+HIDDEN = 96
+EPOCHS = 6
+BATCH = 256  # questions
+RATE = 1e-3
+DECAY = 1e-4  # weight decay per step, times the rate
+RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Questions with their choices, the right one of each, and what must not be on both sides."""
+
+    ids: list[str]
+    questions: list[str]
+    candidates: list[tuple[str, ...]]  # all of one length
+    answer: Ints
+    groups: list[str]  # what is resampled together
+    folds: list[str]  # responses are shared within a fold, so a fold is never trained and tested on
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    def take(self, rows: Ints) -> Choices:
+        return Choices(
+            [self.ids[i] for i in rows],
+            [self.questions[i] for i in rows],
+            [self.candidates[i] for i in rows],
+            self.answer[rows],
+            [self.groups[i] for i in rows],
+            [self.folds[i] for i in rows],
+        )
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """A share of right choices with its 95% interval over groups."""
+
+    value: float
+    low: float
+    high: float
+
+    def to_json(self) -> dict[str, float]:
+        return {"value": self.value, "low": self.low, "high": self.high}
+
+    def __str__(self) -> str:
+        return f"{100 * self.value:.1f} [{100 * self.low:.1f}, {100 * self.high:.1f}]"
+
+
+def accuracy(right: npt.ArrayLike, groups: Sequence[str], seed: int = 0) -> Accuracy:
+    """The mean of `right` (ties count in parts) and a bootstrap over groups."""
+    hits = np.asarray(right, np.float64)
+    code = np.unique(np.asarray(groups, dtype=object).astype(str), return_inverse=True)[1]
+    total, count = np.bincount(code, weights=hits), np.bincount(code)
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(len(count), np.full(len(count), 1 / len(count)), size=RESAMPLES)
+    low, high = np.quantile((drawn @ total) / np.maximum(drawn @ count, 1), (0.025, 0.975))
+    return Accuracy(float(hits.mean()), float(low), float(high))
+
+
+def graded(scores: npt.ArrayLike, answer: Ints) -> npt.NDArray[np.float64]:
+    """How right each question is: a right choice that shares the highest score counts its share.
+
+    >>> graded([[1, 0, 0, 0], [1, 1, 0, 0]], np.array([0, 1])).tolist()
+    [1.0, 0.5]
+    """
+    found = np.asarray(scores, np.float64)
+    best = found >= found.max(1, keepdims=True)
+    return best[np.arange(len(found)), answer] / best.sum(1)
+
+
+def by_machine(
+    train: Choices, test: Choices, view: View, vectors: Vectors, rng: np.random.Generator
+) -> npt.NDArray[np.float64]:
+    """Train a machine that sees `view` and give its scores of the test questions' choices: (N, C)."""
+    see = _Eyes(vectors, view)
+    machine = Machine(see.width, rng)
+    machine.fit(see, train, rng)
+    return machine.scores(see, test)
+
+
+class _Eyes:
+    """The numbers that a machine sees of each choice, for a batch of questions: (B, C, width)."""
+
+    def __init__(self, vectors: Vectors, view: View) -> None:
+        self.vectors, self.view = vectors, view
+        size = vectors([""]).shape[1]
+        own = size + WORD_COLUMNS + 1
+        self.width = own + {"alone": 0, "all": 2 * size + 5, "question": 5 * size + 8}[view]
+
+    def __call__(self, choices: Choices) -> Floats:
+        number = len(choices.candidates[0])
+        flat = [text for texts in choices.candidates for text in texts]
+        r = self.vectors(flat).reshape(len(choices), number, -1)  # (B, C, D)
+        words = hashed_words(flat).reshape(len(choices), number, -1)
+        lengths = np.array([len(text.split()) for text in flat], np.float32).reshape(len(choices), number, 1)
+        parts = [r, words, np.log1p(lengths)]
+        if self.view != "alone":
+            parts += _among(r, lengths)
+        if self.view == "question":
+            q = np.broadcast_to(self.vectors(choices.questions)[:, None, :], r.shape)
+            dot = (q * r).sum(2, keepdims=True)
+            parts += [q, q * r, np.abs(q - r), dot, dot - dot.mean(1, keepdims=True), _rank(dot)]
+        scaled = [np.sqrt(part.shape[2]) * part if part.shape[2] > 8 else part for part in parts]
+        return np.concatenate(scaled, 2).astype(np.float32)
+
+
+def _among(r: Floats, lengths: Floats) -> list[Floats]:
+    """How each choice stands among the others: their mean, its product with that, similarities, length."""
+    number = r.shape[1]
+    others = (r.sum(1, keepdims=True) - r) / (number - 1)  # (B, C, D)
+    near = np.einsum("bcd,bed->bce", r, r)  # (B, C, C)
+    near[:, np.arange(number), np.arange(number)] = -1
+    most = near.max(2, keepdims=True)
+    mean = (near.sum(2, keepdims=True) + 1) / (number - 1)
+    return [others, r * others, most, mean, _rank(mean), lengths - lengths.mean(1, keepdims=True), _rank(lengths)]
+
+
+def _rank(values: Floats) -> Floats:
+    """(B, C, 1) the share of the other choices below each, ties counting half."""
+    v = values[..., 0]
+    below = (v[:, :, None] > v[:, None, :]).sum(2) + 0.5 * ((v[:, :, None] == v[:, None, :]).sum(2) - 1)
+    return (below / max(v.shape[1] - 1, 1)).astype(np.float32)[..., None]
+
+
+def hashed_words(texts: Sequence[str]) -> Floats:
+    """(N, WORD_COLUMNS) which words and pairs of words occur, hashed, each row of length 1."""
+    out = np.zeros((len(texts), WORD_COLUMNS), np.float32)
+    for row, text in enumerate(texts):
+        words = text.lower().split()
+        for gram in [*words, *(" ".join(two) for two in pairwise(words))]:
+            code = zlib.crc32(gram.encode())
+            out[row, code % WORD_COLUMNS] += 1 if code >> 31 else -1
+    norms = np.linalg.norm(out, axis=1, keepdims=True)
+    return np.asarray(out / np.where(norms > 0, norms, 1), np.float32)
+
+
+class Machine:
+    """One hidden layer over what is seen of a choice; one score per choice; softmax over the choices; Adam."""
+
+    def __init__(self, width: int, rng: np.random.Generator) -> None:
+        self.parameters = [
+            (rng.standard_normal((width, HIDDEN)) * 0.5 / np.sqrt(width)).astype(np.float32),
+            np.zeros(HIDDEN, np.float32),
+            (rng.standard_normal(HIDDEN) / np.sqrt(HIDDEN)).astype(np.float32),
+        ]
+        self._moments = [(np.zeros_like(p), np.zeros_like(p)) for p in self.parameters]
+        self._steps = 0
+
+    def fit(self, see: Callable[[Choices], Floats], train: Choices, rng: np.random.Generator) -> None:
+        """Train on most folds; keep the epoch that does best on the rest."""
+        names = np.array(sorted(set(train.folds)), dtype=object)
+        held = set(rng.permutation(names)[: max(1, len(names) // 8)].tolist()) if len(names) > 2 else set()
+        inside = np.array([fold not in held for fold in train.folds])
+        rows, out = np.flatnonzero(inside), train.take(np.flatnonzero(~inside))
+        best, kept = np.inf, [p.copy() for p in self.parameters]
+        for _ in range(EPOCHS):
+            order = rng.permutation(rows)
+            for start in range(0, len(order), BATCH):
+                batch = train.take(order[start : start + BATCH])
+                self._step(see(batch), batch.answer)
+            if held:
+                loss = self._loss(see, out)
+                if loss < best:
+                    best, kept = loss, [p.copy() for p in self.parameters]
+        if held:
+            self.parameters = kept
+
+    def scores(self, see: Callable[[Choices], Floats], test: Choices) -> npt.NDArray[np.float64]:
+        """(N, C)"""
+        parts = []
+        for start in range(0, len(test), BATCH):
+            x = see(test.take(np.arange(start, min(start + BATCH, len(test)))))
+            parts.append(self._forward(x)[1].astype(np.float64))
+        return np.asarray(np.round(np.concatenate(parts), 6), np.float64)  # equal texts get equal scores
+
+    def _forward(self, x: Floats) -> tuple[Floats, Floats]:
+        first, bias, last = self.parameters
+        hidden = np.maximum(x @ first + bias, 0)  # (B, C, H)
+        return hidden, hidden @ last  # (B, C)
+
+    def _loss(self, see: Callable[[Choices], Floats], choices: Choices) -> float:
+        z = self.scores(see, choices)
+        z = z - z.max(1, keepdims=True)
+        return float((np.log(np.exp(z).sum(1)) - z[np.arange(len(z)), choices.answer]).mean())
+
+    def _step(self, x: Floats, answer: Ints) -> None:
+        first, _, last = self.parameters
+        hidden, z = self._forward(x)
+        p = np.exp(z - z.max(1, keepdims=True))
+        p /= p.sum(1, keepdims=True)
+        p[np.arange(len(p)), answer] -= 1
+        back = p / len(p)  # (B, C)
+        g_last = np.einsum("bch,bc->h", hidden, back)
+        g_hidden = (back[..., None] * last) * (hidden > 0)  # (B, C, H)
+        flat = g_hidden.reshape(-1, HIDDEN)
+        self._adam([x.reshape(-1, x.shape[2]).T @ flat, flat.sum(0), g_last], first.shape[0])
+
+    def _adam(self, gradients: Sequence[Floats], width: int) -> None:
+        self._steps += 1
+        correct = np.sqrt(1 - 0.999**self._steps) / (1 - 0.9**self._steps)
+        for p, g, (m, v) in zip(self.parameters, gradients, self._moments, strict=True):
+            m += 0.1 * (g - m)
+            v += 0.001 * (g * g - v)
+            p -= (RATE * correct * m / (np.sqrt(v) + 1e-8) + RATE * DECAY * p).astype(np.float32)

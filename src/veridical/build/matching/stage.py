@@ -1,0 +1,184 @@
+"""One stage matched: the answers of all questions, or their rationales; fold by fold, each response wrong three times.
+
+Answers and rationales are matched by the same steps: fit P_rel and P_sim over all rows, then solve each fold by itself.
+Rows of one fold never meet those of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from veridical.build.matching.crossencoder import Overridden, Reranker, rerank
+from veridical.build.matching.problem import Problem
+from veridical.build.matching.relevance import Fitted, fit_relevance, fit_similarity
+from veridical.build.matching.rounds import match as solve
+from veridical.build.matching.tags import needs_and_have, plain
+from veridical.engine.progress import Progress
+from veridical.errors import UserError
+from veridical.records import Panel, Text
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How responses are matched."""
+
+    relevance: str = "minilm"
+    similarity: str = "minilm"
+    learned: bool = True  # learn relevance on the data, cross-fitted by fold
+    weight: float = 1.0  # lambda
+    wrong: int = 3
+    shortlist: int = 64
+    tolerance: float = 1e-3
+    seed: int = 0
+    reranker: Reranker | None = None  # a cross-encoder for P_rel over the shortlist
+    similarity_reranker: Reranker | None = None  # the same for P_sim
+
+
+@dataclass(frozen=True)
+class Responses:
+    """What is matched: a query and its right response for each row."""
+
+    queries: list[str]  # as models read them
+    responses: list[str]
+    texts: Ints  # equal numbers: equal texts
+    folds: list[str]
+    needs: npt.NDArray[np.int16] | None = None
+    have: npt.NDArray[np.int16] | None = None
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def rows(self, fold: str) -> Ints:
+        return np.flatnonzero(np.asarray(self.folds, dtype=object) == fold)
+
+
+@dataclass(frozen=True)
+class Models:
+    """P_rel and P_sim, fitted: one fit serves every lambda."""
+
+    relevance: Fitted
+    similarity: Fitted
+
+    def to_json(self) -> dict[str, Any]:
+        return {"relevance": self.relevance.to_json(), "similarity": self.similarity.to_json()}
+
+
+@dataclass(frozen=True)
+class Matched:
+    """The wrong responses of each row, and the proof of their quality."""
+
+    wrong: Ints  # (rounds, N) rows whose right response is a wrong one here
+    gap: float  # the largest certified gap of any fold and round
+    seconds: float  # of the solver alone
+    peak_bytes: int
+    reserved: tuple[str, ...] = ()  # folds in which frequent texts left little choice
+
+
+def normal(text: str) -> str:
+    """A text without case, spacing and final punctuation: what counts as the same response.
+
+    >>> normal("  Yes. ") == normal("yes")
+    True
+    """
+    return " ".join(text.lower().split()).rstrip(" .!?,;") or text.strip()
+
+
+def responses_of(
+    queries: Sequence[Text], responses: Sequence[Text], panels: Sequence[Panel | None], folds: Sequence[str]
+) -> Responses:
+    """Texts and panels as rows to match; tags are read by the names of their classes."""
+    asked = [plain(text, panel) for text, panel in zip(queries, panels, strict=True)]
+    said = [plain(text, panel) for text, panel in zip(responses, panels, strict=True)]
+    texts = np.unique([normal(text) for text in said], return_inverse=True)[1].reshape(-1).astype(np.int64)
+    made = Responses(asked, said, texts, list(folds))
+    known = [panel for panel in panels if panel is not None]
+    if len(known) < len(panels) or not any(text.tokens for text in responses):
+        return made
+    needs, have, classes = needs_and_have(responses, known)
+    return replace(made, needs=needs, have=have) if classes else made
+
+
+def check_folds(rows: Responses, wrong: int, noun: str = "answer") -> None:
+    """Refuse folds in which no matching can exist, before any model is run."""
+    if not len(rows):
+        raise UserError("There is nothing to match.", "Give at least four questions with answers.")
+    if len(set(rows.texts.tolist())) == 1:
+        raise UserError(
+            f"All {len(rows):,} {noun}s are {rows.responses[0]!r}.", f"Give questions whose {noun}s differ."
+        )
+    for fold in sorted(set(rows.folds)):
+        here = rows.rows(fold)
+        if len(here) <= wrong:
+            raise UserError(
+                f"Fold {fold} has {len(here)} questions; {wrong + 1} choices need at least {wrong + 1} {noun}s.",
+                "Use fewer folds (--folds), or more data.",
+            )
+        numbers, counts = np.unique(rows.texts[here], return_counts=True)
+        if counts.max() * (wrong + 1) > len(here):
+            common = rows.responses[int(here[rows.texts[here] == numbers[counts.argmax()]][0])]
+            raise UserError(
+                f"Fold {fold}: {counts.max():,} of {len(here):,} {noun}s are {common!r}. A text that is right so often "
+                f"cannot be wrong {wrong} times as often, once in a question; {len(here) // (wrong + 1):,} can.",
+                "Leave some of these questions out, use larger folds (--folds), or fewer wrong choices (--wrong).",
+            )
+
+
+def fit_models(rows: Responses, options: Options) -> Models:
+    """P_rel and P_sim of a stage."""
+    rng = np.random.default_rng([options.seed, 1])
+    relevance = fit_relevance(
+        options.relevance, rows.queries, rows.responses, rows.texts, rows.folds, rng, learned=options.learned
+    )
+    return Models(
+        relevance, fit_similarity(options.similarity, rows.responses, np.random.default_rng([options.seed, 2]))
+    )
+
+
+def match_stage(rows: Responses, models: Models, options: Options, label: str = "Matching") -> Matched:
+    """Solve every fold."""
+    out = np.full((options.wrong, len(rows)), -1, np.int64)
+    gap = seconds = 0.0
+    peak = 0
+    reserved = []
+    extra = rerank(rows, models, options) if options.reranker or options.similarity_reranker else None
+    folds = sorted(set(rows.folds))
+    with Progress(label, len(rows), "questions") as progress:
+        for fold in folds:
+            here = rows.rows(fold)
+            found = solve(_problem(rows, models, options, extra, here, fold), **_effort(options))
+            out[:, here] = here[found.wrong]
+            gap, seconds, peak = max(gap, found.gap), seconds + found.seconds, max(peak, found.peak_bytes)
+            reserved += [fold] if found.reserved else []
+            progress.advance(len(here))
+    return Matched(out, gap, seconds, peak, tuple(reserved))
+
+
+def _problem(rows: Responses, models: Models, options: Options, extra: Any, here: Ints, fold: str) -> Problem:
+    relevance, dissimilarity = models.relevance.scores(here), models.similarity.scores(here)
+    rescored = None
+    if extra is not None:
+        rescored = extra.relevance(here)
+        if (other := extra.similarity(here)) is not None:
+            dissimilarity = Overridden(dissimilarity, *other)
+    return Problem(
+        relevance,
+        dissimilarity,
+        np.unique(rows.texts[here], return_inverse=True)[1].reshape(-1),
+        options.weight,
+        options.wrong,
+        None if rows.needs is None else rows.needs[here],
+        None if rows.have is None else rows.have[here],
+        rescored,
+        fold,
+    )
+
+
+def _effort(options: Options) -> dict[str, Any]:
+    return {"shortlist": options.shortlist, "tolerance": options.tolerance}

@@ -11,6 +11,7 @@ from PIL import Image
 
 MARGIN = 48  # a tile is this much larger than the picture
 NOISE = 3.5  # standard deviation of the camera's noise, of 255
+LIMIT = 12  # noise is no larger, and no colour nearer to 0 or 255: so it can be added without looking for overflow
 
 Field = NDArray[np.float64]  # (height, width) or (height, width, 3)
 
@@ -39,16 +40,16 @@ def _tile(name: str, tint: int, width: int, height: int) -> Image.Image:
     color = np.array(TINTS[name][tint], float)
     light = _PAINTERS[name](rng, shape)
     pixels = color + (light if light.ndim == 3 else light[..., None])
-    return Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8))
+    return Image.fromarray(np.clip(pixels, LIMIT, 255 - LIMIT).astype(np.uint8))
 
 
 @lru_cache(maxsize=8)
 def noise_tile(width: int, height: int) -> Image.Image:
-    """Noise around 128, partly the same in all three colours, as a camera's."""
+    """Noise within `LIMIT` around 0, modulo 256; partly the same in all three colours, as a camera's."""
     rng = np.random.default_rng(1)
     shape = (height + MARGIN, width + MARGIN)
-    values = 128 + rng.normal(0, NOISE * 0.8, (*shape, 1)) + rng.normal(0, NOISE * 0.6, (*shape, 3))
-    return Image.fromarray(np.clip(np.round(values), 0, 255).astype(np.uint8))
+    values = rng.normal(0, NOISE * 0.8, (*shape, 1)) + rng.normal(0, NOISE * 0.6, (*shape, 3))
+    return Image.fromarray((np.clip(np.round(values), -LIMIT, LIMIT).astype(int) % 256).astype(np.uint8))
 
 
 def _smooth(rng: np.random.Generator, shape: tuple[int, int], scale: float, across: float | None = None) -> Field:

@@ -18,24 +18,25 @@ from veridical.sources.icons_scene import IconScene, Placed
 from veridical.sources.icons_sprites import PAD, Sprite, sprite
 
 QUALITY = 88  # of the JPEG files
-PAPER = (253, 252, 248)  # the border
+PAPER = (242, 241, 238)  # the border
 RGB: dict[str, tuple[int, int, int]] = {
     "red": (211, 34, 40),
-    "orange": (243, 129, 20),
-    "yellow": (246, 199, 18),
+    "orange": (240, 128, 20),
+    "yellow": (241, 196, 18),
     "green": (36, 142, 62),
     "blue": (34, 96, 204),
     "purple": (124, 50, 168),
-    "pink": (244, 118, 176),
+    "pink": (241, 116, 174),
     "brown": (122, 74, 38),
     "gray": (138, 142, 148),
     "black": (26, 26, 30),
 }
-TINTED = {name: (r * 3 // 10 + 170, g * 3 // 10 + 170, b * 3 // 10 + 170) for name, (r, g, b) in RGB.items()}
-SKIN = ((245, 206, 172), (224, 172, 126), (176, 122, 80), (118, 78, 54))
+TINTED = {name: (r * 3 // 10 + 165, g * 3 // 10 + 165, b * 3 // 10 + 165) for name, (r, g, b) in RGB.items()}
+SKIN = ((241, 204, 170), (224, 172, 126), (176, 122, 80), (118, 78, 54))
 HAIR = ((58, 38, 26), (28, 24, 24), (112, 66, 30))
 OLD_HAIR = ((176, 178, 184), (200, 200, 204))
-BLURS = (0.0, 0.0, 0.35, 0.5)  # radius of the camera's blur
+BLURS = (0.0, 0.0, 0.45)  # radius of the camera's blur
+SHADE = (20, 18, 30)
 SHADOW = (3, 4)  # to the right and down
 
 Pixels = NDArray[np.uint8]
@@ -66,14 +67,15 @@ def _picture(scene: IconScene) -> Image.Image:
         picture = picture.filter(ImageFilter.BoxBlur(radius))
     noise = noise_tile(scene.width, scene.height)
     noise = noise.crop((noise_x, noise_y, noise_x + scene.width, noise_y + scene.height))
-    return ImageChops.add(picture, noise, 1, -128)
+    # no value is so near to 0 or 255 that noise would wrap it around
+    return ImageChops.add_modulo(picture, noise)
 
 
 def _paste(picture: Image.Image, one: Placed, drawn: Sprite) -> None:
     """One icon onto the picture."""
     values = dict(one.attributes)
     at = (one.x - PAD, one.y - PAD)
-    picture.paste((20, 18, 30), (at[0] + SHADOW[0], at[1] + SHADOW[1]), drawn.shadow)
+    picture.paste(SHADE, (at[0] + SHADOW[0], at[1] + SHADOW[1]), drawn.shadow)
     picture.paste(PAPER, at, drawn.border)
     color, pattern = RGB[values["color"]], values["pattern"]
     if pattern in ("striped", "dotted", "checked"):
@@ -91,7 +93,7 @@ def patterned(ink: Image.Image, pattern: str, pixels: int) -> Image.Image:
     if pattern == "solid":
         return ink
     if pattern == "outlined":
-        inside = ink.filter(ImageFilter.BoxBlur(max(1.0, pixels / 40))).point(_INSIDE)
+        inside = ink.filter(ImageFilter.BoxBlur(max(1.2, pixels / 24))).point(_INSIDE)
         return ImageChops.subtract(ink, inside)
     return ImageChops.multiply(ink, _pattern(pattern, max(4, pixels // 10)).crop((0, 0, *ink.size)))
 

@@ -25,6 +25,7 @@ FACINGS = ("left", "right")  # only for categories seen from the side
 AGES = ("child", "adult", "elderly")
 GENDERS = ("male", "female")
 PERSON = "person"
+CHILD_HEAD = 1.3  # of an icon that shows all ages
 
 LICENCE = "Font Awesome Free 6.6.0 icons by Fonticons, Inc., CC-BY-4.0 (fontawesome.com/license/free)"
 # what to call a person of an age and gender: singular, plural
@@ -64,6 +65,7 @@ class Glyph:
     turn: int = 0  # degrees counter-clockwise that set it upright: tools are drawn on the diagonal
     head: tuple[float, float, float] | None = None  # people: centre and radius; x / width, y / height, r / height
     head_scale: float = 1.0  # people: an adult's head against the one in the font
+    child_head: float = 1.0  # people: a child's head against an adult's
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,15 @@ def _load() -> dict[str, Category]:
             row.action,
             row.ages,
             row.genders,
-            Glyph(row.glyph, row.codepoint, row.facing, head=row.head, head_scale=row.head_scale),
+            Glyph(
+                row.glyph,
+                row.codepoint,
+                row.facing,
+                head=row.head,
+                head_scale=row.head_scale,
+                # an icon of all ages shows an adult; an icon of a child is right as it is
+                child_head=CHILD_HEAD if len(row.ages) > 1 else 1.0,
+            ),
         )
         for row in file.people
     )

@@ -142,14 +142,14 @@ def _proposals(
             jitter = rng.uniform(-0.12, 0.12, (TRIES // 4, 2)) * cell
             jitter[-1] = 0  # the last resort of a full picture
             spots = np.clip(centre + jitter - (piece.width / 2, piece.height / 2), 0, room)
-            yield [(int(x), int(y)) for x, y in spots]
+            yield spots.astype(int).tolist()
         elif layout == "cluster":
             # wider and wider around one point
             spread = np.linspace(0.05, 0.6, TRIES)[:, None] * rng.standard_normal((TRIES, 2)) * (width, height)
             spots = np.clip(middle + spread - (piece.width / 2, piece.height / 2), 0, room)
-            yield [(int(x), int(y)) for x, y in spots]
+            yield spots.astype(int).tolist()
         else:
-            yield [(int(x), int(y)) for x, y in rng.random((TRIES, 2)) * room]
+            yield (rng.random((TRIES, 2)) * room).astype(int).tolist()
 
 
 def _row(rng: np.random.Generator, pieces: list[Piece], width: int, height: int) -> Iterator[list[Spot]]:

@@ -22,6 +22,7 @@ from veridical.sources.icons_glyphs import (
     category,
     poses,
 )
+from veridical.sources.icons_outline import outline
 from veridical.sources.icons_place import LAYOUTS, Piece, place, together
 from veridical.sources.icons_sprites import Look, sprite
 from veridical.sources.photographs import Relationship
@@ -31,6 +32,7 @@ INTERACTIONS = ("next to", "holding", "chasing", "looking at", "on")
 ATTEMPTS = 12  # each with new free sizes, smaller and smaller
 PIXELS = {"small": 36, "medium": 54, "large": 78}  # side of the area of an icon, in a picture of 400 x 300
 ANGLES = {"upright": (-5, 0, 0, 5), "tilted": (-50, -40, 40, 50), "upside-down": (175, 180, 180, 185)}
+NATURAL_SIZES = {"holding": ("large", "small"), "on": ("medium", "large")}  # of subject and object, where free
 SIDEWAYS = ("chasing", "looking at")  # interactions whose subject must be seen from the side
 
 
@@ -156,8 +158,10 @@ def _wanted(
             _set_sideways(fixed[one.subject], groups[one.subject], one.predicate)
         if one.predicate == "chasing":
             _set_sideways(fixed[one.object], groups[one.object], one.predicate)
-        if one.predicate == "holding":
-            fixed[one.object].setdefault("size", "small")
+        for index, size in zip((one.subject, one.object), NATURAL_SIZES.get(one.predicate, ()), strict=False):
+            fixed[index].setdefault("size", size)
+        for index in (one.subject, one.object):
+            fixed[index].setdefault("rotation", "upright")
         links += [
             (int(starts[one.subject]) + k, one.predicate, int(starts[one.object]) + k)
             for k in range(groups[one.subject].count)
@@ -286,7 +290,7 @@ def _drawn(rng: np.random.Generator, wanted: _Wanted, size: str, unit: float, up
         if name not in values:
             values[name] = choose(name, usual, often)
     values.setdefault("size", size)
-    jitter = 1 + 0.04 * int(rng.integers(-1, 2))
+    jitter = (0.97, 1.03)[int(rng.integers(2))]
     angles = ANGLES[values["rotation"]]
     look = Look(
         glyph,
@@ -333,9 +337,10 @@ def _layout(rng: np.random.Generator, pieces: int, attempt: int) -> str:
 
 
 def panel(scene: IconScene, id: str) -> Panel:
-    """The truth about a scene: its objects "0", "1" ..., with the exact boxes of their ink."""
+    """The truth about a scene: its objects "0", "1" ..., with the exact boxes of their ink and their outlines."""
     objects = tuple(
-        SceneObject(str(k), one.category, one.attributes, scene.box(k)) for k, one in enumerate(scene.objects)
+        SceneObject(str(k), one.category, one.attributes, scene.box(k), polygons=outline(one.look, one.x, one.y))
+        for k, one in enumerate(scene.objects)
     )
     return Panel(id=id, width=scene.width, height=scene.height, objects=objects)
 

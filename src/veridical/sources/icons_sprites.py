@@ -20,7 +20,6 @@ MASTER = 192  # font size of the large masks
 PAD = 12  # room around a sprite's ink for its border and shadow
 CELL = 4  # places are tested for overlap on a grid of this many pixels
 VISIBLE = 48  # opacity from which a pixel counts as ink
-CHILD_HEAD = 1.3  # a child's head against an adult's
 
 Mask = NDArray[np.bool_]
 
@@ -72,11 +71,9 @@ def _union(layers: list[Image.Image]) -> Image.Image:
 @lru_cache(maxsize=4096)
 def sprite(look: Look) -> Sprite:
     """The sprite of a look."""
-    scale = look.pixels * _scale(look.glyph)
+    scale = scale_of(look)
     level = min(3, max(0, round(-math.log2(scale))))
-    layers = tuple(
-        _turned(layer, look, scale * 2**level) for layer in _master(look.glyph, look.age, look.gender, level)
-    )
+    layers = tuple(_turned(layer, look, scale * 2**level) for layer in masks(look.glyph, look.age, look.gender, level))
     # (height, width): where any ink is
     ink = np.asarray(_union(list(layers[1:]))) >= VISIBLE
     rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
@@ -91,17 +88,27 @@ _GROWN = np.clip((np.arange(256) - 20) * 6, 0, 255).astype(np.uint8)  # of a blu
 _FADED = (np.arange(256) * 2 // 5).astype(np.uint8)
 
 
-def _turned(mask: Image.Image, look: Look, scale: float) -> Image.Image:
-    """A mask scaled, mirrored and turned about its centre, in a frame that holds all of it."""
+def scale_of(look: Look) -> float:
+    """Factor from the large mask to the picture."""
+    return look.pixels * _scale(look.glyph)
+
+
+def affine(look: Look, scale: float) -> tuple[float, float, float, float]:
+    """The matrix (a, b; d, e) from places in the picture back to places in the mask."""
     # a mirrored icon's own turn goes the other way
     angle = math.radians((-look.glyph.turn if look.mirrored else look.glyph.turn) + look.angle)
-    cosine, sine = math.cos(angle), math.sin(angle)
-    width = math.ceil(scale * (mask.width * abs(cosine) + mask.height * abs(sine)))
-    height = math.ceil(scale * (mask.width * abs(sine) + mask.height * abs(cosine)))
-    # from a pixel of the result back to one of the mask
-    a, b, d, e = cosine / scale, -sine / scale, sine / scale, cosine / scale
-    if look.mirrored:
-        a, b = -a, -b
+    cosine, sine = math.cos(angle) / scale, math.sin(angle) / scale
+    return (-cosine, sine, sine, cosine) if look.mirrored else (cosine, -sine, sine, cosine)
+
+
+def _turned(mask: Image.Image, look: Look, scale: float) -> Image.Image:
+    """A mask scaled, mirrored and turned about its centre, in a frame that holds all of it."""
+    a, b, d, e = affine(look, scale)
+    cosine, sine = scale * abs(a) * scale, scale * abs(d) * scale
+    width, height = (
+        math.ceil(mask.width * cosine + mask.height * sine),
+        math.ceil(mask.width * sine + mask.height * cosine),
+    )
     c = mask.width / 2 - a * width / 2 - b * height / 2
     f = mask.height / 2 - d * width / 2 - e * height / 2
     return mask.transform((width, height), Image.Transform.AFFINE, (a, b, c, d, e, f), Image.Resampling.BILINEAR)
@@ -134,10 +141,10 @@ def _ink(glyph: Glyph) -> tuple[Image.Image, tuple[int, int, int, int]]:
 
 
 @lru_cache(maxsize=2048)
-def _master(glyph: Glyph, age: str | None, gender: str | None, level: int = 0) -> tuple[Image.Image, ...]:
+def masks(glyph: Glyph, age: str | None, gender: str | None, level: int = 0) -> tuple[Image.Image, ...]:
     """The large layers of an icon, halved `level` times: all with holes filled; ink; of people also skin and hair."""
     if level:
-        return tuple(layer.reduce(2**level) for layer in _master(glyph, age, gender))
+        return tuple(layer.reduce(2**level) for layer in masks(glyph, age, gender))
     mask, box = _ink(glyph)
     layers = (mask,) if glyph.head is None else _person(mask, box, glyph, age, gender)
     return _filled(_union(list(layers))), *layers
@@ -180,7 +187,7 @@ def _person(
     x, y, radius = box[0] + head_x * width, box[1] + head_y * height, head_radius * height
     clothes = mask.copy()
     ImageDraw.Draw(clothes).ellipse(_circle(x, y, radius + 1.5), fill=0)
-    size = radius * glyph.head_scale * (CHILD_HEAD if age == "child" and len(set(_ages(glyph))) > 1 else 1.0)
+    size = radius * glyph.head_scale * (glyph.child_head if age == "child" else 1.0)
     y += radius - size  # the chin stays where it was
     skin, hair = Image.new("L", mask.size), Image.new("L", mask.size)
     on_skin, on_hair = ImageDraw.Draw(skin), ImageDraw.Draw(hair)
@@ -199,12 +206,6 @@ def _person(
     if gender == "female":
         clothes = ImageChops.subtract(clothes, hair)
     return clothes, skin, hair
-
-
-def _ages(glyph: Glyph) -> tuple[str, ...]:
-    from veridical.sources.icons_glyphs import CATEGORIES, PERSON
-
-    return tuple(age for pose in CATEGORIES[PERSON].poses if pose.glyph == glyph for age in pose.ages)
 
 
 def _circle(x: float, y: float, radius: float) -> tuple[float, float, float, float]:

@@ -1,6 +1,6 @@
 """Adversarial Matching: right answers are handed out again as wrong choices (VCR, section 4).
 
-`problem` says what is matched, `rounds.match(problem, shortlist=64, tolerance=5e-4, threads=2)` solves it: a sparse
+`problem` says what is matched, `rounds.match(problem, shortlist=64, tolerance=1e-3, threads=2)` solves it: a sparse
 auction (`auction`) whose prices are then tried on all pairs in blocks (`pricing`), so that the result proves its own
 distance to the optimum.
 """

@@ -50,16 +50,16 @@ def auction(market: Market, graph: Any, values: Doubles, epsilons: list[float]) 
     return bids
 
 
-def jit(function: Callable[..., Any]) -> Callable[..., Any]:
+def jit(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Compile a kernel; keep the result on disk where there is a place for it."""
     try:
         from numba import njit
     except ImportError as error:
         raise missing_extra("numba", "build") from error
     try:
-        compiled: Callable[..., Any] = njit(cache=True, nogil=True)(function)
+        compiled: Callable[..., Any] = njit(cache=True, nogil=True, **options)(function)
     except RuntimeError:  # nowhere to keep compiled code: compile anew in every process
-        compiled = njit(cache=False, nogil=True)(function)
+        compiled = njit(cache=False, nogil=True, **options)(function)
     return compiled
 
 

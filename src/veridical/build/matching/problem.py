@@ -141,7 +141,7 @@ class Matching:
     bounds: Doubles  # (rounds,): no matching of the round, given the rounds before it, weighs more than this
     seconds: float
     peak_bytes: int  # the most memory the process has held so far
-    passes: tuple[int, ...]  # of each round: how often all pairs were looked at
+    passes: tuple[float, ...]  # of each round: how often all pairs were looked at, after a first time for all rounds
     reserved: bool = False  # frequent texts: places for later rounds were kept free (see `rounds.match`)
 
     @property

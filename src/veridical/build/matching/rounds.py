@@ -13,12 +13,12 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veridical.build.matching.auction import Market, auction
 from veridical.build.matching.field import Field, greedy, place_all, prepare
-from veridical.build.matching.pricing import Product, Weighed, product, shortlists, violations, weigh, weigh_again
+from veridical.build.matching.pricing import Product, Weighed, product, weigh, weigh_again
 from veridical.build.matching.problem import Doubles, Floats, Integers, Matching, Problem, check
+from veridical.build.matching.watch import Situation, Watch, look_at_all, violations
 from veridical.errors import UserError
 
 FINEST = 1e-7  # weights that differ by less than this a query are equal
@@ -50,11 +50,11 @@ class Round:
     held: Integers  # (N,): the kind each query got
     weight: float
     bound: float
-    passes: int
+    passes: float
     graph: Graph
 
 
-def match(problem: Problem, *, shortlist: int = 64, tolerance: float = 5e-4, threads: int = 2) -> Matching:
+def match(problem: Problem, *, shortlist: int = 64, tolerance: float = 1e-3, threads: int = 2) -> Matching:
     """Solve a problem, round after round, each to a certified relative gap of `tolerance` at most.
 
     The rounds are the paper's: each is the best given those before it. Where a few texts are so frequent that a round
@@ -95,21 +95,17 @@ def _rounds(field: Field, shortlist: int, tolerance: float, threads: int, plan: 
     problem, queries = field.problem, np.arange(field.size)
     search = product(field)
     given = queries[None]  # (k, N): the responses each query has
+    watch, market = Watch.empty(field), Market.open(field.copies)
     rounds: list[Round] = []
     for number in range(problem.rounds):
         texts = [problem.texts[given].T] + ([] if plan is None else [problem.texts[plan[number + 1 :]].T])
         taken = np.ascontiguousarray(np.concatenate(texts, axis=1), np.int64)  # (N, k): texts that may not come again
         if number == 0:
-            rows, kinds = shortlists(search, taken, shortlist, COLUMN_LIST, threads)
-            asked = np.divmod(field.rescored[0], len(field.texts))
-            rows, kinds = np.concatenate([rows, asked[0]]), np.concatenate([kinds, asked[1]])
+            graph = _first_graph(search, watch, taken, shortlist, threads)
         else:
-            rows, kinds = rounds[-1].graph.pairs[:2]
-        fine = field.allowed(taken, rows, kinds)
-        if number == 0:
-            graph = _join(field, weigh(field, given, rows[fine], kinds[fine]))
-        else:
-            graph = _next_graph(field, rounds[-1].graph, given[-1], fine)
+            graph = _next_graph(field, rounds[-1].graph, taken, given[-1])
+        if plan is not None and number > 0:
+            watch = Watch.empty(field)  # what was planned for this round is free now: old lists lack it
         start = greedy(field, graph, field.total(graph.relevance, graph.dissimilarity))
         left = place_all(field, taken, start)
         if len(left):
@@ -117,36 +113,39 @@ def _rounds(field: Field, shortlist: int, tolerance: float, threads: int, plan: 
                 return None
             raise _no_room(field, left, number)
         graph = _join(field, graph.pairs, weigh(field, given, queries, start))
-        rounds.append(_solve(search, taken, given, graph, tolerance, threads))
+        rounds.append(_solve(search, market, watch, taken, given, graph, tolerance, threads))
         given = np.concatenate([given, _responses(field, rounds[-1].held)[None]])
     return rounds
 
 
-def _solve(search: Product, taken: Integers, given: Integers, graph: Graph, tolerance: float, threads: int) -> Round:
-    """One round, from a graph that has room for all: auctions and passes in turn until the bound is met."""
+def _solve(
+    search: Product, market: Market, watch: Watch, taken: Integers, given: Integers, graph: Graph, tolerance: float,
+    threads: int,
+) -> Round:  # fmt: skip
+    """One round, from a graph that has room for all: auctions and looks at other pairs until the bound is met."""
     field = search.field
-    market = Market.open(field.copies)
-    bound, weight, passes = np.inf, 0.0, 0
+    market.held[:] = -1
+    bound, weight, passes, start = np.inf, 0.0, 0.0, len(given) == 1
     while True:
-        values = field.total(graph.relevance, graph.dissimilarity)
-        starts = graph.indptr[:-1]
-        level = abs(float(np.maximum.reduceat(values, starts).sum())) if passes == 0 else abs(weight)
+        values, starts = field.total(graph.relevance, graph.dissimilarity), graph.indptr[:-1]
+        level = abs(weight) or abs(float(np.maximum.reduceat(values, starts).sum()))
         room = max(tolerance * level, FINEST * field.size)  # how much less than the bound the matching may weigh
         finest = SHARE * room / field.size
-        coarsest = float(np.ptp(values)) / 8 if passes == 0 else finest * SCALING**2
+        coarsest = float(np.ptp(values)) / 8 if start else finest * SCALING**2  # later, prices are nearly right
         steps = max(0, int(np.ceil(np.log(max(coarsest / finest, 1.0)) / np.log(SCALING))))
         auction(market, graph, values, [finest * SCALING**step for step in range(steps, -1, -1)])
-        market.prices -= np.median(market.prices)  # only differences count; small numbers round less
+        start = False
         profits = np.maximum.reduceat(values - market.prices[graph.kinds], starts)
         weight = float(values[_edges_of(graph, market.held)].sum())
-        found = violations(search, taken, given, market.prices, profits, threads)
-        passes += 1
+        now = Situation(search, taken, given, market.prices, profits, threads)
+        found, slack, part = violations(now, watch, SHARE * room)
+        passes += part
         excess = field.total(found.relevance, found.dissimilarity) - market.prices[found.kinds] - profits[found.rows]
-        more = np.zeros(field.size)
+        more = slack.copy()
         np.maximum.at(more, found.rows, excess)
         bound = min(bound, float((market.prices * field.copies).sum() + (profits + more).sum()))
-        if bound - weight <= max(tolerance * abs(weight), FINEST * field.size) or not len(found.rows):
-            return Round(market.held, weight, max(bound, weight), passes, graph)
+        if bound - weight <= max(tolerance * abs(weight), FINEST * field.size):
+            return Round(market.held.copy(), weight, max(bound, weight), passes, graph)
         graph = _join(field, graph.pairs, _worst(found, excess))
 
 
@@ -169,9 +168,26 @@ def _join(field: Field, *parts: Weighed) -> Graph:
     return Graph(indptr, kinds[order], relevance, dissimilarity)
 
 
-def _next_graph(field: Field, graph: Graph, latest: Integers, fine: NDArray[np.bool_]) -> Graph:
+def _first_graph(search: Product, watch: Watch, taken: Integers, shortlist: int, threads: int) -> Graph:
+    """The best `shortlist` of each query's list, the best queries of each kind, and the pairs that were rescored."""
+    field = search.field
+    queries, kinds = look_at_all(search, watch, taken, COLUMN_LIST, threads)
+    rows, place = np.nonzero(watch.kinds >= 0)
+    everyone = np.arange(field.size)[None]
+    listed = weigh(field, everyone, rows, watch.kinds[rows, place].astype(np.int64))
+    order = np.lexsort((listed.kinds, -field.total(listed.relevance, listed.dissimilarity), listed.rows))
+    sorted_rows = listed.rows[order]
+    listed = listed.only(order[np.arange(len(order)) - np.searchsorted(sorted_rows, sorted_rows) < shortlist])
+    asked = np.divmod(field.rescored[0], len(field.texts))
+    rows, kinds = np.concatenate([queries, asked[0]]), np.concatenate([kinds, asked[1]])
+    fine = field.allowed(taken, rows, kinds)
+    return _join(field, listed, weigh(field, everyone, rows[fine], kinds[fine]))
+
+
+def _next_graph(field: Field, graph: Graph, taken: Integers, latest: Integers) -> Graph:
     """The pairs that are still allowed, with the responses that the last round gave taken into account."""
-    kept = graph.pairs.only(fine)
+    pairs = graph.pairs
+    kept = pairs.only(field.allowed(taken, pairs.rows, pairs.kinds))
     new = weigh_again(field, latest, kept.rows, kept.kinds)
     return _join(field, kept._replace(dissimilarity=np.minimum(kept.dissimilarity, new)))
 

@@ -6,6 +6,7 @@ can be written of the pairs it holds of and, in other words, of all others.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -15,9 +16,17 @@ from veridical.language.pair_words import a, number
 from veridical.language.terms import Term, term
 
 Readings = tuple[Term, ...]
+Flags = tuple[tuple[bool, bool], ...]  # of each pair: left, right
 MOST_READINGS = 8
 AT_LEAST_ONE = term("at-least", 1)
 NONE = term("exactly", 0)
+COMPARE: dict[str, Callable[[int, int], bool]] = {
+    "exactly": operator.eq,
+    "at-least": operator.ge,
+    "fewer-than": operator.lt,
+    "more-than": operator.gt,
+    "at-most": operator.le,
+}
 OPPOSITE = {"at-least": "fewer-than", "fewer-than": "at-least", "more-than": "at-most", "at-most": "more-than"}
 
 
@@ -58,6 +67,11 @@ class Amount:
     readings: Readings
     opposite: tuple[str, int] | None = None  # the words that deny it: ("fewer than two", 2)
 
+    def fits(self, count: int) -> bool:
+        """Whether a number is such an amount, under the first of the readings."""
+        first = self.readings[0]
+        return COMPARE[first.op](count, int(str(first.args[0])))
+
     def of(self, kind: Kind) -> str:
         return _said(self.words, self.number, kind)
 
@@ -79,10 +93,15 @@ class Claim:
     said: str  # "exactly two dogs"
     denied: str | None  # what it contains otherwise: "fewer than two dogs"; None: "does not contain" says it
     number: int  # what a verb agrees with
-    readings: Readings
+    flags: Flags  # whether it holds of the images of each pair: a first look, which the programs then confirm
+    make: Callable[[], Readings]  # the programs, made when they are needed
     spatial: bool = False
     single: bool = False  # claims no more than that something is there
     after_not: str | None = None  # what stands after "does not contain" or "neither contains"; None: nothing can
+
+    @property
+    def readings(self) -> Readings:
+        return self.make()
 
 
 def numeral(desk: Desk, value: int) -> str:
@@ -121,7 +140,7 @@ def soft(desk: Desk, observed: Sequence[int], telling: bool = True) -> Amount:
         return Amount("at least one", 1, (AT_LEAST_ONE,), ("no", 2))
     here, below = numeral(desk, at), numeral(desk, at - 1)
     least = desk.pick(*[(f"at least {here}", at)] * 2, (f"{here} or more", at), (f"more than {below}", at - 1))
-    most = desk.pick((f"fewer than {here}", at), (f"at most {below}", at - 1), (f"no more than {below}", at - 1))
+    most = desk.pick(*[(f"fewer than {here}", at), (f"at most {below}", at - 1)] * 3, (f"no more than {below}", at - 1))
     if desk.chance(0.5):
         return Amount(*least, (term("at-least", at),), most)
     return Amount(*most, (term("fewer-than", at),), least)
@@ -132,7 +151,7 @@ def some(desk: Desk, observed: Sequence[int], telling: bool = True) -> Amount:
     if telling and not desk.tells([o > 0 for o in observed]):
         raise NoDraft
     way = float(desk.rng.random())
-    if way < 0.25:
+    if way < 0.12:
         return Amount("no", 2, (NONE,), ("at least one", 1))
     if way < 0.55 and max(observed) > 1:
         return Amount("", 2, (AT_LEAST_ONE, term("at-least", 2)), ("no", 2))
@@ -144,7 +163,7 @@ def amount(desk: Desk, observed: Sequence[int], plain: bool, telling: bool = Tru
     way = float(desk.rng.random())
     if way < (0.15 if plain else 0.5):
         return some(desk, observed, telling)
-    return hard(desk, observed, telling) if way < 0.8 else soft(desk, observed, telling)
+    return hard(desk, observed, telling) if way < 0.86 else soft(desk, observed, telling)
 
 
 def panels_of(kind: Kind, side: int | None = None) -> list[int]:
@@ -164,7 +183,26 @@ def amount_claim(desk: Desk, kind: Kind | None = None, side: int | None = None) 
     elif much.readings[0].op == "exactly":  # "does not contain a single dog" means none, and "two dogs" leaves it open
         after = f"exactly {numeral(desk, much.number)} {kind.one if much.number == 1 else kind.many}"
     single = plain and much.readings[0] in (AT_LEAST_ONE, NONE)
-    return Claim(much.of(kind), denied, much.number, count(much.readings, kind.readings), kind.spatial, single, after)
+    return Claim(
+        much.of(kind),
+        denied,
+        much.number,
+        flags_of(much, kind),
+        lambda: count(much.readings, kind.readings),
+        kind.spatial,
+        single,
+        after,
+    )
+
+
+def flags_of(much: Amount, kind: Kind) -> Flags:
+    """Of which images an amount of a kind is right."""
+    return tuple((much.fits(left), much.fits(right)) for left, right in kind.counts)
+
+
+def both_flags(one: Flags, other: Flags) -> Flags:
+    """Of which images both of two claims are right."""
+    return tuple((x[0] and y[0], x[1] and y[1]) for x, y in zip(one, other, strict=True))
 
 
 def pair_claim(desk: Desk) -> Claim:
@@ -177,11 +215,14 @@ def pair_claim(desk: Desk) -> Claim:
     joint = "but" if second.words == "no" or second.words.startswith(("only", "just")) else "and"
     if one.key[:-1] == other.key[:-1] and joint == "and" and first.words == second.words == "a":
         raise NoDraft
-    readings = every_way(
-        lambda x, y: term("and", x, y), count(first.readings, one.readings), count(second.readings, other.readings)
-    )
+
+    def make() -> Readings:
+        found = count(first.readings, one.readings), count(second.readings, other.readings)
+        return every_way(lambda x, y: term("and", x, y), *found)
+
+    flags = both_flags(flags_of(first, one), flags_of(second, other))
     both = f"both {first.of(one)} and {second.of(other)}" if first.words == "a" == second.words else None
-    return Claim(f"{first.of(one)} {joint} {second.of(other)}", None, first.number, readings, after_not=both)
+    return Claim(f"{first.of(one)} {joint} {second.of(other)}", None, first.number, flags, make, after_not=both)
 
 
 def contrast_claim(desk: Desk) -> Claim:
@@ -194,30 +235,32 @@ def contrast_claim(desk: Desk) -> Claim:
 def contrast(desk: Desk, one: Kind, other: Kind) -> Claim:
     """How two kinds compare in number."""
     way = float(desk.rng.random())
-    first, second = one.many, other.many
-    if way < 0.3:
-        readings = compared("exactly", one.readings, other.readings)
-        seen = every_way(
-            lambda same, items: term("and", same, term("count", AT_LEAST_ONE, items)), readings, one.readings
-        )  # none of either is a case of it under one reading only
-        denied = f"different numbers of {first} and {second}"
-        return Claim(
-            f"as many {first} as {second}", denied, 2, (*readings, *seen), after_not=f"as many {first} as {second}"
-        )
-    if way < 0.65:
-        return Claim(f"more {first} than {second}", f"no more {first} than {second}", 2, more(one, other))
-    readings = compared("fewer-than", one.readings, other.readings)
-    return Claim(f"fewer {first} than {second}", f"at least as many {first} as {second}", 2, readings)
+    how = "exactly" if way < 0.3 else "more-than" if way < 0.65 else "fewer-than"
+    compare = COMPARE[how]
+    flags = tuple((compare(x[0], y[0]), compare(x[1], y[1])) for x, y in zip(one.counts, other.counts, strict=True))
+    pair = f"{one.many} than {other.many}"
+    if how == "exactly":
+        said = f"as many {one.many} as {other.many}"
+        denied = f"different numbers of {one.many} and {other.many}"
+        return Claim(said, denied, 2, flags, lambda: _as_many(one, other), after_not=said)
+    said, denied = f"more {pair}", f"no more {pair}"
+    if how == "fewer-than":
+        said, denied = f"fewer {pair}", f"at least as many {one.many} as {other.many}"
+    return Claim(said, denied, 2, flags, lambda: compared(how, one.readings, other.readings), after_not=said)
+
+
+def _as_many(one: Kind, other: Kind) -> Readings:
+    """As many of one as of the other; none of either is a case of it under one reading only."""
+    same = compared("exactly", one.readings, other.readings)
+    seen = every_way(
+        lambda reading, items: term("and", reading, term("count", AT_LEAST_ONE, items)), same, one.readings
+    )
+    return (*same, *seen)
 
 
 def compared(how: str, one: Readings, other: Readings) -> Readings:
     """That there are more of one set than of another, fewer, or as many."""
     return every_way(lambda x, y: term("count", term(how, term("size", y)), x), one, other)
-
-
-def more(one: Kind, other: Kind) -> Readings:
-    """That there are more of one kind than of another."""
-    return compared("more-than", one.readings, other.readings)
 
 
 def claim(desk: Desk, side: int | None = None) -> Claim:

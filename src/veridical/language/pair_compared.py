@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from veridical.language.pair_claims import Amount, Readings, compared, contrast, count, every_way, hard, numeral, soft
+from veridical.language.pair_claims import (
+    AT_LEAST_ONE,
+    COMPARE,
+    Amount,
+    Readings,
+    compared,
+    contrast,
+    count,
+    every_way,
+    hard,
+    numeral,
+    soft,
+)
 from veridical.language.pair_frames import Draft, a_side, exists, there, there_be, verbs, within
 from veridical.language.pair_kinds import PANELS, SIDES, Desk, Kind, NoDraft
 from veridical.language.terms import Term, term
@@ -12,10 +24,7 @@ def more_than(desk: Desk) -> Draft:
     """More or fewer of a kind than the other image."""
     kind, (at, name, other) = desk.kind(0.4, plain=desk.chance(0.8)), a_side(desk)
     how, word = desk.pick(("more-than", "more"), ("fewer-than", "fewer"))
-    if not desk.tells(
-        [left > right if (how == "more-than") == (at == 0) else left < right for left, right in kind.counts]
-    ):
-        raise NoDraft
+    desk.must_tell([COMPARE[how](pair[at], pair[1 - at]) for pair in kind.counts])
     readings = compared(how, within(at, kind.readings), within(1 - at, kind.readings))
     if desk.chance(0.35) and kind.plain:
         said, tail = f"there are {word} {kind.many} in {name}", f"than in {other}"
@@ -29,8 +38,7 @@ def more_than(desk: Desk) -> Draft:
 def same_number(desk: Desk) -> Draft:
     """As many in one image as in the other."""
     kind = desk.kind(0.4, plain=desk.chance(0.8))
-    if not desk.tells([left == right for left, right in kind.counts]):
-        raise NoDraft
+    desk.must_tell([left == right for left, right in kind.counts])
     if desk.chance(0.25) and kind.plain:
         at, name, other = a_side(desk)
         tail = f"as many {kind.many} in {name} as in {other}"
@@ -61,8 +69,9 @@ def multiple(desk: Desk) -> Draft:
     large, small = (at, 1 - at) if double else (1 - at, at)
     facts = desk.facts
     kind = facts.kind(desk.key(among=facts.described if desk.chance(0.3) else facts.bases, telling=True))
-    if not kind.plain or not desk.tells([pair[large] == 2 * pair[small] for pair in kind.counts]):
+    if not kind.plain:
         raise NoDraft
+    desk.must_tell([pair[large] == 2 * pair[small] for pair in kind.counts])
     held = tuple(_exceeds(items, large, small, lambda size: term("times", 2, size)) for items in kind.readings)
     seen = every_way(lambda reading, items: term("and", reading, exists(items)), held, kind.readings)
     words = desk.pick(*[f"twice as many {kind.many} as"] * 2, f"twice the number of {kind.many} as")
@@ -87,8 +96,7 @@ def difference(desk: Desk) -> Draft:
         raise NoDraft
     by, word = desk.pick(*seen), desk.pick("more", "fewer")
     large, small = (at, 1 - at) if word == "more" else (1 - at, at)
-    if not desk.tells([pair[large] == pair[small] + by for pair in kind.counts]):
-        raise NoDraft
+    desk.must_tell([pair[large] == pair[small] + by for pair in kind.counts])
     readings = tuple(_exceeds(items, large, small, lambda size: term("plus", by, size)) for items in kind.readings)
     words = f"exactly {numeral(desk, by)} {word} {kind.one if by == 1 else kind.many} than {other}"
     verb = verbs(desk)
@@ -100,6 +108,7 @@ def crossed(desk: Desk) -> Draft:
     one = desk.kind(0.3, plain=True, telling=False)
     other, (at, name, far) = desk.other(one), a_side(desk)
     how, word = desk.pick(("more-than", "more"), ("fewer-than", "fewer"))
+    desk.must_tell([COMPARE[how](x[at], y[1 - at]) for x, y in zip(one.counts, other.counts, strict=True)])
     readings = compared(how, within(at, one.readings), within(1 - at, other.readings))
     if desk.chance(0.4):
         verb = verbs(desk)
@@ -113,6 +122,8 @@ def total(desk: Desk) -> Draft:
     """So many in both images together."""
     kind = desk.kind(0.5)
     much = total_amount(desk, kind)
+    if much.readings[0] is AT_LEAST_ONE and len(kind.key) == 1 and kind.plain and desk.chance(0.8):
+        raise NoDraft  # bare presence, which writers were asked to avoid (Table 3)
     readings = count(much.readings, kind.readings)
     be = "is" if much.number == 1 else "are"
     denied = much.denied_of(kind)
@@ -131,7 +142,7 @@ def total(desk: Desk) -> Draft:
 def total_amount(desk: Desk, kind: Kind, telling: bool = True) -> Amount:
     """A number or a bound for both images together."""
     observed = [left + right for left, right in kind.counts]
-    return hard(desk, observed, telling) if desk.chance(0.7) else soft(desk, observed, telling)
+    return hard(desk, observed, telling) if desk.chance(0.75) else soft(desk, observed, telling)
 
 
 def total_contrast(desk: Desk) -> Draft:

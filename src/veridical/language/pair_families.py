@@ -7,7 +7,17 @@ phenomena near to the shares of the paper's Table 5.
 
 from __future__ import annotations
 
-from veridical.language.pair_claims import AT_LEAST_ONE, Claim, amount_claim, claim, count, deny, every_way, panels_of
+from veridical.language.pair_claims import (
+    AT_LEAST_ONE,
+    Claim,
+    amount_claim,
+    both_flags,
+    claim,
+    count,
+    deny,
+    every_way,
+    panels_of,
+)
 from veridical.language.pair_compared import (
     crossed,
     difference,
@@ -31,6 +41,7 @@ def side(desk: Desk) -> Draft:
     """The left image contains ..., there are ... in the right image."""
     at, name, _ = a_side(desk)
     what = claim(desk, at)
+    desk.must_tell([flags[at] for flags in what.flags])
     readings = of_side(at, what.readings)
     if desk.chance(0.3):
         said, denied = there(what)
@@ -44,6 +55,7 @@ def side(desk: Desk) -> Draft:
 def each(desk: Desk) -> Draft:
     """Both images, each image; at least one does not."""
     what, verb = _not_none(claim(desk)), verbs(desk)
+    desk.must_tell([all(flags) for flags in what.flags])
     readings = tuple(term("every", PANELS, reading) for reading in what.readings)
     one, denied = has(what, True, verb)
     if desk.chance(0.3) and not what.spatial:
@@ -66,9 +78,10 @@ def _not_none(what: Claim) -> Claim:
 def some_image(desk: Desk) -> Draft:
     """At least one image, one of the images; neither."""
     what, verb = _not_none(claim(desk)), verbs(desk)
+    desk.must_tell([any(flags) for flags in what.flags])
     amounts = [AT_LEAST_ONE]
     subject = desk.pick(f"one {desk.image}", f"one of the {desk.image}s")
-    if desk.chance(0.3):
+    if desk.chance(0.25):
         subject = f"at least {subject}"
     else:  # one alone, or one at least
         amounts.append(term("exactly", 1))
@@ -83,6 +96,7 @@ def some_image(desk: Desk) -> Draft:
 def one_image(desk: Desk) -> Draft:
     """Exactly one image; both or neither."""
     what, verb = _not_none(claim(desk)), verbs(desk)
+    desk.must_tell([left != right for left, right in what.flags])
     subject = f"{desk.pick('exactly', 'only')} {desk.pick(f'one {desk.image}', f'one of the {desk.image}s')}"
     return Draft(
         f"{subject} {has(what, True, verb)[0]}",
@@ -95,6 +109,7 @@ def one_image(desk: Desk) -> Draft:
 def only_side(desk: Desk) -> Draft:
     """Only the left image."""
     what, (at, name, _) = _not_none(amount_claim(desk)), a_side(desk)
+    desk.must_tell([flags[at] and not flags[1 - at] for flags in what.flags])
     readings = tuple(
         term("and", term("every", SIDES[at], reading), term("every", SIDES[1 - at], deny(reading)))
         for reading in what.readings
@@ -105,6 +120,7 @@ def only_side(desk: Desk) -> Draft:
 def also(desk: Desk) -> Draft:
     """One image contains two dogs, and it also contains a cat; no image that does the one does the other."""
     first, second = _two_claims(desk)
+    desk.must_tell([any(flags) for flags in both_flags(first.flags, second.flags)])
     verb = verbs(desk)
     both = every_way(lambda x, y: term("and", x, y), first.readings, second.readings)
     subject = desk.pick(f"one {desk.image}", f"one of the {desk.image}s")
@@ -127,6 +143,8 @@ def _two_claims(desk: Desk) -> tuple[Claim, Claim]:
 def conditional(desk: Desk) -> Draft:
     """Every image that contains a dog also contains a cat."""
     first, second = _two_claims(desk)
+    implied = zip(first.flags, second.flags, strict=True)
+    desk.must_tell([all(y or not x for x, y in zip(*flags, strict=True)) for flags in implied])
     verb = verbs(desk)
     readings = []
     for given, then in zip(first.readings, second.readings, strict=False):
@@ -146,6 +164,7 @@ def two_sides(desk: Desk) -> Draft:
     at, name, other = a_side(desk)
     if first.single and second.single:
         raise NoDraft
+    desk.must_tell([x[at] and y[1 - at] for x, y in zip(first.flags, second.flags, strict=True)])
     verb = verbs(desk)[0]
     readings = every_way(lambda x, y: term("and", x, y), of_side(at, first.readings), of_side(1 - at, second.readings))
     joint = desk.pick(", and", ", and", ", while")
@@ -159,6 +178,7 @@ def each_and_total(desk: Desk) -> Draft:
     much = total_amount(desk, kind, False)
     if much.number < 3 or min(panels_of(kind)) > 2:
         raise NoDraft
+    desk.must_tell([left > 0 and right > 0 and much.fits(left + right) for left, right in kind.counts])
     every = tuple(term("every", PANELS, exists(items)) for items in kind.readings)
     readings = every_way(lambda x, y: term("and", x, y), every, count(much.readings, kind.readings))
     said = f"each {desk.image} {verbs(desk)[0]} {a(kind.one)}, and there are {much.words} of them in total"
@@ -166,26 +186,26 @@ def each_and_total(desk: Desk) -> Draft:
 
 
 FAMILIES = (
-    Family("side", 15, side),
-    Family("each", 7, each),
-    Family("some image", 12, some_image),
-    Family("exactly one image", 3, one_image),
+    Family("side", 10, side),
+    Family("each", 13, each, 40),
+    Family("some image", 9, some_image),
+    Family("exactly one image", 2.5, one_image),
     Family("only one side", 3, only_side),
-    Family("more than the other", 3, more_than),
+    Family("more than the other", 1.5, more_than),
     Family("same number", 2, same_number),
-    Family("twice as many", 2.5, multiple, 30),
+    Family("twice as many", 7, multiple, 60),
     Family("difference", 1, difference),
-    Family("crossed", 1, crossed),
-    Family("total", 13, total),
-    Family("total contrast", 1, total_contrast),
-    Family("universal", 8, universal, 30),
-    Family("partitive", 6, partitive, 30),
-    Family("definite", 9, definite, 30),
-    Family("alike", 2, alike, 30),
-    Family("hypernym", 2, hypernym),
-    Family("also", 8, also),
-    Family("conditional", 4, conditional),
-    Family("of them", 11, of_them, 30),
-    Family("two sides", 4, two_sides),
-    Family("each and total", 3, each_and_total),
+    Family("crossed", 0.7, crossed),
+    Family("total", 4, total),
+    Family("total contrast", 0.7, total_contrast),
+    Family("universal", 10, universal, 50),
+    Family("partitive", 4, partitive),
+    Family("definite", 9, definite, 40),
+    Family("alike", 3, alike, 40),
+    Family("hypernym", 4, hypernym, 40),
+    Family("also", 14, also, 40),
+    Family("conditional", 6, conditional, 40),
+    Family("of them", 20, of_them, 50),
+    Family("two sides", 8, two_sides, 40),
+    Family("each and total", 5, each_and_total, 24),
 )

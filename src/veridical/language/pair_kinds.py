@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from veridical.language.execution import compiled, domain_of
+from veridical.language.execution import RELATE, Thing, domain_of
 from veridical.language.pair_words import Nouns, Spoken, Values, Word, a
 from veridical.language.terms import Term, term
 from veridical.records import Panel, SceneObject
@@ -20,6 +20,7 @@ from veridical.records import Panel, SceneObject
 THINGS, PANELS = term("things"), term("panels")
 SIDES = (term("panel", 1), term("panel", 2))
 HYPERNYM = "hypernym"  # how a kind's key names it; the program asks for the attribute or the categories
+CROWD = ("crowd", "true")  # COCO's mark of things too many to count: nothing is said of their category
 RELATIONS = {  # said of a thing whose middle, or all of it, is beyond another's
     "to the left of": ("left", "well-left"),
     "to the right of": ("right", "well-right"),
@@ -67,31 +68,32 @@ class Facts:
         self.domains = tuple(domain_of(pair) for pair in pairs)
         self.boxed = all(o.box is not None for pair in pairs for panel in pair for o in panel.objects)
         self._spoken: dict[tuple[str, str], tuple[Spoken, ...]] = {}
-        self._related: dict[tuple[Values, str, Values], Kind] = {}
         self._kinds: dict[Values, Kind] = {}
         self._named = {n.values: n for n in nouns.named}
         self._people = {n.values[0] for n in nouns.named}  # categories whose things have names of their own
-        found: dict[Values, list[int]] = {}
+        crowded = {o.category for pair in pairs for panel in pair for o in panel.objects if CROWD in o.attributes}
+        self._uncounted = crowded | {above for c, above in nouns.above.items() if c in crowded}
+        self._members: dict[Values, list[list[Thing]]] = {}  # key -> for each image, left and right by turns
         size = 2 * len(pairs)
-        for at, panel in enumerate(panel for pair in pairs for panel in pair):
-            for thing in panel.objects:
-                for key in self._keys(thing):
-                    if key not in found:
-                        found[key] = [0] * size
-                    found[key][at] += 1
-        self.counts = {k: tuple(zip(c[::2], c[1::2], strict=True)) for k, c in found.items()}
+        for at, image in enumerate(image for domain in self.domains for image in domain.by_panel):
+            for thing in image.things:
+                for key in self._keys(thing.object):
+                    if key not in self._members:
+                        self._members[key] = [[] for _ in range(size)]
+                    self._members[key][at].append(thing)
+        self.counts = {key: _by_pair([len(m) for m in members]) for key, members in self._members.items()}
         self.bases = tuple(k for k in self.counts if k in self._named or len(k) == 1)
         self.described = tuple(k for k in self.counts if k not in self._named and len(k) > 1)
 
     def _keys(self, thing: SceneObject) -> list[Values]:
         """What the thing may be called: category, hypernym or name, alone or with one attribute or two."""
         nouns = self.nouns
-        if thing.category not in nouns.categories:
+        if thing.category not in nouns.categories or thing.category in self._uncounted:
             return []
         values = dict(reversed(thing.attributes)) | {"category": thing.category}
         bases: list[Values] = [(("category", thing.category),)]
         above = nouns.above.get(thing.category)
-        if above is not None:
+        if above is not None and above not in self._uncounted:
             bases.append(((HYPERNYM, above),))
         bases += [n.values for n in nouns.named if all(values.get(k) == v for k, v in n.values)]
         out = list(bases)
@@ -165,24 +167,23 @@ class Facts:
         one, many = f"{whole.one} {who} is not {said}", f"{whole.many} {who} are not {said}"
         return Kind(one, many, kind.key, readings, counts, plain=False)
 
+    def related_counts(self, one: Kind, words: str, other: Kind) -> Counts:
+        """How many things of one kind stand so to a thing of another; found without making the kind itself."""
+        relate = RELATE[RELATIONS[words][0]]
+        images = zip(self._members[one.key], self._members[other.key], strict=True)
+        return _by_pair([sum(any(relate(x, y) for y in others) for x in things) for things, others in images])
+
     def related(self, one: Kind, words: str, other: Kind) -> Kind:
         """The things of one kind that stand so to a thing of another: "dogs to the left of a tree"."""
-        found = self._related.get((one.key, words, other.key))
-        if found is not None:
-            return found
         readings = []
         for objects, landmark in [(one.readings[0], other.readings[0]), (one.readings[-1], other.readings[-1])]:
             test = objects.args[0]
             for relation in RELATIONS[words]:
                 held = term("related", relation, term("at-least", 1), landmark)
                 readings.append(term("keep", term("and", test, held), THINGS))
-        runs = compiled(readings[0])
-        counts = tuple((len(runs(d.by_panel[0])), len(runs(d.by_panel[1]))) for d in self.domains)
-        tail = f"{words} {a(other.one)}"
+        counts, tail = self.related_counts(one, words, other), f"{words} {a(other.one)}"
         distinct = tuple(dict.fromkeys(readings))
-        made = Kind(f"{one.one} {tail}", f"{one.many} {tail}", one.key, distinct, counts, plain=False, spatial=True)
-        self._related[one.key, words, other.key] = made
-        return made
+        return Kind(f"{one.one} {tail}", f"{one.many} {tail}", one.key, distinct, counts, plain=False, spatial=True)
 
     def _ways(self, head: tuple[str, str]) -> tuple[Spoken, ...]:
         """How each attribute is spoken of in a category (in its own way where it has one) or under a hypernym."""
@@ -213,6 +214,10 @@ def _is_said(way: Spoken, values: dict[str, str], given: list[str]) -> bool:
     """Whether a thing has an attribute that there are words for, and that its noun does not tell already."""
     value = values.get(way.name)
     return value is not None and (way.values is None or value in way.values) and way.name not in given
+
+
+def _by_pair(numbers: list[int]) -> Counts:
+    return tuple(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def varies(values: Sequence[object]) -> bool:
@@ -249,6 +254,11 @@ class Desk:
         same = flags[0] == self._truth[0]
         return all((flag == value) == same for flag, value in zip(flags, self._truth, strict=True))
 
+    def must_tell(self, flags: Sequence[bool]) -> None:
+        """Give up a draft that would not tell them apart, before its programs are made."""
+        if not self.tells(flags):
+            raise NoDraft
+
     def apart(self, facts: Sequence[Hashable]) -> bool:
         """Whether no pair has a fact in common with one that it is to be told from."""
         halves: tuple[set[Hashable], set[Hashable]] = (set(), set())
@@ -279,11 +289,8 @@ class Desk:
     def kind(self, described: float = 0.45, plain: bool = False, rich: bool = True, telling: bool = True) -> Kind:
         """A kind of things; `rich` ones may be told by what they lack or by where they are."""
         chance = float(self.rng.random())
-        if rich and not plain and chance < 0.5 and self.facts.boxed:
-            found = self.relation()
-            if telling and not self.apart(found.counts):
-                raise NoDraft
-            return found
+        if rich and not plain and chance < 0.6 and self.facts.boxed:
+            return self.relation_of(self.kind(0.4, plain=True, telling=False), telling)
         kind = self.facts.kind(self.key(described, telling=telling))
         if rich and not plain and chance > 0.94:
             return self.facts.unlike(kind)
@@ -291,13 +298,13 @@ class Desk:
             raise NoDraft
         return kind
 
-    def relation(self) -> Kind:
-        """Things that stand to others in a certain way."""
-        return self.relation_of(self.kind(0.4, plain=True, telling=False))
-
-    def relation_of(self, one: Kind) -> Kind:
+    def relation_of(self, one: Kind, telling: bool = True) -> Kind:
         """Those of a kind that stand to things of another in a certain way."""
-        return self.facts.related(one, self.pick(*RELATIONS), self.other(one, 0.2))
+        words, other = self.pick(*RELATIONS), self.other(one, 0.2)
+        counts = self.facts.related_counts(one, words, other)
+        if not (self.apart(counts) if telling else varies(counts)):
+            raise NoDraft
+        return self.facts.related(one, words, other)
 
     def other(self, one: Kind, described: float = 0.3) -> Kind:
         """A plain kind that shares no things with a first one: another category, or another value of its attribute."""

@@ -29,12 +29,12 @@ def _place(desk: Desk, one_image: float = 0.65) -> tuple[str, Callable[[Readings
 def _property(desk: Desk, fits: Callable[[list[int]], bool], sizes: Sizes) -> tuple[Kind, Kind, str, Readings]:
     """A kind whose numbers fit, those of it with an attribute or in a place, the words for that, and its tests."""
     facts = desk.facts
-    if facts.boxed and desk.chance(0.5):
+    if facts.boxed and desk.chance(0.6):
         one = facts.kind(_fitting(desk, facts.bases, lambda key: fits(sizes(facts.counts[key]))))
         other, words = desk.other(one, 0.2), desk.pick(*RELATIONS)
-        held = facts.related(one, words, other)
-        if not desk.apart(_of_all(one, held, sizes)):
+        if not desk.apart(_of_all(one.counts, facts.related_counts(one, words, other), sizes)):
             raise NoDraft
+        held = facts.related(one, words, other)
         tests = tuple(
             term("related", relation, AT_LEAST_ONE, landmark)
             for relation in RELATIONS[words]
@@ -43,10 +43,10 @@ def _property(desk: Desk, fits: Callable[[list[int]], bool], sizes: Sizes) -> tu
         return one, held, f"{words} {a(other.one)}", tests
     key = _fitting(desk, facts.described, lambda key: fits(sizes(facts.counts.get(key[:-1], ((0, 0),)))))
     name, value = key[-1]
-    whole, held = facts.kind(key[:-1]), facts.kind(key)
-    if not whole.plain or not desk.apart(_of_all(whole, held, sizes)):
+    whole = facts.kind(key[:-1])
+    if not whole.plain or not desk.apart(_of_all(whole.counts, facts.counts[key], sizes)):
         raise NoDraft
-    return whole, held, facts.predicate(whole.head, name, value), (term("is", name, value),)
+    return whole, facts.kind(key), facts.predicate(whole.head, name, value), (term("is", name, value),)
 
 
 def _fitting(desk: Desk, among: Sequence[Values], fits: Callable[[Values], bool]) -> Values:
@@ -58,16 +58,17 @@ def _fitting(desk: Desk, among: Sequence[Values], fits: Callable[[Values], bool]
     raise NoDraft
 
 
-def _of_all(whole: Kind, held: Kind, sizes: Sizes) -> list[tuple[int, int]]:
+def _of_all(whole: Counts, held: Counts, sizes: Sizes) -> list[tuple[int, int]]:
     """How many there are in each pair, and how many of them are so."""
-    return list(zip(sizes(whole.counts), sizes(held.counts), strict=True))
+    return list(zip(sizes(whole), sizes(held), strict=True))
 
 
 def universal(desk: Desk) -> Draft:
     """Every dog in the left image is red; all of them, none of them."""
     where, placed, sizes = _place(desk)
     whole, held, words, tests = _property(desk, lambda n: min(n) >= 1 and max(n) >= 2, sizes)
-    none = desk.chance(0.25)
+    none = desk.chance(0.1)
+    desk.must_tell([m == (0 if none else n) for n, m in _of_all(whole.counts, held.counts, sizes)])
     meant = tuple(term("not", test) for test in tests) if none else tests
     readings = _all(placed(whole.readings), meant)
     if none:
@@ -90,9 +91,13 @@ def universal(desk: Desk) -> Draft:
 
 def _all(objects: Readings, tests: Sequence[Term], least: int = 2) -> Readings:
     """That all are so; and that there are as many as "all of them" takes for granted, and all are so."""
-    held = every_way(lambda items, test: term("every", items, test), objects, tests)
+    held = _every(objects, tests)
     some = term("at-least", least)
     return (*held, *every_way(lambda r, items: term("and", term("count", some, items), r), held, objects))
+
+
+def _every(objects: Readings, tests: Sequence[Term]) -> Readings:
+    return every_way(lambda items, test: term("every", items, test), objects, tests)
 
 
 def partitive(desk: Desk) -> Draft:
@@ -116,6 +121,7 @@ def definite(desk: Desk) -> Draft:
     """The dog in the left image is red: each of the pairs has just one there."""
     at, name, _ = a_side(desk)
     whole, held, words, tests = _property(desk, lambda n: min(n) == max(n) == 1, lambda c: [pair[at] for pair in c])
+    desk.must_tell([pair[at] == 1 for pair in held.counts])
     readings = _all(within(at, whole.readings), tests, 1)
     said = f"the {whole.one} in {name}"
     return Draft(f"{said} is {words}", f"{said} is not {words}", readings, held.spatial, True)
@@ -150,6 +156,7 @@ def hypernym(desk: Desk) -> Draft:
     if len(inside) < 2:
         raise NoDraft
     kind = facts.kind(desk.pick(*inside))
+    desk.must_tell([n == m for n, m in _of_all(whole.counts, kind.counts, sizes)])
     tests = [test for test in (reading.args[0] for reading in kind.readings) if isinstance(test, Term)]
     return Draft(
         f"{desk.pick('all the', 'all of the')} {whole.many}{where} are {kind.many}",
@@ -172,8 +179,12 @@ def of_them(desk: Desk) -> Draft:
     much = hard(desk, numbers, False) if desk.chance(0.6) else soft(desk, [1, *seen], False)
     if much.readings[0].op == "fewer-than" or much.number < 2:
         raise NoDraft
-    rest, more = _some_of_them(desk, whole, held, words, tests, sizes(held.counts))
-    held_there = every_way(lambda x, y: term("and", x, y), count(much.readings, whole.readings), more)
+    two = much.number == 2 and much.readings[0].op == "exactly"
+    rest, fits, more = _some_of_them(desk, whole, held, words, tests, sizes(held.counts))
+    if two:
+        rest = rest.replace("all of them", "both of them").replace("none of them", "neither of them")
+    desk.must_tell([much.fits(n) and fits(n, m) for n, m in _of_all(whole.counts, held.counts, sizes)])
+    held_there = every_way(lambda x, y: term("and", x, y), count(much.readings, whole.readings), more())
     readings = of_side(at, held_there)
     if desk.chance(0.3):
         return Draft(f"there are {much.of(whole)} in {name}, and {rest}", None, readings, held.spatial)
@@ -182,14 +193,15 @@ def of_them(desk: Desk) -> Draft:
 
 def _some_of_them(
     desk: Desk, whole: Kind, held: Kind, words: str, tests: Readings, seen: list[int]
-) -> tuple[str, Readings]:
-    """What is said of the things named before."""
+) -> tuple[str, Callable[[int, int], bool], Callable[[], Readings]]:
+    """What is said of the things named before; whether it fits so many of so many; the programs."""
     way = float(desk.rng.random())
-    if way < 0.3:
-        return f"all of them are {words}", every_way(lambda i, t: term("every", i, t), whole.readings, tests)
     if way < 0.4:
-        return f"none of them is {words}", count([term("exactly", 0)], held.readings)
+        return f"all of them are {words}", lambda n, m: n == m, lambda: _every(whole.readings, tests)
+    if way < 0.48:
+        return f"none of them is {words}", lambda n, m: m == 0, lambda: count([term("exactly", 0)], held.readings)
     much = amount(desk, seen, True, False)
     if much.words in ("a", "", "no", "a single", "just one"):
         raise NoDraft
-    return f"{much.words} of them {'is' if much.number == 1 else 'are'} {words}", count(much.readings, held.readings)
+    said = f"{much.words} of them {'is' if much.number == 1 else 'are'} {words}"
+    return said, lambda n, m: much.fits(m), lambda: count(much.readings, held.readings)

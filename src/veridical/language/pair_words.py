@@ -132,6 +132,8 @@ def word(name: str, many: str | None = None) -> Word:
     (Word(one='pair of scissors', many='pairs of scissors'), Word(one='tv monitor', many='tv monitors'))
     """
     plain = " ".join(name.replace("_", " ").split())
+    if plain.lower() == "tv":
+        return Word("TV", "TVs")
     if plain in IN_PAIRS:
         return Word(f"pair of {plain}", f"pairs of {plain}")
     if many is None and plain in PORTIONS and PORTIONS[plain] != plain:

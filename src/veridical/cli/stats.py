@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -53,7 +54,37 @@ def show(found: Stats) -> None:
     if found.pruned:
         say("")
         table("Pruned", ["reason", "items"], [(reason, f"{n:,}") for reason, n in found.pruned.items()])
+    if found.collection:
+        say("")
+        table("Collection", ["", "number"], list(_collection(found.collection)))
+    if found.mined:
+        say("")
+        _show_mined(found.mined)
     _show_lengths([*found.total.lengths.values(), *found.compare])
+
+
+def _show_mined(mined: dict[str, Any]) -> None:
+    """V-PROM's Table 1, and what each principle removed."""
+    kinds = list(dict.fromkeys([*mined["kinds"], *(kind for part in mined["removed"].values() for kind in part)]))
+    names = {"elements": "visual elements", "images": "images", "photographs": "photographs", "matrices": "matrices"}
+    rows = [
+        [title, *(f"{mined['kinds'].get(kind, {}).get(name, 0):,}" for kind in kinds)] for name, title in names.items()
+    ]
+    rows += [
+        [f"removed by {name}" if name != "unlisted" else "removed, not listed", *(f"{part.get(k, 0):,}" for k in kinds)]
+        for name, part in mined["removed"].items()
+    ]
+    table(f"Mined from {mined['photographs']:,} photographs", ["", *(f"{kind}s" for kind in kinds)], rows)
+
+
+def _collection(numbers: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    """The counts of a collection, one a row; those by reason follow their title."""
+    for name, value in numbers.items():
+        title = f"{before}{name.replace('_', ' ')}"
+        if isinstance(value, dict):
+            yield from _collection(value, f"{title}: ")
+        elif value is not None:
+            yield title, f"{value:,}"
 
 
 def _rows(make: Any, columns: dict[str, Summary]) -> list[list[str]]:

@@ -7,7 +7,7 @@ whole: agreement before pruning and validation rates are measured there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from veridical.stats.pruning import RULES, prune, rated, rule_for
 
 SEED = 0  # of the bootstrap and of the random raters
 INFERRED = "inferred from the released ids: images 0 and 1 of a presentation as selected, 2 and 3 as not"
+NEUTRAL = "neutral"  # the scheme of V-PROM that is looked at unless another is named
 SYNSETS_SHOWN = 5  # most and least common ones, as NLVR2's section 4 lists them
 
 
@@ -68,7 +69,9 @@ class Stats:
     splits: dict[str, Summary]
     pruned: dict[str, int]  # reason -> items removed while the benchmark was built
     compare: tuple[Lengths, ...] = ()
+    mined: dict[str, Any] | None = None  # V-PROM's Table 1: visual elements, their images, what each principle removed
     seed: int = SEED
+    collection: dict[str, Any] = field(default_factory=dict)  # how it came about: sets, images, what it cost
 
     def to_json(self) -> dict[str, Any]:
         """Fractions, not percent; the whole at the top, each split under `splits`."""
@@ -78,8 +81,10 @@ class Stats:
             "scheme": self.scheme,
             **self.total.to_json(),
             "pruned": self.pruned,
+            "collection": self.collection,
             "splits": {name: summary.to_json() for name, summary in self.splits.items()},
             "compare": [lengths.to_json() for lengths in self.compare],
+            **({"mined": self.mined} if self.mined else {}),
             "seed": self.seed,
         }
 
@@ -98,13 +103,16 @@ def stats(
     from `DIR.hidden`.
     """
     opened = Benchmark(benchmark)
+    if scheme == "main" and NEUTRAL in opened.schemes:
+        scheme = NEUTRAL
     others = compare_lengths(compare)
     names = opened.splits(scheme) if split is None else (split,)
     parts = {name: _summary(opened, (name,), scheme, hidden=hidden) for name in names}
     has_pruned = split is None and opened.pruned_table().num_rows > 0
     whole = len(parts) != 1 or has_pruned
     total = _summary(opened, names, scheme, hidden=hidden, pruned=has_pruned) if whole else parts[names[0]]
-    return Stats(opened.name, opened.hash, scheme, total, parts, _pruned(opened), others)
+    collection = opened.manifest["config"].get("collection", {})
+    return Stats(opened.name, opened.hash, scheme, total, parts, _pruned(opened), others, collection=collection)
 
 
 def _summary(

@@ -18,6 +18,7 @@ BUILDERS: dict[str, str] = {
     "nlvr": "veridical.build.nlvr:build_nlvr",
     "vprom": "veridical.build.vprom:build_vprom",
     "nlvr2": "veridical.build.nlvr2:build_nlvr2",
+    "vcr": "veridical.build.vcr:build_vcr",
 }
 
 

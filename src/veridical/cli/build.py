@@ -181,6 +181,9 @@ def vprom(
         Path | None, typer.Option(help="A folder of lists (super-attributes, what is left out) instead of ours.")
     ] = None,
     hide: Annotated[list[str] | None, typer.Option(help="A split whose answers are hidden: test.")] = None,
+    judgements: Annotated[
+        Path | None, typer.Option(help="People's answers to an earlier build with the same options: JSON lines.")
+    ] = None,
     licence: Annotated[str, typer.Option(help="The licence of the benchmark; the source's unless given.")] = "",
     processes: Annotated[int | None, typer.Option(help="Processes; all processors unless given.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
@@ -199,6 +202,61 @@ def vprom(
         mining=Mining(least_images, most_others, least_side),
         lists=lists,
         hidden=hide or (),
+        judgements=judgements,
+        licence=licence,
+        processes=processes,
+    )
+    if json:
+        print_json(report.to_json())
+    _show(report)
+
+
+@build.command()
+def vcr(
+    out: Annotated[Path, typer.Option(help="The benchmark to make.")],
+    source: Annotated[str, typer.Option(help="icons, coco:PATH, vg:PATH or folder:PATH.")] = "icons",
+    photographs: Annotated[int, typer.Option(help="Pictures to draw, with --source icons.")] = 1000,
+    questions: Annotated[
+        Path | None, typer.Option(help="What people wrote: JSON lines; generated with --source icons.")
+    ] = None,
+    each: Annotated[int, typer.Option(help="Questions about a picture at most, where they are generated.")] = 3,
+    labels: Annotated[
+        Path | None, typer.Option(help="Which photographs people find interesting: JSON lines; a rule otherwise.")
+    ] = None,
+    encoder: Annotated[str | None, typer.Option(help="Its vectors help to tell what is interesting.")] = None,
+    folds: Annotated[int, typer.Option(help="Folds by movie or photograph; the first two are val and test.")] = 11,
+    hide: Annotated[
+        list[str] | None, typer.Option(help="A split whose answers are hidden; may be repeated. test unless given.")
+    ] = None,
+    secret: Annotated[
+        str,
+        typer.Option(help="Mixed into the seed of hidden splits, so that the seed does not give them away; or random."),
+    ] = "",
+    relevance: Annotated[str, typer.Option(help="Model of relevance: minilm, tfidf, bm25, a text encoder.")] = "minilm",
+    similarity: Annotated[str, typer.Option(help="Model of similarity: minilm, tfidf, a text encoder.")] = "minilm",
+    weight: Annotated[float, typer.Option("--lambda", help="Higher: wrong choices resemble the right one less.")] = 1.0,
+    seed: Annotated[int, typer.Option(help="What decides everything random.")] = 0,
+    licence: Annotated[str, typer.Option(help="The licence of the benchmark, such as CC-BY-4.0.")] = "",
+    processes: Annotated[int | None, typer.Option(help="Processes; all processors unless given.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Visual commonsense reasoning (VCR): a tagged photograph and a question, four answers, four reasons."""
+    from veridical.build.matching.stage import Options
+    from veridical.build.vcr import build_vcr
+
+    report = build_vcr(
+        out,
+        source=source,
+        photographs=photographs,
+        questions=questions,
+        each=each,
+        labels=labels,
+        encoder=encoder,
+        folds=folds,
+        hidden=("test",) if hide is None else hide,
+        secret=secret,
+        seed=seed,
+        matching=Options(relevance=relevance, similarity=similarity, weight=weight),
         licence=licence,
         processes=processes,
     )

@@ -1,9 +1,8 @@
-"""Perceptual hashes of pictures, near pairs of them by multi-index hashing, and a second look at each pair.
+"""The pictures of a benchmark, near pairs of them by their hashes, and a second look at each pair.
 
 A difference hash (64 bits: is a cell of a 9 x 8 grey picture darker than its neighbour?) makes candidates; drawings
 are flat and collide, so a pair counts only if thumbnails of 64 x 64 differ little, and in no place much. Where only
-published hashes are known, these are compared alone. Two hashes within `MOST_BITS` bits agree in at least one of
-`MOST_BITS + 1` bands, so only such are compared.
+published hashes are known, these are compared alone.
 """
 
 from __future__ import annotations
@@ -13,50 +12,23 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from veridical.audit.data import AuditData, Floats
+from veridical.audit.data import AuditData
 from veridical.audit.findings import Power
+from veridical.features import hashes as features
+from veridical.features.hashes import (
+    Floats,
+    Hashes,
+    Kinds,
+    difference_hash,
+    distance,
+    look_alike,
+    published_hash,
+    thumbnail,
+)
 
 MOST_BITS = 4  # of 64, in which two near-duplicates may differ
-SIDE = 64  # of the thumbnails
-MOST_DIFFERENCE = 0.02  # mean difference of thumbnails, of 1
-# Difference of any 8 x 8 cell and channel: compressed copies of NLVR's drawings have at most 0.05, two drawings that
-# differ in one object 0.17.
-MOST_OF_CELL = 0.08
 COPIES = 60  # pictures that the control copies
-
-Hashes = npt.NDArray[np.uint64]
-Kinds = npt.NDArray[np.int64]
-_BITS = np.array([bin(k).count("1") for k in range(256)], np.uint8)
-
-
-def difference_hash(image: Any) -> int:
-    """64 bits: each cell of a 9 x 8 grey picture against its right neighbour."""
-    from PIL import Image
-
-    grey = np.asarray(image.convert("L").resize((9, 8), Image.Resampling.LANCZOS), np.int16)
-    bits = (grey[:, 1:] > grey[:, :-1]).ravel()
-    return int.from_bytes(np.packbits(bits).tobytes(), "big")
-
-
-def thumbnail(image: Any) -> Floats:
-    from PIL import Image
-
-    """(SIDE, SIDE, 3) in [0, 1]."""
-    return np.asarray(image.convert("RGB").resize((SIDE, SIDE), Image.Resampling.BOX), np.float32) / 255
-
-
-def look_alike(a: Floats, b: Floats) -> bool:
-    """Whether two thumbnails show the same picture, but for compression and scaling."""
-    difference = a - b
-    cells = difference.reshape(8, SIDE // 8, 8, SIDE // 8, 3).mean((1, 3))  # edges that moved a little cancel out
-    return bool(np.abs(difference).mean() <= MOST_DIFFERENCE and np.abs(cells).max() <= MOST_OF_CELL)
-
-
-def distance(a: Hashes, b: Hashes) -> npt.NDArray[np.int64]:
-    """How many bits differ."""
-    return _BITS[(a ^ b).view(np.uint8).reshape(-1, 8)].sum(1).astype(np.int64)
 
 
 def near_pairs(hashes: Hashes, kind: Kinds | None = None, inside: int = -1) -> Iterator[tuple[int, int]]:
@@ -64,26 +36,7 @@ def near_pairs(hashes: Hashes, kind: Kinds | None = None, inside: int = -1) -> I
 
     With `kind`, only pairs of different kinds, of a kind that is negative, or both of the kind `inside`.
     """
-    bands = MOST_BITS + 1
-    width = 64 // bands + 1
-    seen: set[tuple[int, int]] = set()
-    for band in range(bands):
-        part = (hashes >> np.uint64(band * width)) & np.uint64((1 << width) - 1)
-        order = np.argsort(part, kind="stable")
-        starts = np.flatnonzero(np.diff(part[order], prepend=part[order][:1] + np.uint64(1)))
-        for start, end in zip(starts, [*starts[1:], len(order)], strict=True):
-            rows = order[start:end]
-            for k in range(len(rows) - 1):
-                others = rows[k + 1 :]
-                if kind is not None:
-                    own = kind[rows[k]]
-                    others = others[(kind[others] != own) | (own < 0) | (own == inside)]
-                near = others[distance(np.full(len(others), hashes[rows[k]]), hashes[others]) <= MOST_BITS]
-                for other in near.tolist():
-                    pair = (min(int(rows[k]), other), max(int(rows[k]), other))
-                    if pair not in seen:
-                        seen.add(pair)
-                        yield pair
+    yield from map(tuple, features.near_pairs(hashes, MOST_BITS, kind=kind, inside=inside).tolist())
 
 
 class Pictures:
@@ -102,7 +55,7 @@ class Pictures:
                 if panel.image is not None or panel.phash is not None:
                     users.setdefault(key, set()).add(row.item.id)
                 if panel.image is None and panel.phash is not None:
-                    published[key] = int(panel.phash, 16) & (1 << 64) - 1
+                    published[key] = published_hash(panel.phash)
             for view in row.item.views:
                 if view.image is not None:
                     users.setdefault(view.image, set()).add(row.item.id)

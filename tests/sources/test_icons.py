@@ -172,7 +172,7 @@ def test_twelve_large_objects_fit_and_a_hundred_do_not() -> None:
         icons.compose(rng(), [Group("apple", 100, attributes)])
 
 
-@pytest.mark.parametrize(("width", "height"), [(160, 160), (224, 224), (640, 200), (200, 640), (800, 600)])
+@pytest.mark.parametrize(("width", "height"), [(64, 64), (160, 160), (224, 224), (640, 200), (200, 640), (800, 600)])
 def test_other_picture_sizes(width: int, height: int) -> None:
     for seed in range(3):
         scene = icons.sample_scene(rng(seed), width=width, height=height)

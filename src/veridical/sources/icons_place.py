@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veridical.sources.icons_sprites import CELL, Mask, Sprite
+from veridical.sources.icons_sprites import CELL, Mask, Sprite, cells_of
 
 LAYOUTS = ("scattered", "row", "grid", "cluster", "facing")
 TRIES = 60  # places per piece
@@ -31,7 +31,7 @@ class Piece:
     @staticmethod
     def single(index: int, sprite: Sprite) -> Piece:
         """A piece of one icon."""
-        return _piece(((index, sprite, (0, 0)),))
+        return Piece(((index, (CELL, CELL)),), sprite.width + 2 * CELL, sprite.height + 2 * CELL, sprite.cells)
 
 
 def _piece(members: tuple[tuple[int, Sprite, Spot], ...]) -> Piece:
@@ -40,14 +40,12 @@ def _piece(members: tuple[tuple[int, Sprite, Spot], ...]) -> Piece:
     top = min(y for _, _, (_, y) in members)
     width = max(x + one.width for _, one, (x, _) in members) - left + 2 * CELL
     height = max(y + one.height for _, one, (_, y) in members) - top + 2 * CELL
-    rows, columns = -(-height // CELL), -(-width // CELL)
-    covered = np.zeros((rows * CELL, columns * CELL), bool)
+    covered = np.zeros((height, width), bool)
     for _, one, (x, y) in members:
         mask = one.covered()
         covered[y - top : y - top + mask.shape[0], x - left : x - left + mask.shape[1]] |= mask
-    cells = np.asarray(covered.reshape(rows, CELL, columns, CELL).any(axis=(1, 3)))
     spots = tuple((index, (x - left + CELL, y - top + CELL)) for index, _, (x, y) in members)
-    return Piece(spots, width, height, cells)
+    return Piece(spots, width, height, cells_of(covered))
 
 
 def together(

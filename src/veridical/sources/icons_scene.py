@@ -135,8 +135,8 @@ def compose(
 
 
 def _check(width: int, height: int, background: str | None, layout: str | None, distractors: int) -> None:
-    if not (64 <= width <= 4096 and 64 <= height <= 4096):
-        raise UserError(f"A picture of {width} x {height} pixels was asked for.", "Choose 64 to 4,096 for each side.")
+    if not (64 <= width <= 2048 and 64 <= height <= 2048):
+        raise UserError(f"A picture of {width} x {height} pixels was asked for.", "Choose 64 to 2,048 for each side.")
     if distractors < 0:
         raise UserError(f"{distractors} distractors were asked for.", "Give 0 or more.")
     for name, value, known in (("background", background, BACKGROUNDS), ("layout", layout, LAYOUTS)):

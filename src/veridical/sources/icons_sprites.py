@@ -45,11 +45,14 @@ class Sprite:
     ink: Image.Image  # the glyph; of a person, the clothes
     border: Image.Image  # the white sticker below
     shadow: Image.Image
+    cells: (
+        Mask  # what ink and border cover, with a cell's room on every side: (height / CELL, width / CELL), rounded up
+    )
     skin: Image.Image | None = None
     hair: Image.Image | None = None
 
     def solid(self) -> Mask:
-        """Where the ink is, holes filled not: (height, width)."""
+        """Where the ink is, without its holes: (height, width)."""
         return np.asarray(self._all())[PAD:-PAD, PAD:-PAD] >= VISIBLE
 
     def _all(self) -> Image.Image:
@@ -59,6 +62,13 @@ class Sprite:
         """Where ink or border is, with a cell's room on every side: (height + 2 CELL, width + 2 CELL)."""
         edge = PAD - CELL
         return np.asarray(self.border)[edge:-edge, edge:-edge] >= VISIBLE
+
+
+def cells_of(covered: Mask) -> Mask:
+    """Which cells of the grid hold anything of a mask that starts at a cell's corner."""
+    height, width = covered.shape
+    padded = np.pad(covered, ((0, -height % CELL), (0, -width % CELL)))
+    return np.asarray(padded.reshape(-(-height // CELL), CELL, -(-width // CELL), CELL).any(axis=(1, 3)))
 
 
 def _union(layers: list[Image.Image]) -> Image.Image:
@@ -81,7 +91,9 @@ def sprite(look: Look) -> Sprite:
     fill, *inks = (layer.crop((left - PAD, top - PAD, right + PAD, bottom + PAD)) for layer in layers)
     border = Image.fromarray(_GROWN[np.asarray(fill.filter(ImageFilter.BoxBlur(2)))])
     shadow = Image.fromarray(_FADED[np.asarray(border.filter(ImageFilter.BoxBlur(4)))])
-    return Sprite(right - left, bottom - top, inks[0], border, shadow, *inks[1:])
+    edge = PAD - CELL
+    cells = cells_of(np.asarray(border)[edge:-edge, edge:-edge] >= VISIBLE)
+    return Sprite(right - left, bottom - top, inks[0], border, shadow, cells, *inks[1:])
 
 
 _GROWN = np.clip((np.arange(256) - 20) * 6, 0, 255).astype(np.uint8)  # of a blurred mask: 2 pixels wider, soft edge

@@ -234,7 +234,7 @@ def _about(stages: Stages, done: Outcome) -> dict[str, Any]:
         "source": {} if stages.source is None else stages.source.config(),
         "splits": dict(config.splits) if config.splits else "section 3.4",
         "similarity": "a saved search" if config.search else stages.encoder,
-        "least_similarity": config.least_similarity,
+        "least_similarity": stages.least_similarity,
         "distance": config.distance,
         "share": config.share,
         **{name: {"by": rule.name, "rule": rule.about, **rule.facts} for name, rule in rules.items()},
@@ -251,6 +251,8 @@ def _report(stages: Stages, done: Outcome, out: Path, notes: list[str], seconds:
     made = Benchmark(out)
     if stages.generated and not stages.exact:
         notes.append(INCOMPLETE)
+    if done.few_sets:
+        notes.append("So few sets cannot be split by the paper's rule: each held-out split was dealt sets of its own.")
     if done.missing_extra:
         notes.append(f"{done.missing_extra:,} held-out items have fewer than four extra judgements.")
     if stages.config.hide:

@@ -12,11 +12,10 @@ import msgspec
 
 from veridical.benchmark.writer import file_hash
 from veridical.build._shared import check_seed, check_splits
-from veridical.build.nlvr2.search import LEAST_SIMILARITY
 from veridical.build.nlvr2.sets import DISTANCE
+from veridical.build.nlvr2.validation import PAPER_SPLITS
 from veridical.errors import UserError
 
-PAPER_SPLITS = {"train": 0.8, "dev": 0.2 / 3, "test-p": 0.2 / 3, "test-u": 0.2 / 3}
 HIDDEN = ("test-u",)
 
 
@@ -35,7 +34,7 @@ class Config:
     # sets
     search: str | None = None  # what an image search answered, instead of searching the source
     encoder: str | None = None  # whose vectors say what is similar; `annotations` asks what is annotated
-    least_similarity: float = LEAST_SIMILARITY
+    least_similarity: float | None = None  # cosine of similar photographs; the median of any two unless given
     distance: int = DISTANCE  # bits in which the perceptual hashes of duplicates may differ
     share: bool = False  # whether sets may share photographs, as in the paper
     removals: str | None = None  # people's marks: photographs removed
@@ -74,7 +73,7 @@ class Config:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UserError(f"{name} is {value}.", f"Give {least} or more.")
-        if not -1 <= self.least_similarity <= 1:
+        if self.least_similarity is not None and not -1 <= self.least_similarity <= 1:
             raise UserError(f"The least similarity is {self.least_similarity}.", "A cosine lies between -1 and 1.")
         if self.judgements and not self.sentences:
             raise UserError("There are people's judgements and no sentences of theirs.", "Give --sentences too.")

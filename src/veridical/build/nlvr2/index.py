@@ -23,11 +23,13 @@ from veridical.engine import run
 from veridical.errors import UserError
 from veridical.features import open_encoder
 from veridical.features.encoder import unit
+from veridical.features.hashes import perceptual_hash
 from veridical.records import Box
 from veridical.sources import Photograph, Source, open_source
 
 ANNOTATIONS = "annotations"  # the embedding of what is annotated
 BATCH = 32
+FEW = 128  # photographs that are made without worker processes
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 # relationships that say where something is, not what it does
 _PLACES = frozenset(
@@ -106,7 +108,7 @@ def _look_batch(
         except UserError as error:
             problem = error.problem
         else:
-            phash = phash or perceptual_hash(image)
+            phash = phash or f"{perceptual_hash(image):016x}"
             if network is not None:
                 pixels.append(network.prepare(image))
                 usable.append(len(seen))
@@ -121,13 +123,6 @@ def _look_batch(
 @lru_cache(maxsize=2)
 def _encoder(name: str) -> Any:
     return open_encoder(name)
-
-
-def perceptual_hash(image: Any) -> str:
-    """The 64-bit perceptual hash of a picture, as 16 hexadecimal digits."""
-    import imagehash
-
-    return str(imagehash.phash(image))
 
 
 def describe(photograph: Photograph, phash: str | None = None, problem: str = "") -> Seen:
@@ -196,6 +191,8 @@ def fetch(source: Source, ids: Iterable[str], processes: int | None = None) -> d
     wanted = set(ids)
     if hasattr(source, "find"):
         names = sorted(wanted)
+        if len(names) <= FEW:  # not worth a process
+            return {name: source.find(name) for name in names}
         batches = [names[i : i + BATCH] for i in range(0, len(names), BATCH)]
         made = run(partial(_fetch_batch, source), batches, processes=processes, label="fetching photographs")
         return {one.panel.id: one for batch in made for one in batch}

@@ -13,12 +13,15 @@ from itertools import combinations
 import numpy as np
 
 from veridical.build.nlvr2.records import ImageSet, Sentence, Task
+from veridical.language.pair_claims import deny
 from veridical.language.pair_statements import write
 from veridical.language.pair_words import Nouns
+from veridical.language.terms import parse
 from veridical.records import Panel
 
 TASKS = 2  # of a set
 PAIRS = 4
+TRIES = 4  # sentences for the second task before one that only denies the first is taken
 NOT_TOLD_APART = "no sentence was found for two pairs and another for the other two"
 WRITER = "program"
 CHOICES: tuple[tuple[int, int], ...] = tuple(combinations(range(PAIRS), 2))
@@ -55,7 +58,11 @@ def write_sentences(
         out: list[Sentence] = []
         for task, selected in ((first, chosen), (second, others)):
             truth = [i in selected for i in range(PAIRS)]
-            found = write(rng, pairs, truth, nouns=nouns, synset=task.synset, avoid=[w.sentence for w in out])
+            found = None
+            for _ in range(TRIES):
+                found = write(rng, pairs, truth, nouns=nouns, synset=task.synset, avoid=[w.sentence for w in out])
+                if found is None or not any(_denies(found.program, w.program or "") for w in out):
+                    break
             if found is None:
                 break
             out.append(
@@ -64,3 +71,12 @@ def write_sentences(
         if len(out) == TASKS:
             return out
     return [Sentence(task.task, flagged=NOT_TOLD_APART) for task in one]
+
+
+def _denies(one: str, other: str) -> bool:
+    """Whether one program says that another is false.
+
+    >>> _denies("(not (every things (is category cat)))", "(every things (is category cat))")
+    True
+    """
+    return deny(parse(one)) == parse(other) or deny(parse(other)) == parse(one)

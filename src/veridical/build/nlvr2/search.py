@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
@@ -25,7 +25,7 @@ from veridical.language.pair_words import plural
 
 SIMILAR = 15  # most similar photographs that are saved with a retrieved one
 BARREN = 5  # photographs in a row without similar ones, after which a query ends
-LEAST_SIMILARITY = 0.5  # cosine under which a photograph is not similar
+SAMPLED = 20_000  # pairs of photographs whose similarity says what is usual
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,8 @@ def follow(
 class LocalSearch:
     """A search over photographs that are here: by what is annotated, and by embedding with exact nearest neighbours.
 
-    Photographs in `left_out` (unreadable, or duplicates of others) are never found.
+    Similar photographs are looked for among those that match the query's synset: what is here is no web, and most
+    others would be removed again. Photographs in `left_out` (unreadable, or duplicates of others) are never found.
     """
 
     def __init__(
@@ -95,12 +96,8 @@ class LocalSearch:
         synsets: Sequence[Synset],
         *,
         left_out: Iterable[str] = (),
-        least: float = LEAST_SIMILARITY,
+        least: float = 0.0,
     ) -> None:
-        try:
-            import faiss
-        except ImportError:
-            raise missing_extra("faiss-cpu", "build") from None
         out = set(left_out)
         keep = [i for i, one in enumerate(seen) if one.id not in out]
         self.seen = [seen[i] for i in keep]
@@ -108,9 +105,8 @@ class LocalSearch:
         self.least = least
         self.synsets = {one.name: one for one in synsets}
         self._place = {one.id: i for i, one in enumerate(self.seen)}
-        self._index = faiss.IndexFlatIP(self.vectors.shape[1])
-        self._index.add(self.vectors)
-        self._near: dict[str, list[tuple[str, float]]] = {}
+        self._near: dict[str, dict[str, list[tuple[str, float]]]] = {}  # by synset, then photograph
+        self._indexes: dict[str, tuple[list[int], Any]] = {}
         self._holding: dict[str, list[int]] = {}
         for i, one in enumerate(self.seen):
             for term in {*map(str.lower, one.objects), *one.words}:
@@ -118,27 +114,45 @@ class LocalSearch:
 
     def ranked(self, query: Query, limit: int) -> list[str]:
         names = spellings(self.synsets[query.synset])
-        places = sorted({i for name in names for i in self._matching(name)})
+        places = self._index(query.synset)[0]
         if not places:
             return []
         key = {i: (*_fit(self.seen[i], query, names), _draw(query.text, self.seen[i].id)) for i in places}
         best = [self.seen[i].id for i in sorted(places, key=key.__getitem__)[:limit]]
-        self._look_up([name for name in best if name not in self._near])
+        self._look_up(query.synset, best)
         return best
 
     def similar(self, photograph: str, query: Query, limit: int) -> list[tuple[str, float]]:
-        if photograph not in self._near:
-            self._look_up([photograph])
-        return self._near[photograph][:limit]
+        self._look_up(query.synset, [photograph])
+        return self._near[query.synset][photograph][:limit]
 
-    def _look_up(self, names: Sequence[str]) -> None:
-        if not names:
+    def _look_up(self, synset: str, names: Sequence[str]) -> None:
+        """Find the neighbours of photographs that have not been asked for yet."""
+        known = self._near.setdefault(synset, {})
+        new = [name for name in names if name not in known]
+        places, index = self._index(synset)
+        if not new or not places:
+            known.update({name: [] for name in new})
             return
-        rows = self.vectors[[self._place[name] for name in names]]
-        cosine, places = self._index.search(rows, min(2 * SIMILAR + 2, len(self.seen)))
-        for name, near, scores in zip(names, places.tolist(), cosine.tolist(), strict=True):
-            pairs = [(self.seen[i].id, s) for i, s in zip(near, scores, strict=True) if i >= 0 and s >= self.least]
-            self._near[name] = [(other, s) for other, s in pairs if other != name]
+        rows = self.vectors[[self._place[name] for name in new]]
+        cosine, found = index.search(rows, min(SIMILAR + 1, len(places)))
+        for name, near, scores in zip(new, found.tolist(), cosine.tolist(), strict=True):
+            pairs = [(self.seen[places[i]].id, s) for i, s in zip(near, scores, strict=True) if s >= self.least]
+            known[name] = [(other, s) for other, s in pairs if other != name]
+
+    def _index(self, synset: str) -> tuple[list[int], Any]:
+        """The photographs that match a synset, and an index of their vectors."""
+        if synset not in self._indexes:
+            try:
+                import faiss
+            except ImportError:
+                raise missing_extra("faiss-cpu", "build") from None
+            names = spellings(self.synsets[synset])
+            places = sorted({i for name in names for i in self._matching(name)})
+            index = faiss.IndexFlatIP(self.vectors.shape[1])
+            index.add(np.ascontiguousarray(self.vectors[places]))
+            self._indexes[synset] = places, index
+        return self._indexes[synset]
 
     def _matching(self, name: str) -> set[int]:
         """Photographs that have a category of this name, or all words of it."""
@@ -147,6 +161,15 @@ class LocalSearch:
         if len(parts) > 1:
             found |= set.intersection(*(set(self._holding.get(part, ())) for part in parts))
         return found
+
+
+def usual_similarity(vectors: np.ndarray, rng: np.random.Generator) -> float:
+    """The median cosine of two photographs: what is less similar than this is not similar at all."""
+    if len(vectors) < 2:
+        return 0.0
+    a = rng.integers(len(vectors), size=SAMPLED)
+    b = (a + rng.integers(1, len(vectors), size=SAMPLED)) % len(vectors)  # another one
+    return round(float(np.median(np.einsum("ij,ij->i", vectors[a], vectors[b]))), 4)
 
 
 def spellings(synset: Synset) -> frozenset[str]:

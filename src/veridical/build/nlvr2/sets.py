@@ -15,6 +15,7 @@ import numpy as np
 from veridical.build.nlvr2.records import Found, ImageSet, PrunedSet, Seen
 from veridical.build.nlvr2.rules import DUPLICATE, Rule
 from veridical.build.nlvr2.synsets import Synset
+from veridical.features.hashes import near_pairs
 
 SIZE = 8  # photographs of a set
 LEAST_INTERESTING = 3
@@ -27,12 +28,10 @@ USED = "used in another set"
 
 def near_duplicates(seen: Sequence[Seen], distance: int = DISTANCE) -> dict[str, str]:
     """Photographs whose perceptual hash is (nearly) that of an earlier one -> that one."""
-    from veridical.features.hashes import near_pairs
-
     hashed = [one for one in seen if one.phash is not None]
     values = np.array([int(one.phash or "0", 16) for one in hashed], np.uint64)
     out: dict[str, str] = {}
-    for a, b in sorted((min(p), max(p)) for p in near_pairs(values, distance)[:, :2].tolist()):
+    for a, b in sorted((min(p), max(p)) for p in near_pairs(values, distance).tolist()):
         if hashed[a].id not in out:  # an image that itself goes is no reason for another to go
             out.setdefault(hashed[b].id, hashed[a].id)
     return out

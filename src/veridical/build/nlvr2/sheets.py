@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from veridical.sources import Photograph, Source
 if TYPE_CHECKING:
     from PIL import Image
 
+Show = Callable[[str], "Image.Image | None"]
 SIDE = (200, 150)  # of a photograph
 PAD = 12
 FRAME = 3
@@ -39,11 +41,12 @@ def write_sheets(
     known = dict(used)
     if missing := {name for one in shown for name in one.photographs} - known.keys():
         known |= fetch(source, missing)
-    rows = [_set_row(one, known, source) for one in shown]
+    show = lru_cache(maxsize=None)(partial(_thumbnail, known, source))
+    rows = [_set_row(one, known, show) for one in shown]
     out = _pages(folder, "sets", rows)
     said = {one.task: one for one in sentences if one.sentence}
     written = _some([task for task in tasks if task.task in said], TASKS)
-    out += _pages(folder, "tasks", [_task_row(task, said[task.task], known, source) for task in written])
+    out += _pages(folder, "tasks", [_task_row(task, said[task.task], known, show) for task in written])
     return out
 
 
@@ -52,21 +55,33 @@ def _some(values: Sequence[Any], count: int) -> list[Any]:
     return [values[int(i * step)] for i in range(min(count, len(values)))]
 
 
-def _set_row(one: ImageSet, known: Mapping[str, Photograph], source: Source) -> Image.Image:
+def _thumbnail(known: Mapping[str, Photograph], source: Source, name: str) -> Image.Image | None:
+    """A small copy of a photograph; None where it does not load."""
+    from PIL import Image
+
+    try:
+        image = Image.open(BytesIO(source.picture(known[name]))).convert("RGB")
+    except UserError:
+        return None
+    image.thumbnail((SIDE[0] - 2 * FRAME, SIDE[1] - 2 * FRAME))
+    return image
+
+
+def _set_row(one: ImageSet, known: Mapping[str, Photograph], show: Show) -> Image.Image:
     """Eight photographs; a green frame means interesting."""
     title = f"set {one.set}   synset: {one.synset}   query: {one.query}"
     frames = ["green" if name in one.interesting else "gray" for name in one.photographs]
-    return _row(title, [known[name] for name in one.photographs], frames, source)
+    return _row(title, [known[name] for name in one.photographs], frames, show)
 
 
-def _task_row(task: Task, sentence: Sentence, known: Mapping[str, Photograph], source: Source) -> Image.Image:
+def _task_row(task: Task, sentence: Sentence, known: Mapping[str, Photograph], show: Show) -> Image.Image:
     """Four pairs; green: the sentence is true, red: false."""
     title = f"task {task.task} ({task.synset}; {sentence.kind})   {sentence.sentence}"
     frames = [("green" if i in sentence.selected else "red") for i in range(len(task.pairs)) for _ in range(2)]
-    return _row(title, [known[name] for pair in task.pairs for name in pair], frames, source)
+    return _row(title, [known[name] for pair in task.pairs for name in pair], frames, show)
 
 
-def _row(title: str, photographs: Sequence[Photograph], frames: Sequence[str], source: Source) -> Image.Image:
+def _row(title: str, photographs: Sequence[Photograph], frames: Sequence[str], show: Show) -> Image.Image:
     from PIL import Image, ImageDraw
 
     lines = textwrap.wrap(title, 200)
@@ -77,11 +92,9 @@ def _row(title: str, photographs: Sequence[Photograph], frames: Sequence[str], s
     draw.text((PAD, 2), "\n".join(lines), fill="black")
     for i, (photograph, frame) in enumerate(zip(photographs, frames, strict=True)):
         left = PAD + i * width - (PAD - FRAME if i % 2 else 0)  # the two of a pair stand close together
-        try:
-            image = Image.open(BytesIO(source.picture(photograph))).convert("RGB")
-        except UserError:
+        image = show(photograph.panel.id)
+        if image is None:
             continue
-        image.thumbnail((SIDE[0] - 2 * FRAME, SIDE[1] - 2 * FRAME))
         draw.rectangle((left, top, left + image.width + 2 * FRAME - 1, top + image.height + 2 * FRAME - 1), fill=frame)
         out.paste(image, (left + FRAME, top + FRAME))
     return out

@@ -24,7 +24,7 @@ from veridical.build.nlvr2.index import ANNOTATIONS, Where, fetch, look
 from veridical.build.nlvr2.pairs import TASKS, make_tasks, write_sentences
 from veridical.build.nlvr2.queries import Query, first_queries, make_queries
 from veridical.build.nlvr2.records import Found, ImageSet, PrunedSet, Seen, Sentence, Task, Verdict, item_id
-from veridical.build.nlvr2.search import Limits, LocalSearch, SavedSearch, Search, find_sets, follow
+from veridical.build.nlvr2.search import Limits, LocalSearch, SavedSearch, Search, find_sets, follow, usual_similarity
 from veridical.build.nlvr2.sets import SIZE, construct, near_duplicates, prune
 from veridical.build.nlvr2.synsets import Synset, choose, count_points, read_synsets, synset_of, unique
 from veridical.build.nlvr2.wordnet import WordNet, open_vectors
@@ -90,7 +90,8 @@ class Stages:
 
     @cached_property
     def photographs(self) -> list[Seen]:
-        options = {"source": self._about_source, "encoder": self.encoder, **self.config.hashes("search")}
+        options = {"source": self._about_source, "name": self.config.source, "encoder": self.encoder}
+        options |= self.config.hashes("search")
         return self.work.stage("photographs.jsonl", Seen, [], options, self._look)
 
     def _look(self) -> list[Seen]:
@@ -180,7 +181,13 @@ class Stages:
         if self.config.search is not None:
             names = {one.uri: one.id for one in self.photographs if one.uri}
             return SavedSearch(self.config.search, out, names)
-        return LocalSearch(self.photographs, self.vectors, synsets, left_out=out, least=self.config.least_similarity)
+        return LocalSearch(self.photographs, self.vectors, synsets, left_out=out, least=self.least_similarity)
+
+    @cached_property
+    def least_similarity(self) -> float:
+        if self.config.least_similarity is not None or self.config.search is not None:
+            return self.config.least_similarity or 0.0
+        return usual_similarity(self.vectors, self._rng("similarity"))
 
     @cached_property
     def found(self) -> list[Found]:

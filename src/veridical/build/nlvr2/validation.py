@@ -25,6 +25,8 @@ REPORTED = "sentence reported as nonsense"
 DISAGREES = "validator disagrees with the writer"
 NOT_VALIDATED = "no validation"
 EXTRA = 4  # judgements on each held-out item
+FEW_SETS = 25  # a fifth of fewer does not make three splits of more than one set
+PAPER_SPLITS = {"train": 0.8, "dev": 0.2 / 3, "test-p": 0.2 / 3, "test-u": 0.2 / 3}
 TRAIN, HELD_OUT = "train", "held-out"
 
 
@@ -50,6 +52,7 @@ class Outcome:
     passed: int = 0  # items that passed validation
     held_out: list[str] = field(default_factory=list)  # items that get extra judgements
     missing_extra: int = 0  # held-out items with fewer than four
+    few_sets: bool = False  # too few for the paper's rule
 
     def reasons(self) -> dict[str, int]:
         return dict(sorted(Counter(reason for _, reason in self.removed.values()).items()))
@@ -100,13 +103,14 @@ def split(
     origins = [[f"set {k.task.set}", *map(str, k.task.pairs[k.pair])] for k in out.items]
     sets = [str(number) for number in blocks(origins)]
     synsets = [k.task.synset for k in out.items]
+    if shares is None and len(set(sets)) < FEW_SETS:
+        shares, out.few_sets = PAPER_SPLITS, True
     if shares is not None:
         names = split_by_origin([[s] for s in sets], shares, rng, synsets)
         out.splits = {k.id: name for k, name in zip(out.items, names, strict=True)}
         out.held_out = [k.id for k in out.items if out.splits[k.id] != TRAIN]
         _drop_low_agreement(out, verdicts, extra)
         return out
-    _check_enough(len(set(sets)))
     held = nlvr2_held_out(sets, synsets, rng)
     out.held_out = [k.id for k, is_held in zip(out.items, held, strict=True) if is_held]
     out.splits = {k.id: HELD_OUT if is_held else TRAIN for k, is_held in zip(out.items, held, strict=True)}
@@ -116,14 +120,6 @@ def split(
     thirds = nlvr2_thirds([set_of[name][0] for name in rest], [set_of[name][1] for name in rest], rng)
     out.splits |= dict(zip(rest, thirds, strict=True))
     return out
-
-
-def _check_enough(sets: int) -> None:
-    if sets < 12:  # a fifth of fewer gives three splits no set each
-        raise UserError(
-            f"{sets} sets of photographs are too few for the four splits of NLVR2.",
-            "Use 12 sets or more, or other splits, such as --split train=1.",
-        )
 
 
 def _drop_low_agreement(out: Outcome, verdicts: Sequence[Verdict], extra: bool) -> None:

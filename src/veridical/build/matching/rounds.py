@@ -17,14 +17,13 @@ import numpy as np
 from veridical.build.matching.auction import Market, auction
 from veridical.build.matching.field import Field, greedy, place_all, prepare
 from veridical.build.matching.pricing import Product, Weighed, product, weigh, weigh_again
-from veridical.build.matching.problem import Doubles, Floats, Integers, Matching, Problem, check
+from veridical.build.matching.problem import Floats, Integers, Matching, Problem, check
 from veridical.build.matching.watch import Situation, Watch, look_at_all, violations
 from veridical.errors import UserError
 
 FINEST = 1e-7  # weights that differ by less than this a query are equal
 SHARE = 0.3  # of the allowed gap is for the auction's epsilon; the rest for pairs outside the graph
 COLUMN_LIST = 8  # queries on each kind's own list: responses that are on no query's list have somewhere to go
-ADDED = 24  # pairs that one pass adds to a query's edges at most
 SCALING = 5.0  # each auction is this much finer than the one before
 
 
@@ -140,21 +139,12 @@ def _solve(
         now = Situation(search, taken, given, market.prices, profits, threads)
         found, slack, part = violations(now, watch, SHARE * room)
         passes += part
-        excess = field.total(found.relevance, found.dissimilarity) - market.prices[found.kinds] - profits[found.rows]
         more = slack.copy()
-        np.maximum.at(more, found.rows, excess)
+        np.maximum.at(more, found.rows, now.excess(found))
         bound = min(bound, float((market.prices * field.copies).sum() + (profits + more).sum()))
         if bound - weight <= max(tolerance * abs(weight), FINEST * field.size):
             return Round(market.held.copy(), weight, max(bound, weight), passes, graph)
-        graph = _join(field, graph.pairs, _worst(found, excess))
-
-
-def _worst(found: Weighed, excess: Doubles) -> Weighed:
-    """Of each query the pairs that exceed its profit most."""
-    order = np.lexsort((found.kinds, -excess, found.rows))
-    rows = found.rows[order]
-    order = order[np.arange(len(rows)) - np.searchsorted(rows, rows) < ADDED]
-    return found.only(order)
+        graph = _join(field, graph.pairs, found)
 
 
 def _join(field: Field, *parts: Weighed) -> Graph:
@@ -175,9 +165,11 @@ def _first_graph(search: Product, watch: Watch, taken: Integers, shortlist: int,
     rows, place = np.nonzero(watch.kinds >= 0)
     everyone = np.arange(field.size)[None]
     listed = weigh(field, everyone, rows, watch.kinds[rows, place].astype(np.int64))
-    order = np.lexsort((listed.kinds, -field.total(listed.relevance, listed.dissimilarity), listed.rows))
-    sorted_rows = listed.rows[order]
-    listed = listed.only(order[np.arange(len(order)) - np.searchsorted(sorted_rows, sorted_rows) < shortlist])
+    if shortlist < watch.kinds.shape[1]:
+        values = np.full(watch.kinds.shape, -np.inf)
+        values[rows, place] = field.total(listed.relevance, listed.dissimilarity)
+        least = np.partition(values, -shortlist, axis=1)[:, -shortlist]
+        listed = listed.only(values[rows, place] >= least[rows])
     asked = np.divmod(field.rescored[0], len(field.texts))
     rows, kinds = np.concatenate([queries, asked[0]]), np.concatenate([kinds, asked[1]])
     fine = field.allowed(taken, rows, kinds)

@@ -20,6 +20,7 @@ from veridical.build.matching.problem import Doubles, Floats, Integers
 
 LENGTH = 128  # kinds on a query's list
 SPECIAL = 50  # one kind in so many is looked at for every query
+ADDED = 24  # pairs that one look adds to a query's edges at most
 FOUND = 1 << 19  # pairs that one thread lists before it weighs them
 
 
@@ -50,6 +51,11 @@ class Situation:
     prices: Doubles  # (M,)
     profits: Doubles  # (N,): what each query has, W - price
     threads: int
+
+    def excess(self, pairs: Weighed) -> Doubles:
+        """How much more than its profit each pair would give its query."""
+        value = self.search.field.total(pairs.relevance, pairs.dissimilarity)
+        return value - self.prices[pairs.kinds] - self.profits[pairs.rows]
 
 
 def look_at_all(
@@ -96,7 +102,7 @@ def _fill(
 
 
 def violations(now: Situation, watch: Watch, room: float) -> tuple[Weighed, Doubles, float]:
-    """All allowed pairs with W - price above the profit of their query, weighed exactly.
+    """Allowed pairs with W - price above the profit of their query, weighed exactly: for each query the best of them.
 
     Also, for each query, how much more than that a pair that was not looked at could offer (`room` in total, at most),
     and which part of all pairs was looked at.
@@ -124,12 +130,14 @@ def violations(now: Situation, watch: Watch, room: float) -> tuple[Weighed, Doub
 
 
 def _better(now: Situation, rows: Integers, kinds: Integers) -> Weighed:
-    """Those of the pairs that are allowed and exceed their query's profit, weighed."""
-    field = now.search.field
+    """Those of the pairs that exceed their query's profit, weighed; of each query only the `ADDED` that do so most."""
     floor = now.prices[kinds] + now.profits[rows]
-    some = weigh(field, now.given, rows, kinds, floor - 1e-9)
-    exact = field.total(some.relevance, some.dissimilarity) - now.prices[some.kinds] > now.profits[some.rows]
-    return some.only(exact)
+    some = weigh(now.search.field, now.given, rows, kinds, floor - 1e-9)
+    excess = now.excess(some)
+    some, excess = some.only(excess > 0), excess[excess > 0]
+    order = np.lexsort((some.kinds, -excess, some.rows))
+    sorted_rows = some.rows[order]
+    return some.only(order[np.arange(len(order)) - np.searchsorted(sorted_rows, sorted_rows) < ADDED])
 
 
 def _on_lists(now: Situation, watch: Watch, rows: Integers) -> list[Weighed]:

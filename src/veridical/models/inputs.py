@@ -75,10 +75,10 @@ class _Texts(Vocabulary):
 
 
 class Words(_Texts):
-    """The words of the sentence or question: (T,) ids."""
+    """The words of the sentence or question, for a reason also of the assumed answer: (T,) ids."""
 
     def read(self, example: Example) -> list[list[str]]:
-        return [text_words(example.item.query, example.panels)]
+        return [text_words(example.query, example.panels)]
 
     def encode(self, example: Example) -> Ids:  # type: ignore[override]
         return Vocabulary.encode(self, self.read(example)[0])

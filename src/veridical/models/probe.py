@@ -136,14 +136,14 @@ class QueryVector(_Vectors):
 
     def prepare(self, examples: Sequence[Example]) -> None:
         """Encode all sentences, in batches."""
-        texts = [_plain(e.item.query, e.panels) for e in examples if e.item.query is not None]
+        texts = [_plain(e.query, e.panels) for e in examples if e.query is not None]
         if texts:
             self._read(texts)
 
     def encode(self, example: Example) -> Vectors:
         if example.item.query is None:
             return np.zeros(self.size, np.float32)
-        return self._read([_plain(example.item.query, example.panels)])[0]
+        return self._read([_plain(example.query, example.panels)])[0]
 
 
 class CandidateVectors(_Vectors):

@@ -17,15 +17,17 @@ from torch import Tensor
 from veridical.benchmark import Benchmark
 from veridical.engine.progress import Progress
 from veridical.models.architecture import Array, Encoded, Example, Input, LookedUp, Prepared, Target
-from veridical.records import Item, Panel
+from veridical.records import Item, Panel, Text
 
 POOL = 50  # batches whose examples are sorted by length together
 Ints = npt.NDArray[np.int64]
 
 
 def examples_of(benchmark: Benchmark, items: Iterable[Item]) -> list[Example]:
-    """Items with their panels."""
+    """Items with their panels; reasons with the answers they assume."""
     panels = benchmark.panels
+    items = list(items)
+    answers = _assumed(benchmark, items)
 
     def image(address: str) -> bytes:
         return benchmark.image(address).to_pybytes()
@@ -34,9 +36,34 @@ def examples_of(benchmark: Benchmark, items: Iterable[Item]) -> list[Example]:
         return tuple(panels[c] for c in item.candidates if isinstance(c, str))
 
     return [
-        Example(item, tuple(panels[p] for p in item.panels), image, None, choices(item), benchmark.directory)
+        Example(
+            item,
+            tuple(panels[p] for p in item.panels),
+            image,
+            None,
+            choices(item),
+            benchmark.directory,
+            answers.get(item.id),
+        )
         for item in items
     ]
+
+
+def _assumed(benchmark: Benchmark, items: Sequence[Item]) -> dict[str, Text]:
+    """The answer that each rationale item assumes, by its id."""
+    reasons = [item for item in items if item.parent is not None and item.given is not None]
+    known = {item.id: item for item in items if item.parent is None}
+    wanted = {item.parent for item in reasons} - known.keys()
+    if wanted:  # only some of the items are here
+        everywhere = ((split, scheme) for scheme in benchmark.schemes for split in benchmark.splits(scheme))
+        known |= {i.id: i for split, scheme in everywhere for i in benchmark.items(split, scheme) if i.id in wanted}
+    out: dict[str, Text] = {}
+    for item in reasons:
+        parent = known.get(item.parent or "")
+        text = parent.candidates[item.given or 0] if parent is not None else None
+        if isinstance(text, Text):
+            out[item.id] = text
+    return out
 
 
 @dataclass

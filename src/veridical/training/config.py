@@ -11,10 +11,12 @@ from typing import Any, Literal
 
 from veridical.errors import UserError
 from veridical.models.architecture import Architecture
+from veridical.records import Item
 
 Schedule = Literal["constant", "linear", "cosine"]
 Optimizer = Literal["adamw", "adadelta"]
 Context = Literal["own", "other", "shuffled"]
+Stage = Literal["both", "answer", "rationale"]
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,14 @@ class TrainingConfig:
     limit: int = 0  # train on this many items only; 0 for all
     fraction: float = 1.0  # train on this share of the items only, after holding out (V-PROM's figure 7)
     context: Context = "own"  # matrices: a control that trains on contexts of other items, or shuffled within an item
+    stage: Stage = "both"  # VCR: train on answers, on rationales given the right answer, or on both
     auxiliary_weight: float = 1.0  # of each auxiliary loss beside that of the answers
     checkpoint_steps: int = 200  # steps between checkpoints; there is one after each epoch too
+
+
+def of_stage(item: Item, stage: Stage) -> bool:
+    """Whether an item belongs to a stage: rationale items have a parent."""
+    return stage == "both" or (item.parent is not None) == (stage == "rationale")
 
 
 def configure(architecture: Architecture, options: Mapping[str, Any] | None = None) -> tuple[Any, TrainingConfig]:

@@ -26,7 +26,7 @@ from veridical.models.architecture import Architecture, Estimator, Example
 from veridical.records import Item
 from veridical.training.batches import Dataset, examples_of
 from veridical.training.checkpoint import write_atomic, write_json
-from veridical.training.config import TrainingConfig, configure
+from veridical.training.config import Stage, TrainingConfig, configure, of_stage
 from veridical.training.contexts import with_context
 from veridical.training.curves import curves_svg
 from veridical.training.trained import Trained, build, config_json, restore_inputs, save_estimator, save_inputs
@@ -189,13 +189,13 @@ def _examples(
     bench: Benchmark, split: str, validate: str | None, scheme: str, config: TrainingConfig, seed: int
 ) -> tuple[list[Example], list[Example]]:
     """Training and validation examples, those with an answer."""
-    items = _answered(bench, split, scheme)
+    items = _answered(bench, split, scheme, config.stage)
     if validate is None:
         is_held = _held_out(items, config, np.random.default_rng([seed, 1]))
         held = [item for item, out in zip(items, is_held, strict=True) if out]
         items = [item for item, out in zip(items, is_held, strict=True) if not out]
     else:
-        held = _answered(bench, validate, scheme)
+        held = _answered(bench, validate, scheme, config.stage)
     most = math.ceil(config.fraction * len(items))
     most = min(most, config.limit or most)
     if most < len(items):
@@ -209,7 +209,8 @@ def _examples(
 def _held_out(items: Sequence[Item], config: TrainingConfig, rng: np.random.Generator) -> Sequence[bool]:
     """Which items to choose weights on."""
     if not config.validation_items:
-        sentences = [i.query.raw if i.query else i.id for i in items]
+        # a question may be asked of many photographs; a sentence is about its own
+        sentences = [i.query.raw if i.query and i.task == "statement" else i.id for i in items]
         return validation_slice(sentences, [i.origins for i in items], config.validation, rng)
     count = min(config.validation_items, math.ceil(config.validation * len(items)))
     is_held = np.zeros(len(items), np.bool_)
@@ -217,10 +218,11 @@ def _held_out(items: Sequence[Item], config: TrainingConfig, rng: np.random.Gene
     return is_held.tolist()
 
 
-def _answered(bench: Benchmark, split: str, scheme: str) -> list[Item]:
-    items = [item for item in bench.items(split, scheme) if item.answer is not None]
+def _answered(bench: Benchmark, split: str, scheme: str, stage: Stage) -> list[Item]:
+    items = [item for item in bench.items(split, scheme) if item.answer is not None and of_stage(item, stage)]
     if not items:
-        raise UserError(f"No item of split {split!r} has a public answer.", "Train on another split.")
+        what = "item" if stage == "both" else f"{stage} item"
+        raise UserError(f"No {what} of split {split!r} has a public answer.", "Train on another split.")
     return items
 
 

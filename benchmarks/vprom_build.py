@@ -118,8 +118,8 @@ def ours(ready: Ready, count: int, seed: int, out: Path) -> int:
     with BenchmarkWriter(out, name="speed", task="matrix", seed=seed) as writer:
         for place, (side, size) in enumerate(sizes(count).items()):
             found = make_matrices(ready.pool, ready.decks[side], size, np.random.default_rng([seed, place]))
-            prefix = f"neutral-{side}-"
-            table = items_table(found, ready.pool, ready.crops, ready.photographs, prefix, ready.scheme.bound)
+            part = "neutral", side
+            table = items_table(found, ready.pool, ready.crops, ready.photographs, part, ready.scheme.bound)
             writer.add_items(side, table, "neutral")
             made += len(found)
     return made

@@ -97,6 +97,9 @@ def _main_rows(scores: Scores) -> list[list[str]]:
     for row in scores.baselines:
         spread = f" ± {100 * row.std:.1f}" if row.std is not None else ""
         rows.append([row.name, _percent(row.accuracy) + spread, _percent(row.consistency)])
+        if row.skip_rate is not None:
+            rows.append(["  skipped", f"{100 * row.skip_rate:.1f}", ""])
+            rows.append(["  with skips as wrong", _percent(row.skips_wrong), ""])
     return rows
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 BAR = 40  # characters of the longest bar of a histogram
 BINS = 16  # rows of a histogram, at most
+MINED = ("object attribute", "human attribute", "object category", "object count")  # the columns of V-PROM's Table 1
 TAIL = 0.01  # the share of the longest sentences that are shown as one row
 
 
@@ -65,7 +66,8 @@ def show(found: Stats) -> None:
 
 def _show_mined(mined: dict[str, Any]) -> None:
     """V-PROM's Table 1, and what each principle removed."""
-    kinds = list(dict.fromkeys([*mined["kinds"], *(kind for part in mined["removed"].values() for kind in part)]))
+    found = {*mined["kinds"], *(kind for part in mined["removed"].values() for kind in part)}
+    kinds = [kind for kind in MINED if kind in found]
     names = {"elements": "visual elements", "images": "images", "photographs": "photographs", "matrices": "matrices"}
     rows = [
         [title, *(f"{mined['kinds'].get(kind, {}).get(name, 0):,}" for kind in kinds)] for name, title in names.items()

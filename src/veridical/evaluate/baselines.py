@@ -24,6 +24,8 @@ class Baseline:
     staged: dict[str, Estimate | float] = field(default_factory=dict)
     std: float | None = None  # over people
     workers: int | None = None
+    skip_rate: float | None = None  # of people, where they could skip; `accuracy` is over what they answered
+    skips_wrong: float | None = None  # their accuracy with skips counted as wrong
 
     def to_json(self) -> dict[str, object]:
         out: dict[str, object] = {"rule": self.rule, "accuracy": _json(self.accuracy)}
@@ -33,6 +35,8 @@ class Baseline:
             out["staged"] = {name: _json(value) for name, value in self.staged.items()}
         if self.workers is not None:
             out |= {"std": self.std, "workers": self.workers}
+        if self.skip_rate is not None:
+            out |= {"skip_rate": self.skip_rate, "skips_wrong": self.skips_wrong}
         return out
 
 
@@ -123,4 +127,6 @@ def human_row(benchmark: Benchmark, key: AnswerKey) -> Baseline | None:
         staged={stages[name]: value for name, value in people.staged.items() if name in stages and value is not None},
         std=people.std,
         workers=people.workers,
+        skip_rate=people.skip_rate,
+        skips_wrong=people.skips_wrong,
     )

@@ -111,8 +111,9 @@ def stats(
     has_pruned = split is None and opened.pruned_table().num_rows > 0
     whole = len(parts) != 1 or has_pruned
     total = _summary(opened, names, scheme, hidden=hidden, pruned=has_pruned) if whole else parts[names[0]]
-    collection = opened.manifest["config"].get("collection", {})
-    return Stats(opened.name, opened.hash, scheme, total, parts, _pruned(opened), others, collection=collection)
+    config = opened.manifest["config"]
+    made = {"collection": config.get("collection", {}), "mined": config.get("mined")}
+    return Stats(opened.name, opened.hash, scheme, total, parts, _pruned(opened), others, **made)
 
 
 def _summary(

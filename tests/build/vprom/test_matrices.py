@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -64,7 +65,7 @@ def test_relations_hold_as_defined(pool: Pool, made: dict[tuple[str, str], tuple
                 assert len(set(rows[0])) == 3
             else:
                 counts = [[int(pool.elements[e].name) for e in row] for row in rows]
-                steps = {b - a for row in counts for a, b in zip(row, row[1:], strict=False)}
+                steps = {b - a for row in counts for a, b in pairwise(row)}
                 assert len(steps) == 1
                 assert steps != {0}
 

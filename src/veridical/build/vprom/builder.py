@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.benchmark.writer import file_hash
 from veridical.build._report import BuildReport
 from veridical.build.vprom.deck import CELLS, make_deck
 from veridical.build.vprom.icon_panels import IconPanels
@@ -24,9 +25,10 @@ from veridical.build.vprom.lists import Lists, read_lists
 from veridical.build.vprom.matrices import Matrices, make_matrices
 from veridical.build.vprom.mining import Mined, Mining, mine, pool_of
 from veridical.build.vprom.panels import Stored, Wanted, crop_names, store
+from veridical.build.vprom.people import read_answers
 from veridical.build.vprom.pool import Pool
 from veridical.build.vprom.schemes import SCHEMES, SIDES, Scheme, make_scheme
-from veridical.build.vprom.writing import items_table
+from veridical.build.vprom.writing import item_name, items_table
 from veridical.engine import run
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
@@ -52,6 +54,7 @@ def build_vprom(
     mining: Mining | None = None,
     lists: Path | str | None = None,
     hidden: Sequence[str] = (),
+    judgements: Path | str | None = None,
     licence: str = "",
     processes: int | None = None,
 ) -> BuildReport:
@@ -59,7 +62,8 @@ def build_vprom(
 
     `source` is `icons`, `coco:PATH`, `vg:PATH` or a source object; `images` is how many panels of the icon world to
     draw from. `schemes` are all seven unless given. `lists` is a folder of lists instead of ours. The answers of the
-    splits in `hidden` (`test`) go to `OUT.hidden`. The same seed and config give the same bytes.
+    splits in `hidden` (`test`) go to `OUT.hidden`. `judgements` are people's answers to an earlier build with the same
+    options (JSON lines: item, worker, verdict). The same seed and config give the same bytes.
     """
     names = tuple(SCHEMES if schemes is None else dict.fromkeys(schemes))
     _check(names, matrices, seed, hidden)
@@ -70,11 +74,13 @@ def build_vprom(
     pool, photographs = pool_of(job.mined(), config)
     job.done("mining")
     made = job.make(names, matrices, pool)
+    people = [] if judgements is None else read_answers(Path(judgements), _ids(made))
+    inputs = {} if judgements is None else {"inputs": {"judgements": file_hash(Path(judgements))}}
     writer = BenchmarkWriter(
         job.out,
         name="V-PROM",
         task="matrix",
-        config=_config(job, names, matrices, pool, made),
+        config=_config(job, names, matrices, pool, made) | inputs,
         seed=seed,
         licence=licence or str(opened.config().get("licence", "")),
         hidden=hidden,
@@ -82,6 +88,7 @@ def build_vprom(
     )
     with writer:
         job.write(writer, pool, photographs, made)
+        writer.add_judgements(people)
     shutil.rmtree(job.work, ignore_errors=True)
     if hidden and len(made) > 1:
         job.notes.append(
@@ -98,6 +105,16 @@ def build_vprom(
 
 
 Made = dict[str, tuple[Scheme, dict[str, Matrices]]]  # scheme -> its rules and the matrices of each side
+
+
+def _ids(made: Made) -> set[str]:
+    """The names of all items."""
+    return {
+        item_name(scheme, side, n)
+        for scheme, (_, sides) in made.items()
+        for side in sides
+        for n in range(len(sides[side]))
+    }
 
 
 def _check(names: Sequence[str], matrices: int, seed: int, hidden: Sequence[str]) -> None:
@@ -197,12 +214,13 @@ class _Job:
         with Progress("drawing matrices", len(names) * count, "matrices") as progress:
             for name in names:
                 scheme = make_scheme(name, pool, self.lists.schemes, self.rng(0, SCHEMES.index(name)))
+                decks = {side: make_deck(pool, scheme.photographs(side), scheme.allowed(side)) for side in SIDES}
+                both = decks["train"].possible & decks["test"].possible  # nothing is tested that was not trained
                 sides: dict[str, Matrices] = {}
-                for place, side in enumerate(SIDES):
-                    deck = make_deck(pool, scheme.photographs(side), scheme.allowed(side))
+                for place, (side, deck) in enumerate(decks.items()):
                     rng = self.rng(1, SCHEMES.index(name), place)
-                    sides[side] = make_matrices(pool, deck, sizes[side], rng, progress.advance)
-                    self._note(f"{name} {side}", deck.possible, sides[side], pool)
+                    sides[side] = make_matrices(pool, replace(deck, possible=both), sizes[side], rng, progress.advance)
+                self._note(name, both, sides, pool)
                 if all(len(side) for side in sides.values()):
                     made[name] = scheme, sides
                 else:
@@ -215,13 +233,15 @@ class _Job:
         self.done("matrices")
         return made
 
-    def _note(self, where: str, possible: np.ndarray, made: Matrices, pool: Pool) -> None:
+    def _note(self, name: str, possible: np.ndarray, sides: dict[str, Matrices], pool: Pool) -> None:
         kinds = {e.kind for e in pool.elements}
         lost = [f"{r} ({kind})" for (r, kind), ok in zip(CELLS, possible, strict=True) if kind in kinds and not ok]
         if lost:
-            self.notes.append(f"{where}: too few elements or photographs for {', '.join(lost)}.")
-        for (relation, kind), number in made.missing.items():
-            self.notes.append(f"{where}: {number:,} matrices, {relation} ({kind}), could not be made unambiguous.")
+            self.notes.append(f"{name}: too few elements or photographs for {', '.join(lost)}.")
+        for side, made in sides.items():
+            for (relation, kind), number in made.missing.items():
+                text = f"{number:,} matrices, {relation} ({kind}), could not be made unambiguous."
+                self.notes.append(f"{name} {side}: {text}")
 
     def write(self, writer: BenchmarkWriter, pool: Pool, photographs: Sequence[str], made: Made) -> None:
         """Items first, since hidden ones decide which objects are hidden; then what they show."""
@@ -231,7 +251,7 @@ class _Job:
         for name, (scheme, sides) in made.items():
             for side, found in sides.items():
                 used[found.crops] = True
-                table = items_table(found, pool, crop_column, photograph_column, f"{name}-{side}-", scheme.bound)
+                table = items_table(found, pool, crop_column, photograph_column, (name, side), scheme.bound)
                 for start in range(0, table.num_rows, WRITE_ROWS):
                     writer.add_items(side, table.slice(start, WRITE_ROWS), name)
         self.done("items")

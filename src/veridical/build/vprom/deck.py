@@ -16,7 +16,7 @@ from veridical.build.vprom.pool import Ints, Lists2D, Pool
 from veridical.build.vprom.schemes import Flags
 
 CANDIDATES = 8
-LEAST = 4  # photographs of an element on one side: a row of And shows it three times
+LEAST = 3  # photographs of an element on one side: a row of And shows it three times
 CELLS = tuple((relation, kind) for relation in RELATIONS for kind in KINDS if relation != PROGRESSION or kind == COUNT)
 
 

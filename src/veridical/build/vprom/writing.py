@@ -16,14 +16,23 @@ TAGS = ("relation", "element", "kind", "property", "label", "held")
 YES, NO = "yes", "no"
 
 
+def item_name(scheme: str, side: str, number: int) -> str:
+    """The id of an item.
+
+    >>> item_name("neutral", "test", 12)
+    'neutral-test-000012'
+    """
+    return f"{scheme}-{side}-{number:06d}"
+
+
 def items_table(
-    matrices: Matrices, pool: Pool, crop_names: pa.Array, photographs: pa.Array, prefix: str, bound: Flags
+    matrices: Matrices, pool: Pool, crop_names: pa.Array, photographs: pa.Array, part: tuple[str, str], bound: Flags
 ) -> pa.Table:
     """The items of some matrices.
 
-    `crop_names` and `photographs` name the pool's crops and photographs; `bound` are the elements that the scheme has a
-    rule about. Tags: relation, element (attribute, object, count), kind (as in Table 1), property (super-attribute),
-    label (of the answer), held (whether the scheme's rule binds this matrix).
+    `crop_names` and `photographs` name the pool's crops and photographs, `part` is the scheme and the side; `bound` are
+    the elements that the scheme has a rule about. Tags: relation, element (attribute, object, count), kind (as in
+    Table 1), property (super-attribute), label (of the answer), held (whether the scheme's rule binds this matrix).
     """
     size = len(matrices)
     context, candidates = matrices.crops[:, :PANELS], matrices.crops[:, PANELS:]
@@ -35,7 +44,7 @@ def items_table(
     )
     choice = tables.ITEMS.field("candidates").type.value_type
     columns = {
-        "id": pa.array([f"{prefix}{n:06d}" for n in range(size)], pa.string()),
+        "id": pa.array([item_name(*part, n) for n in range(size)], pa.string()),
         "task": pa.array(["matrix"] * size, pa.string()),
         "panels": _rows(crop_names.take(pa.array(context.ravel())), PANELS),
         "candidates": _rows(pa.StructArray.from_arrays([nothing, tokens, names], fields=list(choice)), CANDIDATES),

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 BAR = 40  # characters of the longest bar of a histogram
 BINS = 16  # rows of a histogram, at most
-MINED = ("object attribute", "human attribute", "object category", "object count")  # the columns of V-PROM's Table 1
+MINED = {  # the columns of V-PROM's Table 1
+    "object attribute": "object attr.",
+    "human attribute": "human attr.",
+    "object category": "categories",
+    "object count": "counts",
+}
 TAIL = 0.01  # the share of the longest sentences that are shown as one row
 
 
@@ -72,11 +77,8 @@ def _show_mined(mined: dict[str, Any]) -> None:
     rows = [
         [title, *(f"{mined['kinds'].get(kind, {}).get(name, 0):,}" for kind in kinds)] for name, title in names.items()
     ]
-    rows += [
-        [f"removed by {name}" if name != "unlisted" else "removed, not listed", *(f"{part.get(k, 0):,}" for k in kinds)]
-        for name, part in mined["removed"].items()
-    ]
-    table(f"Mined from {mined['photographs']:,} photographs", ["", *(f"{kind}s" for kind in kinds)], rows)
+    rows += [[f"removed: {name}", *(f"{part.get(k, 0):,}" for k in kinds)] for name, part in mined["removed"].items()]
+    table(f"Mined from {mined['photographs']:,} photographs", ["", *(MINED[kind] for kind in kinds)], rows)
 
 
 def _collection(numbers: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:

@@ -159,7 +159,7 @@ def test_stats_show_table_one(small: Path) -> None:
     assert kinds["object count"]["elements"] == 10
     assert sum(kind["matrices"] for kind in kinds.values()) == 180
     assert set(found["mined"]["removed"]) >= {"richness", "purity", "quality", "relatedness", "independence"}
-    assert "removed by richness" in run(stats, str(small)).stderr
+    assert "removed: richness" in run(stats, str(small)).stderr
 
 
 def test_people_of_the_icon_world_are_called_by_age_and_gender(icons: Path) -> None:

@@ -113,11 +113,14 @@ def calibration_error(probabilities: Floats, labels: Floats) -> float:
 
     >>> calibration_error(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0]))
     0.0
+    >>> calibration_error(np.full(4, 0.5), np.array([1.0, 1.0, 0.0, 0.0]))
+    0.0
     """
     if not len(probabilities):
         return 0.0
-    order = np.argsort(probabilities, kind="stable")
-    parts = [part for part in np.array_split(order, min(BINS, len(order))) if len(part)]
+    borders = np.unique(np.quantile(probabilities, np.linspace(0, 1, BINS + 1)[1:-1]))
+    bins = np.searchsorted(borders, probabilities, "right")  # equal probabilities are in one bin
+    parts = [np.flatnonzero(bins == one) for one in np.unique(bins)]
     gaps = [abs(float(probabilities[part].mean() - labels[part].mean())) * len(part) for part in parts]
     return sum(gaps) / len(probabilities)
 

@@ -27,6 +27,8 @@ VIEWS: dict[View, str] = {
     "question": "all four and the question",
 }
 WORD_COLUMNS = 256  # hashed words and pairs of words beside the embedding, so that rare wordings can be learned
+WIDEST = 512  # numbers of a vector that are taken as they are
+PROJECTED = 128
 HIDDEN = 96
 EPOCHS = 6
 BATCH = 256  # questions
@@ -107,12 +109,21 @@ def by_machine(
     return machine.scores(see, test)
 
 
+def narrow(vectors: Vectors) -> Vectors:
+    """The same vectors, or a random projection of them where they are very wide (hashed words): keeps distances."""
+    size = vectors([""]).shape[1]
+    if size <= WIDEST:
+        return vectors
+    project = np.random.default_rng(0).standard_normal((size, PROJECTED)).astype(np.float32) / np.sqrt(PROJECTED)
+    return lambda texts: np.asarray(vectors(texts) @ project, np.float32)
+
+
 class _Eyes:
     """The numbers that a machine sees of each choice, for a batch of questions: (B, C, width)."""
 
     def __init__(self, vectors: Vectors, view: View) -> None:
-        self.vectors, self.view = vectors, view
-        size = vectors([""]).shape[1]
+        self.vectors, self.view = narrow(vectors), view
+        size = self.vectors([""]).shape[1]
         own = size + WORD_COLUMNS + 1
         self.width = own + {"alone": 0, "all": 2 * size + 5, "question": 5 * size + 8}[view]
 

@@ -24,6 +24,7 @@ Encode = Callable[[Sequence[str]], Floats]  # texts -> vectors of length 1
 
 WORDS = ("bm25", "tfidf")  # models that are no encoders
 OFFLINE = "minilm"
+PROJECTED = 64  # numbers of a projected sparse row
 MOST_PAIRS = 20_000  # that a calibration looks at
 
 
@@ -43,6 +44,13 @@ class Fitted:
             left, right = (np.ascontiguousarray(side[rows]) for side in (self.left, self.right))
             return EmbeddingScores(left, right, self.calibration.slope, self.calibration.intercept, self.positive)
         return SparseScores(self.left[rows], self.right[rows], self.calibration, self.positive)
+
+    def query_vectors(self, rows: Ints) -> Floats:
+        """A dense vector for the query of each row; sparse rows are projected at random, which keeps distances."""
+        if isinstance(self.left, np.ndarray):
+            return np.asarray(self.left[rows], np.float32)
+        project = np.random.default_rng(0).standard_normal((self.left.shape[1], PROJECTED)).astype(np.float32)
+        return np.asarray(self.left[rows] @ project, np.float32)
 
     def of_pairs(self, rows: Ints, columns: Ints) -> npt.NDArray[np.float64]:
         """Raw scores of pairs, before calibration."""

@@ -6,14 +6,16 @@ Rows of one fold never meet those of another.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from veridical.build.matching.crossencoder import Overridden, Reranker, rerank
+from veridical.build.matching.kinds import KindOptions, kind_scores
 from veridical.build.matching.problem import Problem
 from veridical.build.matching.relevance import Fitted, fit_relevance, fit_similarity
 from veridical.build.matching.rounds import match as solve
@@ -32,7 +34,8 @@ class Options:
     relevance: str = "minilm"
     similarity: str = "minilm"
     learned: bool = True  # learn relevance on the data, cross-fitted by fold
-    weight: float = 1.0  # lambda
+    weight: float = 0.3  # lambda
+    kinds: KindOptions = field(default_factory=KindOptions)  # the resolution of relevance
     wrong: int = 3
     shortlist: int = 64
     tolerance: float = 1e-3
@@ -163,6 +166,10 @@ def match_stage(rows: Responses, models: Models, options: Options, label: str = 
 def _problem(rows: Responses, models: Models, options: Options, extra: Any, here: Ints, fold: str) -> Problem:
     relevance, dissimilarity = models.relevance.scores(here), models.similarity.scores(here)
     rescored = None
+    texts = np.unique(rows.texts[here], return_inverse=True)[1].reshape(-1)
+    if options.kinds.size and options.reranker is None:
+        rng = np.random.default_rng([options.seed, 5, zlib.crc32(fold.encode())])
+        relevance = kind_scores(relevance, models.relevance.query_vectors(here), texts, options.kinds, rng)
     if extra is not None:
         rescored = extra.relevance(here)
         if (other := extra.similarity(here)) is not None:
@@ -170,7 +177,7 @@ def _problem(rows: Responses, models: Models, options: Options, extra: Any, here
     return Problem(
         relevance,
         dissimilarity,
-        np.unique(rows.texts[here], return_inverse=True)[1].reshape(-1),
+        texts,
         options.weight,
         options.wrong,
         None if rows.needs is None else rows.needs[here],

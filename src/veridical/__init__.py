@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time a verb is i
     from veridical.audit import audit as audit
     from veridical.benchmark.check import check as check
     from veridical.build import build as build
+    from veridical.build.matching.verb import match as match
     from veridical.cli.demo import demo as demo
     from veridical.evaluate import evaluate as evaluate
     from veridical.features import features as features

@@ -17,6 +17,7 @@ VERBS: dict[str, str] = {
     "import_release": "veridical.formats:import_release",  # `import` is a keyword of Python
     "get": "veridical.formats.download:get",
     "build": "veridical.build:build",
+    "match": "veridical.build.matching.verb:match",
     "check": "veridical.benchmark.check:check",
     "stats": "veridical.stats:stats",
     "audit": "veridical.audit:audit",

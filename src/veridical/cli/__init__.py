@@ -21,6 +21,7 @@ VERBS: dict[str, str] = {
     "import": "veridical.cli.import_:import_release",
     "get": "veridical.cli.get:get",
     "build": "veridical.cli.build:build",
+    "match": "veridical.cli.match:match",
     "check": "veridical.cli.check:check",
     "stats": "veridical.cli.stats:stats",
     "audit": "veridical.cli.audit:audit",

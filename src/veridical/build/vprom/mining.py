@@ -171,8 +171,7 @@ def _depicted(seen: _Seen, part: _Part) -> tuple[set[Element], set[Element]]:
     mixed: set[Element] = set()
     if own:
         categories = {one.category for one in own}
-        if len(categories) == 1:
-            wanted |= {one for one in categories if one is not None}
+        (wanted if len(categories) == 1 else mixed).update(one for one in categories if one is not None)
         groups = Counter(e.group for e in frozenset().union(*(one.attributes for one in own)))
         shared = frozenset.intersection(*(one.attributes for one in own)) if len(categories) == 1 else frozenset()
         wanted |= {e for e in shared if groups[e.group] == 1}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from veridical.errors import UserError
 from veridical.language.pair_statements import FAMILIES, Written, blindness, execute_pair, mirror, write
 from veridical.language.phenomena import PHENOMENA, tag_many
-from veridical.language.programs import explain, parse
+from veridical.language.programs import Program, explain, parse
 from veridical.records import Panel, SceneObject
 
 from ._pairs import NOUNS, four_pairs, two_of_four
@@ -61,7 +61,7 @@ def test_what_can_be_written_for_some_pairs_can_be_written_for_the_others(seed: 
 
 @settings(max_examples=60, deadline=None)
 @given(programs(ordered=True), scenes)
-def test_mirroring_twice_changes_nothing(program, scene: tuple[Panel, ...]) -> None:  # type: ignore[no-untyped-def]
+def test_mirroring_twice_changes_nothing(program: Program, scene: tuple[Panel, ...]) -> None:
     assert mirror(mirror(program)) is program
     if len(scene) == 2:
         assert execute_pair(program, *scene) == execute_pair(mirror(program), *scene[::-1])

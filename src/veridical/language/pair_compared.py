@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from veridical.language.pair_claims import (
     AT_LEAST_ONE,
     COMPARE,
@@ -81,11 +83,10 @@ def multiple(desk: Desk) -> Draft:
     return Draft(f"{name} {verb[0]} {words} {other}", f"{name} does not {verb[1]} {words} {other}", (*held, *seen))
 
 
-def _exceeds(items: Term, large: int, small: int, by: object) -> Term:
+def _exceeds(items: Term, large: int, small: int, by: Callable[[Term], Term]) -> Term:
     """That one image has exactly so many more than the other, or so many times as many."""
     few = term("size", term("within", items, SIDES[small]))
-    wanted = by(few) if callable(by) else few
-    return term("count", term("exactly", wanted), term("within", items, SIDES[large]))
+    return term("count", term("exactly", by(few)), term("within", items, SIDES[large]))
 
 
 def difference(desk: Desk) -> Draft:

@@ -27,7 +27,7 @@ __all__ = ["FAMILIES", "Written", "blindness", "execute_pair", "mirror", "write"
 
 TRIES = 3  # rounds over all families
 NEGATED, CLUMSY = 1, 2  # how little a denial is wanted: with "not" or "neither", or only as "it is not true that"
-NEGATIONS = 0.15  # of the denials with such a word that are taken at once; the others wait for want of better
+NEGATIONS = 0.1  # of the denials with such a word that are taken at once; the others wait for want of better
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,10 @@ from rich.console import Console
 from rich.table import Table
 
 from veridical.benchmark import BenchmarkWriter
-from veridical.build.vprom.deck import CELLS, Deck, make_deck, plan
+from veridical.build.vprom.deck import Deck, make_deck, plan
 from veridical.build.vprom.elements import (
     CATEGORY,
+    CELLS,
     COUNT,
     HUMAN,
     OBJECT,

@@ -171,8 +171,10 @@ def test_people_of_the_icon_world_are_called_by_age_and_gender(icons: Path) -> N
 
 def test_coco_crops(shared: Path, tmp_path: Path) -> None:
     """Categories and counts of real photographs: crops of one stored image each, at least 100 pixels."""
-    options = {"matrices": 30, "schemes": ["neutral"], "mining": Mining(least_images=3, most_others=30)}
+    options = {"matrices": 30, "schemes": ["neutral", "att.held"], "mining": Mining(least_images=3, most_others=30)}
     report = build_vprom(tmp_path / "made", source=f"coco:{shared / 'coco'}", **options)
+    assert list(report.counts["items"]) == ["neutral"]  # COCO has no attributes to hold out
+    assert any("att.held" in note for note in report.notes)
     assert check(report.out).problems == ()
     opened = Benchmark(report.out)
     items = [i for split in ("train", "test") for i in opened.items(split, "neutral")]

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from veridical.build.vprom.deck import CELLS, make_deck, plan, shares
-from veridical.build.vprom.elements import COUNT, RELATIONS, TYPE_OF
+from veridical.build.vprom.deck import make_deck, plan, shares
+from veridical.build.vprom.elements import CELLS, COUNT, RELATIONS, TYPE_OF
 from veridical.build.vprom.lists import read_lists
 from veridical.build.vprom.matrices import Matrices, make_matrices
 from veridical.build.vprom.pool import Pool

@@ -19,7 +19,8 @@ import pyarrow as pa
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.writer import file_hash
 from veridical.build._report import BuildReport
-from veridical.build.vprom.deck import CELLS, make_deck
+from veridical.build.vprom.deck import make_deck
+from veridical.build.vprom.elements import CELLS
 from veridical.build.vprom.icon_panels import IconPanels
 from veridical.build.vprom.lists import Lists, read_lists
 from veridical.build.vprom.matrices import Matrices, make_matrices
@@ -216,6 +217,10 @@ class _Job:
                 scheme = make_scheme(name, pool, self.lists.schemes, self.rng(0, SCHEMES.index(name)))
                 decks = {side: make_deck(pool, scheme.photographs(side), scheme.allowed(side)) for side in SIDES}
                 both = decks["train"].possible & decks["test"].possible  # nothing is tested that was not trained
+                if not scheme.says_something(both):
+                    self.notes.append(f"Left out: {name}. The source has too little of what it holds out.")
+                    progress.advance(count)
+                    continue
                 sides: dict[str, Matrices] = {}
                 for place, (side, deck) in enumerate(decks.items()):
                     rng = self.rng(1, SCHEMES.index(name), place)
@@ -224,7 +229,7 @@ class _Job:
                 if all(len(side) for side in sides.values()):
                     made[name] = scheme, sides
                 else:
-                    self.notes.append(f"Left out: the scheme {name}, for which the source shows too little.")
+                    self.notes.append(f"Left out: {name}. The source shows too little.")
         if not made:
             raise UserError(
                 f"No matrix could be made: {len(pool):,} crops show {len(pool.elements)} elements.",

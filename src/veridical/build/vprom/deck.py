@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veridical.build.vprom.elements import COUNT, KINDS, PROGRESSION, RELATIONS, TYPE_OF, UNION
+from veridical.build.vprom.elements import CELLS, COUNT, PROGRESSION, RELATIONS, TYPE_OF, UNION
 from veridical.build.vprom.pool import Ints, Lists2D, Pool
 from veridical.build.vprom.schemes import Flags
 
 CANDIDATES = 8
 LEAST = 3  # photographs of an element on one side: a row of And shows it three times
-CELLS = tuple((relation, kind) for relation in RELATIONS for kind in KINDS if relation != PROGRESSION or kind == COUNT)
 
 
 @dataclass(frozen=True)

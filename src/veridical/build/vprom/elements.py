@@ -24,6 +24,8 @@ TYPE_OF: dict[str, Type] = {OBJECT: "attribute", HUMAN: "attribute", CATEGORY: "
 # from the simplest explanation of a matrix to the most contrived
 AND, PROGRESSION, UNION, OR = RELATIONS = ("and", "progression", "union", "or")
 MOST = 10  # the largest count
+# What a matrix is about: a relation over a kind of element.
+CELLS = tuple((relation, kind) for relation in RELATIONS for kind in KINDS if relation != PROGRESSION or kind == COUNT)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from veridical.build.vprom.deck import CANDIDATES, CELLS, Deck, plan
-from veridical.build.vprom.elements import COUNT
+from veridical.build.vprom.deck import CANDIDATES, Deck, plan
+from veridical.build.vprom.elements import CELLS, COUNT
 from veridical.build.vprom.pool import Ints, Pool
 
 PANELS = 8

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from veridical.build.vprom.elements import AND, CATEGORY, COUNT, HUMAN, OBJECT, OR, RELATIONS, UNION, Element
+from veridical.build.vprom.elements import AND, CATEGORY, CELLS, COUNT, HUMAN, OBJECT, OR, RELATIONS, UNION, Element
 from veridical.build.vprom.lists import SchemeLists
 from veridical.build.vprom.pool import Pool
 
@@ -48,6 +48,11 @@ class Scheme:
     def allowed(self, side: Side) -> Flags:
         """(relations, elements) what the context and the answer of a matrix may show."""
         return np.where(self.bound, self.held if side == "test" else ~self.held, True)
+
+    def says_something(self, possible: Flags) -> bool:
+        """Whether some cell that can be made, (cells,), is bound by what is held out; the neutral scheme binds none."""
+        kinds = BOUND[self.name]
+        return not kinds or any(ok and kind in kinds for (_, kind), ok in zip(CELLS, possible, strict=True))
 
     def photographs(self, side: Side) -> Flags:
         """(photographs,) which may be used."""

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from veridical.benchmark import tables
-from veridical.build.vprom.deck import CANDIDATES, CELLS
-from veridical.build.vprom.elements import TYPE_OF
+from veridical.build.vprom.deck import CANDIDATES
+from veridical.build.vprom.elements import CELLS, TYPE_OF
 from veridical.build.vprom.matrices import PANELS, Matrices
 from veridical.build.vprom.pool import Pool
 from veridical.build.vprom.schemes import Flags

@@ -23,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from veridical.sources.visual_genome import VisualGenome
+from veridical.sources.visual_genome import VisualGenome, _Attributes
 from veridical.sources.visual_genome_json import elements
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "visual_genome" / "attributes.json"
@@ -74,6 +74,13 @@ def scan(folder: Path) -> int:
         return sum(1 for _ in elements(file, "attributes.json"))
 
 
+def decoded(folder: Path) -> int:
+    """Typed records of all elements."""
+    decoder = msgspec.json.Decoder(_Attributes)
+    with (folder / "attributes.json").open("rb") as file:
+        return sum(len(decoder.decode(data).attributes) for _, data in elements(file, "attributes.json"))
+
+
 def objects(folder: Path) -> int:
     """Photographs with all their objects."""
     return sum(len(photograph.panel.objects) for photograph in VisualGenome(folder).photographs())
@@ -89,7 +96,13 @@ def whole(folder: Path) -> int:
     return sum(len(e["attributes"]) for e in msgspec.json.decode((folder / "part.json").read_bytes()))
 
 
-WAYS: dict[str, Callable[[Path], int]] = {"scan": scan, "objects": objects, "plain": plain, "whole": whole}
+WAYS: dict[str, Callable[[Path], int]] = {
+    "scan": scan,
+    "decoded": decoded,
+    "objects": objects,
+    "plain": plain,
+    "whole": whole,
+}
 
 
 def child(way: str, folder: Path) -> None:
@@ -126,6 +139,7 @@ def main() -> None:
         write_file(folder / "part.json", max(1, int(options.images * options.part)), random.Random(0))
         print(f"{options.images:,} images")
         measure("scan", folder, "attributes.json", "veridical: elements of the array")
+        measure("decoded", folder, "attributes.json", "veridical: decoded, typed")
         ours = measure("objects", folder, "attributes.json", "veridical: photographs with all objects")
         theirs = measure("plain", folder, "part.json", "json.load of a part, dictionaries")
         measure("whole", folder, "part.json", "msgspec of a part, all in memory, dictionaries")

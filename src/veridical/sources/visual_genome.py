@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import fields
 from functools import lru_cache
 from itertools import repeat
@@ -249,7 +249,7 @@ def _photograph(image: int, found: dict[str, Any]) -> Photograph:
         *getattr(found.get("objects"), "objects", ()),
         *(thing for one in relationships for thing in (one.subject, one.object)),
     ]
-    objects = _objects(mentioned, width, height)
+    known, objects = _objects(mentioned, width, height)
     regions = (
         (
             region.phrase.strip(),
@@ -257,14 +257,14 @@ def _photograph(image: int, found: dict[str, Any]) -> Photograph:
         )
         for region in getattr(found.get("region_descriptions"), "regions", ())
     )
-    panel = Panel(str(image), None, None, width, height, tuple(objects.values()), data.url)
+    panel = Panel(str(image), None, None, width, height, tuple(objects), data.url)
     return Photograph(
         panel=panel,
         regions=tuple(Region(phrase, box) for phrase, box in regions if phrase and box is not None),
         relationships=tuple(
             Relationship(str(one.subject.object_id), normal(one.predicate), str(one.object.object_id))
             for one in relationships
-            if one.subject.object_id in objects and one.object.object_id in objects
+            if one.subject.object_id in known and one.object.object_id in known
         ),
         tags=_tags(data),
     )
@@ -279,8 +279,10 @@ def _tags(data: _Image) -> Pairs:
     return tuple(tags)
 
 
-def _objects(mentioned: list[_Object], width: int | None, height: int | None) -> dict[int, SceneObject]:
-    """Objects by id, in the order of their first mention, with the attributes of all."""
+def _objects(
+    mentioned: list[_Object], width: int | None, height: int | None
+) -> tuple[Container[int], list[SceneObject]]:
+    """Ids, and objects in the order of their first mention, with the attributes of all."""
     row: dict[int, int] = {}
     categories: list[str] = []
     attributes: list[Pairs] = []
@@ -296,14 +298,14 @@ def _objects(mentioned: list[_Object], width: int | None, height: int | None) ->
             if pairs != known:
                 attributes[row[number]] = known + tuple(pair for pair in pairs if pair not in known)
         elif category:
-            left, top, right, bottom = one.x, one.y, one.x + one.w, one.y + one.h
+            left, top = one.x, one.y
+            right, bottom = left + one.w, top + one.h
             inside = 0 <= left < right <= wide and 0 <= top < bottom <= high
             row[number] = len(boxes)
             categories.append(category)
             attributes.append(pairs)
             boxes.append((left, top, right, bottom) if inside else clipped((left, top, right, bottom), width, height))
-    made = _records(id=map(str, row), category=categories, attributes=attributes, box=boxes, count=len(boxes))
-    return dict(zip(row, made, strict=True))
+    return row, _records(id=map(str, row), category=categories, attributes=attributes, box=boxes, count=len(boxes))
 
 
 def _records(*, count: int, **columns: Iterable[Any]) -> list[SceneObject]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time a verb is i
     from veridical.language.phenomena import tag_file as tag  # noqa: F401  (the verb's name)
     from veridical.models import models as models
     from veridical.report import report as report
+    from veridical.report.sweep import sweep as sweep
     from veridical.solvers.solve import solve as solve
     from veridical.stats import stats as stats
     from veridical.training import train as train

@@ -27,6 +27,7 @@ VERBS: dict[str, str] = {
     "solve": "veridical.solvers.solve:solve",
     "evaluate": "veridical.evaluate:evaluate",
     "report": "veridical.report:report",
+    "sweep": "veridical.report.sweep:sweep",
     "export": "veridical.formats:export",
     "tag": "veridical.language.phenomena:tag_file",
 }

@@ -27,6 +27,7 @@ VERBS: dict[str, str] = {
     "audit": "veridical.cli.audit:audit",
     "features": "veridical.cli.features:features",
     "train": "veridical.cli.train:train",
+    "sweep": "veridical.cli.sweep:sweep",
     "models": "veridical.cli.models:models",
     "solve": "veridical.cli.solve:solve",
     "evaluate": "veridical.cli.evaluate:evaluate",

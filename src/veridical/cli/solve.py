@@ -22,7 +22,10 @@ def solve(
     out: Annotated[Path, typer.Option(help="Where the predictions go.")] = Path("predictions.jsonl"),
     scheme: Annotated[str, typer.Option(help="The scheme of splits.")] = "main",
     limit: Annotated[int | None, typer.Option(help="Solve only the first items.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the random solver.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random solver, and of --context.")] = 0,
+    context: Annotated[
+        str, typer.Option(help="Trained models of matrices: own, or a control: other (of another item) or shuffled.")
+    ] = "own",
     source: Annotated[
         str, typer.Option("--from", help="Programs read the scene from its structure, or from pixels.")
     ] = "structure",
@@ -75,6 +78,7 @@ def solve(
     options: dict[str, Any] = {"seed": seed, "weights": weights, "save_weights": save_weights}
     options["every_view"] = views == "all"
     options["source"] = one_of("--from", source, ("structure", "pixels"))
+    options["context"] = one_of("--context", context, ("own", "other", "shuffled"))
     if "/" in solver and not Path(solver).is_dir():
         from veridical.solvers.vlm import Asking, Sending
 

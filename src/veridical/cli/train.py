@@ -34,20 +34,13 @@ def train(
     RUN/trial-K/model.safetensors holds the best weights, RUN/curves.svg the learning curves, RUN/trial-K/logs the
     TensorBoard events. `veridical solve RUN DIR --split dev` uses it.
     """
-    from veridical.errors import UserError
     from veridical.training import train
 
-    config: dict[str, str] = {}
-    for text in option or []:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise UserError(f"--set {text!r} is not NAME=VALUE.", "Write, for example, --set epochs=20.")
-        config[name] = value
     done = train(
         model,
         benchmark,
         out,
-        config=config,
+        config=options_of(option),
         split=split,
         validate=validate,
         scheme=scheme,
@@ -60,3 +53,16 @@ def train(
     rows = [(t["seed"], t["epochs"], t["best_epoch"], f"{100 * t['best']:.2f}") for t in done.trials]
     table(f"{model} on {benchmark.name}", ("seed", "epochs", "best epoch", "validation accuracy, %"), rows)
     say(f"{out}: validation accuracy {100 * done.mean:.2f} ± {100 * done.std:.2f} % over {len(rows)} trials.")
+
+
+def options_of(given: list[str] | None) -> dict[str, str]:
+    """Options as `--set NAME=VALUE` gives them."""
+    from veridical.errors import UserError
+
+    out: dict[str, str] = {}
+    for text in given or []:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UserError(f"--set {text!r} is not NAME=VALUE.", "Write, for example, --set epochs=20.")
+        out[name] = value
+    return out

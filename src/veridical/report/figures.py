@@ -165,12 +165,14 @@ def _curves(runs: Sequence[TrainedRun]) -> list[Markup]:
 
 def _efficiency(runs: Sequence[TrainedRun]) -> list[Markup]:
     """Accuracy by number of training items, for models that were trained on several (V-PROM's figure 7)."""
-    models: dict[tuple[str, str], dict[int, list[float]]] = {}
+    models: dict[tuple[str, ...], dict[int, list[float]]] = {}
     for run in runs:
-        sizes = models.setdefault((run.model, run.benchmark.hash), {})
+        same = {k: v for k, v in run.training.items() if k not in ("fraction", "limit")}
+        key = (run.model, run.benchmark.hash, run.scheme, repr(sorted(run.config.items())), repr(sorted(same.items())))
+        sizes = models.setdefault(key, {})
         sizes.setdefault(run.training_items, []).extend(t.best for t in run.trials)
     series: list[Series] = []
-    for (model, _), sizes in models.items():
+    for (model, *_), sizes in models.items():
         if len(sizes) > 1:
             points = tuple((float(size), float(np.mean(best))) for size, best in sorted(sizes.items()))
             series.append(Series(model, points, colour(len(series))))

@@ -1,7 +1,8 @@
 """What the RUNs of a report are: prediction files, folders of `veridical train`, and audits, each with its own story.
 
 A run is called by its solver or file; `NAME=PATH` gives it another name. Runs with one name are one system: files about
-different splits fill its row, files about the same split are its trials.
+different splits fill its row, files about the same split are its trials. A folder of `veridical sweep` is all of its
+runs, named as its tables name them.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ import msgspec
 from veridical.errors import UserError
 from veridical.evaluate.readers import read_bytes
 from veridical.report.audits import Audit, read_audit
+from veridical.report.sweeps import SWEEP, Sweep, read_sweep
 from veridical.report.trained import RUN, TrainedRun, read_run
 
-_FIX = "Give prediction files, folders of `veridical train`, or the JSON of `veridical audit`."
+_FIX = "Give prediction files, folders of `veridical train` or `veridical sweep`, or the JSON of `veridical audit`."
 _STEMS = ("predictions", "prediction", "preds", "out", "output")  # a file called so is named by its folder
 _SUFFIXES = (".jsonl", ".csv", ".npy", ".npz")
 
@@ -46,6 +48,7 @@ class Inputs:
     files: tuple[RunFile, ...]
     trained: tuple[TrainedRun, ...]
     audits: tuple[Audit, ...]
+    sweeps: tuple[Sweep, ...] = ()
 
 
 def read_inputs(runs: Sequence[Path | str]) -> Inputs:
@@ -53,11 +56,17 @@ def read_inputs(runs: Sequence[Path | str]) -> Inputs:
     files: list[RunFile] = []
     trained: list[TrainedRun] = []
     audits: list[Audit] = []
+    sweeps: list[Sweep] = []
     for run in runs:
         name, path = _named(str(run))
         if not path.exists():
             raise UserError(f"{path} does not exist.", _FIX)
-        if path.is_dir() and not _holds_arrays(path):
+        if (path / SWEEP).is_file():
+            sweeps.append(read_sweep(path))
+            found, runs_of = _swept(sweeps[-1])
+            files += found
+            trained += runs_of
+        elif path.is_dir() and not _holds_arrays(path):
             found, run_of = _folder(path, name)
             files += found
             trained.append(run_of)
@@ -67,7 +76,7 @@ def read_inputs(runs: Sequence[Path | str]) -> Inputs:
             files.append(_file(path, name))
     if not runs:
         raise UserError("There is nothing to report on.", _FIX)
-    return Inputs(*_distinct(files, trained), tuple(audits))
+    return Inputs(*_distinct(files, trained), tuple(audits), tuple(sweeps))
 
 
 def _named(run: str) -> tuple[str | None, Path]:
@@ -122,6 +131,17 @@ def _folder(path: Path, name: str | None) -> tuple[list[RunFile], TrainedRun]:
                 )
             )
     return found, trained
+
+
+def _swept(sweep: Sweep) -> tuple[list[RunFile], list[TrainedRun]]:
+    """All runs of a sweep, and the predictions of those that belong into tables of results."""
+    files: list[RunFile] = []
+    trained: list[TrainedRun] = []
+    for point in sweep.points:
+        found, run = _folder(sweep.path / point.folder, point.title)
+        files += found if point.whole else []
+        trained.append(msgspec.structs.replace(run, name=f"{point.title}, {point.scheme}"))
+    return files, trained
 
 
 def _split_of(file: Path) -> str | None:

@@ -22,6 +22,7 @@ from veridical.report.markup import Markup
 from veridical.report.page import Chapter, page, provenance, study_lead
 from veridical.report.studies import Part, Study, study
 from veridical.report.summary import sentences
+from veridical.report.sweeps import sweep_section, sweep_tables
 from veridical.report.tables import Table, to_latex, to_markdown
 
 BUDGET = 3_000_000  # bytes of all pictures
@@ -74,7 +75,7 @@ def report(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Report:
-    """Make one self-contained HTML page from runs: prediction files, folders of `veridical train`, audits.
+    """Make one self-contained HTML page from runs: prediction files, folders of `train` or `sweep`, audits.
 
     A run can be given a name as `NAME=PATH`. `benchmark` is the folder (or folders) the predictions are about; files
     that carry a benchmark's hash find it among them. Answers of hidden splits are shown item by item only with
@@ -85,6 +86,7 @@ def report(
         raise UserError(f"{examples} examples in a gallery cannot be shown.", "Take a number from 0 to 50.")
     given = read_inputs([runs] if isinstance(runs, Path | str) else list(runs))
     folders = [benchmark] if isinstance(benchmark, Path | str) else list(benchmark or ())
+    folders = folders or [s.benchmark.folder for s in given.sweeps if Path(s.benchmark.folder).is_dir()]
     studies = study(given.files, folders, scheme=scheme, split=split, hidden=hidden, resamples=resamples, seed=seed)
     options = Options(examples, resamples, seed, BUDGET // max(len(studies), 1))
     chapters: list[Chapter] = []
@@ -94,6 +96,8 @@ def report(
             chapters.append(_chapter(one, options))
             tables += results_tables(one) if one.systems else []
             progress.advance(1)
+    chapters += [Chapter(f"Sweep on {s.benchmark.name}", (), (sweep_section(s),)) for s in given.sweeps]
+    tables += [table for s in given.sweeps for table in sweep_tables(s)]
     chapters += _rest(given)
     target = Path(os.path.abspath(out))
     names = tuple(s.name for one in studies for s in one.systems)

@@ -22,6 +22,7 @@ from veridical.solvers.predictions import write_meta, write_predictions
 
 if TYPE_CHECKING:
     from veridical.solvers.vlm import Asking, Sending, Solved
+    from veridical.training.config import Context
 
 Source = Literal["structure", "pixels"]
 BUILT_IN = ("majority", "random")
@@ -35,7 +36,8 @@ class Options:
     every_view: bool = False  # programs: every drawing of an item too
     weights: Path | None = None  # programs: a saved solver instead of training on `train`
     save_weights: Path | None = None  # programs: where to keep the solver, for `weights`
-    seed: int = 0  # random
+    seed: int = 0  # random, and trained models whose context is not their own
+    context: Context = "own"  # trained models of matrices: a control with contexts of other items, or shuffled ones
     asking: Asking | None = None  # models: prompts
     sending: Sending | None = None  # models: connections, retries, prices
     generating: Mapping[str, Any] = field(default_factory=dict)  # models: max_tokens, temperature, logprobs
@@ -91,7 +93,7 @@ def solve(
         return _model(solver, opened, split, Path(out), scheme, limit, options)
     target = Path(os.path.abspath(out))
     if solver not in SOLVERS and solver not in BUILT_IN:
-        return _trained(Path(solver), opened, split, target, scheme, limit)
+        return _trained(Path(solver), opened, split, target, scheme, limit, options)
     rows = opened.manifest["counts"]["items"][scheme][split]
     about: dict[str, Any] = {"name": solver, "limit": limit, "source": options.source, "seed": options.seed}
     with Progress(f"Solving with {solver}", rows if limit is None else min(rows, limit), "items") as progress:
@@ -140,13 +142,15 @@ def _programs(
         coverage.add(answer)  # after it was taken: a limit looks one prediction ahead
 
 
-def _trained(run: Path, benchmark: Benchmark, split: str, out: Path, scheme: str, limit: int | None) -> Predicted:
+def _trained(
+    run: Path, benchmark: Benchmark, split: str, out: Path, scheme: str, limit: int | None, options: Options
+) -> Predicted:
     """A model that `veridical train` made."""
     from veridical.solvers import zoo
 
     if limit is not None:
         raise UserError("Trained models solve whole splits.", "Leave out --limit.")
-    done = zoo.solve(run, benchmark.directory, split, out, scheme=scheme)
+    done = zoo.solve(run, benchmark.directory, split, out, scheme=scheme, context=options.context, seed=options.seed)
     return Predicted(done.predictions, str(run), benchmark.hash, split, done.count)
 
 

@@ -17,6 +17,7 @@ from veridical.records import Prediction, view_id
 from veridical.solvers.predictions import write_meta, write_predictions
 
 if TYPE_CHECKING:
+    from veridical.training.config import Context
     from veridical.training.trained import Trained
 
 
@@ -37,29 +38,45 @@ def solve(
     scheme: str = "main",
     trial: int = 0,
     device: str = "cpu",
+    context: Context = "own",
+    seed: int = 0,
 ) -> Solved:
-    """Write the predictions of one trial of a run for a split, one line per item (or per view of it)."""
+    """Write the predictions of one trial of a run for a split, one line per item (or per view of it).
+
+    `context` is a control for matrices: `other` gives every item the context of another one, `shuffled` its own in a
+    random order (by `seed`).
+    """
     bench, out = Benchmark(benchmark), Path(out)
     trained = _load(Path(run), trial)
     if bench.task not in trained.architecture.tasks:
         raise UserError(f"{trained.architecture.name} cannot solve {bench.task} items.", "Choose another run.")
-    count = write_predictions(out, predict(trained, bench, split, scheme, device), bench)
+    found = predict(trained, bench, split, scheme, device, context, seed)
+    count = write_predictions(out, found, bench)
     about = {key: trained.about[key] for key in ("model", "config", "seed", "benchmark", "veridical")}
-    write_meta(out, bench, split, scheme, {"name": str(run), "trial": trial, **about})
+    control = {} if context == "own" else {"context": context, "context_seed": seed}
+    write_meta(out, bench, split, scheme, {"name": str(run), "trial": trial, **about, **control})
     return Solved(out, count)
 
 
 def predict(
-    trained: Trained, bench: Benchmark, split: str, scheme: str = "main", device: str = "cpu"
+    trained: Trained,
+    bench: Benchmark,
+    split: str,
+    scheme: str = "main",
+    device: str = "cpu",
+    context: Context = "own",
+    seed: int = 0,
 ) -> Iterator[Prediction]:
     """Predictions of a trained model, in the order of the items."""
     import numpy as np
 
     from veridical.engine.progress import Progress
     from veridical.training.batches import examples_of
+    from veridical.training.contexts import with_context
 
     name = trained.architecture.name
-    data = trained.encode(examples_of(bench, bench.items(split, scheme)), f"{name}: encoding {split}")
+    items = with_context(bench.items(split, scheme), context, np.random.default_rng([seed, 5]))
+    data = trained.encode(examples_of(bench, items), f"{name}: encoding {split}")
     views = max((data.views(row) for row in range(len(data))), default=0)
     if not views:
         for example, scores in zip(data.examples, trained.scores(data, device=device), strict=True):

@@ -189,3 +189,29 @@ def _problem(rows: Responses, models: Models, options: Options, extra: Any, here
 
 def _effort(options: Options) -> dict[str, Any]:
     return {"shortlist": options.shortlist, "tolerance": options.tolerance}
+
+
+def scarce(rows: Responses, least: int) -> npt.NDArray[np.bool_]:
+    """Which responses fit the photographs of fewer than `least` other questions of their fold."""
+    out = np.zeros(len(rows), bool)
+    if rows.needs is None or rows.have is None:
+        return out
+    for fold in sorted(set(rows.folds)):
+        here = rows.rows(fold)
+        needs, which = np.unique(rows.needs[here], axis=0, return_inverse=True)
+        have, counts = np.unique(rows.have[here], axis=0, return_counts=True)
+        fits = (needs[:, None, :] <= have[None, :, :]).all(2) @ counts  # for each kind of response
+        out[here] = fits[which.reshape(-1)] - 1 < least
+    return out
+
+
+def subset(rows: Responses, kept: Ints) -> Responses:
+    """Some of the rows."""
+    return Responses(
+        [rows.queries[i] for i in kept],
+        [rows.responses[i] for i in kept],
+        np.unique(rows.texts[kept], return_inverse=True)[1].reshape(-1).astype(np.int64),
+        [rows.folds[i] for i in kept],
+        None if rows.needs is None else rows.needs[kept],
+        None if rows.have is None else rows.have[kept],
+    )

@@ -35,14 +35,19 @@ from veridical.build.matching.stage import (
     fit_models,
     match_stage,
     responses_of,
+    scarce,
+    subset,
 )
 from veridical.build.matching.sweep import Sweep, plot, sweep
 from veridical.build.matching.table import Asked, Columns, read_table
 from veridical.build.matching.tags import tagged
 from veridical.errors import UserError
 from veridical.formats.card import describe
+from veridical.records import Pruned
 
 TABLES = (".csv", ".jsonl", ".parquet")
+MOST_LEFT_OUT = 0.2  # share of questions whose tags fit too few photographs; more is an error
+UNFIT = "its tags fit too few photographs"
 FALLBACK = "hashed-words"  # what machines read with where relevance is lexical
 
 
@@ -112,17 +117,19 @@ def match_file(
     job.done("reading")
     if sweep_over:
         return _swept(job, rows, stages["answer"], sweep_over, None if people is None else Path(people), notes)
-    models, matched, laid = {}, {}, {}
-    for stage, found in stages.items():
-        models[stage] = fit_models(found, job.options)
-        job.done(f"models, {stage}s")
-        matched[stage] = match_stage(found, models[stage], job.options, f"Matching {stage}s")
-        laid[stage] = lay_out(matched[stage].wrong, rows, stage, job.options.seed)
-        job.done(f"matching, {stage}s")
-        if matched[stage].reserved:
-            notes.append(f"Frequent texts left little choice in folds {', '.join(matched[stage].reserved)}.")
+    whole = rows
+    rows, stages, models, matched = _matched(job, rows, stages)
+    laid = {stage: lay_out(one.wrong, rows, stage, job.options.seed) for stage, one in matched.items()}
+    if len(rows) < len(whole):
+        notes.append(f"Left out: {len(whole) - len(rows):,} questions whose responses tag what few photographs show.")
+    notes += [
+        f"Frequent texts left little choice in folds {', '.join(one.reserved)}."
+        for one in matched.values()
+        if one.reserved
+    ]
+    pruned = sorted({row.id for row in whole} - {row.id for row in rows})
     names = [split_of(row) for row in rows]
-    _write(job, rows, names, laid, rebuilt, tuple(hidden), name, licence, models)
+    _write(job, rows, names, laid, rebuilt, _Label(name, licence, tuple(hidden), tuple(pruned)), models)
     job.done("writing")
     biases = _integrity(job, rows, stages["answer"], laid["answer"]) if check else []
     if check:
@@ -162,6 +169,47 @@ class _Job:
         }
 
 
+@dataclass(frozen=True)
+class _Label:
+    """What a benchmark says of itself."""
+
+    name: str
+    licence: str
+    hidden: tuple[str, ...]
+    pruned: tuple[str, ...]  # questions that were left out
+
+
+def _matched(
+    job: _Job, rows: list[Asked], stages: dict[str, Responses]
+) -> tuple[list[Asked], dict[str, Responses], dict[str, Models], dict[str, Matched]]:
+    """Match every stage. Questions whose response fits too few photographs are left out, as few as will do."""
+    models: dict[str, Models] = {}
+    least, whole = job.options.wrong, len(rows)
+    while True:
+        while (bad := np.any([scarce(found, least) for found in stages.values()], axis=0)).any():
+            kept = np.flatnonzero(~bad)
+            rows = [rows[i] for i in kept]
+            stages = {stage: subset(found, kept) for stage, found in stages.items()}
+            models = {}
+            for stage, found in stages.items():
+                check_folds(found, job.options.wrong, stage)
+        for stage, found in stages.items():
+            if stage not in models:
+                models[stage] = fit_models(found, job.options)
+        job.done("models")
+        matched: dict[str, Matched] = {}
+        try:
+            for stage, found in stages.items():
+                matched[stage] = match_stage(found, models[stage], job.options, f"Matching {stage}s")
+                job.done(f"matching, {stage}s")
+            return rows, stages, models, matched
+        except UserError:
+            # a response with few places may find them taken in a later round: ask for more places, and try again
+            if all(found.needs is None for found in stages.values()) or len(rows) < (1 - MOST_LEFT_OUT) * whole:
+                raise
+            least *= 2
+
+
 def _responses(rows: Sequence[Asked], stage: str) -> Responses:
     return responses_of(
         [query(row, stage) for row in rows],
@@ -177,11 +225,10 @@ def _write(
     splits: Sequence[str],
     laid: Mapping[str, Laid],
     rebuilt: Rebuilt | None,
-    hidden: tuple[str, ...],
-    name: str,
-    licence: str,
+    label: _Label,
     models: Mapping[str, Models],
 ) -> None:
+    hidden = label.hidden
     if job.out.suffix.lower() in TABLES:
         if hidden:
             raise UserError("A table has no place for hidden answers.", "Leave --hide out, or make a benchmark.")
@@ -194,11 +241,11 @@ def _write(
     config = job.config() | {"calibration": {stage: one.to_json() for stage, one in models.items()}}
     with BenchmarkWriter(
         job.out,
-        name=name or (old.name if old else job.file.stem),
+        name=label.name or (old.name if old else job.file.stem),
         task="choice",
         config=config | ({"format": old.manifest["config"].get("format")} if old else {}),
         seed=job.options.seed,
-        licence=licence or (str(old.manifest["licence"]) if old else ""),
+        licence=label.licence or (str(old.manifest["licence"]) if old else ""),
         hidden=hidden or (tuple(old.manifest["hidden"]) if old else ()),
         describe=describe,
     ) as writer:
@@ -212,6 +259,8 @@ def _write(
             writer.add_items(split, [item for item in items if of_question[item.parent or item.id] == split])
         if old is not None:
             writer.add_panels(old.panels_table())
+        if label.pruned:
+            writer.add_pruned(Pruned(one, UNFIT, "matching") for one in label.pruned)
     return None
 
 

@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
 from veridical.build import BuildReport
+from veridical.build.nlvr2 import build_nlvr2
 from veridical.build.nlvr2.guidelines import check_presence, check_sentence
 from veridical.build.nlvr2.people import read_marks, read_sentences, read_verdicts
 from veridical.build.nlvr2.records import Sentence, Task, Verdict, item_id
 from veridical.build.nlvr2.validation import DISAGREES, NOT_VALIDATED, REPORTED, split, validate
+from veridical.build.nlvr2.work import read_lines
 from veridical.errors import UserError
 from veridical.stats import stats
 
@@ -222,3 +224,44 @@ def test_finding_an_object_must_not_decide_a_sentence() -> None:
     truth = [True, True, False, False]
     assert check_presence("There is a cup on top of a chair.", pairs, truth) == ("object identification",)
     assert check_presence("There is a cup on top of a table.", pairs, truth) == ()
+
+
+def test_a_benchmark_of_addresses_alone(tmp_path: Path) -> None:
+    """What an image search answered, with people for everything else: no photograph is here."""
+    (tmp_path / "synsets.txt").write_text("acorn\nbeagle\n")
+    results = [
+        {
+            "query": query,
+            "rank": rank,
+            "address": f"https://example.org/{query[4]}{rank}-0.jpg",
+            "similar": [f"https://example.org/{query[4]}{rank}-{k}.jpg" for k in range(1, 12)],
+        }
+        for query in ("two acorns", "two beagles")
+        for rank in range(1, 4)
+    ]
+    search = lines(tmp_path / "search.jsonl", results)
+    gone = lines(
+        tmp_path / "removals.jsonl", [{"set": "0", "photograph": "https://example.org/a1-3.jpg", "reason": "collage"}]
+    )
+    dull = lines(tmp_path / "dull.jsonl", [{"set": "1", "photograph": "https://example.org/a2-0.jpg"}])
+    given: dict[str, Any] = {"source": "none", "search": search, "synsets": tmp_path / "synsets.txt"}
+    given |= {"removals": gone, "dull": dull, "vectors": "none", "splits": {"train": 2, "dev": 1}}
+    out = tmp_path / "out"
+    build_nlvr2(out, stage="tasks", **given)
+    made = read_lines(tmp_path / "out.work" / "tasks.jsonl", Task)
+    assert len(made) == 12
+    shown = {name for task in made for pair in task.pairs for name in pair}
+    assert "https://example.org/a1-3.jpg" not in shown
+    assert "https://example.org/a2-0.jpg" not in shown  # not interesting, and eight others are
+    sentences = lines(
+        tmp_path / "s.jsonl", [{"task": t.task, "sentence": "A b.", "selected": [0, 1], "writer": "w"} for t in made]
+    )
+    said = [{"item": item_id(t, p), "worker": "v", "verdict": p < 2} for t in made for p in range(4)]
+    build_nlvr2(out, sentences=sentences, judgements=lines(tmp_path / "j.jsonl", said), **given)
+    opened = Benchmark(out)
+    assert sum(opened.manifest["counts"]["items"]["main"].values()) == 48
+    assert {panel.uri for panel in opened.panels.values()} == shown
+    assert all(panel.image is None for panel in opened.panels.values())
+    assert opened.manifest["config"]["similarity"] == "a saved search"
+    assert opened.manifest["config"]["collection"]["images_removed"] == {"collage": 1}
+    assert check(out).ok

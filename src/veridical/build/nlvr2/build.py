@@ -113,12 +113,7 @@ def _rng(stages: Stages) -> np.random.Generator:
 
 def _validated(stages: Stages) -> tuple[Outcome, Sequence[Any]]:
     verdicts = stages.judgements
-    sentences = stages.sentences
-    if stages.generated and stages.config.sets is not None:
-        whole = dict.fromkeys(stages.by_task[one.task].set for one in sentences if one.sentence)
-        wanted = set(list(whole)[: stages.config.sets])
-        sentences = [one for one in sentences if stages.by_task[one.task].set in wanted]
-    return validate(stages.tasks, sentences, verdicts), verdicts
+    return validate(stages.tasks, stages.sentences, verdicts), verdicts
 
 
 def _outcome(stages: Stages) -> Outcome:

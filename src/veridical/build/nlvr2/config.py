@@ -36,6 +36,7 @@ class Config:
     encoder: str | None = None  # whose vectors say what is similar; `annotations` asks what is annotated
     least_similarity: float | None = None  # cosine of similar photographs; the median of any two unless given
     distance: int = DISTANCE  # bits in which the perceptual hashes of duplicates may differ
+    crowds: bool = False  # whether photographs may be used whose annotations mark a crowd as one object
     share: bool = False  # whether sets may share photographs, as in the paper
     removals: str | None = None  # people's marks: photographs removed
     dull: str | None = None  # people's marks: photographs that are not interesting, or duplicates

@@ -38,7 +38,7 @@ from veridical.sources import Photograph, Source, open_source
 
 STAGES = ("photographs", "queries", "found", "pruned", "sets", "tasks", "sentences", "judgements")
 ICON_SETS = 250
-SLACK = 1.2  # series of icons for each set wanted: some sets cannot be told apart by sentences
+SLACK = 1.2  # series of icons for each set wanted: not every series is found whole
 WRITE_BATCH = 8  # sets
 SCORED_QUERIES, SCORED_IMAGES, SCORED_SIMILAR = 5, 5, 7  # section 3.1: five sets of eight a query
 CROWD = "a crowd that cannot be counted"
@@ -229,7 +229,7 @@ class Stages:
     @cached_property
     def pruned(self) -> list[PrunedSet]:
         found = self.found
-        facts = {**self.config.hashes("removals"), "generated": self.generated}
+        facts = {**self.config.hashes("removals"), "crowds": self.config.crowds}
         return self.work.stage(
             "pruned.jsonl",
             PrunedSet,
@@ -239,7 +239,7 @@ class Stages:
         )
 
     def _without_crowds(self, rule: rules.Rule) -> rules.Rule:
-        """Generated sentences count, so that a photograph with a crowd marked as one object cannot be used."""
+        """Sentences count, so that a photograph with a crowd marked as one object is not used."""
         crowded = self.crowded
 
         def judge(one: Seen, synset: Synset, number: str) -> str:
@@ -249,7 +249,7 @@ class Stages:
 
     @cached_property
     def crowded(self) -> set[str]:
-        if not self.generated or self.source is None or self.exact:
+        if self.config.crowds or self.source is None or self.exact:
             return set()
         return {
             photograph.panel.id
@@ -269,8 +269,6 @@ class Stages:
         if self.config.dull is not None:
             marks = people.read_marks(Path(self.config.dull), [one.set for one in self.pruned])
             marked = {key: reason for key, reason in marks.items() if reason == rules.DUPLICATE}
-        # Generation may fail on a set: some more are made, and what is too much is left out later.
-        most = None if self.config.sets is None else round(self.config.sets * (SLACK if self.generated else 1))
         return construct(
             self.pruned,
             self.seen,
@@ -278,7 +276,7 @@ class Stages:
             self.rule_of_interest,
             duplicates=same,
             marked=marked,
-            most=most,
+            most=self.config.sets,
             share=self.config.share,
         )
 

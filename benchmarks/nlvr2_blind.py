@@ -1,0 +1,131 @@
+"""Can an NLVR2 benchmark of icons be passed blind? 8,000 items, and a copy with a planted bias of five points.
+
+    python benchmarks/nlvr2_blind.py [--sets 1000] [--folder DIR] [--processes 2]
+
+Text-only and image-only models (those of `veridical audit`: each item is tested once, by a model that saw none of its
+set) must not beat the majority: its rate lies in their 95% intervals. The same models with the same budget must find a
+cue that gives away one item in ten (five points), planted into the sentences, and into the pictures, of copies.
+Executing every program on the ground truth must give every label. In --folder what is built is kept for the next run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageEnhance
+
+from veridical.audit import audit
+from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.build.nlvr2 import build_nlvr2
+from veridical.formats.card import describe
+from veridical.language.pair_statements import blindness, execute_pair
+from veridical.records import Item, Panel, Text
+
+BIAS = 0.05  # of accuracy: a cue in twice as many items gives away the half that a guess has wrong
+WORDS = ("certainly", "clearly")  # planted into false and true sentences
+SHADES = (0.75, 1.25)  # brightness of false and true pictures
+SPLITS = {"train": 0.8, "dev": 0.1, "test-p": 0.1}  # nothing hidden: all is tested
+
+Plant = Callable[[Item, Benchmark, BenchmarkWriter, dict[str, Panel]], Item]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", type=int, default=1000)
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--processes", type=int, default=2)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        clean = folder / "clean"
+        if not (clean / "benchmark.json").exists():
+            start = time.perf_counter()
+            build_nlvr2(clean, sets=options.sets, splits=SPLITS, processes=options.processes)
+            print(f"built in {time.perf_counter() - start:.0f} s")
+        ok = _execute(clean)
+        plants: Mapping[str, Plant] = {"text-only": _plant_word, "image-only": _plant_shade}
+        for check, plant in plants.items():
+            planted = folder / f"planted-{check}"
+            if not (planted / "benchmark.json").exists():
+                _copy(Benchmark(clean), planted, plant)
+            ok &= _measure(check, clean, planted, options.processes)
+    sys.exit(0 if ok else 1)
+
+
+def _execute(folder: Path) -> bool:
+    """Every program on the ground truth, and what goes with the labels."""
+    opened = Benchmark(folder)
+    rows = []
+    right = 0
+    for split in opened.splits():
+        for item in opened.items(split):
+            left, right_panel = (opened.panels[name] for name in item.panels)
+            rows.append((left, right_panel, bool(item.answer)))
+            right += execute_pair(item.program or "", left, right_panel) is bool(item.answer)
+    print(f"items {len(rows):,}; programs right on {right:,}; true {np.mean([r[2] for r in rows]):.4f}")
+    print("correlations of truth:", {name: round(value, 4) for name, value in blindness(rows).items()})
+    return right == len(rows)
+
+
+def _measure(check: str, clean: Path, planted: Path, processes: int) -> bool:
+    """The same model on both."""
+    ok = True
+    for name, folder in (("as built", clean), ("planted", planted)):
+        start = time.perf_counter()
+        found = audit(folder, checks=[check], processes=processes).finding(check)
+        inside = (found.low or 0) <= (found.reference or 0) <= (found.high or 0)
+        good = inside if name == "as built" else (found.low or 0) > (found.reference or 0)
+        ok &= good
+        print(
+            f"{check:10} {name:8} accuracy {found.number:.4f} [{found.low:.4f}, {found.high:.4f}] majority "
+            f"{found.reference:.4f} {'as it must be' if good else 'NOT AS IT MUST BE'}; verdict {found.verdict}; "
+            f"{time.perf_counter() - start:.0f} s"
+        )
+    return ok
+
+
+def _copy(opened: Benchmark, out: Path, plant: Plant) -> None:
+    """The same benchmark with a cue in some items, drawn at random."""
+    manifest = opened.manifest
+    rng = np.random.default_rng(0)
+    with BenchmarkWriter(
+        out, name=f"{manifest['name']} planted", task="statement", config=manifest["config"], describe=describe
+    ) as writer:
+        panels = dict(opened.panels)
+        for panel in opened.panels.values():
+            writer.add_image(opened.image(panel.image or "").to_pybytes())
+        for split in opened.splits():
+            items = list(opened.items(split))
+            marked = rng.random(len(items)) < 2 * BIAS
+            rows = zip(items, marked, strict=True)
+            writer.add_items(split, [plant(i, opened, writer, panels) if mark else i for i, mark in rows])
+        writer.add_panels(panels.values())
+
+
+def _plant_word(item: Item, opened: Benchmark, writer: BenchmarkWriter, panels: dict[str, Panel]) -> Item:
+    text = item.query.raw if item.query else ""
+    return replace(item, query=Text(f"{WORDS[item.answer or 0]} {text}"))
+
+
+def _plant_shade(item: Item, opened: Benchmark, writer: BenchmarkWriter, panels: dict[str, Panel]) -> Item:
+    names = []
+    for name in item.panels:
+        image = Image.open(BytesIO(opened.image(panels[name].image or "").to_pybytes()))
+        shaded = BytesIO()
+        ImageEnhance.Brightness(image).enhance(SHADES[item.answer or 0]).save(shaded, "JPEG", quality=90)
+        names.append(f"{name}-{item.id}")
+        panels[names[-1]] = replace(panels[name], id=names[-1], image=writer.add_image(shaded.getvalue()))
+    return replace(item, panels=tuple(names))
+
+
+if __name__ == "__main__":
+    main()

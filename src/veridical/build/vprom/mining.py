@@ -12,6 +12,7 @@ Counts come from descriptions ("five bowls of oatmeal") where photographs have s
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from veridical.sources import Photograph
 PRINCIPLES = ("richness", "purity", "quality", "relatedness", "independence", "unlisted")
 INSIDE = 0.5  # the part of an object that lies in a crop that shows it
 MARGIN = 0.05  # of a crop of several objects, around them
+_WHOLE = (float("nan"),) * 4
 
 
 @dataclass(frozen=True)
@@ -188,40 +190,73 @@ def _is_large(region: Box | None, seen: _Seen, least: int) -> bool:
     return min(region[2] - region[0], region[3] - region[1]) >= least
 
 
+class _Gathered:
+    """Crops as numbers, so that a million of them stay small; elements are numbered as they come."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.lost = Counter[tuple[str, str]]()
+        self.number: dict[Element, int] = {}
+        self.photograph, self.region = array("i"), array("d")
+        self.values = {"shows": array("i"), "depicts": array("i")}
+        self.sizes = {"shows": array("i"), "depicts": array("i")}
+
+    def add(self, part: Mined) -> None:
+        for row, own in enumerate(part.crops, len(self.names)):
+            for crop in own:
+                self.photograph.append(row)
+                self.region.extend(crop.region or _WHOLE)
+                for name, elements in (("shows", crop.shows), ("depicts", crop.depicts)):
+                    self.values[name].extend(self.number.setdefault(e, len(self.number)) for e in elements)
+                    self.sizes[name].append(len(elements))
+        self.names.extend(part.names)
+        self.lost.update(part.lost)
+
+    def lists(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """The crop and the element of every label."""
+        owners = np.repeat(np.arange(len(self.photograph)), np.array(self.sizes[name], np.int64))
+        return owners, np.array(self.values[name], np.int64)
+
+
 def pool_of(parts: Iterable[Mined], config: Mining) -> tuple[Pool, tuple[str, ...]]:
     """One pool of everything mined, without elements of too few photographs, and the names of all photographs."""
-    names: list[str] = []
-    crops: list[tuple[int, Crop]] = []
-    lost = Counter[tuple[str, str]]()
+    found = _Gathered()
     for part in parts:
-        crops.extend((len(names) + k, crop) for k, own in enumerate(part.crops) for crop in own)
-        names.extend(part.names)
-        lost.update(part.lost)
-    seen = {(e, photograph) for photograph, crop in crops for e in crop.depicts}
-    photographs, depictions = Counter(e for e, _ in seen), Counter(e for _, crop in crops for e in crop.depicts)
-    for element, number in photographs.items():
-        if number < config.least_images:
-            lost["richness", element.kind] += depictions[element]
-    elements = in_order({e for e, number in photographs.items() if number >= config.least_images})
-    number_of = {e: k for k, e in enumerate(elements)}
-    kept = [(p, crop, _numbers(crop.depicts, number_of)) for p, crop in crops]
-    kept = [row for row in kept if row[2]]
-    nan = (np.nan,) * 4
+        found.add(part)
+    photograph = np.array(found.photograph, np.int32)
+    owners, values = found.lists("depicts")
+    pairs = np.unique(np.stack([values, photograph[owners]]), axis=1)
+    rich = np.bincount(pairs[0], minlength=len(found.number)) >= config.least_images
+    depictions = np.bincount(values, minlength=len(found.number))
+    for element, k in found.number.items():
+        if not rich[k] and depictions[k]:
+            found.lost["richness", element.kind] += int(depictions[k])
+    elements = in_order({e for e, k in found.number.items() if rich[k]})
+    place = np.full(len(found.number), -1, np.int64)
+    place[[found.number[e] for e in elements]] = np.arange(len(elements))
+    kept = np.zeros(len(photograph), bool)
+    kept[owners[rich[values]]] = True
     removed = {
-        principle: {kind: number for (why, kind), number in sorted(lost.items()) if why == principle}
+        principle: {kind: number for (why, kind), number in sorted(found.lost.items()) if why == principle}
         for principle in PRINCIPLES
     }
     pool = Pool(
         elements=elements,
-        photograph=np.array([p for p, _, _ in kept], np.int32),
-        region=np.array([crop.region or nan for _, crop, _ in kept], float).reshape(-1, 4),
-        shows=Lists2D.of([_numbers(crop.shows, number_of) for _, crop, _ in kept]),
-        depicts=Lists2D.of([depicted for _, _, depicted in kept]),
+        photograph=photograph[kept],
+        region=np.array(found.region, float).reshape(-1, 4)[kept],
+        shows=_renumbered(*found.lists("shows"), place, kept),
+        depicts=_renumbered(owners, values, place, kept),
         removed=removed,
-        photographs=len(names),
+        photographs=len(found.names),
     )
-    return pool, tuple(names)
+    return pool, tuple(found.names)
 
 
-def _numbers(elements: frozenset[Element], number_of: dict[Element, int]) -> tuple[int, ...]:
-    return tuple(sorted(number_of[e] for e in elements if e in number_of))
+def _renumbered(owners: np.ndarray, values: np.ndarray, place: np.ndarray, kept: np.ndarray) -> Lists2D:
+    """The labels of the crops that are kept, by their new numbers and in order."""
+    wanted = kept[owners] & (place[values] >= 0)
+    rows, labels = (np.cumsum(kept) - 1)[owners[wanted]], place[values[wanted]]
+    order = np.lexsort((labels, rows))
+    starts = np.zeros(int(kept.sum()) + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=len(starts) - 1), out=starts[1:])
+    return Lists2D(starts, labels[order].astype(np.int32))

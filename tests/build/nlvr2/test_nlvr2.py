@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,12 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
 from veridical.build import BuildReport
 from veridical.build.nlvr2 import build_nlvr2, read_config, takedown
 from veridical.build.nlvr2.pairs import pair_up
+from veridical.cli.build import build
 from veridical.errors import UserError
 from veridical.formats import export, import_release
 from veridical.language.pair_statements import execute_pair
@@ -136,9 +139,10 @@ def test_a_stage_can_be_redone_by_people(small: Path, tmp_path: Path, build_smal
 
 
 def test_a_build_that_is_killed_continues(small: Path, tmp_path: Path) -> None:
+    looked_at(small, tmp_path / "out.work")
     arguments = [sys.executable, "-c", CODE, str(tmp_path / "out"), " ".join(CATEGORIES)]
     process = subprocess.Popen(arguments, start_new_session=True, stderr=subprocess.DEVNULL)
-    marker = tmp_path / "out.work" / "photographs.jsonl"
+    marker = tmp_path / "out.work" / "tasks.jsonl"
     while not marker.exists() and process.poll() is None:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)
@@ -248,3 +252,29 @@ def test_coco_photographs_make_a_benchmark(shared: Path, tmp_path: Path) -> None
         assert not any(o.attribute("crowd") == "true" for name in item.panels for o in panels[name].objects)
     known = Benchmark(tmp_path / "coco").photographs_table().to_pylist()
     assert all(row["uri"] and row["licence"] for row in known)
+
+
+def test_the_command_line_takes_photographs_down_in_place(small: Path, tmp_path: Path) -> None:
+    for name in ("icons", "icons.hidden"):
+        shutil.copytree(small.with_name(name), tmp_path / name)
+    victim = items(small)[0].panels[0]
+    (tmp_path / "list.txt").write_text(f"{victim}\n")
+    command = ["nlvr2", "--out", str(tmp_path / "icons"), "--takedown", str(tmp_path / "list.txt"), "--json"]
+    done = CliRunner().invoke(build, command)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["items_removed"] == 2
+    assert victim not in Benchmark(tmp_path / "icons").panels
+    assert check(tmp_path / "icons").ok
+
+
+def test_the_command_line_stops_after_a_stage(small: Path, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"vectors": "none", "synsets": str(tmp_path / "synsets.txt")}))
+    (tmp_path / "synsets.txt").write_text("beagle\n")
+    command = ["nlvr2", "--out", str(tmp_path / "out"), "--config", str(tmp_path / "config.json")]
+    command += ["--source", "none", "--search", str(tmp_path / "search.jsonl"), "--stage", "queries", "--json"]
+    (tmp_path / "search.jsonl").write_text('{"query": "two beagles", "rank": 1, "address": "a"}\n')
+    done = CliRunner().invoke(build, command)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["counts"]["queries"] == 16
+    texts = [json.loads(line)["text"] for line in (tmp_path / "out.work" / "queries.jsonl").read_text().splitlines()]
+    assert "packs of beagles" in texts

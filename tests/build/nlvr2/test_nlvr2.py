@@ -278,3 +278,36 @@ def test_the_command_line_stops_after_a_stage(small: Path, tmp_path: Path) -> No
     assert json.loads(done.stdout)["counts"]["queries"] == 16
     texts = [json.loads(line)["text"] for line in (tmp_path / "out.work" / "queries.jsonl").read_text().splitlines()]
     assert "packs of beagles" in texts
+
+
+def test_the_best_synsets_are_half_animals(small: Path, tmp_path: Path, build_small: Build) -> None:
+    looked_at(small, tmp_path / "out.work")
+    build_small(tmp_path / "out", stage="queries", best=2)
+    lines = (tmp_path / "out.work" / "queries.jsonl").read_text().splitlines()
+    names = {json.loads(line)["synset"] for line in lines}
+    assert len(names) == 2
+    assert "dog" in names  # the only animal
+
+
+def test_a_classifier_trained_on_labels_is_named_with_its_f1(small: Path, tmp_path: Path, build_small: Build) -> None:
+    looked_at(small, tmp_path / "out.work")
+    seen = [json.loads(line) for line in (tmp_path / "out.work" / "photographs.jsonl").read_text().splitlines()]
+    labels = [{"photograph": one["id"], "interesting": sum(one["objects"].values()) > 5} for one in seen[:60]]
+    (tmp_path / "labels.jsonl").write_text("".join(json.dumps(label) + "\n" for label in labels))
+    build_small(tmp_path / "out", labels=tmp_path / "labels.jsonl")
+    about = Benchmark(tmp_path / "out").manifest["config"]
+    assert about["interesting"]["by"] == "classifier"
+    assert about["interesting"]["labels"] == 60
+    assert about["interesting"]["f1"] > 0.8
+    assert set(about["collection"]["interesting_images"]) == {"classifier"}
+
+
+def test_icons_need_no_wordnet(
+    small: Path, tmp_path: Path, build_small: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at(small, tmp_path / "out.work")
+    monkeypatch.setattr("veridical.build.nlvr2.wordnet.find_spec", lambda name: None)
+    build_small(tmp_path / "out", stage="found")
+    lines = (tmp_path / "out.work" / "queries.jsonl").read_text().splitlines()
+    assert {"dogs eating", "two cars"} <= {json.loads(line)["text"] for line in lines}
+    assert (tmp_path / "out.work" / "found.jsonl").stat().st_size > 0

@@ -228,6 +228,7 @@ def _about(stages: Stages, done: Outcome) -> dict[str, Any]:
         "format": "nlvr2",
         "source": {} if stages.source is None else stages.source.config(),
         "splits": dict(config.splits) if config.splits else "section 3.4",
+        "words": {"thesaurus": type(stages.wordnet).__name__, "vectors": stages.has_vectors},
         "similarity": "a saved search" if config.search else stages.encoder,
         "least_similarity": stages.least_similarity,
         "distance": config.distance,

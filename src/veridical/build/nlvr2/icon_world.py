@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from veridical.build.nlvr2.synsets import Synset
-from veridical.build.nlvr2.wordnet import WordNet
+from veridical.build.nlvr2.wordnet import Thesaurus
 from veridical.errors import UserError
 from veridical.records import Pairs
 from veridical.sources import Photograph
@@ -114,7 +114,7 @@ class IconSeries:
         return {"source": "icons", "series": self.series, "pictures": PICTURES, "seed": self.seed, **size}
 
 
-def icon_synsets(wordnet: WordNet, categories: tuple[str, ...]) -> list[Synset]:
+def icon_synsets(wordnet: Thesaurus, categories: tuple[str, ...]) -> list[Synset]:
     """The icon world's categories as synsets."""
     out = []
     for name in categories:
@@ -122,7 +122,7 @@ def icon_synsets(wordnet: WordNet, categories: tuple[str, ...]) -> list[Synset]:
         wnid = wordnet.sense(kind.synset) if kind.synset else None
         synonyms = wordnet.names(wnid) if wnid else ()
         names = tuple(dict.fromkeys([name, *(s for s in synonyms if s.lower() != name.lower())]))
-        out.append(Synset(name, names, wnid is not None and wordnet.is_animal(wnid), wnid))
+        out.append(Synset(name, names, kind.hypernym == "animal", wnid))
     return out
 
 

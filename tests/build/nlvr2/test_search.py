@@ -214,11 +214,11 @@ def test_what_is_known_of_a_photograph() -> None:
         SceneObject("2", "cat", (), (50, 50, 60, 60)),
         SceneObject("3", "bowl", (), (80, 80, 90, 90)),
     )
-    panel = Panel("p", objects=objects, uri="https://example.org/p.jpg")
+    panel = Panel("pets at-home/7.jpg", objects=objects, uri="https://example.org/p.jpg")
     relations = (Relationship("2", "eating from", "3"), Relationship("0", "left of", "2"))
     one = describe(Photograph(panel, "CC0", ("Two dogs Playing.",), relationships=relations))
     assert one.objects == {"ball": 1, "bowl": 1, "cat": 1, "dog": 1}
-    assert set(one.words) == {"two", "dogs", "playing", "eating", "from", "running"}
+    assert set(one.words) == {"two", "dogs", "playing", "eating", "from", "running", "pets", "at-home"}
     assert one.touching == ("ball", "bowl", "cat", "dog")
     assert (one.uri, one.licence) == ("https://example.org/p.jpg", "CC0")
 

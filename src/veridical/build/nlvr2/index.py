@@ -36,7 +36,8 @@ _PLACES = frozenset(
     {"left of", "right of", "to the left of", "to the right of", "above", "below", "under", "near", "next to", "by"}
     | {"beside", "behind", "in front of", "has", "of", "with", "at", "in", "on", "on top of", "over", "around"}
 )
-_SPOKEN = frozenset({"action", "activity", "pose"})  # attributes and tags that say what is going on
+# attributes and tags that say what is there or going on
+_SPOKEN = frozenset({"action", "activity", "pose", "synset", "label", "keywords", "title"})
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,8 @@ def _encoder(name: str) -> Any:
 def describe(photograph: Photograph, phash: str | None = None, problem: str = "") -> Seen:
     """What a search and the named rules know of a photograph."""
     panel = photograph.panel
-    texts = [*photograph.captions, *(region.phrase for region in photograph.regions)]
+    texts = [panel.id.rpartition("/")[0]]  # the folders that somebody sorted photographs into
+    texts += [*photograph.captions, *(region.phrase for region in photograph.regions)]
     texts += [r.predicate for r in photograph.relationships if r.predicate.lower() not in _PLACES]
     texts += [value for name, value in photograph.tags if name in _SPOKEN]
     texts += [value for one in panel.objects for name, value in one.attributes if name in _SPOKEN]
@@ -141,6 +143,7 @@ def describe(photograph: Photograph, phash: str | None = None, problem: str = ""
         objects=dict(sorted(Counter(one.category for one in panel.objects).items())),
         words=tuple(sorted(words)),
         touching=tuple(sorted(_touching(photograph))),
+        crowd=any(one.attribute("crowd") == "true" for one in panel.objects),
         problem=problem,
     )
 

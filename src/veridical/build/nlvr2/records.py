@@ -16,6 +16,7 @@ class Seen:
     objects: dict[str, int] = field(default_factory=dict)  # category -> instances
     words: tuple[str, ...] = ()  # of captions, attributes and tags, each once
     touching: tuple[str, ...] = ()  # categories with an instance that touches, or is related to, something else
+    crowd: bool = False  # whether an object stands for a crowd, which nobody counted
     problem: str = ""  # why its picture cannot be used
 
 

@@ -247,22 +247,13 @@ class Stages:
 
     def _without_crowds(self, rule: rules.Rule) -> rules.Rule:
         """Sentences count, so that a photograph with a crowd marked as one object is not used."""
-        crowded = self.crowded
+        if self.config.crowds:
+            return rule
 
         def judge(one: Seen, synset: Synset, number: str) -> str:
-            return CROWD if one.id in crowded else rule.judge(one, synset, number)
+            return CROWD if one.crowd else rule.judge(one, synset, number)
 
         return rules.Rule(rule.name, rule.about, judge, rule.facts)
-
-    @cached_property
-    def crowded(self) -> set[str]:
-        if self.config.crowds or self.source is None or self.exact:
-            return set()
-        return {
-            photograph.panel.id
-            for photograph in self.source.photographs()
-            if any(one.attribute("crowd") == "true" for one in photograph.panel.objects)
-        }
 
     @cached_property
     def sets(self) -> list[ImageSet]:

@@ -234,7 +234,7 @@ def vcr(
     ] = "",
     relevance: Annotated[str, typer.Option(help="Model of relevance: minilm, tfidf, bm25, a text encoder.")] = "minilm",
     similarity: Annotated[str, typer.Option(help="Model of similarity: minilm, tfidf, a text encoder.")] = "minilm",
-    weight: Annotated[float, typer.Option("--lambda", help="Higher: wrong choices resemble the right one less.")] = 1.0,
+    weight: Annotated[float, typer.Option("--lambda", help="Higher: wrong choices resemble the right one less.")] = 0.3,
     seed: Annotated[int, typer.Option(help="What decides everything random.")] = 0,
     licence: Annotated[str, typer.Option(help="The licence of the benchmark, such as CC-BY-4.0.")] = "",
     processes: Annotated[int | None, typer.Option(help="Processes; all processors unless given.")] = None,

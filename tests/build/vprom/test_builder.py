@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
-from veridical.build.vprom import build_vprom
+from veridical.build.vprom import build_vprom, builder
 from veridical.build.vprom.labels import Reader
 from veridical.build.vprom.lists import read_lists
 from veridical.build.vprom.mining import Mining
@@ -100,6 +100,13 @@ def test_same_bytes_with_other_processes_and_after_a_kill(icons: Path, tmp_path:
     assert check(out).problems == ()
     assert digest(out) == digest(icons)
     assert not work.exists()
+
+
+def test_many_photographs_are_mined_by_other_processes_to_the_same_bytes(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builder, "FEW", 500)
+    assert digest(build_vprom(tmp_path / "made", processes=2, **SMALL).out) == digest(small)
 
 
 def test_hidden_answers_and_people_who_skip(tmp_path: Path, small: Path) -> None:

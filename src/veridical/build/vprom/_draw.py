@@ -1,8 +1,8 @@
 """Kernels that draw matrices: eight distinct elements for the candidates, one of them the answer, then the context.
 
 The candidates are drawn first and the answer is any of them, so that nothing about a candidate set tells its answer.
-The context shows elements of the distractors where it can, so that having been seen before tells nothing either. Each
-matrix is drawn again until it is not ambiguous; randomness is a 64-bit state that the caller seeds.
+The context shows elements of the distractors where it can, so that having been seen before tells nothing either.
+Randomness is a 64-bit state that the caller seeds.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from veridical.build.vprom._explain import AND, OR, PROGRESSION, UNION, simplest
 from veridical.build.vprom._jit import compiled
 
+AND, PROGRESSION, UNION, OR = 0, 1, 2, 3  # places in elements.RELATIONS
 PANELS = CANDIDATES = 8
 CAP = 4  # candidates of one super-attribute, while others have some
 CLASHES = 30  # tries for a crop of a photograph that the matrix does not show yet
 STEPS = 4  # the longest step of a progression
-DRAWN, AMBIGUOUS, SIMPLER, NO_IMAGE = 0, 1, 2, 3  # what became of a draw
 
 
 @compiled
@@ -172,48 +171,40 @@ def draw_crops(state: Any, starts: Any, crops: Any, photograph: Any, elements: A
 
 
 @compiled
-def draw_one(state: Any, deck: Any, pool: Any, cell: int, place: int, shown: Any, drawn: Any) -> int:
+def draw_one(
+    state: Any, deck: Any, photograph: Any, count_of: Any, cell: int, place: int, shown: Any, drawn: Any
+) -> bool:
     """One draw: the crops of the context and the candidates into `drawn`, their elements into `shown` (16 each)."""
     crop_starts, crops, group_starts, members, cell_groups, fill_starts, fills, relations = deck
-    bits, spans, photograph, count_of = pool
     relation = relations[cell]
     chosen, group = np.empty(CANDIDATES, np.int64), np.empty(CANDIDATES, np.int64)
     fill = fills[fill_starts[cell] : fill_starts[cell + 1]]
     low, high, spare = cell_groups[cell], cell_groups[cell + 1], 1 if relation == OR else 0
     answers = draw_candidates(state, group_starts, members, low, high, spare, fill, chosen, group)
     if answers == 0:
-        return NO_IMAGE
+        return False
     answer = below(state, answers)
     e = chosen[answer]
     own = members[group_starts[group[answer]] : group_starts[group[answer] + 1]]
     if relation == PROGRESSION:
         if not arrange_steps(state, count_of, own, e, shown):
-            return NO_IMAGE
+            return False
     else:
         others = np.empty(len(own) + CANDIDATES, np.int64)
         near, size = draw_others(state, own, chosen, group, answer, others)
         if not arrange(state, relation, e, others, near, size, shown):
-            return NO_IMAGE
+            return False
     chosen[answer] = chosen[0]
     shuffle(state, chosen[1:], CANDIDATES - 1)
     shown[PANELS:] = chosen
     shown[PANELS], shown[PANELS + place] = shown[PANELS + place], e
-    if not draw_crops(state, crop_starts, crops, photograph, shown, drawn):
-        return NO_IMAGE
-    found, completes = simplest(bits, spans, drawn[:PANELS], drawn[PANELS:])
-    if found == relation:
-        return DRAWN if completes == 1 << place else AMBIGUOUS
-    return SIMPLER
+    return draw_crops(state, crop_starts, crops, photograph, shown, drawn)
 
 
 @compiled
 def draw(
-    state: Any, deck: Any, pool: Any, cells: Any, places: Any, tries: int, shown: Any, drawn: Any, became: Any
+    state: Any, deck: Any, photograph: Any, count_of: Any, cells: Any, places: Any, shown: Any, drawn: Any, whole: Any
 ) -> None:
-    """Draw every matrix of a plan, each until it can be kept; `became` (N, 4) counts what became of its draws."""
+    """Draw each matrix of a plan once; `whole` (N,) says which could be."""
     for n in range(len(cells)):
-        for _ in range(tries):
-            result = draw_one(state, deck, pool, cells[n], places[n], shown[n], drawn[n])
-            became[n, result] += 1
-            if result == DRAWN:
-                break
+        whole[n] = draw_one(state, deck, photograph, count_of, cells[n], places[n], shown[n], drawn[n])

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ from veridical.sources import Photograph, Source, open_source
 SIZE = 15_000  # matrices of a scheme; the paper's neutral one has 155,000
 SHARES = {"train": 2, "test": 1}
 MINE_BATCH = 100  # photographs; a batch takes under a second
+FEW = 1000  # photographs that are mined here rather than by other processes
 STORE_BATCH = 50
 WRITE_ROWS = 32_768
 
@@ -203,10 +204,13 @@ class _Job:
             function = partial(_mine_icons, self.source, self.lists, self.mining)
             yield from run(function, ranges, processes=self.processes, work=self.work, label="mining")
             return
-        with Progress("mining", None, "photographs") as progress:
-            for part in _batches(self.source.photographs(), MINE_BATCH):
-                yield mine(part, self.lists, self.mining, exact=self.source.exact)
-                progress.advance(len(part))
+        photographs = self.source.photographs()
+        function = partial(_mine, self.lists, self.mining, self.source.exact)
+        yield from map(function, _batches(islice(photographs, FEW), MINE_BATCH))
+        rest = _batches(photographs, MINE_BATCH)
+        if (first := next(rest, None)) is not None:
+            more = chain([first], rest)
+            yield from run(function, more, processes=self.processes, work=self.work, label="mining")
 
     def make(self, names: Sequence[str], count: int, pool: Pool) -> Made:
         """The matrices of every scheme and side."""
@@ -292,6 +296,10 @@ def _addressed(panels: Sequence[Panel], address: str) -> list[Panel]:
 
 def _mine_icons(source: IconPanels, lists: Lists, config: Mining, numbers: range) -> Mined:
     return mine((source.photograph(k) for k in numbers), lists, config, exact=True)
+
+
+def _mine(lists: Lists, config: Mining, exact: bool, photographs: list[Photograph]) -> Mined:
+    return mine(photographs, lists, config, exact=exact)
 
 
 def _batches(photographs: Iterator[Photograph], size: int) -> Iterator[list[Photograph]]:

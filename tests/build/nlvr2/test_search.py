@@ -73,9 +73,9 @@ def test_five_in_a_row_without_similar_images_end_a_query() -> None:
 
 
 def test_a_set_is_the_image_and_its_fifteen_most_similar() -> None:
-    _, photographs, similarities = next(iter(follow(Scripted(1), THREE, NARROW)))
-    assert photographs == ("p1", *(f"p1-{k}" for k in range(15)))
-    assert list(similarities) == sorted(similarities, reverse=True)
+    (found,) = find_sets(Scripted(1), [THREE])
+    assert found.photographs == ("p1", *(f"p1-{k}" for k in range(15)))
+    assert list(found.similarities) == sorted(found.similarities, reverse=True)
 
 
 def photographs() -> list[Seen]:

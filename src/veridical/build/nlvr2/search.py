@@ -57,18 +57,21 @@ def find_sets(search: Search, queries: Sequence[Query]) -> list[Found]:
     started: set[tuple[str, str]] = set()
     with Progress("searching", len(queries), "queries") as progress:
         for query in queries:
-            for rank, photographs, similarities in follow(search, query, WIDE if query.wide else NARROW):
-                if (query.synset, photographs[0]) not in started:
-                    started.add((query.synset, photographs[0]))
-                    out.append(Found(str(len(out)), query.synset, query.text, rank, photographs, similarities))
+            for rank, photograph, near in follow(search, query, WIDE if query.wide else NARROW):
+                if (query.synset, photograph) not in started:
+                    started.add((query.synset, photograph))
+                    names = (photograph, *(name for name, _ in near))
+                    similarities = (1.0, *(round(float(s), 6) for _, s in near))
+                    out.append(Found(str(len(out)), query.synset, query.text, rank, names, similarities))
             progress.advance()
     return out
 
 
 def follow(
     search: Search, query: Query, limits: Limits, similar: int = SIMILAR
-) -> Iterator[tuple[int, tuple[str, ...], tuple[float, ...]]]:
-    """One query's sets: by rank, until enough images or sets are saved or five images in a row have no similar ones."""
+) -> Iterator[tuple[int, str, Sequence[tuple[str, float]]]]:
+    """One query's sets (rank, photograph, similar ones), by rank: until enough images or sets are saved, or five images
+    in a row have no similar ones."""
     barren = saved = 0
     for rank, photograph in enumerate(search.ranked(query, limits.images), start=1):
         if rank > limits.images or saved == limits.sets or barren == limits.barren:
@@ -79,7 +82,7 @@ def follow(
             continue
         barren = 0
         saved += 1
-        yield rank, (photograph, *(name for name, _ in near)), (1.0, *(round(float(s), 6) for _, s in near))
+        yield rank, photograph, near
 
 
 class LocalSearch:

@@ -160,7 +160,8 @@ class Stages:
         sets = []
         search = self._search(synsets)
         for query in first_queries(self._make_queries(synsets), SCORED_QUERIES):
-            for _, names, _ in follow(search, query, Limits(SCORED_IMAGES, SCORED_IMAGES), SCORED_SIMILAR):
+            for _, photograph, near in follow(search, query, Limits(SCORED_IMAGES, SCORED_IMAGES), SCORED_SIMILAR):
+                names = (photograph, *(name for name, _ in near))
                 flags = [bool(judge(self.seen[name], by_name[query.synset])) for name in names]
                 sets.append((query.synset, flags))
         return count_points(sets)

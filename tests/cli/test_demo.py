@@ -1,0 +1,44 @@
+"""The demo: one course small and whole; all of it, and its promise of minutes, under soak."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from veridical.cli.demo import COURSES, demo
+from veridical.errors import UserError
+
+
+def test_one_course_from_nothing_to_a_report(tmp_path: Path) -> None:
+    result = demo(tmp_path / "demo", scale=0.12, only=["nlvr"])
+    (one,) = result.courses
+    assert set(one.scores) == {"random", *one.course.trained, *one.course.solvers}
+    assert one.scores["programs, from the scene"].accuracy.value > one.scores["random"].accuracy.value
+    page = result.report.read_text()
+    assert "NLVR" in page
+    assert "programs, from the pixels" in page
+    assert one.audit.exists()
+    assert one.audit.with_suffix(".html").exists()
+
+
+def test_there_is_a_course_for_every_builder() -> None:
+    from veridical.build import BUILDERS
+
+    assert {course.kind for course in COURSES} == set(BUILDERS)
+
+
+def test_bad_options(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no benchmark 'clevr'"):
+        demo(tmp_path, only=["clevr"])
+    with pytest.raises(UserError, match="scale"):
+        demo(tmp_path, scale=0)
+
+
+@pytest.mark.soak
+def test_all_of_it(tmp_path: Path) -> None:
+    result = demo(tmp_path / "demo")
+    assert [one.course.kind for one in result.courses] == [course.kind for course in COURSES]
+    for one in result.courses:
+        assert (one.benchmark / "benchmark.json").exists()
+        assert set(one.scores) >= {"random", *one.course.trained}

@@ -148,3 +148,13 @@ def test_an_item_with_two_photographs_is_refused() -> None:
     item = Item("x", "choice", ("a", "b"), Text("?"), (Text("y"), Text("n")), 0)
     with pytest.raises(UserError, match="2 panels"):
         TaggedQuery().learn([Example(item, (Panel("a"), Panel("b")), lambda _: b"")])
+
+
+def test_a_run_of_one_stage_predicts_that_stage(folder: Path, tmp_path: Path) -> None:
+    from veridical.solvers.zoo import solve
+
+    options = {"images": "thumbnail", "hidden": 8, "embedding": 8, "epochs": 1}
+    for stage, count in (("answer", 32), ("rationale", 128), ("both", 160)):
+        train("grounded", folder, tmp_path / stage, config={**options, "stage": stage}, validate="val")
+        solve(tmp_path / stage, folder, "val", tmp_path / f"{stage}.jsonl")
+        assert len((tmp_path / f"{stage}.jsonl").read_text().splitlines()) == count

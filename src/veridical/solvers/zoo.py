@@ -72,10 +72,13 @@ def predict(
 
     from veridical.engine.progress import Progress
     from veridical.training.batches import examples_of
+    from veridical.training.config import of_stage
     from veridical.training.contexts import with_context
 
     name = trained.architecture.name
-    items = with_context(bench.items(split, scheme), context, np.random.default_rng([seed, 5]))
+    stage = trained.about.get("training", {}).get("stage", "both")
+    items = [item for item in bench.items(split, scheme) if of_stage(item, stage)]
+    items = with_context(items, context, np.random.default_rng([seed, 5]))
     data = trained.encode(examples_of(bench, items), f"{name}: encoding {split}")
     views = max((data.views(row) for row in range(len(data))), default=0)
     if not views:

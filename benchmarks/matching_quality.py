@@ -47,14 +47,25 @@ def nearest(found: Responses, models: Models, wrong: int) -> np.ndarray:
     return out
 
 
-def measure(rows: list[Asked], wrong: np.ndarray, seed: int) -> dict[str, Accuracy]:
+def make(name: str, found: Responses, models: Models | None, options: Options) -> tuple[np.ndarray, float]:
+    """(wrong, N) wrong choices of one kind, and the certified gap where they were matched."""
+    if models is None or name == "random":
+        return random_wrong(found.texts, found.folds, 3, np.random.default_rng([options.seed, 6])), np.nan
+    if name == "nearest":
+        return nearest(found, models, 3), np.nan
+    kinds = KindOptions(0) if name == "pairs" else options.kinds
+    matched = match_stage(found, models, replace(options, kinds=kinds))
+    return matched.wrong, matched.gap
+
+
+def measure(rows: list[Asked], wrong: np.ndarray, views: list[str], seed: int) -> dict[str, Accuracy]:
     """Machines and plain cues on one set of choices."""
     found = choices_of(rows, lay_out(wrong, rows, "answer", seed))
     test = np.isin(np.asarray(found.folds, dtype=object), TESTED)
     train, held = found.take(np.flatnonzero(~test)), found.take(np.flatnonzero(test))
     vectors = encoder("minilm")
     out: dict[str, Accuracy] = {}
-    for view in ("alone", "all", "question"):
+    for view in views:
         scores = by_machine(train, held, view, vectors, np.random.default_rng([seed, 7]))
         out[view] = accuracy(graded(scores, held.answer), held.groups)
     out["frequency"] = accuracy(graded(frequency_in(train)(held), held.answer), held.groups)
@@ -67,6 +78,8 @@ def main() -> None:
     parser.add_argument("--file", type=Path, default=DEFAULT)
     parser.add_argument("--pairs", type=int, default=0, help="only the first so many, for a quick look")
     parser.add_argument("--sets", default="random,nearest,pairs,kinds")
+    parser.add_argument("--views", default="alone,all,question")
+    parser.add_argument("--work", type=Path, help="a folder that keeps the choices, to measure them in parts")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
@@ -76,30 +89,31 @@ def main() -> None:
         [r.question for r in rows], [r.answer for r in rows], [None] * len(rows), [r.fold or "" for r in rows]
     )
     options = Options(seed=args.seed)
-    began = time.perf_counter()
-    models = fit_models(found, options)
-    fitted = time.perf_counter() - began
-    print(
-        f"{len(rows):,} pairs, 11 folds; P_rel and P_sim in {fitted:.0f} s: {json.dumps(models.to_json())}",
-        file=sys.stderr,
-    )
+    models: Models | None = None
     results = {}
     for name in args.sets.split(","):
         began = time.perf_counter()
-        gap = None
-        if name == "random":
-            wrong = random_wrong(found.texts, found.folds, 3, np.random.default_rng([args.seed, 6]))
-        elif name == "nearest":
-            wrong = nearest(found, models, 3)
+        kept = None if args.work is None else args.work / f"wrong-{name}-{len(rows)}-{args.seed}.npz"
+        if kept is not None and kept.exists():
+            loaded = np.load(kept)
+            wrong, gap = loaded["wrong"], float(loaded["gap"])
         else:
-            kinds = KindOptions(0) if name == "pairs" else options.kinds
-            matched = match_stage(found, models, replace(options, kinds=kinds))
-            wrong, gap = matched.wrong, matched.gap
+            if models is None and name != "random":
+                models = fit_models(found, options)
+                print(f"P_rel, P_sim: {json.dumps(models.to_json())}", file=sys.stderr)
+            wrong, gap = make(name, found, models, options)
+            if kept is not None:
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                np.savez(kept, wrong=wrong, gap=gap)
         made = time.perf_counter() - began
-        scores = measure(rows, wrong, args.seed)
-        results[name] = {"gap": gap, "seconds": made, **{key: value.to_json() for key, value in scores.items()}}
+        scores = measure(rows, wrong, [view for view in args.views.split(",") if view], args.seed)
+        results[name] = {
+            "gap": None if np.isnan(gap) else gap,
+            "seconds": made,
+            **{key: value.to_json() for key, value in scores.items()},
+        }
         cells = "  ".join(f"{key} {value}" for key, value in scores.items())
-        proof = "" if gap is None else f"  gap {gap:.3%}"
+        proof = "" if np.isnan(gap) else f"  gap {gap:.3%}"
         print(f"{name:8} {cells}{proof}  made in {made:.0f} s", file=sys.stderr, flush=True)
     if args.json:
         print(json.dumps(results, indent=1))

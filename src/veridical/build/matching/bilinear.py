@@ -20,6 +20,7 @@ Ints = npt.NDArray[np.int64]
 
 PARTS = 3  # matrices: each is trained on the folds of the other parts
 EPOCHS = 8
+LEAST_STEPS = 300  # for small data
 BATCH = 512
 RATE = 3e-3
 PULL = 2e-3  # towards the identity, per step
@@ -38,10 +39,11 @@ def learn(left: Floats, right: Floats, texts: Ints, rng: np.random.Generator, la
         return identity
     matrix = identity.copy()
     first, second = np.zeros_like(matrix), np.zeros_like(matrix)
-    batches = max(1, len(left) // BATCH)
-    steps, step = EPOCHS * batches, 0
+    batches = max(1, len(left) // min(BATCH, max(64, len(left) // 16)))
+    epochs = max(EPOCHS, -(-LEAST_STEPS // batches))
+    steps, step = epochs * batches, 0
     with Progress(label or "Learning relevance", steps, "steps") as progress:
-        for _ in range(EPOCHS):
+        for _ in range(epochs):
             for rows in np.array_split(rng.permutation(len(left)), batches):
                 gradient = _gradient(left[rows], right[rows], texts[rows], matrix)
                 step += 1

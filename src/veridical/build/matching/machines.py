@@ -35,6 +35,7 @@ BATCH = 256  # questions
 RATE = 1e-3
 DECAY = 1e-4  # weight decay per step, times the rate
 RESAMPLES = 2000
+SMALLEST = 1e-6
 
 
 @dataclass(frozen=True)
@@ -123,21 +124,30 @@ class _Eyes:
 
     def __init__(self, vectors: Vectors, view: View) -> None:
         self.vectors, self.view = narrow(vectors), view
+        self._places: dict[str, int] = {}  # each text is read once
+        self._read: list[Floats] = []
         size = self.vectors([""]).shape[1]
         own = size + WORD_COLUMNS + 1
         self.width = own + {"alone": 0, "all": 2 * size + 5, "question": 5 * size + 8}[view]
 
+    def _rows(self, texts: Sequence[str]) -> Floats:
+        """(N, D + WORD_COLUMNS + 1) the vector, the hashed words and the number of words of each text."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._places]
+        if new:
+            self._places.update((text, len(self._read) + k) for k, text in enumerate(new))
+            lengths = np.array([[len(text.split())] for text in new], np.float32)
+            self._read.extend(np.concatenate([self.vectors(new), hashed_words(new), lengths], 1).astype(np.float32))
+        return np.stack([self._read[self._places[text]] for text in texts])
+
     def __call__(self, choices: Choices) -> Floats:
         number = len(choices.candidates[0])
-        flat = [text for texts in choices.candidates for text in texts]
-        r = self.vectors(flat).reshape(len(choices), number, -1)  # (B, C, D)
-        words = hashed_words(flat).reshape(len(choices), number, -1)
-        lengths = np.array([len(text.split()) for text in flat], np.float32).reshape(len(choices), number, 1)
+        seen = self._rows([text for texts in choices.candidates for text in texts]).reshape(len(choices), number, -1)
+        r, words, lengths = np.split(seen, [seen.shape[2] - WORD_COLUMNS - 1, seen.shape[2] - 1], axis=2)  # (B, C, ...)
         parts = [r, words, np.log1p(lengths)]
         if self.view != "alone":
             parts += _among(r, lengths)
         if self.view == "question":
-            q = np.broadcast_to(self.vectors(choices.questions)[:, None, :], r.shape)
+            q = np.broadcast_to(self._rows(choices.questions)[:, None, : r.shape[2]], r.shape)
             dot = (q * r).sum(2, keepdims=True)
             parts += [q, q * r, np.abs(q - r), dot, dot - dot.mean(1, keepdims=True), _rank(dot)]
         scaled = [np.sqrt(part.shape[2]) * part if part.shape[2] > 8 else part for part in parts]
@@ -229,6 +239,7 @@ class Machine:
         p = np.exp(z - z.max(1, keepdims=True))
         p /= p.sum(1, keepdims=True)
         p[np.arange(len(p)), answer] -= 1
+        p[np.abs(p) < SMALLEST] = 0  # numbers near zero are slow, and teach nothing
         back = p / len(p)  # (B, C)
         g_last = np.einsum("bch,bc->h", hidden, back)
         g_hidden = (back[..., None] * last) * (hidden > 0)  # (B, C, H)

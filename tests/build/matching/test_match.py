@@ -126,9 +126,12 @@ def test_splits_by_share_are_folds(qa_file: Path, tmp_path: Path) -> None:
 def test_gd_vcr_imports_evaluates_and_matches_anew(shared: Path, tmp_path: Path) -> None:
     veridical.import_release("vcr", shared / "vcr" / "gd_vcr_val.jsonl", out=tmp_path / "gd")
     old = {item.id: item for item in Benchmark(tmp_path / "gd").items("val")}
-    report = rematch(tmp_path / "gd", tmp_path / "new", **PLAIN)
+    report = rematch(tmp_path / "gd", tmp_path / "new", integrity=True, **PLAIN)
     assert check(tmp_path / "new").ok
     assert report.pairs >= 0.98 * len(old)
+    biases = {bias.name: bias for bias in report.integrity}
+    assert set(biases) == {"length", "overlap", "tags"}  # one fold: nothing is fitted
+    assert biases["tags"].before is not None
     opened = Benchmark(tmp_path / "new")
     lines, moved = [], 0
     for item in opened.items("val"):

@@ -121,17 +121,32 @@ def shared_tags(queries: Sequence[Sequence[str]], candidates: Sequence[Sequence[
     )
 
 
-def random_wrong(texts: Ints, folds: Sequence[str], wrong: int, rng: np.random.Generator) -> Ints:
-    """(wrong, N) wrong responses drawn at random from the fold, four different texts a question."""
+def random_wrong(
+    texts: Ints,
+    folds: Sequence[str],
+    wrong: int,
+    rng: np.random.Generator,
+    fits: Callable[[Ints, Ints], npt.NDArray[np.bool_]] | None = None,
+) -> Ints:
+    """(wrong, N) wrong responses drawn at random from the fold, four different texts a question.
+
+    `fits(questions, responses)` says which may stand beside which, where tags decide; a matched set is proof that
+    every question has enough of them.
+    """
     out = np.zeros((wrong, len(texts)), np.int64)
     names = np.asarray(folds, dtype=object)
     for fold in sorted(set(folds)):
         here = np.flatnonzero(names == fold)
         taken = texts[here][:, None]  # (n, k)
         for k in range(wrong):
-            drawn = here[rng.integers(len(here), size=len(here))]
-            while (clash := (taken == texts[drawn][:, None]).any(1)).any():
-                drawn[clash] = here[rng.integers(len(here), size=int(clash.sum()))]
+            drawn = np.zeros(len(here), np.int64)
+            open_ = np.arange(len(here))
+            while len(open_):
+                drawn[open_] = here[rng.integers(len(here), size=len(open_))]
+                bad = (taken[open_] == texts[drawn[open_]][:, None]).any(1)
+                if fits is not None:
+                    bad |= ~fits(here[open_], drawn[open_])
+                open_ = open_[bad]
             out[k, here] = drawn
             taken = np.concatenate([taken, texts[drawn][:, None]], 1)
     return out

@@ -34,7 +34,7 @@ class KindOptions:
 
     size: int = 48  # questions of a kind at most; 0: single pairs, as in the paper
     noise: float = 0.7  # standard deviation of what is added to the log-odds of a pair
-    own: float = 0.05  # how much of the pair's own log-odds is added
+    own: float = 0.02  # how much of the pair's own log-odds is added
 
 
 def cells(vectors: Floats, texts: Ints, size: int, rng: np.random.Generator) -> Ints:

@@ -287,18 +287,17 @@ def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 def _integrity(job: _Job, rows: Sequence[Asked], found: Responses, laid: Laid) -> list[Bias]:
     """The report on the answers: matched ones, and ones drawn at random from the fold."""
     rng = np.random.default_rng([job.options.seed, 6])
-    drawn = random_wrong(found.texts, found.folds, job.options.wrong, rng)
-    # a random response may not fit the photograph, so its tags stay as they are
-    plain_rows = [replace(row, panel=None) for row in rows] if found.needs is None else list(rows)
-    before = lay_out(drawn, plain_rows, "answer", job.options.seed) if found.needs is None else None
+    needs, have = found.needs, found.have
+    fits = None if needs is None or have is None else (lambda i, j: (needs[j] <= have[i]).all(1))
+    drawn = random_wrong(found.texts, found.folds, job.options.wrong, rng, fits)
+    before = lay_out(drawn, rows, "answer", job.options.seed)
     tags = None
-    if before is None and any(row.question.tokens for row in rows):
+    if needs is not None:
         own = [tagged(row.question) for row in rows]
-        shared = shared_tags(own, [[tagged(text) for text in texts] for texts in laid.texts])
-        tags = (shared, shared)
-    after = choices_of(rows, laid)
-    random = None if before is None else choices_of(rows, before)
-    return integrity(after, random, encoder(_reader(job.options)), job.options.seed, tags)
+        both = [shared_tags(own, [[tagged(t) for t in four] for four in one.texts]) for one in (laid, before)]
+        tags = (both[0], both[1])
+    vectors = encoder(_reader(job.options))
+    return integrity(choices_of(rows, laid), choices_of(rows, before), vectors, job.options.seed, tags)
 
 
 def _reader(options: Options) -> str:

@@ -1,0 +1,130 @@
+"""Cross-encoders over the shortlist: cross-fitted, calibrated, and a tiny real checkpoint trained end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from veridical.build.matching.calibration import Calibration
+from veridical.build.matching.crossencoder import Overridden, rerank, shortlist
+from veridical.build.matching.lexical import SparseScores, vectors
+from veridical.build.matching.stage import Options, fit_models, match_stage, responses_of
+from veridical.errors import UserError
+from veridical.features.crossencoders import CrossEncoder, TrainingConfig
+from veridical.records import Text
+
+QUESTIONS = [f"what is near the {k} gate" for k in range(24)]
+ANSWERS = [f"thing {k} of gate {k % 5}" for k in range(24)]
+
+
+class Remembers:
+    """A reranker that knows exactly the pairs it was taught, to see what it is taught."""
+
+    name = "remembers"
+
+    def __init__(self, known: frozenset[tuple[str, str]] = frozenset()) -> None:
+        self.known = known
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        assert not self.known & set(pairs), "a pair is scored by a model that saw it"
+        return np.array([float(len(set(a.split()) & set(b.split()))) for a, b in pairs], np.float32)
+
+    def trained(self, pairs: Sequence[tuple[str, str]], labels: Sequence[int], seed: int) -> Remembers:
+        own = {pair for pair, label in zip(pairs, labels, strict=True) if label}
+        assert own <= set(zip(QUESTIONS, ANSWERS, strict=True))
+        return Remembers(frozenset(own))
+
+
+def rows_of(folds: int):
+    texts = [Text(q) for q in QUESTIONS], [Text(a) for a in ANSWERS]
+    return responses_of(*texts, [None] * 24, [str(k % folds) for k in range(24)])
+
+
+def test_no_pair_is_scored_by_a_model_that_saw_it() -> None:
+    rows = rows_of(3)
+    options = Options("tfidf", "tfidf", shortlist=4, reranker=Remembers(), similarity_reranker=Remembers())
+    models = fit_models(rows, options)
+    found = rerank(rows, models, options)
+    for fold in ("0", "1", "2"):
+        here = rows.rows(fold)
+        for triple in (found.relevance(here), found.similarity(here)):
+            assert triple is not None
+            left, right, values = triple
+            assert len(left) == len(right) == len(values) == 4 * len(here)
+            assert (values <= 0).all()
+            assert (left != right).all()
+    matched = match_stage(rows, models, options)
+    assert (np.sort(matched.wrong, axis=1) == np.arange(24)).all()
+    assert (matched.wrong != np.arange(24)).all()
+
+
+def test_overridden_pairs_replace_those_of_the_base() -> None:
+    left, right = vectors(QUESTIONS, ANSWERS, "tfidf")
+    base = SparseScores(left, right, Calibration(1.0, 0.0), True)
+    rows, columns = np.array([3, 0, 3]), np.array([1, 2, 0])
+    scores = Overridden(base, rows, columns, np.array([-9.0, -8.0, -7.0], np.float32))
+    expected = base.block(0, 24)
+    expected[rows, columns] = [-9, -8, -7]
+    np.testing.assert_array_equal(np.concatenate([scores.block(0, 2), scores.block(2, 24)]), expected)
+    i, j = np.divmod(np.arange(24 * 24), 24)
+    np.testing.assert_allclose(scores.pairs(i, j), expected.ravel(), atol=1e-6)
+
+
+def test_a_shortlist_holds_the_best_and_never_the_own_text() -> None:
+    left, right = vectors(QUESTIONS, ANSWERS, "tfidf")
+    base = SparseScores(left, right, Calibration(1.0, 0.0), True)
+    texts = np.arange(24) % 12
+    rows, columns = shortlist(base, texts, 5)
+    assert (texts[rows] != texts[columns]).all()
+    block = base.block(0, 24)
+    for i in range(24):
+        allowed = np.sort(block[i][texts != texts[i]])[::-1]
+        np.testing.assert_allclose(np.sort(block[i][columns[rows == i]])[::-1], allowed[:5], atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny BERT with a word for every word used here."""
+    transformers = pytest.importorskip("transformers")
+    folder = tmp_path_factory.mktemp("bert")
+    words = sorted({w for t in (*QUESTIONS, *ANSWERS) for w in t.split()})
+    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]))
+    transformers.BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
+    config = transformers.BertConfig(
+        vocab_size=len(words) + 5, hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=64, num_labels=3, id2label={0: "contradiction", 1: "neutral", 2: "entailment"},
+        label2id={"contradiction": 0, "neutral": 1, "entailment": 2},
+    )  # fmt: skip
+    transformers.set_seed(0)
+    transformers.BertForSequenceClassification(config).save_pretrained(folder)
+    return folder
+
+
+def test_a_checkpoint_is_trained_and_scores_the_same_whatever_the_batch(checkpoint: Path) -> None:
+    pairs = [(q, a) for q in QUESTIONS[:8] for a in ("thing near gate", "0 of 1")]
+    labels = [1, 0] * 8
+    config = TrainingConfig(epochs=40, batch=16, rate=3e-3)
+    model = CrossEncoder(str(checkpoint), training=config)
+    before = model.score(pairs)
+    taught = model.trained(pairs, labels, seed=1)
+    after = taught.score(pairs)
+    assert after[::2].min() > after[1::2].max()
+    np.testing.assert_array_equal(model.score(pairs), before)  # the original is untouched
+    np.testing.assert_allclose(taught.score(pairs[3:4]), after[3:4], atol=1e-4)
+    np.testing.assert_array_equal(model.trained(pairs, labels, seed=1).score(pairs), after)
+
+
+def test_classes_that_say_nothing_are_refused(checkpoint: Path, tmp_path: Path) -> None:
+    import json
+    import shutil
+
+    folder = shutil.copytree(checkpoint, tmp_path / "odd")
+    config = json.loads((folder / "config.json").read_text())
+    config["id2label"] = {"0": "cat", "1": "dog", "2": "cow"}
+    config["label2id"] = {"cat": 0, "dog": 1, "cow": 2}
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match="cat, dog, cow"):
+        CrossEncoder(str(folder)).score([("a", "b")])

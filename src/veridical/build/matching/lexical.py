@@ -19,7 +19,7 @@ from veridical.errors import missing_extra
 
 K1, B = 1.2, 0.75  # the usual constants of BM25 (Robertson and Zaragoza 2009)
 _WORD = re.compile(r"\w+(?:'\w+)?")
-_ENDS = ("ing", "ed", "es", "s", "ly")  # enough of a stemmer for plays, played, playing
+_ENDS = ("'s", "ing", "ed", "es", "s", "ly")  # enough of a stemmer for plays, played, playing
 
 Weighting = Literal["tfidf", "bm25"]
 
@@ -100,7 +100,7 @@ def terms(text: str) -> list[str]:
     """Lower-case words without their commonest endings.
 
     >>> terms("Playing the guitar's strings")
-    ['play', 'the', "guitar's", 'string']
+    ['play', 'the', 'guitar', 'string']
     """
     return [_stem(word) for word in _WORD.findall(text.lower())]
 

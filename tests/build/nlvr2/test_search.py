@@ -62,6 +62,7 @@ def test_thirty_images_or_a_hundred_for_collective_nouns_and_two() -> None:
     assert len(mostly.asked) == 100
     few = find_sets(Scripted(200), [THREE, HERD, TWO])
     assert len(few) == 60  # a photograph starts one set of a synset
+    assert {one.query for one in few[:30]} == {"three dogs"}  # all rank it equally
     assert [one.set for one in few] == [str(n) for n in range(60)]
 
 
@@ -100,6 +101,15 @@ def test_a_local_search_ranks_by_annotation_and_finds_neighbours() -> None:
     cosine = {one.id: float(vectors[i] @ vectors[1]) for i, one in enumerate(seen)}
     expected = sorted((n for n, c in cosine.items() if n != "s1" and c >= 0.5), key=lambda n: -cosine[n])
     assert [name for name, _ in near] == expected
+
+
+def test_a_photograph_starts_a_set_for_the_query_that_ranks_it_highest() -> None:
+    seen = photographs()
+    search = LocalSearch(seen, annotation_vectors(seen), [DOG], least=-1)
+    best = {one.photographs[0]: one for one in find_sets(search, [TWO, THREE])}
+    assert best["s2"].query == "three dogs"
+    assert {best[name].query for name in ("s1", "s4")} == {"two dogs"}
+    assert [one.rank for one in best.values()] == sorted(one.rank for one in best.values())
 
 
 def test_what_is_left_out_is_never_found() -> None:

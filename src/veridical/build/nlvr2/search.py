@@ -52,18 +52,25 @@ class Search(Protocol):
 
 
 def find_sets(search: Search, queries: Sequence[Query]) -> list[Found]:
-    """All sets of all queries, numbered in the order they were found; a photograph starts one set of a synset."""
+    """All sets of all queries, numbered. A photograph starts one set of a synset, for the query that ranks it best."""
+    by_synset: dict[str, list[Query]] = {}
+    for query in queries:
+        by_synset.setdefault(query.synset, []).append(query)
     out: list[Found] = []
-    started: set[tuple[str, str]] = set()
     with Progress("searching", len(queries), "queries") as progress:
-        for query in queries:
-            for rank, photograph, near in follow(search, query, WIDE if query.wide else NARROW):
-                if (query.synset, photograph) not in started:
-                    started.add((query.synset, photograph))
+        for synset, own in by_synset.items():
+            rows = []
+            for place, query in enumerate(own):
+                for rank, photograph, near in follow(search, query, WIDE if query.wide else NARROW):
+                    rows.append((rank, place, photograph, near))
+                progress.advance()
+            started: set[str] = set()
+            for rank, place, photograph, near in sorted(rows, key=lambda row: row[:2]):
+                if photograph not in started:
+                    started.add(photograph)
                     names = (photograph, *(name for name, _ in near))
                     similarities = (1.0, *(round(float(s), 6) for _, s in near))
-                    out.append(Found(str(len(out)), query.synset, query.text, rank, names, similarities))
-            progress.advance()
+                    out.append(Found(str(len(out)), synset, own[place].text, rank, names, similarities))
     return out
 
 

@@ -170,7 +170,8 @@ def vprom(
     source: Annotated[str, typer.Option(help="icons, coco:PATH or vg:PATH.")] = "icons",
     matrices: Annotated[int, typer.Option(help="Matrices of each scheme, two thirds for training.")] = 15_000,
     schemes: Annotated[
-        list[str] | None, typer.Option(help="A scheme of splits; may be repeated. All seven unless given.")
+        list[str] | None,
+        typer.Option(help="A scheme of splits, or several with commas; may be repeated. All seven unless given."),
     ] = None,
     seed: Annotated[int, typer.Option(help="What decides everything random.")] = 0,
     images: Annotated[int | None, typer.Option(help="Panels of the icon world to draw from.")] = None,
@@ -196,7 +197,7 @@ def vprom(
         out,
         source=source,
         matrices=matrices,
-        schemes=schemes or None,
+        schemes=[name.strip() for part in schemes for name in part.split(",")] if schemes else None,
         seed=seed,
         images=images,
         mining=Mining(least_images, most_others, least_side),

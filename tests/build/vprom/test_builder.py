@@ -215,7 +215,7 @@ def test_bad_options(tmp_path: Path, options: dict[str, object], problem: str) -
 
 def test_command(shared: Path, tmp_path: Path) -> None:
     arguments = ["--out", str(tmp_path / "made"), "--matrices", "12", "--source", f"coco:{shared / 'coco'}"]
-    strict = ["--least-images", "3", "--most-others", "30", "--schemes", "neutral"]
+    strict = ["--least-images", "3", "--most-others", "30", "--schemes", "neutral,obj.held"]
     result = CliRunner().invoke(build, ["vprom", *arguments, *strict, "--json"])
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["counts"]["items"]["neutral"]["train"] > 0

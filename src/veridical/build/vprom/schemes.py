@@ -3,6 +3,10 @@
 Photographs are dealt to training and test first, two to one and anew for each scheme; matrices are then made within
 each side, so that no photograph crosses. What a scheme holds out binds the context and the answer of its own kind of
 element; the other kinds are as in the neutral scheme, as in the paper (Table 3).
+
+Eight distinct counts cannot come from five, so that in interpolation and extrapolation distractors come from all ten.
+The answer is in range, and one of k candidates in range is worth a guess of 1/k: all five that may be the answer are
+always among the candidates (four for Or, whose last row shows the fifth), the most there can be.
 """
 
 from __future__ import annotations

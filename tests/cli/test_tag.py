@@ -16,11 +16,12 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_json_has_the_fixed_shape(tmp_path: Path) -> None:
     path = tmp_path / "sentences.txt"
-    path.write_text("There are at least two dogs.\n\nEach image contains a cat.\n")
-    first, second = json.loads(run(str(path), "--json").stdout)
+    path.write_text("There are at least two dogs.\n\nEach image contains a cat.\nWhy is Casey sad?\n")
+    first, second, third = json.loads(run(str(path), "--json").stdout)
     assert first["sentence"] == "There are at least two dogs."
     assert first["phenomena"] == ["soft cardinality", "existential quantifier"]
     assert "universal quantifier" in second["phenomena"]
+    assert third["inference"] == ["explanation", "mental"]
 
 
 def test_a_file_that_is_not_text(tmp_path: Path) -> None:

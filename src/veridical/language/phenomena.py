@@ -17,6 +17,7 @@ from veridical.language import _phenomena_rules as rules
 from veridical.language._phenomena_pairs import PAIR_REASONING, pair_kinds
 from veridical.language._phenomena_parse import Parse, parse_many
 from veridical.language._phenomena_spatial import spatial_relation
+from veridical.language.inference import inferences
 
 __all__ = [
     "AMBIGUITIES",
@@ -72,6 +73,7 @@ class TaggedSentence:
     sentence: str
     phenomena: tuple[str, ...]
     pair_reasoning: tuple[str, ...]
+    inference: tuple[str, ...]  # what a question asks for (VCR, Figure 2)
 
 
 def tag_file(sentences: Path) -> list[TaggedSentence]:
@@ -86,7 +88,9 @@ def tag_file(sentences: Path) -> list[TaggedSentence]:
     lines = [line for line in lines if line]
     parses = parse_many(lines)
     return [
-        TaggedSentence(line, tuple(name for name, holds in RULES.items() if holds(parse)), pair_kinds(parse))
+        TaggedSentence(
+            line, tuple(name for name, holds in RULES.items() if holds(parse)), pair_kinds(parse), inferences(line)
+        )
         for line, parse in zip(lines, parses, strict=True)
     ]
 

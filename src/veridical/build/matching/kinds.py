@@ -1,7 +1,7 @@
 """Relevance at the resolution of kinds of questions, so that the four choices do not give the right one away.
 
 A P_rel of single pairs finds wrong choices that are more relevant than the right one, or all alike: a reader of the
-four choices then takes the odd one out. (Measured on NExT-OE: 37% without the question; `benchmarks/matching_quality`.)
+four choices then takes the odd one out: 37 to 39% right on NExT-OE (lambda 1 and 0.1), where chance is 25%.
 If instead P_rel only knows the kind of the question and the kind of the question that the response was written for, and
 is symmetric, then any response of a kind may stand for any other, and each of the four is as likely to be right.
 

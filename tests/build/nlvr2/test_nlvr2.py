@@ -68,8 +68,8 @@ def test_it_is_whole_and_every_program_gives_its_label(small: Path) -> None:
 def test_no_sentence_and_no_pair_of_photographs_tells_the_label(small: Path) -> None:
     sentences, pairs = defaultdict(list), defaultdict(list)
     for item in items(small):
-        sentences[item.group].append(item.answer)
-        pairs[item.panels].append(item.answer)
+        sentences[item.group].append(int(item.answer or 0))
+        pairs[item.panels].append(int(item.answer or 0))
         assert item.tag("balance") == ("balanced",)
     assert {tuple(sorted(labels)) for labels in sentences.values()} == {(0, 0, 1, 1)}
     assert {tuple(sorted(labels)) for labels in pairs.values()} == {(0, 1)}

@@ -236,14 +236,14 @@ class _Job:
                     self.notes.append(f"Left out: {name}. The source shows too little.")
         if not made:
             raise UserError(
-                f"No matrix could be made: {len(pool):,} crops show {len(pool.elements)} elements.",
+                f"No matrix could be made: {len(pool):,} crops show {int(pool.usable.sum())} elements.",
                 "Use a larger source, or lower --least-images.",
             )
         self.done("matrices")
         return made
 
     def _note(self, name: str, possible: np.ndarray, sides: dict[str, Matrices], pool: Pool) -> None:
-        kinds = {e.kind for e in pool.elements}
+        kinds = {e.kind for e, ok in zip(pool.elements, pool.usable, strict=True) if ok}
         lost = [f"{r} ({kind})" for (r, kind), ok in zip(CELLS, possible, strict=True) if kind in kinds and not ok]
         if lost:
             self.notes.append(f"{name}: too few elements or photographs for {', '.join(lost)}.")

@@ -23,7 +23,7 @@ class Labels:
     kind: str  # of its attributes: human or object
     category: Element | None  # None: left out
     attributes: frozenset[Element]
-    others: frozenset[Element] = frozenset()  # labels that do not count as this object's own kind
+    others: frozenset[Element] = frozenset()  # what is seen too, and no matrix is about here
     lost: tuple[tuple[str, str], ...] = ()  # (principle, kind) for each label that a list left out
 
 
@@ -46,11 +46,12 @@ class Reader:
         kind = HUMAN if word in lists.people else OBJECT
         lost: list[tuple[str, str]] = []
         category: Element | None = None
+        attributes, others = set[Element](), set[Element]()
         if word in lists.ambiguous:
             lost.append(("independence", CATEGORY))
+            others.add(Element(CATEGORY, CATEGORY, word))  # seen, though no matrix is about it
         elif word:
             category = Element(CATEGORY, CATEGORY, word)
-        attributes, others = set(), set()
         for name, value in thing.attributes:
             if name in NOT_LABELS:
                 continue

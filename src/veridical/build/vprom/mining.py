@@ -30,6 +30,7 @@ from veridical.sources import Photograph
 PRINCIPLES = ("richness", "purity", "quality", "relatedness", "independence", "unlisted")
 INSIDE = 0.5  # the part of an object that lies in a crop that shows it
 MARGIN = 0.05  # of a crop of several objects, around them
+MOST_LABELS = 2048  # of a property, beside those that matrices are about
 _WHOLE = (float("nan"),) * 4
 
 
@@ -92,7 +93,8 @@ class _Seen:
         self.exact, self.labels = exact, labels
         self.words = [thing.category for thing in panel.objects]
         self.boxes = np.array([thing.box or (0, 0, 0, 0) for thing in panel.objects], float).reshape(-1, 4)
-        self.crowd = {thing.category for thing in panel.objects if CROWD in thing.attributes}
+        self.is_crowd = [CROWD in thing.attributes for thing in panel.objects]
+        self.crowd = {word for word, crowd in zip(self.words, self.is_crowd, strict=True) if crowd}
         self.described = bool(photograph.regions)
         counted = [(count_in(region.phrase, lists.counts), region.box) for region in photograph.regions]
         self.counts = [(number, box) for number, box in counted if number is not None]
@@ -125,7 +127,8 @@ class _Seen:
         if self.described:
             boxes = np.array([box for _, box in self.counts], float).reshape(-1, 4)
             return {self.counts[k][0] for k in np.flatnonzero(self.inside(region, boxes))}
-        found = Counter(self.words[row] for row in rows if self.words[row] not in self.crowd)
+        crowd = {self.words[row] for row in rows if self.is_crowd[row]}  # of which nobody knows how many
+        found = Counter(self.words[row] for row in rows if self.words[row] not in crowd)
         return {*found.values(), *({len(rows)} if self.exact else ())}
 
     def _clip(self, box: np.ndarray) -> Box:
@@ -226,12 +229,12 @@ def pool_of(parts: Iterable[Mined], config: Mining) -> tuple[Pool, tuple[str, ..
     photograph = np.array(found.photograph, np.int32)
     owners, values = found.lists("depicts")
     pairs = np.unique(np.stack([values, photograph[owners]]), axis=1)
-    rich = np.bincount(pairs[0], minlength=len(found.number)) >= config.least_images
+    rich = np.bincount(pairs[0], minlength=len(found.number)) >= max(config.least_images, 1)
     depictions = np.bincount(values, minlength=len(found.number))
     for element, k in found.number.items():
         if not rich[k] and depictions[k]:
             found.lost["richness", element.kind] += int(depictions[k])
-    elements = in_order({e for e, k in found.number.items() if rich[k]})
+    elements = in_order({e for e, k in found.number.items() if rich[k]} | _others(found, photograph, rich))
     place = np.full(len(found.number), -1, np.int64)
     place[[found.number[e] for e in elements]] = np.arange(len(elements))
     kept = np.zeros(len(photograph), bool)
@@ -245,11 +248,26 @@ def pool_of(parts: Iterable[Mined], config: Mining) -> tuple[Pool, tuple[str, ..
         photograph=photograph[kept],
         region=np.array(found.region, float).reshape(-1, 4)[kept],
         shows=_renumbered(*found.lists("shows"), place, kept),
-        depicts=_renumbered(owners, values, place, kept),
+        depicts=_renumbered(owners, values, np.where(rich, place, -1), kept),
         removed=removed,
         photographs=len(found.names),
     )
     return pool, tuple(found.names)
+
+
+def _others(found: _Gathered, photograph: np.ndarray, rich: np.ndarray) -> set[Element]:
+    """Labels that no matrix is about and that may still explain one: seen in two photographs or more.
+
+    Of each property the most common; what is rarer than MOST_LABELS others is hardly ever seen in all of a row.
+    """
+    owners, values = found.lists("shows")
+    pairs = np.unique(np.stack([values, photograph[owners]]), axis=1)
+    seen = np.bincount(pairs[0], minlength=len(found.number))
+    by_property: dict[tuple[str, str], list[tuple[int, Element]]] = {}
+    for element, k in found.number.items():
+        if not rich[k] and seen[k] > 1:
+            by_property.setdefault((element.kind, element.group), []).append((-int(seen[k]), element))
+    return {element for own in by_property.values() for _, element in sorted(own)[:MOST_LABELS]}
 
 
 def _renumbered(owners: np.ndarray, values: np.ndarray, place: np.ndarray, kept: np.ndarray) -> Lists2D:

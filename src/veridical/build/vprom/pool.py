@@ -49,7 +49,7 @@ class Lists2D:
 class Pool:
     """Crops, by number."""
 
-    elements: tuple[Element, ...]  # in the order of `in_order`
+    elements: tuple[Element, ...]  # every label, in the order of `in_order`; some only make matrices ambiguous
     photograph: NDArray[np.int32]  # (P,) the number of the photograph that a crop is of
     region: NDArray[np.float64]  # (P, 4) its box in the photograph; NaN: all of it
     shows: Lists2D  # crop -> every element it is labelled with
@@ -101,11 +101,16 @@ class Pool:
         starts = np.searchsorted(self.depicts.values[order], np.arange(len(self.elements) + 1))
         return Lists2D(starts.astype(np.int64), self.depicts.owners[order].astype(np.int32))
 
+    @cached_property
+    def usable(self) -> NDArray[np.bool_]:
+        """(E,) Whether some crop may stand for an element."""
+        return np.diff(self.by_element.starts) > 0
+
     def table(self) -> dict[str, dict[str, Any]]:
         """Table 1: kind -> elements, images (crops and the photographs they are of)."""
-        kinds = np.array([e.kind for e in self.elements], object)
+        kinds = np.array([e.kind if ok else "" for e, ok in zip(self.elements, self.usable, strict=True)], object)
         out: dict[str, dict[str, Any]] = {}
-        for kind in dict.fromkeys(kinds.tolist()):
+        for kind in dict.fromkeys(kinds[self.usable].tolist()):
             own = np.isin(self.depicts.values, np.flatnonzero(kinds == kind))
             crops = np.unique(self.depicts.owners[own])
             photographs = len(np.unique(self.photograph[crops]))

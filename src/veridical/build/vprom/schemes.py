@@ -66,7 +66,7 @@ class Scheme:
 def make_scheme(name: str, pool: Pool, lists: SchemeLists, rng: np.random.Generator) -> Scheme:
     """A scheme of SCHEMES over a pool."""
     elements = pool.elements
-    bound = np.array([e.kind in BOUND[name] for e in elements], bool)
+    bound = np.array([e.kind in BOUND[name] for e in elements], bool) & pool.usable
     held = np.zeros((len(RELATIONS), len(elements)), bool)
     if name in ("interpolation", "extrapolation"):
         late = np.array([e.kind == COUNT and _late(int(e.name), name) for e in elements], bool)
@@ -74,7 +74,9 @@ def make_scheme(name: str, pool: Pool, lists: SchemeLists, rng: np.random.Genera
     elif name == "att.held":
         held[:] = np.array([e.group in lists.held_out for e in elements], bool) & bound
     elif name == "att.rel.held":
-        for (kind, relation), group in held_pairs(elements, lists).items():
+        for (kind, relation), group in held_pairs(
+            [e for e, ok in zip(elements, pool.usable, strict=True) if ok], lists
+        ).items():
             own = np.array([e.kind == kind and e.group == group for e in elements], bool)
             held[RELATIONS.index(relation)] |= own
     elif name in ("obj.held", "obj.rel.held"):

@@ -6,8 +6,10 @@ If instead P_rel only knows the kind of the question and the kind of the questio
 is symmetric, then any response of a kind may stand for any other, and each of the four is as likely to be right.
 
 Kinds are cells of mapped questions, cut in halves along the widest direction until they are small. P_rel of two cells
-is the mean of P_rel over their pairs: an average of calibrated probabilities is calibrated. What is equally relevant is
-chosen at random (a fixed random number for each pair), not by what differs most: that would be a cue as well.
+is the mean of P_rel over their pairs. What is equally relevant is chosen at random (a fixed random number for each
+pair), not by what differs most: that would be a cue as well. So this departs from the paper's equation, and with the
+random part it is a weight rather than a calibrated probability; `size=0` is the paper's. The options were chosen on
+NExT-OE, by what a reader of all four choices could still find.
 """
 
 from __future__ import annotations

@@ -136,6 +136,36 @@ def test_a_stage_can_be_redone_by_people(small: Path, tmp_path: Path, build_smal
     path.write_text("{}\n")
     with pytest.raises(UserError, match="line 1"):
         build_small(tmp_path / "out")
+    one = json.loads(kept[0])
+    for wrong, problem in (
+        ([one | {"photographs": one["photographs"][:7]}], "has 7 photographs"),
+        ([one | {"photographs": [*one["photographs"][:7], "elsewhere"]}], "'elsewhere'"),
+        ([one, one], "2 times"),
+        ([one | {"synset": "unicorn"}], "unicorn"),
+        ([one | {"set": "a b"}], "cannot name"),
+    ):
+        path.write_text("".join(json.dumps(row) + "\n" for row in wrong))
+        with pytest.raises(UserError, match=problem):
+            build_small(tmp_path / "out")
+
+
+def test_tasks_can_be_left_out_or_wrong(small: Path, tmp_path: Path, build_small: Build) -> None:
+    looked_at(small, tmp_path / "out.work")
+    build_small(tmp_path / "out", stage="tasks")
+    path = tmp_path / "out.work" / "tasks.jsonl"
+    tasks = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(task) + "\n" for task in tasks[1:]))
+    build_small(tmp_path / "out")
+    assert len(items(tmp_path / "out")) == 44
+    for wrong, problem in (
+        (tasks[0] | {"task": "elsewhere-0"}, "Name it"),
+        (tasks[0] | {"pairs": tasks[0]["pairs"][:3]}, "four pairs"),
+        (tasks[0] | {"pairs": [tasks[0]["pairs"][0]] * 4}, "four pairs"),
+        (tasks[0] | {"task": tasks[0]["task"][:-1] + "2"}, "has 3 tasks"),
+    ):
+        path.write_text("".join(json.dumps(task) + "\n" for task in [wrong, *tasks[:2]][: 3 if "3" in problem else 1]))
+        with pytest.raises(UserError, match=problem):
+            build_small(tmp_path / "out")
 
 
 def test_a_build_that_is_killed_continues(small: Path, tmp_path: Path) -> None:

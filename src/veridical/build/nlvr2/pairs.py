@@ -7,14 +7,14 @@ that sees photographs alone can be right more often than half of the time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 
-from veridical.build.nlvr2.records import ImageSet, Sentence, Task
+from veridical.build.nlvr2.records import ImageSet, Sentence, Task, Verdict, item_id
 from veridical.language.pair_claims import deny
-from veridical.language.pair_statements import write
+from veridical.language.pair_statements import execute_pair, write
 from veridical.language.pair_words import Nouns
 from veridical.language.terms import parse
 from veridical.records import Panel
@@ -49,14 +49,13 @@ def write_sentences(
     nouns: Nouns,
     rng: np.random.Generator,
 ) -> list[Sentence]:
-    """Generated sentences for the two tasks of a set: the second is true where the first is false. Both, or neither."""
-    first, second = one
-    pairs = [(panels[a], panels[b]) for a, b in first.pairs]
+    """Generated sentences for the tasks of a set: the second is true where the first is false. Both, or neither."""
+    pairs = [(panels[a], panels[b]) for a, b in one[0].pairs]
     for index in rng.permutation(len(CHOICES)):
         chosen = CHOICES[index]
         others = tuple(i for i in range(PAIRS) if i not in chosen)
         out: list[Sentence] = []
-        for task, selected in ((first, chosen), (second, others)):
+        for task, selected in zip(one, (chosen, others), strict=False):  # people may have left one of two tasks
             truth = [i in selected for i in range(PAIRS)]
             found = None
             for _ in range(TRIES):
@@ -68,9 +67,32 @@ def write_sentences(
             out.append(
                 Sentence(task.task, found.sentence, selected, WRITER, found.program, found.phenomena, found.family)
             )
-        if len(out) == TASKS:
+        if len(out) == len(one):
             return out
     return [Sentence(task.task, flagged=NOT_TOLD_APART) for task in one]
+
+
+Job = tuple[tuple[Task, ...], Mapping[str, Panel], tuple[int, ...]]  # tasks, their panels, what seeds them
+
+
+def write_batch(nouns: Nouns, batch: Sequence[Job]) -> list[Sentence]:
+    return [
+        sentence
+        for tasks, panels, seeds in batch
+        for sentence in write_sentences(tasks, panels, nouns, np.random.default_rng(seeds))
+    ]
+
+
+def run_programs(
+    tasks: Mapping[str, Task], sentences: Sequence[Sentence], panels: Mapping[str, Panel]
+) -> Iterator[Verdict]:
+    """What the program of each sentence says of its four pairs."""
+    for one in sentences:
+        if one.program is not None:
+            task = tasks[one.task]
+            for pair, (left, right) in enumerate(task.pairs):
+                verdict = execute_pair(one.program, panels[left], panels[right])
+                yield Verdict(item_id(task, pair), WRITER, verdict)
 
 
 def _denies(one: str, other: str) -> bool:

@@ -8,12 +8,12 @@ A stage's file may be inspected, changed or replaced by people before the next o
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,9 +21,10 @@ from veridical.build.nlvr2 import people, rules
 from veridical.build.nlvr2.config import Config
 from veridical.build.nlvr2.icon_world import IconSeries, icon_synsets
 from veridical.build.nlvr2.index import ANNOTATIONS, Where, fetch, look
-from veridical.build.nlvr2.pairs import TASKS, make_tasks, write_sentences
+from veridical.build.nlvr2.pairs import make_tasks, run_programs, write_batch
 from veridical.build.nlvr2.queries import Query, first_queries, make_queries
-from veridical.build.nlvr2.records import Found, ImageSet, PrunedSet, Seen, Sentence, Task, Verdict, item_id
+from veridical.build.nlvr2.records import Found, ImageSet, PrunedSet, Seen, Sentence, Task, Verdict
+from veridical.build.nlvr2.redone import check_sets, check_tasks
 from veridical.build.nlvr2.search import Limits, LocalSearch, SavedSearch, Search, find_sets, follow, usual_similarity
 from veridical.build.nlvr2.sets import SIZE, construct, near_duplicates, prune
 from veridical.build.nlvr2.synsets import Synset, choose, count_points, read_synsets, synset_of, unique
@@ -31,7 +32,6 @@ from veridical.build.nlvr2.wordnet import Thesaurus, open_thesaurus, open_vector
 from veridical.build.nlvr2.work import Work
 from veridical.engine import run
 from veridical.errors import UserError
-from veridical.language.pair_statements import execute_pair
 from veridical.language.pair_words import Nouns, nouns_of
 from veridical.records import Panel
 from veridical.sources import Photograph, Source, open_source
@@ -42,7 +42,7 @@ SLACK = 1.2  # series of icons for each set wanted: not every series is found wh
 WRITE_BATCH = 8  # sets
 SCORED_QUERIES, SCORED_IMAGES, SCORED_SIMILAR = 5, 5, 7  # section 3.1: five sets of eight a query
 CROWD = "a crowd that cannot be counted"
-JUDGE = "program"
+Sets = TypeVar("Sets", Found, PrunedSet, ImageSet)
 
 
 @dataclass
@@ -203,13 +203,14 @@ class Stages:
         _ = self.photographs
         facts = {"least": self.config.least_similarity, "distance": self.config.distance}
         facts |= self.config.hashes("search")  # type: ignore[arg-type]
-        return self.work.stage(
+        found = self.work.stage(
             "found.jsonl",
             Found,
             ["photographs.jsonl", "queries.jsonl"],
             facts,
             lambda: find_sets(self._search(list(self.synsets.values())), queries),
         )
+        return self._checked("found.jsonl", found)
 
     @cached_property
     def rule_of_pruning(self) -> rules.Rule:
@@ -238,13 +239,14 @@ class Stages:
     def pruned(self) -> list[PrunedSet]:
         found = self.found
         facts = {**self.config.hashes("removals"), "crowds": self.config.crowds}
-        return self.work.stage(
+        left = self.work.stage(
             "pruned.jsonl",
             PrunedSet,
             ["photographs.jsonl", "found.jsonl"],
             facts,
             lambda: prune(found, self.seen, self.synsets, self._without_crowds(self.rule_of_pruning)),
         )
+        return self._checked("pruned.jsonl", left)
 
     def _without_crowds(self, rule: rules.Rule) -> rules.Rule:
         """Sentences count, so that a photograph with a crowd marked as one object is not used."""
@@ -260,7 +262,12 @@ class Stages:
     def sets(self) -> list[ImageSet]:
         _ = self.pruned
         facts = {**self.config.hashes("dull", "labels"), "sets": self.config.sets, "share": self.config.share}
-        return self.work.stage("sets.jsonl", ImageSet, ["photographs.jsonl", "pruned.jsonl"], facts, self._construct)
+        inputs = ["photographs.jsonl", "pruned.jsonl"]
+        return self._checked("sets.jsonl", self.work.stage("sets.jsonl", ImageSet, inputs, facts, self._construct))
+
+    def _checked(self, name: str, sets: list[Sets]) -> list[Sets]:
+        check_sets(self.work.path(name), sets, self.seen, self.synsets)
+        return sets
 
     def _construct(self) -> list[ImageSet]:
         same = dict(self.duplicates)
@@ -294,7 +301,9 @@ class Stages:
             for one in sets:
                 yield from make_tasks(one, self._rng("tasks", one.set))
 
-        return self.work.stage("tasks.jsonl", Task, ["sets.jsonl"], {"seed": self.config.seed}, make)
+        found = self.work.stage("tasks.jsonl", Task, ["sets.jsonl"], {"seed": self.config.seed}, make)
+        check_tasks(self.work.path("tasks.jsonl"), found, self.seen)
+        return found
 
     @cached_property
     def used(self) -> dict[str, Photograph]:
@@ -324,13 +333,15 @@ class Stages:
                 "Sentences cannot be generated: the photographs have no annotated objects.",
                 "Let people write them about tasks.jsonl, and give --sentences.",
             )
+        by_pairs: dict[Any, list[Task]] = {}
+        for task in tasks:
+            by_pairs.setdefault((task.set, task.pairs), []).append(task)
         jobs = []
-        for start in range(0, len(tasks), TASKS):
-            pair = tuple(tasks[start : start + TASKS])
-            used = {name: panels[name] for two in pair[0].pairs for name in two}
-            jobs.append((pair, used, self._seeds("sentences", pair[0].set, self.secret)))
+        for (number, pairs), own in by_pairs.items():
+            used = {name: panels[name] for pair in pairs for name in pair}
+            jobs.append((tuple(own), used, self._seeds("sentences", number, own[0].task, self.secret)))
         batches = [jobs[i : i + WRITE_BATCH] for i in range(0, len(jobs), WRITE_BATCH)]
-        function = partial(_write_batch, self.nouns)
+        function = partial(write_batch, self.nouns)
         label, batch_work = "writing sentences", self.work.path(".batches")
         made = run(function, batches, processes=self.processes, work=batch_work, label=label)
         return [one for batch in made for one in batch]
@@ -374,26 +385,3 @@ class Stages:
 
     def _rng(self, *parts: str) -> np.random.Generator:
         return np.random.default_rng(self._seeds(*parts))
-
-
-_Job = tuple[tuple[Task, ...], Mapping[str, Panel], tuple[int, ...]]
-
-
-def _write_batch(nouns: Nouns, batch: Sequence[_Job]) -> list[Sentence]:
-    return [
-        sentence
-        for tasks, panels, seeds in batch
-        for sentence in write_sentences(tasks, panels, nouns, np.random.default_rng(seeds))
-    ]
-
-
-def run_programs(
-    tasks: Mapping[str, Task], sentences: Sequence[Sentence], panels: Mapping[str, Panel]
-) -> Iterator[Verdict]:
-    """What the program of each sentence says of its four pairs."""
-    for one in sentences:
-        if one.program is not None:
-            task = tasks[one.task]
-            for pair, (left, right) in enumerate(task.pairs):
-                verdict = execute_pair(one.program, panels[left], panels[right])
-                yield Verdict(item_id(task, pair), JUDGE, verdict)

@@ -43,6 +43,7 @@ from veridical.build.vprom.elements import (
 )
 from veridical.build.vprom.lists import read_lists
 from veridical.build.vprom.matrices import TRIES, make_matrices
+from veridical.build.vprom.mining import MOST_LABELS
 from veridical.build.vprom.pool import Lists2D, Pool
 from veridical.build.vprom.schemes import SIDES, Scheme, make_scheme
 from veridical.build.vprom.writing import items_table
@@ -51,6 +52,7 @@ from veridical.records import Item, pairs
 PHOTOGRAPHS = 108_077  # of Visual Genome
 CROPS = {OBJECT: 36_750, HUMAN: 12_249, CATEGORY: 82_905, COUNT: 11_730}  # Table 1
 CATEGORIES = 346
+RARE = "rare objects"  # labels that no matrix is about, and that may explain one
 
 
 def visual_genome_like(rng: np.random.Generator) -> Pool:
@@ -62,6 +64,7 @@ def visual_genome_like(rng: np.random.Generator) -> Pool:
     }
     named[CATEGORY] = [Element(CATEGORY, CATEGORY, f"object {n:03}") for n in range(CATEGORIES)]
     named[COUNT] = [count_element(n) for n in range(1, 11)]
+    named[RARE] = [Element(CATEGORY, CATEGORY, f"rare {n:04}") for n in range(MOST_LABELS)]
     elements = in_order({e for own in named.values() for e in own})
     number = {e: k for k, e in enumerate(elements)}
     of = {kind: np.array([number[e] for e in rng.permutation(np.array(own, object))]) for kind, own in named.items()}
@@ -74,11 +77,12 @@ def visual_genome_like(rng: np.random.Generator) -> Pool:
 
     main = np.concatenate([zipf(kind, many) for kind, many in CROPS.items()])
     kind_of = np.repeat(list(CROPS), list(CROPS.values()))
-    # what else is annotated there: a category or two, an attribute, now and then a count
+    # what else is annotated there: categories, common and rare, an attribute, now and then a count
     beside = {
         "category": np.where((kind_of != CATEGORY) | (rng.random(size) < 0.4), zipf(CATEGORY, size), -1),
         "more": np.where(rng.random(size) < 0.3, zipf(CATEGORY, size), -1),
         "attribute": np.where(rng.random(size) < 0.5, zipf(OBJECT, size), -1),
+        "rare": np.where(rng.random(size) < 0.5, zipf(RARE, size), -1),
         "human": np.where(kind_of == HUMAN, zipf(HUMAN, size), -1),
         "count": np.where(rng.random(size) < 0.05, zipf(COUNT, size), -1),
     }

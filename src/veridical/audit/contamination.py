@@ -17,7 +17,7 @@ from veridical.audit.findings import EXAMPLES, FAIL_LEAK, Example, Finding, Verd
 from veridical.audit.options import Options
 from veridical.audit.texts import words
 from veridical.errors import UserError
-from veridical.formats._about import canary
+from veridical.formats.canary import canary
 
 WORDS = 8  # of an n-gram that counts as a trace
 LEAST_WORDS = 5  # shorter texts are found anywhere

@@ -1,17 +1,13 @@
-"""What a benchmark is, in words: its title, one-paragraph summary, the paper behind it, and its canary.
+"""What a benchmark is, in words: its title, one-paragraph summary, and the paper behind it.
 
 All from the manifest, for the dataset card and the Croissant metadata.
 """
 
 from __future__ import annotations
 
-import json
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
-_CANARIES = uuid.UUID("0f6f1a52-7b0c-5c6e-9d0a-5b8e4c1a2f37")  # the namespace of all our canaries
 
 
 @dataclass(frozen=True)
@@ -112,10 +108,3 @@ def citation(manifest: Mapping[str, Any]) -> str:
     """BibTeX of the paper behind a benchmark."""
     short = kind(manifest)
     return PAPERS[short].bibtex(f"{short}{PAPERS[short].year}") if short else ""
-
-
-def canary(manifest: Mapping[str, Any]) -> str:
-    """A string to search training data for: the same for every build of one config, and for no other."""
-    content = [manifest["name"], manifest["config"], manifest["seed"]]
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False, default=str)
-    return f"veridical:canary:{uuid.uuid5(_CANARIES, text)}"

@@ -1,12 +1,14 @@
 """The harness of every check that guesses: train, test, compare with the reference, plant a cue, see if it is found.
 
 One run trains a model on every fold and predicts each item once. The positive control plants a cue into a share of the
-items and runs the same model again; the smallest share that is seen with 80% power is found by bisection.
+items and runs the same model again; the smallest share that is seen with 80% power is read off between a share that is
+seen and one that is not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -34,7 +36,8 @@ Reference = Literal["majority", "chance"]
 
 RESAMPLES = 2000
 REPEATS = 2  # plants per strength
-STRENGTHS = tuple(0.005 * 2 ** (k / 2) for k in range(14))  # 0.5% ... 45% of the items
+LEAST_STRENGTH, MOST_STRENGTH = 0.005, 0.45  # shares of the items that are planted
+TRIES = 4  # strengths beside the control's
 PARTS = 840  # a right guess among up to eight equals, in whole numbers
 LEAST_ITEMS = 30  # fewer tested items say nothing
 
@@ -187,7 +190,7 @@ def _power(
     room = max(1.0 - base.level, 1e-9)
 
     def seen(strength: float) -> tuple[float, float]:
-        """(power, share of the planted advantage that was won) at a strength."""
+        """(gain in standard errors, share of the planted advantage that was won) at a strength."""
         gains, errors, given = [], [], []
         for repeat in range(REPEATS):
             rng = np.random.default_rng([seed, repeat, int(strength * 1e6)])
@@ -196,26 +199,49 @@ def _power(
             gains.append(planted.excess.value - base.excess.value)
             errors.append(planted.error)
             given.append(float((marked[base.tested] * (1 - base.right)).mean()))  # what is still to be won
-        gain = float(np.mean(gains))
-        return power_of(gain, float(np.mean(errors))), gain / max(float(np.mean(given)), 1e-9)
+        gain, error = float(np.mean(gains)), float(np.mean(errors))
+        z = gain / error if error > 0 else math.copysign(math.inf, gain) if gain else 0.0
+        return z, gain / max(float(np.mean(given)), 1e-9)
 
     at_control, share = seen(fail)
-    ok = at_control >= 0.8
     words = (plant.__doc__ or "").split("\n")[0].rstrip(".")
     least = (CRITICAL + POWERED) ** 2 / (len(base.tested) * room)  # a perfect finder that errs nowhere else
     ideal = min(max(least, ideal_power(base.error, base.level)), 1.0)
+    control = (fail, share, power_of(at_control, 1.0), words)
     if real(base.excess.value, base.error):  # it found something: what it might have missed is beside the point
-        return Power(None, ideal, fail, share, at_control, words)
-    grid = [x for x in STRENGTHS if (x < fail) == ok and x != fail]
-    low, high = 0, len(grid)  # the first strength of the grid that is seen lies in [low, high]
-    while low < high:
-        middle = (low + high) // 2
-        if seen(grid[middle])[0] >= 0.8:
-            high = middle
-        else:
-            low = middle + 1
-    smallest = grid[high] if high < len(grid) else (fail if ok else None)
-    return Power(smallest, ideal, fail, share, at_control, words)
+        return Power(None, ideal, *control)
+    return Power(_smallest(lambda x: seen(x)[0], fail, at_control), ideal, *control)
+
+
+def _smallest(z: Callable[[float], float], fail: float, at_fail: float) -> float | None:
+    """The least strength whose expected gain is seen with 80% power: between one that is seen and one that is not.
+
+    A gain of k times the strength would need `fail * wanted / z`; rarer cues are learned less well, so the truth lies
+    between this guess and `fail`, and two strengths are mostly enough. Where nothing weaker was missed, the weakest
+    that was tried and seen is given.
+    """
+    wanted = CRITICAL + POWERED
+    seen = at_fail >= wanted
+    edge, at_edge = fail, at_fail
+    for _ in range(TRIES):
+        ratio = wanted / max(at_edge, 0.1)
+        ratio = min(ratio, 0.8) if seen else max(ratio, 1.25)
+        guess = min(max(edge * ratio, LEAST_STRENGTH), MOST_STRENGTH)
+        at_guess = z(guess)
+        if (at_guess >= wanted) != seen:
+            one, other = (edge, at_edge), (guess, at_guess)
+            return _between(min(one, other), max(one, other), wanted)
+        edge, at_edge = guess, at_guess
+        if edge in (LEAST_STRENGTH, MOST_STRENGTH):
+            break
+    return edge if seen else None
+
+
+def _between(low: tuple[float, float], high: tuple[float, float], wanted: float) -> float:
+    """Where the line through two points reaches a height, on logarithmic scales; no gain lies far down on it."""
+    one, other = math.log(max(low[1], 0.1)), math.log(min(high[1], 1e3))
+    along = (math.log(wanted) - one) / max(other - one, 1e-9)
+    return float(low[0] * (high[0] / low[0]) ** min(max(along, 0.0), 1.0))
 
 
 def _marked(s: Sample, strength: float, rng: np.random.Generator) -> Bools:

@@ -14,8 +14,9 @@ import numpy as np
 
 from veridical.audit.data import Floats, Ints, normal
 from veridical.audit.harness import most_common
+from veridical.audit.regression import Line, fit_binary
 from veridical.audit.sample import Predict, Sample
-from veridical.audit.texts import Line, fit_binary, fit_places, word_codes
+from veridical.audit.texts import fit_places, word_codes
 
 Score = Callable[[Sample], Floats]  # (N, C) a number per candidate
 BINS = 12

@@ -1,8 +1,7 @@
 """Blind models that read: n-gram logistic regression over sentences, questions and candidates.
 
 N-grams of one to three words are hashed; a candidate is scored by what it says, by how it stands to the item's other
-candidates, and (where the question may be seen) by pairs of question and candidate words. The strength of the
-regularisation is chosen on a quarter of the training groups in every fit, so it is part of every control's budget too.
+candidates, and (where the question may be seen) by pairs of question and candidate words.
 """
 
 from __future__ import annotations
@@ -17,14 +16,11 @@ import numpy as np
 
 from veridical.audit.data import Floats, Ints, codes
 from veridical.audit.harness import most_common
+from veridical.audit.regression import fit_binary
 from veridical.audit.sample import Predict, Sample
-from veridical.errors import missing_extra
 
 COLUMNS = 1 << 18  # hashed features
 LONGEST = 3  # words of an n-gram
-PENALTIES = (0.02, 0.2, 2.0)  # C of the logistic regression
-LEAST_SEEN = 2  # training rows that must show a feature
-HELD_OUT = 0.25  # of the training groups, to choose the penalty
 MOST_PAIRED = 24  # words of a text that are paired with words of another
 
 _WORD = re.compile(r"[a-z0-9']+|[^\sa-z0-9']")
@@ -33,32 +29,6 @@ _WORD = re.compile(r"[a-z0-9']+|[^\sa-z0-9']")
 def words(text: str) -> list[str]:
     """Lower-case words, and every other sign for itself."""
     return _WORD.findall(text.lower())
-
-
-class Line:
-    """A fitted logistic regression over all columns: those that training hardly showed have weight 0."""
-
-    def __init__(self, x: Any, y: Ints, penalty: float, weight: Floats | None = None) -> None:
-        try:
-            from sklearn.linear_model import LogisticRegression
-        except ImportError:
-            raise missing_extra("scikit-learn", "build") from None
-        if isinstance(x, np.ndarray):
-            model = LogisticRegression(C=penalty, solver="newton-cholesky", tol=1e-3, max_iter=100)
-            model.fit(x, y, sample_weight=weight)
-            self.weights = model.coef_[0]
-        else:
-            shown = np.flatnonzero(np.bincount(x.indices, minlength=x.shape[1]) >= LEAST_SEEN)
-            # The intercept is pulled to zero weakly; leaving rare columns out makes this many times faster.
-            model = LogisticRegression(C=penalty, solver="liblinear", tol=1e-2, intercept_scaling=10, random_state=0)
-            model.fit(x[:, shown], y, sample_weight=weight)
-            self.weights = np.zeros(x.shape[1])
-            self.weights[shown] = model.coef_[0]
-        self.intercept = float(model.intercept_[0])
-
-    def decision_function(self, x: Any) -> Floats:
-        """The log-odds of the second class."""
-        return np.asarray(x @ self.weights + self.intercept, np.float64)
 
 
 @lru_cache(maxsize=1 << 17)
@@ -74,10 +44,10 @@ def ngrams(text: str) -> Ints:
     found = [code]
     for n in range(2, LONGEST + 1):
         if len(code) >= n:
-            mixed = np.zeros(len(code) - n + 1, np.uint64)
+            span = np.zeros(len(code) - n + 1, np.uint64)
             for k in range(n):
-                mixed = (mixed * np.uint64(1_000_003)) ^ code[k : len(code) - n + 1 + k]
-            found.append(mixed + np.uint64(n))
+                span = (span * np.uint64(1_000_003)) ^ code[k : len(code) - n + 1 + k]
+            found.append(span + np.uint64(n))
     return folded(np.concatenate(found))
 
 
@@ -95,10 +65,15 @@ def ngrams_and_pairs(query: str, text: str) -> Ints:
     return np.union1d(ngrams(text), word_pairs(query, text))
 
 
+def mixed(code: Any) -> Ints:
+    """Hashes as feature numbers."""
+    spread = (code ^ (code >> np.uint64(17))) * np.uint64(0x9E3779B97F4A7C15)
+    return (spread >> np.uint64(40)).astype(np.int64) % COLUMNS
+
+
 def folded(code: Any) -> Ints:
     """Hashes as feature numbers, each once."""
-    mixed = (code ^ (code >> np.uint64(17))) * np.uint64(0x9E3779B97F4A7C15)
-    return np.unique((mixed >> np.uint64(40)).astype(np.int64) % COLUMNS)
+    return np.unique(mixed(code))
 
 
 def matrix(rows: Iterable[Ints], extra: Floats | None = None) -> Any:
@@ -110,43 +85,6 @@ def matrix(rows: Iterable[Ints], extra: Floats | None = None) -> Any:
     flat = np.concatenate(listed) if listed else np.empty(0, np.int64)
     out = sparse.csr_matrix((np.ones(len(flat), np.float64), flat, ends), shape=(len(listed), COLUMNS))
     return out if extra is None else sparse.hstack([out, sparse.csr_matrix(extra)], format="csr")
-
-
-def fit_binary(
-    x: Any,
-    y: Ints,
-    group: Ints,
-    rng: np.random.Generator,
-    penalties: Sequence[float] = PENALTIES,
-    same: Ints | None = None,
-) -> Line | None:
-    """A logistic regression whose penalty is chosen on held-out groups; None where there is only one class.
-
-    `same` numbers rows whose features are equal: they are joined into two weighted rows, one for each class.
-    """
-    if len(np.unique(y)) < 2:
-        return None
-    names = np.unique(group)
-    held = np.isin(group, rng.permutation(names)[: max(1, int(HELD_OUT * len(names)))])
-    best = penalties[0]
-    if len(penalties) > 1 and len(np.unique(y[~held])) == 2 and held.any():
-        inner = _joined(x[~held], y[~held], None if same is None else same[~held])
-        losses = [_loss(Line(*inner[:2], c, inner[2]), x[held], y[held]) for c in penalties]
-        best = penalties[int(np.argmin(losses))]
-    rows, label, weight = _joined(x, y, same)
-    return Line(rows, label, best, weight)
-
-
-def _joined(x: Any, y: Ints, same: Ints | None) -> tuple[Any, Ints, Floats | None]:
-    if same is None:
-        return x, y, None
-    _, first, counts = np.unique(same * 2 + y, return_index=True, return_counts=True)
-    return x[first], y[first], counts.astype(np.float64)
-
-
-def _loss(model: Line, x: Any, y: Ints) -> float:
-    z = model.decision_function(x)
-    return float(np.logaddexp(0, np.where(y == 1, -z, z)).mean())
 
 
 def query_reader(train: Sample, rng: np.random.Generator) -> Predict:

@@ -89,14 +89,15 @@ def _execute(folder: Path) -> bool:
 def _measure(check: str, clean: Path, planted: Path) -> bool:
     """The same model with the same budget on both."""
     ok = True
-    for name, folder in (("as built", clean), ("planted", planted)):
+    # In the first sentences alone no pair of photographs comes twice: nothing but the writing keeps the pairs blind.
+    for name, folder, ending in (("as built", clean, ""), ("first sentences", clean, "-0"), ("planted", planted, "")):
         start = time.process_time()
-        found = _guess(check, folder)
+        found = _guess(check, folder, ending)
         low, high, level = found.accuracy.low, found.accuracy.high, found.level
-        good = low <= level <= high if name == "as built" else low > level
+        good = low > level if name == "planted" else low <= level <= high
         ok &= good
         print(
-            f"{check:10} {name:8} accuracy {found.accuracy.value:.4f} [{low:.4f}, {high:.4f}] of "
+            f"{check:10} {name:15} accuracy {found.accuracy.value:.4f} [{low:.4f}, {high:.4f}] of "
             f"{len(found.tested):,} items, majority {level:.4f}: {'as it must be' if good else 'NOT AS IT MUST BE'}; "
             f"{time.process_time() - start:.0f} s of processor time",
             flush=True,
@@ -104,10 +105,10 @@ def _measure(check: str, clean: Path, planted: Path) -> bool:
     return ok
 
 
-def _guess(check: str, folder: Path) -> Run:
+def _guess(check: str, folder: Path, ending: str) -> Run:
     """A blind model of the audit, trained and tested on folds by set."""
     data = AuditData(folder, hidden=True)
-    rows = data.labelled()
+    rows = [row for row in data.labelled() if row.item.id.endswith(ending)]
     guess = BLIND[check]["statement"]
     pictures = describe_pictures(data.benchmark, rows) if "context" in guess.sees else None
     seen = sample(rows, guess.sees, pictures.context(rows) if pictures else None)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from veridical import __version__
 from veridical.benchmark.writer import file_hash
 from veridical.errors import UserError
 
@@ -45,7 +46,8 @@ class Work:
     ) -> list[Record]:
         """The records of a stage's file; they are made where the file is missing or made from something else."""
         path = self.path(name)
-        wanted = {"inputs": {i: file_hash(self.path(i)) for i in inputs}, "options": _plain(options)}
+        made_with = {**options, "veridical": __version__}
+        wanted = {"inputs": {i: file_hash(self.path(i)) for i in inputs}, "options": _plain(made_with)}
         ledger = self._ledger()
         if path.exists():
             known = ledger.get(name)

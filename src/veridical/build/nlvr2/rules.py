@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from veridical.build._interest import learn_interest
 from veridical.build.nlvr2.queries import ACTIVITIES
 from veridical.build.nlvr2.records import Seen
 from veridical.build.nlvr2.search import instances, spellings
 from veridical.build.nlvr2.synsets import Synset
-from veridical.errors import UserError
 
 NO_PICTURE = "does not load"
 NO_INSTANCE = "no instance of the synset"
@@ -25,7 +25,6 @@ DUPLICATE = "duplicate"
 MARKED = "marked by people"  # removed, without a reason given
 SEVERAL, INTERACTS, ACTS, DIVERSE = "more than one instance", "interaction", "activity", "diverse objects"
 DIVERSITY = 3  # categories beside the synset's own that make a photograph diverse
-FOLDS = 5
 
 Judge = Callable[[Seen, Synset, str], str]  # of a photograph in a set (its number): a reason, or ""
 
@@ -93,33 +92,10 @@ def interest_marks(dull: set[tuple[str, str]]) -> Rule:
 
 
 def classifier(labels: Mapping[str, bool], seen: Sequence[Seen], vectors: np.ndarray, seed: int) -> Rule:
-    """A logistic regression on embeddings and counts, trained on labels; its F1 is measured on held-out folds."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.metrics import f1_score
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    place = {one.id: i for i, one in enumerate(seen)}
-    known = [name for name in labels if name in place]
-    y = np.array([labels[name] for name in known], bool)
-    least = min(int(y.sum()), int((~y).sum())) if len(y) else 0
-    if least < FOLDS:
-        raise UserError(
-            f"The labels hold {int(y.sum())} interesting and {int((~y).sum())} other photographs of this source.",
-            f"A classifier needs {FOLDS} or more of each.",
-        )
+    """A classifier over embeddings and counts, trained on labels; its F1 is measured on held-out folds."""
     counts = np.array([[len(one.objects), sum(one.objects.values()), len(one.touching)] for one in seen], np.float64)
     table = np.hstack([vectors.astype(np.float64), np.log1p(counts)])  # (N, D + 3)
-    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=2000, class_weight="balanced"))
-    rows = table[[place[name] for name in known]]
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
-    guessed = cross_val_predict(model, rows, y, cv=folds)
-    model.fit(rows, y)
-    said = dict(zip((one.id for one in seen), model.predict(table).tolist(), strict=True))
-    said.update({name: bool(value) for name, value in zip(known, y, strict=True)})
-    facts = {"labels": len(known), "f1": round(float(f1_score(y, guessed)), 4), "folds": FOLDS}
-    facts["f1_always_interesting"] = round(float(f1_score(y, np.ones_like(y))), 4)
+    said, facts = learn_interest(labels, [one.id for one in seen], table, seed)
 
     def judge(one: Seen, synset: Synset, number: str) -> str:
         return "classifier" if said.get(one.id, False) else ""

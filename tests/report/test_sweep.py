@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -71,6 +72,8 @@ def test_every_point_is_scored_and_controlled(done: Swept) -> None:
     assert lower["controls"] == {}
     assert by["mlp-sum-2", "neutral", 0.25, "own"]["training_items"] == 90
     assert set(best["by"]["relation"]) == {"and", "or", "progression", "union"}
+    told = json.loads((done.out / best["folder"] / "control-other-test.jsonl.meta.json").read_text())
+    assert told["solver"]["context"] == "other"
 
 
 def test_one_page_has_the_tables_and_the_figure(done: Swept) -> None:

@@ -33,11 +33,12 @@ def encoded(image: Image.Image, kind: str = "PNG") -> bytes:
 
 
 def statements(
-    out: Path, groups: int = 600, *, colour_word: bool = False, leaked: float = 0.0, near: bool = False, seed: int = 7
+    out: Path, groups: int = 600, *, colour_word: float = 0.0, leaked: float = 0.0, near: bool = False, seed: int = 7
 ) -> Path:
     """True/false items in groups of four: a sentence about four pictures, true of two.
 
-    With `colour_word`, sentences with "yellow" are true of three pictures and those with "blue" of one. With `leaked`,
+    With `colour_word`, that share of the sentences with "yellow" are true of three pictures, and of those with "blue"
+    of one. With `leaked`,
     that share of the dev items shows pictures of train items (as other files that look the same, with `near`).
     """
     rng = np.random.default_rng(seed)
@@ -50,7 +51,7 @@ def statements(
                 sentence = (
                     f"{rng.choice(NOUNS)} {g} {rng.choice(VERBS)} the {colour} {rng.choice(SHAPES)} {rng.choice(NOUNS)}"
                 )
-                true = {"yellow": 3, "blue": 1}.get(colour, 2) if colour_word else 2
+                true = {"yellow": 3, "blue": 1}.get(colour, 2) if colour_word and rng.random() < colour_word else 2
                 labels = rng.permutation([1] * true + [0] * (4 - true)).tolist()
                 for k, label in enumerate(labels):
                     image = picture(rng)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from veridical.audit import contamination, people
-from veridical.audit.cues import Observations, critical, find_cues
+from veridical.audit.cues import Observations, _cue_finding, critical, find_cues
 from veridical.audit.data import AuditData
 from veridical.audit.options import Options
 from veridical.benchmark import BenchmarkWriter
@@ -104,3 +104,13 @@ def test_cues_of_noise_stay_below_the_critical_value() -> None:
     cues = find_cues(seen)
     assert len(cues) == 200
     assert abs(cues[0].z) < critical(len(cues))
+
+
+def test_few_candidates_of_which_none_is_right_are_no_cue() -> None:
+    """Of twenty candidates out of eight each none is right in 7% of all cases; z alone says -4.5."""
+    rng = np.random.default_rng(3)
+    right = (np.arange(32_000) % 8 == np.repeat(rng.integers(0, 8, 4000), 8)).astype(np.int64)
+    words = [{f"w{k}"} for k in rng.integers(0, 1600, 32_000)]  # twenty of each
+    seen = Observations(words, right, np.full(32_000, 0.125), np.repeat(np.arange(4000), 8), labels=False)
+    assert sum(abs(c.z) > critical(1600) for c in find_cues(seen)) > 10
+    assert _cue_finding("n-grams", "N-gram cues", "n-grams", seen, Options()).verdict == "pass"

@@ -83,7 +83,7 @@ def test_clean_matrices_pass_everything(clean_matrices: Path) -> None:
 
 
 def test_a_colour_word_tied_to_the_label_is_found(benchmarks: ModuleType, tmp_path: Path) -> None:
-    biased = benchmarks.statements(tmp_path / "b", colour_word=True)
+    biased = benchmarks.statements(tmp_path / "b", colour_word=1.0)
     found = audited(biased, ["text-only", "swapped-context", "n-grams", "label", "elements"])
     assert verdicts(found) == {
         "text-only": "fail", "swapped-context": "fail", "n-grams": "fail", "label": "pass", "elements": "pass",

@@ -136,6 +136,15 @@ WORDS: dict[str, Words] = {
     ),
 }
 
+# Of matrices other words: their question is the context.
+_MATRIX = {
+    "question-only": Words(
+        "Context alone",
+        "the context only and guesses the place",
+        "Shuffle the candidates of each item.",
+    )
+}
+
 _NO_TASK = {
     "statement": "For true/false statements this is covered by the labels and by the text-only check.",
     "choice": "Candidates that are texts are covered by the other checks.",
@@ -146,7 +155,7 @@ _NO_TASK = {
 def check(name: str, data: AuditData, options: Options) -> Finding:
     """Run one guessing check over every stage; the worst stage speaks."""
     guess = BLIND[name].get(data.task)
-    words = WORDS[name]
+    words = _MATRIX.get(name, WORDS[name]) if data.task == "matrix" else WORDS[name]
     if guess is None:
         return not_applicable(name, words.title, _NO_TASK[data.task])
     found = [_stage(name, guess, words, data, options, stage) for stage in data.stages]
@@ -194,7 +203,9 @@ def _finding(
 ) -> Finding:
     parted = folds(rows, options.seed)
     fit, plant = resolve_name(guess.fit), resolve_name(guess.plant)
-    a = assess(s, parted, fit, plant, seed=options.seed, reference=guess.reference, fail=guess.fail)
+    a = assess(
+        s, parted, fit, plant, seed=options.seed, reference=guess.reference, fail=guess.fail, controls=options.controls
+    )
     details: dict[str, object] = {"items": len(a.run.tested), "error": a.run.error, "excess": a.run.excess.to_json()}
     extra = f" Pictures were described by their {pictures.source}." if pictures else ""
     if own is not None and len(a.run.tested):

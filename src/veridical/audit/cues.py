@@ -2,7 +2,8 @@
 
 A cue's z is computed over groups (items of one group are not independent): the sum over groups of label minus
 expectation among the items that carry the cue, over the root of the sum of its squares. All cues that occur in enough
-groups are tried, and each is judged at 5% over all of them (Bonferroni).
+groups are tried, and each is judged at 1% over all of them (Bonferroni), by its z and by the binomial: of twenty
+candidates none may well be right, and has a z of -4.5.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from veridical.evaluate.bootstrap import resample, stream
 LEAST_GROUPS = 15  # groups that a cue must occur in to be tried
 LONGEST = 3
 LEAST_EFFECT = 0.02  # in groups that are balanced by design even a trifle is beyond chance
-LEVEL = 0.05
+LEVEL = 0.01  # false alarms of one check: an audit makes some ten tests
 CONTROL = "zuvo"  # the planted cue's name
 CONTROL_SHARE = 0.05  # of the observations carry the planted cue
 
@@ -64,6 +65,16 @@ class Cue:
     rate: float  # how often they are true (right)
     expected: float
     z: float
+
+    @property
+    def tail(self) -> float:
+        """How likely so many, or so few, of independent observations are true (right) by chance."""
+        from scipy.stats import binom
+
+        right = round(self.rate * self.rows)
+        if self.rate > self.expected:
+            return float(binom.sf(right - 1, self.rows, self.expected))
+        return float(binom.cdf(right, self.rows, self.expected))
 
     @property
     def log_odds(self) -> float:
@@ -173,7 +184,7 @@ def find_cues(seen: Observations) -> list[Cue]:
 
 
 def critical(tried: int) -> float:
-    """The z beyond which one of so many cues is believed, at 5% over all, two-sided."""
+    """The z beyond which one of so many cues is believed, at 1% over all, two-sided."""
     return NormalDist().inv_cdf(1 - LEVEL / (2 * max(tried, 1)))
 
 
@@ -189,7 +200,8 @@ def _cue_finding(name: str, title: str, noun: str, seen: Observations, options: 
     if not cues:
         return not_applicable(name, title, f"No {noun} occur in {LEAST_GROUPS} groups or more.")
     limit = critical(len(cues))
-    real = [c for c in cues if abs(c.z) > limit and abs(c.rate - c.expected) >= LEAST_EFFECT]
+    rare = LEVEL / (2 * len(cues))
+    real = [c for c in cues if abs(c.z) > limit and abs(c.rate - c.expected) >= LEAST_EFFECT and c.tail < rare]
     base = float(seen.expected.mean())
     gain = partial(_advantage, base=base) if seen.labels else _lift
     best = max((gain(c, len(seen.y)) for c in real), default=0.0)
@@ -197,8 +209,10 @@ def _cue_finding(name: str, title: str, noun: str, seen: Observations, options: 
     verdict: Verdict = "fail" if best >= FAIL_CUE else "warn" if real else "pass" if power.ok else "cannot tell"
     top = cues[0]
     says = f"{len(real)} of {len(cues):,} {noun} are tied to the answer beyond chance (|z| > {limit:.1f})."
-    says += f" The strongest is “{top.name}”: true or right in {100 * top.rate:.1f}% of {top.rows:,},"
-    says += f" expected {100 * top.expected:.1f}%."
+    if abs(top.rate - top.expected) >= LEAST_EFFECT:
+        word = "true" if seen.labels else "right"
+        says += f" The strongest is “{top.name}”: {word} in {100 * top.rate:.1f}% of {top.rows:,},"
+        says += f" expected {100 * top.expected:.1f}%."
     return Finding(
         check=name,
         title=title,
@@ -211,8 +225,20 @@ def _cue_finding(name: str, title: str, noun: str, seen: Observations, options: 
         advantage=best,
         power=power,
         examples=tuple(_example(c) for c in (real or cues)[:EXAMPLES]),
-        do="Rewrite or rebalance the items with these cues: as many true as false ones." if real else "",
+        do=_ADVICE[seen.labels] if real else _more(power, len(seen.y)) if verdict == "cannot tell" else "",
         details={"tried": len(cues), "critical": limit, "cues": [_as_json(c) for c in (real or cues)[:50]]},
+    )
+
+
+_ADVICE = {
+    True: "Rewrite or rebalance the items with these cues: as many true as false ones.",
+    False: "Give distractors these cues as often as right candidates.",
+}
+
+
+def _more(power: Power, number: int) -> str:
+    return (
+        f"Audit more items: the planted cue was found in {100 * (power.seen or 0):.0f}% of all tries among {number:,}."
     )
 
 

@@ -22,9 +22,9 @@ makes some ten such tests and a clean benchmark should pass them all. Intervals 
 |---|---|---|
 | label | a real majority | its advantage over chance is `FAIL_LABEL` or more |
 | single-label | more than `RARE` of the groups | really more than if labels ignored the groups |
-| n-grams, elements | some are tied to the answer (5%, Bonferroni) | the best one alone is worth `FAIL_CUE` |
+| n-grams, elements | some are tied to the answer (1%, Bonferroni) | the best one alone is worth `FAIL_CUE` |
 | leaks | anything is in two splits | it touches `FAIL_LEAK` of a split's items, or more |
-| pictures that leak | beyond what coincides by chance within a split | the same, by `FAIL_LEAK` or more |
+| pictures, near texts | beyond what coincides by chance within a split | the same, by `FAIL_LEAK` or more |
 | shared texts | any | remembering their labels has a real advantage of `FAIL` |
 | ambiguous, unanswerable | more than `RARE` of the judged items | `FAIL_JUDGED` or more |
 | agreement | alpha below `GOOD_ALPHA` | below `LEAST_ALPHA` (Krippendorff's limits) |

@@ -1,7 +1,7 @@
 """Leaks between splits: origins, identical and near-duplicate pictures, scenes, and texts.
 
 Leaks are counted, not sampled: what is here is seen. Only near-duplicates can be missed; their control makes copies of
-the benchmark's own pictures (smaller, compressed as JPEG) and counts how many are found.
+the benchmark's own pictures (smaller, compressed as JPEG) or texts (a letter less) and counts how many are found.
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ from veridical.audit.findings import (
     real,
 )
 from veridical.audit.hashes import Pictures, near_pairs
+from veridical.audit.near_texts import control as near_control
+from veridical.audit.near_texts import near_texts
 from veridical.audit.options import Options
 from veridical.audit.pictures import scene_signature
+from veridical.benchmark.splits import blocks
 from veridical.evaluate.bootstrap import resample, stream
 
 Keys = Callable[[Row], Iterable[Hashable]]
@@ -51,36 +54,35 @@ def _shared(places: Places) -> Places:
     return {key: where for key, where in places.items() if len(where) > 1}
 
 
-def _origin(row: Row) -> Hashable:
-    return row.item.origins or row.group
-
-
 def _size(data: AuditData, row: Row) -> int:
     """How many objects an item shows: simple scenes coincide more often than rich ones."""
     panels = data.benchmark.panels
     return sum(len(panels[p].objects) for p in row.item.panels if p in panels)
 
 
-def coincidence(data: AuditData, places: Places) -> dict[str, float]:
+def coincidence(data: AuditData, places: Places, size: Callable[[AuditData, Row], int] = _size) -> dict[str, float]:
     """The share of each split's items that would have something in common with another split by chance.
 
     Where pictures are drawn from a small space (towers of blocks), some are the same by chance, within a split as often
     as between splits: only what goes beyond that is a leak. The rate is that of the largest split with itself, among
-    items of other origins, for items with as many objects.
+    items that no chain of origins connects (a photograph that is used again is no coincidence), for items of one size.
     """
     largest = max(data.splits, key=lambda s: len(data.of_split(s)))
+    own = data.of_split(largest)
+    connected = blocks([[*("o" + o for o in r.item.origins), "g" + r.group] for r in own])
+    block = {r.item.id: int(b) for r, b in zip(own, connected, strict=True)}
     touched: set[str] = set()
     for where in places.values():
         rows = where.get(largest, [])
-        if len({_origin(r) for r in rows}) > 1:
+        if len({block[r.item.id] for r in rows}) > 1:
             touched.update(r.item.id for r in rows)
     if not touched:
         return {}
     seen: dict[int, list[bool]] = {}
-    for row in data.of_split(largest):
-        seen.setdefault(_size(data, row), []).append(row.item.id in touched)
-    rate = {size: sum(flags) / len(flags) for size, flags in seen.items()}
-    return {s: float(np.mean([rate.get(_size(data, r), 0.0) for r in data.of_split(s)])) for s in data.splits}
+    for row in own:
+        seen.setdefault(size(data, row), []).append(row.item.id in touched)
+    rate = {number: sum(flags) / len(flags) for number, flags in seen.items()}
+    return {s: float(np.mean([rate.get(size(data, r), 0.0) for r in data.of_split(s)])) for s in data.splits}
 
 
 def _leak(
@@ -100,7 +102,7 @@ def _leak(
         for split, rows in where.items():
             touched[split].update(r.item.id for r in rows)
     shares = {split: len(ids) / max(sizes[split], 1) for split, ids in touched.items()}
-    expected = by_chance or {}
+    expected = (by_chance or {}) if shared else {}
     split, worst = max(shares.items(), key=lambda pair: pair[1] - expected.get(pair[0], 0.0))
     chance = expected.get(split, 0.0)
     n = max(sizes[split], 1)
@@ -108,14 +110,13 @@ def _leak(
         np.array([[1, 1]] * len(touched[split]) + [[1, 0]] * (n - len(touched[split]))), 1000, stream(0, name)
     ).ratio(1, 0)
     verdict = graded(worst, 0.0, FAIL_LEAK)
-    if chance > 0 and shared:
-        beyond = worst - chance
-        verdict = "pass" if not real(beyond, (chance * (1 - chance) / n) ** 0.5) else graded(beyond, 0.0, FAIL_LEAK)
+    if by_chance and shared:
+        verdict = graded(worst - chance, 0.0, FAIL_LEAK) if _beyond(data, split, worst, chance) else "pass"
     says = f"{len(shared):,} {noun} are in more than one split"
     says += f"; they touch {100 * worst:.1f}% of the items of {split}." if shared else "."
-    if chance > 0 and shared:
-        says += f" As pictures coincide within a split, {100 * chance:.1f}% would by chance."
-    ranked = sorted(shared.items(), key=lambda kv: str(kv[0]))[:EXAMPLES]
+    if by_chance and shared:
+        says += f" As they coincide within a split, {100 * chance:.1f}% would by chance."
+    ranked = list(shared.items())[:EXAMPLES]
     return Finding(
         name, title, verdict, says, worst, e.low, e.high, chance, "share", "by chance" if chance else "none",
         examples=tuple(_example(key, where) for key, where in ranked),
@@ -125,9 +126,17 @@ def _leak(
     )  # fmt: skip
 
 
+def _beyond(data: AuditData, split: str, share: float, chance: float) -> bool:
+    """Whether a share is really more than the rate within the largest split; groups count, not items."""
+    sizes = {s: len({r.group for r in data.of_split(s)}) for s in data.splits}
+    own, largest = sizes[split], max(sizes.values())
+    pooled = (own * share + largest * chance) / (own + largest)
+    return real(share - chance, (pooled * (1 - pooled) * (1 / own + 1 / largest)) ** 0.5)
+
+
 def _example(key: Hashable, where: dict[str, list[Row]]) -> Example:
     ids = "; ".join(f"{split}: {rows[0].item.id}" for split, rows in sorted(where.items()))
-    name = "scene" if isinstance(key, tuple) and key[0] == "scene" else str(key)[:80]
+    name = str(key[0] if isinstance(key, tuple) else key)[:80]
     return Example(name, _text(where), ids)
 
 
@@ -219,6 +228,45 @@ def text_check(name: str, data: AuditData, options: Options) -> Finding:
     else:
         details = found.details
     return replace(found, verdict=verdict, says=says, details=details | {"exact": len(exact), "normal": len(shared)})
+
+
+def near_text_check(name: str, data: AuditData, options: Options) -> Finding:
+    """Texts in different splits that are the same but for a letter or two."""
+    title = "Near-identical texts in several splits"
+    if len(data.splits) < 2 or data.task == "matrix":
+        return not_applicable(name, title, _ONE if len(data.splits) < 2 else "Matrices have no texts.")
+    rows: dict[str, list[Row]] = {}
+    for row in data.rows:
+        if normal(row.query):
+            rows.setdefault(normal(row.query), []).append(row)
+    texts = sorted(rows)
+    named = {split: number for number, split in enumerate(data.splits)}
+    homes = [{named[r.split] for r in rows[t]} for t in texts]
+    kind = np.array([min(h) if len(h) == 1 else -1 - k for k, h in enumerate(homes)], np.int64)  # below 0: in several
+    largest = max(range(len(data.splits)), key=lambda k: len(data.of_split(data.splits[k])))
+    places: Places = {}
+    pairs = near_texts(texts, kind, largest)
+    for pair in sorted(pairs, key=lambda p: -p.likeness):
+        where: dict[str, list[Row]] = {}
+        for row in (*rows[texts[pair.one]], *rows[texts[pair.other]]):
+            where.setdefault(row.split, []).append(row)
+        places[f"{100 * pair.likeness:.0f}% alike", texts[pair.one], texts[pair.other]] = where
+    do = "Keep items whose texts differ by a slip in one split, or report them apart."
+    chance = coincidence(data, places, lambda data, row: min(len(row.query.split()), 20))
+    found = _leak(name, title, "pairs of texts", data, places, do, chance or dict.fromkeys(data.splits, 0.0))
+    memory = _remembered(data, _shared(places), options)
+    verdict, says, details = found.verdict, found.says, found.details | {"texts": len(texts)}
+    if memory is not None:
+        value, low, high, level, error, items = memory
+        says += f" Remembering the other's label is right in {100 * value:.1f}% of {items:,} cases;"
+        says += f" always the same label in {100 * level:.1f}%."
+        details["memory"] = {"value": value, "low": low, "high": high, "reference": level, "items": items}
+        if value - level > CRITICAL * error:
+            verdict = "fail" if advantage(value, level) >= FAIL and found.verdict == "fail" else "warn"
+    power = near_control(texts, options.seed)
+    if verdict == "pass" and not power.ok:
+        verdict = "cannot tell"
+    return replace(found, verdict=verdict, says=says, power=power, details=details)
 
 
 def _remembered(

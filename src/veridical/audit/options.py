@@ -15,3 +15,4 @@ class Options:
     items: int = 15_000  # of the training split, and of all others, that blind models are trained and tested on
     hidden: bool = False  # also use the answers of hidden splits, from DIR.hidden
     corpora: tuple[Path, ...] = ()  # texts to look for the benchmark in
+    controls: bool = True  # plant cues; without them no guesser can pass, and only what is found is said

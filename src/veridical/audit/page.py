@@ -32,7 +32,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "Leaks between splits": (
         "What a model may have met in training. Leaks are counted, not sampled.",
-        ("origin-leak", "image-leak", "near-image-leak", "text-leak", "item-leak"),
+        ("origin-leak", "image-leak", "near-image-leak", "text-leak", "near-text-leak", "item-leak"),
     ),
     "People": (
         "Whether the labels can be trusted, and how well people do.",

@@ -47,6 +47,7 @@ CHECKS: dict[str, str] = {
     "image-leak": _LEAKS + "image_check",
     "near-image-leak": _LEAKS + "near_image_check",
     "text-leak": _LEAKS + "text_check",
+    "near-text-leak": _LEAKS + "near_text_check",
     "item-leak": _LEAKS + "identical_check",
     "ambiguous": _PEOPLE + "ambiguous_check",
     "unanswerable": _PEOPLE + "unanswerable_check",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -46,6 +47,18 @@ def drawn_secret(work: Path) -> str:
     path.touch(mode=0o600)
     path.write_text(secrets.token_hex(16))
     return path.read_text()
+
+
+def secret_words(secret: str) -> list[int]:
+    """A secret as eight numbers of 32 bits for a seed: nobody gets them, or what they decide, without the secret.
+
+    >>> len(secret_words("a")), secret_words("a") == secret_words("b"), secret_words("")
+    (8, False, [])
+    """
+    if not secret:
+        return []
+    digest = hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
+    return [int.from_bytes(digest[k : k + 4], "little") for k in range(0, 32, 4)]
 
 
 def check_splits(shares: Mapping[str, float], hide: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
 """The checks that guess: which model sees what, for each task, and which cue its control plants.
 
-`BLIND` is the registry: check -> task -> `Guess`. Another model (a neural one, say) costs one line here: a function
-`fit(train, rng) -> predict(test)` over `Sample`s and the views it may see.
+`BLIND` is the registry: check -> task -> `Guess`. Another model costs one line here: a function `fit(train, rng) ->
+predict(test)` over `Sample`s, or the name of a model of the zoo, and the views it may see.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 
 from veridical.audit.data import AuditData, Row, folds
 from veridical.audit.findings import EXAMPLES, FAIL, FAIL_LABEL, ORDER, Example, Finding, not_applicable
-from veridical.audit.harness import PARTS, Assessment, Reference, Run, assess, run
+from veridical.audit.harness import FULL, PARTS, Assessment, Effort, Reference, Run, assess, run
 from veridical.audit.options import Options
 from veridical.audit.pictures import Described, describe
-from veridical.audit.sample import Sample, View, sample, swapped
+from veridical.audit.sample import Fit, Sample, View, sample, swapped
 from veridical.benchmark.splits import blocks
 from veridical.evaluate.bootstrap import resample, stream
 
@@ -29,13 +29,14 @@ _TEXTS, _SEEING, _SHORT = "veridical.audit.texts:", "veridical.audit.seeing:", "
 class Guess:
     """One way to guess."""
 
-    fit: str  # "module:attr" of the model
+    fit: str  # "module:attr" of the model; or the name of a neural one of the zoo
     sees: tuple[View, ...]
     plant: str  # the cue of its control
     reference: Reference = "majority"
     fail: float = FAIL
     swap: bool = False  # the context is another item's
     items: int | None = None  # at most so many items, where the model is slow; None: as the options say
+    effort: Effort = FULL
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,22 @@ BLIND: dict[str, dict[str, Guess]] = {
     "overlap": {"choice": Guess(_SHORT + "by_overlap", ("query", "candidates"), _PLANTS + "overlapping")},
 }
 
+_SLOW = Effort(plants=1, tries=0)
+
+
+def _neural(model: str, sees: tuple[View, ...], plant: str) -> Guess:
+    return Guess(model, sees, plant, items=4_000, effort=_SLOW)
+
+
+BLIND |= {
+    "text-only-neural": {
+        "statement": _neural("text", ("query",), _PLANTS + "query_word"),
+        "choice": _neural("question-only", ("query", "candidates"), _PLANTS + "candidate_word"),
+    },
+    "image-only-neural": {"statement": _neural("image", ("context",), "veridical.audit.neural:stamped")},
+    "response-only-neural": {"choice": _neural("response-only", ("candidates",), _PLANTS + "candidate_word")},
+}
+
 WORDS: dict[str, Words] = {
     "label": Words("Labels", "nothing and always says the most common label", "Balance the labels, per split."),
     "position": Words(
@@ -136,6 +153,11 @@ WORDS: dict[str, Words] = {
     ),
 }
 
+WORDS |= {
+    f"{name}-neural": Words(f"{WORDS[name].title}, neural", f"{WORDS[name].sees} (a neural model)", WORDS[name].do)
+    for name in ("text-only", "image-only", "response-only")
+}
+
 # Of matrices other words: their question is the context.
 _MATRIX = {
     "question-only": Words(
@@ -171,6 +193,8 @@ def _stage(name: str, guess: Guess, words: Words, data: AuditData, options: Opti
     rows = budgeted(data.labelled(stage), min(guess.items or options.items, options.items), options.seed)
     if not rows:
         return not_applicable(name, words.title, "No answers are known here.")
+    if ":" not in guess.fit:
+        return _neural_stage(name, guess, words, rows, data, options)
     pictures: Described | None = None
     if "context" in guess.sees or "responses" in guess.sees:
         pictures = describe(data.benchmark, rows)
@@ -188,7 +212,19 @@ def _stage(name: str, guess: Guess, words: Words, data: AuditData, options: Opti
     if guess.swap:
         block = blocks([[*r.item.origins, r.group] for r in rows])
         own, s = s, swapped(s, block, np.random.default_rng([options.seed, 9]))
-    return _finding(name, guess, words, rows, s, own, pictures, options)
+    return _finding(name, guess, words, rows, s, own, pictures, options, resolve_name(guess.fit))
+
+
+def _neural_stage(
+    name: str, guess: Guess, words: Words, rows: Sequence[Row], data: AuditData, options: Options
+) -> Finding:
+    from veridical.audit.neural import neural_reader, stored_pictures
+
+    context = stored_pictures(data, rows) if "context" in guess.sees else None
+    if "context" in guess.sees and context is None:
+        return not_applicable(name, words.title, "The pictures are not all stored in the benchmark.")
+    fit = neural_reader(guess.fit, data, rows)
+    return _finding(name, guess, words, rows, sample(rows, guess.sees, context), None, None, options, fit)
 
 
 def _finding(
@@ -200,12 +236,12 @@ def _finding(
     own: Sample | None,
     pictures: Described | None,
     options: Options,
+    fit: Fit,
 ) -> Finding:
     parted = folds(rows, options.seed)
-    fit, plant = resolve_name(guess.fit), resolve_name(guess.plant)
-    a = assess(
-        s, parted, fit, plant, seed=options.seed, reference=guess.reference, fail=guess.fail, controls=options.controls
-    )
+    plant = resolve_name(guess.plant)
+    effort = guess.effort if options.controls else Effort(plants=0)
+    a = assess(s, parted, fit, plant, seed=options.seed, reference=guess.reference, fail=guess.fail, effort=effort)
     details: dict[str, object] = {"items": len(a.run.tested), "error": a.run.error, "excess": a.run.excess.to_json()}
     extra = f" Pictures were described by their {pictures.source}." if pictures else ""
     if own is not None and len(a.run.tested):

@@ -35,9 +35,7 @@ from veridical.evaluate.bootstrap import Estimate, resample, stream
 Reference = Literal["majority", "chance"]
 
 RESAMPLES = 2000
-REPEATS = 2  # plants per strength
 LEAST_STRENGTH, MOST_STRENGTH = 0.005, 0.45  # shares of the items that are planted
-TRIES = 4  # strengths beside the control's
 PARTS = 840  # a right guess among up to eight equals, in whole numbers
 LEAST_ITEMS = 30  # fewer tested items say nothing
 
@@ -140,6 +138,17 @@ def _measured(rows: Ints, right: Floats, base: Floats, margin: Floats, group: In
 
 
 @dataclass(frozen=True)
+class Effort:
+    """What is spent on a control. With no plants at all no guesser can pass: only what it finds is said."""
+
+    plants: int = 2  # per strength
+    tries: int = 4  # strengths beside the control's; 0: only whether the control is found
+
+
+FULL = Effort()
+
+
+@dataclass(frozen=True)
 class Assessment:
     """A run with its control and power, and the verdict."""
 
@@ -161,16 +170,16 @@ def assess(
     seed: int = 0,
     reference: Reference = "majority",
     fail: float = FAIL,
-    controls: bool = True,
+    effort: Effort = FULL,
 ) -> Assessment:
     """Run a model, its positive control and its power."""
     base = run(s, folds, fit, seed, reference)
-    if not controls:
+    if not effort.plants:
         power = Power(None, ideal_power(base.error, base.level), fail)
         return Assessment(base, power, verdict(base, power, fail))
     if len(base.tested) < LEAST_ITEMS:
         return Assessment(base, Power(None, 1.0, fail, 0.0, 0.0), "cannot tell")
-    power = _power(s, folds, fit, plant, base, seed, reference, fail)
+    power = _power(s, folds, fit, plant, base, seed, reference, fail, effort)
     return Assessment(base, power, verdict(base, power, fail))
 
 
@@ -190,13 +199,14 @@ def _power(
     seed: int,
     reference: Reference,
     fail: float,
+    effort: Effort,
 ) -> Power:
     room = max(1.0 - base.level, 1e-9)
 
     def seen(strength: float) -> tuple[float, float]:
         """(gain in standard errors, share of the planted advantage that was won) at a strength."""
         gains, errors, given = [], [], []
-        for repeat in range(REPEATS):
+        for repeat in range(effort.plants):
             rng = np.random.default_rng([seed, repeat, int(strength * 1e6)])
             marked = _marked(s, strength, rng)
             planted = run(plant(s, marked, rng), folds, fit, seed, reference)
@@ -214,10 +224,10 @@ def _power(
     control = (fail, share, power_of(at_control, 1.0), words)
     if real(base.excess.value, base.error):  # it found something: what it might have missed is beside the point
         return Power(None, ideal, *control)
-    return Power(_smallest(lambda x: seen(x)[0], fail, at_control), ideal, *control)
+    return Power(_smallest(lambda x: seen(x)[0], fail, at_control, effort.tries), ideal, *control)
 
 
-def _smallest(z: Callable[[float], float], fail: float, at_fail: float) -> float | None:
+def _smallest(z: Callable[[float], float], fail: float, at_fail: float, tries: int) -> float | None:
     """The least strength whose expected gain is seen with 80% power: between one that is seen and one that is not.
 
     A gain of k times the strength would need `fail * wanted / z`; rarer cues are learned less well, so the truth lies
@@ -227,7 +237,7 @@ def _smallest(z: Callable[[float], float], fail: float, at_fail: float) -> float
     wanted = CRITICAL + POWERED
     seen = at_fail >= wanted
     edge, at_edge = fail, at_fail
-    for _ in range(TRIES):
+    for _ in range(tries):
         ratio = wanted / max(at_edge, 0.1)
         ratio = min(ratio, 0.8) if seen else max(ratio, 1.25)
         guess = min(max(edge * ratio, LEAST_STRENGTH), MOST_STRENGTH)

@@ -24,7 +24,16 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "Can it be guessed?": (
         "Models that do not see what they would need are trained and tested on groups of items that share nothing. "
         "Each must also find a cue that was planted for it: otherwise it cannot tell.",
-        ("text-only", "image-only", "response-only", "question-only", "swapped-context"),
+        (
+            "text-only",
+            "image-only",
+            "response-only",
+            "question-only",
+            "swapped-context",
+            "text-only-neural",
+            "image-only-neural",
+            "response-only-neural",
+        ),
     ),
     "Biases and cues": (
         "Shortcuts that need no reading or looking, and single words or things that are tied to the answer.",

@@ -56,7 +56,13 @@ CHECKS: dict[str, str] = {
     "canary": _CORPORA + "canary_check",
     "membership": _CORPORA + "membership_check",
 }
-SLOW_FIRST = ("image-only", "swapped-context", "near-image-leak", "text-only", "response-only")
+# models of the zoo: slow, so only where they are asked for
+NEURAL: dict[str, str] = {
+    "text-only-neural": _BLIND,
+    "image-only-neural": _BLIND,
+    "response-only-neural": _BLIND,
+}
+SLOW_FIRST = (*NEURAL, "image-only", "swapped-context", "near-image-leak", "text-only", "response-only")
 
 
 @dataclass(frozen=True)
@@ -115,6 +121,7 @@ def audit(
     corpus: Sequence[Path | str] = (),
     hidden: bool = False,
     items: int = 15_000,
+    neural: bool = False,
     seed: int = 0,
     processes: int | None = None,
 ) -> Audit:
@@ -122,11 +129,11 @@ def audit(
 
     `out` names an HTML page; its numbers are written beside it as JSON. `checks` runs only some, `skip` leaves some
     out; `corpus` names text files to look for the benchmark in; `items` bounds what the blind models are trained and
-    tested on.
+    tested on; `neural` adds blind models of the zoo (needs torch, and time).
     """
     start = time.monotonic()
     opened = Benchmark(benchmark)
-    names = _chosen(checks, skip)
+    names = _chosen(checks, skip, neural)
     counts = opened.manifest["counts"]["items"].get(scheme)
     splits = {split: counts[split] for split in opened.splits(scheme)}
     options = Options(scheme, seed, items, hidden, tuple(Path(c) for c in corpus))
@@ -153,7 +160,7 @@ def run_check(directory: str, hash_: str, options: Options, name: str) -> Findin
     """One check, with the time it took."""
     start = time.monotonic()
     data = load(directory, hash_, options.scheme, options.hidden)
-    finding: Finding = resolve_name(CHECKS[name])(name, data, options)
+    finding: Finding = resolve_name((CHECKS | NEURAL)[name])(name, data, options)
     return replace(finding, seconds=round(time.monotonic() - start, 2))
 
 
@@ -169,11 +176,13 @@ def write(result: Audit, page: Path) -> None:
         half.replace(path)
 
 
-def _chosen(checks: Sequence[str], skip: Sequence[str]) -> list[str]:
-    unknown = sorted({*checks, *skip} - CHECKS.keys())
+def _chosen(checks: Sequence[str], skip: Sequence[str], neural: bool) -> list[str]:
+    known = CHECKS | NEURAL
+    unknown = sorted({*checks, *skip} - known.keys())
     if unknown:
-        raise UserError(f"There is no check {unknown[0]!r}.", f"There are: {', '.join(CHECKS)}.")
-    chosen = [n for n in CHECKS if (not checks or n in checks) and n not in skip]
+        raise UserError(f"There is no check {unknown[0]!r}.", f"There are: {', '.join(known)}.")
+    wanted = {*checks, *(NEURAL if neural else ())} if checks else known if neural else CHECKS
+    chosen = [n for n in known if n in wanted and n not in skip]
     if not chosen:
         raise UserError("No check is left to run.", "Leave out --skip or --check.")
     return chosen

@@ -28,6 +28,9 @@ def audit(
         bool, typer.Option("--hidden", help="Also use the answers of hidden splits (DIR.hidden).")
     ] = False,
     items: Annotated[int, typer.Option(help="Most items that blind models are trained and tested on.")] = 15_000,
+    neural: Annotated[
+        bool, typer.Option("--neural", help="Also train blind neural models (an LSTM, a CNN); slow, needs torch.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of folds, plants and the bootstrap.")] = 0,
     processes: Annotated[int | None, typer.Option(help="How many; all processors if left out.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
@@ -40,7 +43,7 @@ def audit(
 
     result = audit(
         benchmark, out=out, checks=check or (), skip=skip or (), scheme=scheme, corpus=corpus or (), hidden=hidden,
-        items=items, seed=seed, processes=processes,
+        items=items, neural=neural, seed=seed, processes=processes,
     )  # fmt: skip
     if json:
         print_json(result.to_json())

@@ -1,8 +1,9 @@
 """Matched questions as items of a benchmark, as choices for machines, or as rows of a table.
 
-The four choices stand in an order drawn from the seed: neither the right one's place nor the round in which a wrong one
-was found shows. Borrowed responses have their tags re-pointed to the new photograph. A question with a rationale is
-one answer item and four rationale items, one for each answer assumed, as in `formats.vcr`.
+The four choices stand in an order drawn from the seed (of hidden questions, from the secret too): neither the right
+one's place nor the round in which a wrong one was found shows. Borrowed responses have their tags re-pointed to the new
+photograph. A question with a rationale is one answer item and four rationale items, one for each answer assumed, as in
+`formats.vcr`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from veridical.build._shared import secret_words
 from veridical.build.matching.machines import Choices
 from veridical.build.matching.table import Asked
 from veridical.build.matching.tags import plain, repoint
@@ -31,15 +33,32 @@ class Laid:
     texts: list[tuple[Text, ...]]
 
 
-def lay_out(wrong: Ints, rows: Sequence[Asked], stage: str, seed: int) -> Laid:
-    """Mix right and wrong responses; `stage` is answer or rationale."""
-    rng = np.random.default_rng([seed, 4, 0 if stage == "answer" else 1])
+def lay_out(
+    wrong: Ints,
+    rows: Sequence[Asked],
+    stage: str,
+    seed: int,
+    secret: str = "",
+    hidden: npt.NDArray[np.bool_] | None = None,
+) -> Laid:
+    """Mix right and wrong responses; `stage` is answer or rationale.
+
+    What happens to `hidden` rows is drawn from a stream of its own that needs the `secret`: whoever knows the seed
+    alone can shuffle every other row again, but not these.
+    """
     size = len(rows)
+    secretly = np.zeros(size, bool) if hidden is None else np.asarray(hidden, bool)
+    key = [seed, 4, 0 if stage == "answer" else 1]
+    streams = (np.random.default_rng(key), np.random.default_rng([*key, 1, *secret_words(secret)]))
     order = np.concatenate([np.arange(size)[None], wrong]).T  # (N, C), the right one first
-    shown = rng.permuted(np.tile(np.arange(order.shape[1]), (size, 1)), axis=1)
+    shown = np.tile(np.arange(order.shape[1]), (size, 1))
+    for rng, mine in zip(streams, (~secretly, secretly), strict=True):
+        shown[mine] = rng.permuted(shown[mine], axis=1)
     order = np.take_along_axis(order, shown, axis=1)
     answer = np.argmin(shown, axis=1)
-    texts = [tuple(_borrowed(rows[j], rows[i], stage, rng) for j in order[i]) for i in range(size)]
+    texts = [
+        tuple(_borrowed(rows[j], rows[i], stage, streams[int(secretly[i])]) for j in order[i]) for i in range(size)
+    ]
     return Laid(order, answer, texts)
 
 

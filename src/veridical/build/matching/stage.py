@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from veridical.build._shared import secret_words
 from veridical.build.matching.crossencoder import Overridden, Reranker, rerank
 from veridical.build.matching.kinds import KindOptions, kind_scores
 from veridical.build.matching.problem import Problem
@@ -40,6 +41,8 @@ class Options:
     shortlist: int = 64
     tolerance: float = 1e-3
     seed: int = 0
+    secret: str = ""  # mixed into the seed of what is random in `hidden` folds: see `kinds`
+    hidden: frozenset[str] = frozenset()  # folds whose answers are hidden
     reranker: Reranker | None = None  # a cross-encoder for P_rel over the shortlist
     similarity_reranker: Reranker | None = None  # the same for P_sim
 
@@ -168,7 +171,10 @@ def _problem(rows: Responses, models: Models, options: Options, extra: Any, here
     rescored = None
     texts = np.unique(rows.texts[here], return_inverse=True)[1].reshape(-1)
     if options.kinds.size and options.reranker is None:
-        rng = np.random.default_rng([options.seed, 5, zlib.crc32(fold.encode())])
+        # Responses stand where their noise is high. Whoever draws a hidden fold's noise again, which is numbered by
+        # the rows they were written for, can therefore tell which row that is.
+        words = secret_words(options.secret) if fold in options.hidden else []
+        rng = np.random.default_rng([options.seed, 5, zlib.crc32(fold.encode()), *words])
         relevance = kind_scores(relevance, models.relevance.query_vectors(here), texts, options.kinds, rng)
     if extra is not None:
         rescored = extra.relevance(here)

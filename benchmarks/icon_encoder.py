@@ -1,6 +1,6 @@
 """A small CNN trained on panels of icons, as a `transformers` checkpoint that `veridical features` takes by its folder.
 
-    python benchmarks/icon_encoder.py --out WORK/icon-cnn [--images 3000] [--epochs 12]
+    python benchmarks/icon_encoder.py --out WORK/icon-cnn [--images 12000] [--epochs 12]
 
 A ResNet of three basic blocks (16, 32 and 128 channels, panels squeezed to 80 x 80 pixels) learns the labels of panels
 that no benchmark shows: they are drawn with another seed. Like the bottom-up network of the paper, it has been told the
@@ -38,7 +38,7 @@ PROCESSOR = {
 
 
 def draw(count: int, cache: Path) -> tuple[np.ndarray, list[dict[str, str]]]:
-    """Panels as bytes (N, 80, 80, 3), and their labels; kept in a file, as drawing takes most of a minute."""
+    """Panels as bytes (N, 80, 80, 3), and their labels; kept in a file, as drawing takes minutes."""
     if not cache.exists():
         source = IconPanels(count, SEED)
         pixels = np.zeros((count, SIDE, SIDE, 3), np.uint8)
@@ -113,7 +113,7 @@ def make(out: Path, images: int, epochs: int) -> Path:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--images", type=int, default=3000)
+    parser.add_argument("--images", type=int, default=12_000)
     parser.add_argument("--epochs", type=int, default=12)
     given = parser.parse_args()
     make(given.out, given.images, given.epochs)

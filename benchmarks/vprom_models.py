@@ -7,9 +7,9 @@ models on three schemes, with the controls. Features are those of a small CNN th
 (icon_encoder.py), or of any encoder by name. Prints the table and, line by line, whether the paper's order holds. Run
 again, it continues where it was stopped.
 
-AdamW (rate 0.003, weight decay 0.3), batches and hidden layers of 64 take the place of the paper's AdaDelta, 128 and 128
-here (`--paper` has those): the paper trains on 103,323 matrices; on 14,400 of icons AdaDelta had not left chance after
-seven epochs.
+AdamW (rate 0.003, weight decay 0.3), batches and hidden layers of 64 take the place of the paper's AdaDelta, 128 and
+128 here (`--paper` has those): the paper trains on 103,323 matrices; on 14,400 of icons AdaDelta had not left chance
+after seven epochs.
 """
 
 from __future__ import annotations

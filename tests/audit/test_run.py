@@ -95,12 +95,12 @@ def test_a_colour_word_tied_to_the_label_is_found(benchmarks: ModuleType, tmp_pa
 
 def test_a_leaked_image_set_is_found(benchmarks: ModuleType, tmp_path: Path) -> None:
     checks = ["image-leak", "near-image-leak", "text-leak", "item-leak", "origin-leak"]
-    same = audited(benchmarks.statements(tmp_path / "same", leaked=0.1), checks)
+    same = audited(benchmarks.statements(tmp_path / "same", 150, leaked=0.1), checks)
     assert {c for c, v in verdicts(same).items() if v != "pass"} == {"image-leak"}
     assert same.finding("image-leak").verdict == "fail"
-    assert same.finding("image-leak").number == pytest.approx(0.1, abs=0.03)
+    assert same.finding("image-leak").number == pytest.approx(0.1, abs=0.05)
     assert same.finding("image-leak").examples
-    near = audited(benchmarks.statements(tmp_path / "near", leaked=0.1, near=True), checks)
+    near = audited(benchmarks.statements(tmp_path / "near", 150, leaked=0.1, near=True), checks)
     assert {c for c, v in verdicts(near).items() if v != "pass"} == {"near-image-leak"}
     assert near.finding("near-image-leak").verdict == "fail"
 
@@ -119,8 +119,39 @@ def test_a_cue_of_the_right_answer_is_found_by_its_check(
 
 def test_a_matrix_whose_right_candidate_stands_out_is_found(benchmarks: ModuleType, tmp_path: Path) -> None:
     checks = ["response-only", "elements", "position"]
-    found = audited(benchmarks.matrices(tmp_path / "b", odd=0.3), checks)
+    found = audited(benchmarks.matrices(tmp_path / "b", 700, odd=0.3), checks)
     assert {c for c, v in verdicts(found).items() if v == "fail"} == {"response-only", "elements"}
+
+
+def test_clean_benchmarks_of_many_seeds_hardly_ever_alarm(benchmarks: ModuleType, tmp_path: Path) -> None:
+    """An audit may be wrong about one clean benchmark in twenty; benchmarks/audit_calibration.py measures how often."""
+    cheap = {
+        "statements": (60, ["text-only", "label", "length", "n-grams", "elements", "single-label", "near-text-leak"]),
+        "questions": (300, ["response-only", "position", "length", "frequency", "overlap", "n-grams"]),
+        "matrices": (100, ["response-only", "position", "frequency", "elements"]),
+    }
+    alarms = []
+    for kind, (size, checks) in cheap.items():
+        for seed in range(5):
+            path = getattr(benchmarks, kind)(tmp_path / f"{kind}{seed}", size, seed=seed)
+            opened, options = Benchmark(path), Options(seed=seed, controls=False)
+            found = [run_check(str(path), opened.hash, options, name) for name in checks]
+            alarms += [(kind, seed, f.check) for f in found if f.verdict in ("warn", "fail")]
+    assert len({(kind, seed) for kind, seed, _ in alarms}) <= 1, alarms
+
+
+def test_a_guesser_without_its_control_never_passes(clean_questions: Path) -> None:
+    found = run_check(str(clean_questions), Benchmark(clean_questions).hash, Options(controls=False), "position")
+    assert found.verdict == "cannot tell"
+
+
+def test_so_few_items_that_there_are_no_folds(benchmarks: ModuleType, tmp_path: Path) -> None:
+    path = benchmarks.statements(tmp_path / "b", groups=6)
+    found = audit(
+        path, out=tmp_path / "a.html", checks=["text-only", "label", "n-grams", "near-text-leak"], processes=1
+    )
+    assert verdicts(found)["text-only"] == verdicts(found)["label"] == "cannot tell"
+    assert json.loads((tmp_path / "a.json").read_text())["verdict"] == "cannot tell"
 
 
 def test_too_few_items_cannot_tell(benchmarks: ModuleType, tmp_path: Path) -> None:

@@ -186,7 +186,8 @@ def check(name: str, data: AuditData, options: Options) -> Finding:
         return worst
     parts = [(f"{stage}: {n}", *rest) for stage, f in zip(data.stages, found, strict=True) for n, *rest in f.parts]
     stages = {stage: f.to_json() for stage, f in zip(data.stages, found, strict=True)}
-    return replace(worst, parts=tuple(parts), details=worst.details | {"stages": stages})  # type: ignore[arg-type]
+    says = f"{data.stages[found.index(worst)].capitalize()} stage: {worst.says[:1].lower()}{worst.says[1:]}"
+    return replace(worst, says=says, parts=tuple(parts), details=worst.details | {"stages": stages})  # type: ignore[arg-type]
 
 
 def _stage(name: str, guess: Guess, words: Words, data: AuditData, options: Options, stage: str) -> Finding:
@@ -241,6 +242,9 @@ def _finding(
     parted = folds(rows, options.seed)
     plant = resolve_name(guess.plant)
     effort = guess.effort if options.controls else Effort(plants=0)
+    if not parted:
+        says = "Too few items that share nothing with each other to train and test on."
+        return Finding(name, words.title, "cannot tell", says, do="Audit more items.")
     a = assess(s, parted, fit, plant, seed=options.seed, reference=guess.reference, fail=guess.fail, effort=effort)
     details: dict[str, object] = {"items": len(a.run.tested), "error": a.run.error, "excess": a.run.excess.to_json()}
     extra = f" Pictures were described by their {pictures.source}." if pictures else ""
@@ -271,8 +275,6 @@ def _finding(
 
 def _says(a: Assessment, words: Words, lead: str, extra: str) -> str:
     number, level = 100 * a.run.accuracy.value, 100 * a.run.level
-    if not len(a.run.tested):
-        return "Too few items that share nothing with each other to train and test on."
     lines = f"A guesser that sees {words.sees} is right in {number:.1f}% of {len(a.run.tested):,} items;"
     lines += f" {lead} is {level:.1f}%.{extra}"
     if a.verdict == "pass" and a.power.smallest is not None:

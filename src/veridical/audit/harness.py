@@ -55,7 +55,7 @@ class Run:
     @property
     def level(self) -> float:
         """The reference's accuracy."""
-        return float(self.reference.mean())
+        return float(self.reference.mean()) if len(self.reference) else 0.0
 
 
 def run(s: Sample, folds: Sequence[Fold], fit: Fit, seed: int, reference: Reference = "majority") -> Run:

@@ -186,9 +186,7 @@ def near_image_check(name: str, data: AuditData, options: Options) -> Finding:
     by_id = {r.item.id: r for r in data.rows}
     places: Places = {}
     largest = max(range(len(data.splits)), key=lambda k: len(data.of_split(data.splits[k])))
-    for a, b in near_pairs(pictures.hashes, pictures.split, largest):
-        if not pictures.same(a, b):
-            continue
+    for a, b in pictures.alike(near_pairs(pictures.hashes, pictures.split, largest)):
         where: dict[str, list[Row]] = {}
         for item in {*pictures.items[a], *pictures.items[b]}:
             where.setdefault(by_id[item].split, []).append(by_id[item])
@@ -312,7 +310,9 @@ def identical_check(name: str, data: AuditData, options: Options) -> Finding:
         if row.item.task == "choice" and row.answer >= 0:
             yield normal(row.query), normal(row.candidates[row.answer])
 
-    return _leak(name, title, "items", data, _places(data, keys), "Remove the copies from one of the splits.")
+    places = _places(data, keys)
+    do = "Remove the copies from one of the splits."
+    return _leak(name, title, "items", data, places, do, coincidence(data, places))
 
 
 def _picture_key(data: AuditData, row: Row) -> tuple[Hashable, ...]:

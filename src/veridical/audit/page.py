@@ -190,10 +190,10 @@ def _card(f: Finding) -> str:
 def _numbers(f: Finding) -> str:
     rows = []
     for name, number, low, high, reference in (
-        ("all", f.number, f.low, f.high, f.reference),
+        ("worst stage" if "stages" in f.details else "all", f.number, f.low, f.high, f.reference),
         *(f.parts if len(f.parts) > 1 else ()),
     ):
-        if number is not None and not (name == "all" and f.unit == "count"):
+        if number is not None and not (name in ("all", "worst stage") and f.unit == "count"):
             rows.append(
                 (name, _value(f, number), _interval(f, low, high), "" if reference is None else _value(f, reference))
             )

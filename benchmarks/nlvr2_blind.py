@@ -78,7 +78,7 @@ def _execute(folder: Path) -> bool:
     right = 0
     for split in opened.splits():
         for item in opened.items(split, answers=True):
-            left, right_panel = (opened.panels[name] for name in item.panels)
+            left, right_panel = (opened.whole_panels[name] for name in item.panels)
             rows.append((left, right_panel, bool(item.answer)))
             right += execute_pair(item.program or "", left, right_panel) is bool(item.answer)
     print(f"items {len(rows):,}; programs right on {right:,}; true {np.mean([r[2] for r in rows]):.4f}")

@@ -13,6 +13,7 @@ import pytest
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.check import check
 from veridical.benchmark.place import hidden_dir
+from veridical.benchmark.tables import panels_table
 from veridical.benchmark.writer import file_hash
 from veridical.records import TRUTH, Item, Judgement, Panel, SceneObject, Text, View, pairs
 
@@ -174,6 +175,25 @@ def test_objects_of_hidden_candidates(tmp_path: Path) -> None:
         writer.add_panels([Panel(p, objects=(SceneObject("0", "dog"),)) for p in "ab"])  # before the items: too early
         writer.add_items("test", [Item("m", "matrix", ("a",), candidates=("a", "b"), answer=0)])
     assert kinds(out) == {"hidden-objects"}
+
+
+def test_objects_that_decide_hidden_statements(tmp_path: Path) -> None:
+    """Annotations of photographs are no part of the task: with them anybody could run the sentence."""
+    panels = [Panel(p, objects=(SceneObject("0", "dog"),)) for p in "abc"]
+    hidden = [Item("t", "statement", ("a", "b"), Text("x"), TRUTH, 1)]
+    with BenchmarkWriter(tmp_path / "x", name="x", task="statement", hidden=["test"], hide_objects=True) as writer:
+        writer.add_items("train", [Item("s", "statement", ("c",), Text("x"), TRUTH, 1)])
+        writer.add_items("test", hidden)
+        writer.add_panels(panels)
+    assert kinds(tmp_path / "x") == set()
+    opened = Benchmark(tmp_path / "x")
+    assert {p.id for p in opened.panels.values() if p.objects} == {"c"}
+    assert opened.panels_table(hidden=True).equals(panels_table(panels))
+    assert opened.panels_table(["id"], hidden=True)["id"].to_pylist() == ["a", "b", "c"]
+    with BenchmarkWriter(tmp_path / "y", name="x", task="statement", hidden=["test"], hide_objects=True) as writer:
+        writer.add_panels(panels)  # too early
+        writer.add_items("test", hidden)
+    assert kinds(tmp_path / "y") == {"hidden-objects"}
 
 
 def edit_manifest(out: Path, change: Callable[[dict], None]) -> None:

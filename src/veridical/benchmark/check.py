@@ -224,18 +224,21 @@ def _hidden(opened: Benchmark) -> Iterator[Problem]:
             if pc.any(told).as_py():
                 named = some(pc.unique(judged.filter(told)))
                 yield Problem("hidden-judgement", "judgements.parquet", f"tells how {named} was judged")
-            yield from _hidden_candidates(opened, table)
+            yield from _hidden_objects(opened, table)
 
 
-def _hidden_candidates(opened: Benchmark, table: pa.Table) -> Iterator[Problem]:
-    candidates = pc.struct_field(pc.list_flatten(table["candidates"]), "panel").drop_null()
-    if len(candidates):
+def _hidden_objects(opened: Benchmark, table: pa.Table) -> Iterator[Problem]:
+    """Objects of candidates are hidden; where the benchmark says so, those of all panels that hidden items show."""
+    secret = pc.struct_field(pc.list_flatten(table["candidates"]), "panel").drop_null().to_pylist()
+    if opened.manifest.get("hide_objects"):
+        secret += pc.list_flatten(table["panels"]).to_pylist()
+    if secret:
         panels = opened.panels_table(["id", "objects"])
         shown = pc.greater(pc.list_value_length(panels["objects"]), 0)
-        told = pc.and_(pc.is_in(panels["id"], value_set=candidates), shown)
+        told = pc.and_(pc.is_in(panels["id"], value_set=pa.array(sorted(set(secret)))), shown)
         if pc.any(told).as_py():
             named = some(panels["id"].filter(told))
-            yield Problem("hidden-objects", "panels.parquet", f"tells what is in candidates of hidden items: {named}")
+            yield Problem("hidden-objects", "panels.parquet", f"tells what is in panels of hidden items: {named}")
 
 
 def _hidden_folder(opened: Benchmark) -> Iterator[Problem]:

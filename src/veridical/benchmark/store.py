@@ -123,16 +123,33 @@ class Benchmark:
         """Items of a split as records."""
         return tables.items_from(self.items_table(split, scheme, answers=answers))
 
-    def panels_table(self, columns: Sequence[str] | None = None) -> pa.Table:
+    def panels_table(self, columns: Sequence[str] | None = None, hidden: bool = False) -> pa.Table:
+        """Panels and their objects. With `hidden`, objects that are hidden are filled in from `DIR.hidden`."""
         path = self.directory / "panels.parquet"
+        want = None if columns is None else list(columns)
         if not path.exists():
-            return tables.PANELS.empty_table() if columns is None else tables.PANELS.empty_table().select(columns)
-        return self._read(path, None if columns is None else list(columns))
+            return tables.PANELS.empty_table() if want is None else tables.PANELS.empty_table().select(want)
+        table = self._read(path, want)
+        secret = self.hidden_directory / "panels.parquet"
+        if not hidden or not secret.exists():
+            return table
+        known = self._read(secret, None)
+        ids = self._read(path, ["id"])["id"]
+        rows = pa.concat_tables([self._read(path, None), known.cast(tables.PANELS)])
+        place = pc.index_in(ids, value_set=known["id"].combine_chunks())
+        chosen = pc.if_else(pc.is_null(place), pa.array(range(len(ids))), pc.add(place, len(ids)))
+        filled = rows.take(chosen)
+        return filled if want is None else filled.select(want)
 
     @cached_property
     def panels(self) -> dict[str, Panel]:
         """All panels by id."""
         return {panel.id: panel for panel in tables.panels_from(self.panels_table())}
+
+    @cached_property
+    def whole_panels(self) -> dict[str, Panel]:
+        """All panels by id, with the objects that are hidden, where the hidden folder is here."""
+        return {panel.id: panel for panel in tables.panels_from(self.panels_table(hidden=True))}
 
     def judgements_table(self, hidden: bool = False) -> pa.Table:
         """Public judgements; with `hidden`, those of hidden items too."""

@@ -66,8 +66,11 @@ class BenchmarkWriter:
         licence: str = "",
         hidden: Sequence[str] = (),
         official: bool = False,
+        hide_objects: bool = False,
         describe: Describe | None = None,
     ) -> None:
+        """With `hide_objects`, what is in the panels that hidden items show is hidden as well: where a solver is meant
+        to look at photographs, annotations that decide the answer would do it for them."""
         self.out = Path(os.path.abspath(out))
         self.hidden = tuple(hidden)
         self._describe = describe
@@ -82,6 +85,8 @@ class BenchmarkWriter:
             "hidden": sorted(self.hidden),
             "official": official,
         }
+        if hide_objects:
+            self._manifest["hide_objects"] = True
         self._work = place.start(self.out)
         self._public, self._secret = self._work / "public", self._work / "hidden"
         self._public.mkdir()
@@ -90,7 +95,7 @@ class BenchmarkWriter:
         self._images = _ImageFiles(self._public)
         self._hidden_splits: set[str] = set()
         self._public_ids: list[pa.ChunkedArray] = []  # known only where something is hidden
-        self._hidden_candidates: set[str] = set()
+        self._hidden_panels: set[str] = set()  # those whose objects are hidden
         self._judgements: list[pa.Table] = []
 
     def add_image(self, data: bytes) -> str:
@@ -108,16 +113,19 @@ class BenchmarkWriter:
                 self._write(self._secret / f"answers-{scheme}-{split}.parquet", answers)
             self._hidden_splits.add(split)
             panels = pc.struct_field(pc.list_flatten(table["candidates"]), "panel").drop_null()
-            self._hidden_candidates.update(panels.to_pylist())
+            self._hidden_panels.update(panels.to_pylist())
+            if self._manifest.get("hide_objects"):
+                self._hidden_panels.update(pc.list_flatten(table["panels"]).to_pylist())
         elif self.hidden:
             self._public_ids.append(table["id"])
         self._write(self._public / f"items-{scheme}-{split}.parquet", table)
 
     def add_panels(self, panels: Iterable[Panel] | pa.Table) -> None:
-        """Add panels. Where a hidden split's candidates are panels, add its items first: their objects are hidden."""
+        """Add panels, after the items: the objects of candidates of hidden items (and with `hide_objects` of all that
+        they show) are hidden."""
         table = (panels if isinstance(panels, pa.Table) else tables.panels_table(panels)).cast(tables.PANELS)
-        if self._hidden_candidates:
-            secret = pc.is_in(table["id"], pa.array(sorted(self._hidden_candidates)))
+        if self._hidden_panels:
+            secret = pc.is_in(table["id"], pa.array(sorted(self._hidden_panels)))
             if pc.any(secret).as_py():
                 self._write(self._secret / "panels.parquet", table.filter(secret))
                 empty = pa.scalar([], type=tables.PANELS.field("objects").type)

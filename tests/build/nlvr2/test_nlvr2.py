@@ -57,7 +57,7 @@ def items(folder: Path) -> list[Item]:
 def test_it_is_whole_and_every_program_gives_its_label(small: Path) -> None:
     report = check(small)
     assert report.ok, report
-    panels = Benchmark(small).panels
+    panels = Benchmark(small).whole_panels
     found = items(small)
     assert len(found) == 48
     for item in found:
@@ -276,7 +276,7 @@ def test_coco_photographs_make_a_benchmark(shared: Path, tmp_path: Path) -> None
     found = items(tmp_path / "coco")
     assert len(found) >= 32
     assert check(tmp_path / "coco").ok
-    panels = Benchmark(tmp_path / "coco").panels
+    panels = Benchmark(tmp_path / "coco").whole_panels
     for item in found:
         assert execute_pair(item.program or "", *(panels[name] for name in item.panels)) is bool(item.answer)
         assert not any(o.attribute("crowd") == "true" for name in item.panels for o in panels[name].objects)

@@ -135,6 +135,7 @@ def _store(stages: Stages, done: Outcome, out: Path, secret: bytes) -> None:
         seed=config.seed,
         licence=config.licence,
         hidden=config.hide,
+        hide_objects=True,
         describe=describe,
     ) as writer:
         if secret:

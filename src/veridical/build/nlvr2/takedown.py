@@ -48,7 +48,7 @@ def takedown(
     """
     opened = Benchmark(benchmark)
     names = _names(photographs)
-    panels = opened.panels_table()
+    panels = opened.panels_table(hidden=True)
     gone, unknown = _find(panels, names)
     if not gone:
         raise UserError("The benchmark has none of these photographs.", "Name them by address, id or content address.")
@@ -66,6 +66,7 @@ def takedown(
         seed=manifest["seed"],
         licence=manifest["licence"],
         hidden=manifest["hidden"],
+        hide_objects=bool(manifest.get("hide_objects")),
         official=manifest["official"],
         describe=describe,
     ) as writer:

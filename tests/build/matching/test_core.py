@@ -11,8 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from veridical.build.matching.problem import EmbeddingScores, Matching, Problem, equal_rows, log_sigmoid
+from veridical.build.matching.field import prepare
+from veridical.build.matching.pricing import product
+from veridical.build.matching.problem import EmbeddingScores, Matching, NoRoom, Problem, equal_rows, log_sigmoid
 from veridical.build.matching.rounds import match
+from veridical.build.matching.watch import Situation, Watch, look_at_all, violations
 from veridical.errors import UserError
 
 BLOCKED = -1e6
@@ -189,6 +192,9 @@ def test_too_frequent_a_text_is_named_with_its_share_and_fold() -> None:
     texts = np.maximum(np.arange(100), 30)
     with pytest.raises(UserError, match=r"Fold 'train-3': one response text \(that of pair 0\) is 31 of 100 .* 31.0%"):
         match(replace(clustered(100, texts=texts), name="train-3"))
+    with pytest.raises(UserError) as error:
+        match(clustered(100, texts=texts))
+    assert not isinstance(error.value, NoRoom)  # leaving out scarce responses would not help
 
 
 def test_a_fold_smaller_than_the_choices() -> None:
@@ -201,9 +207,10 @@ def test_a_response_that_fits_nowhere_is_named() -> None:
     have[[4, 9], 1] = 2
     needs = np.ones((30, 2), int)
     needs[9, 1] = 2  # fits only its own photograph and that of pair 4
-    with pytest.raises(UserError, match=r"round 2 of 3 .* that of pair 9") as error:
-        match(replace(clustered(30), needs=needs, have=have))
+    with pytest.raises(NoRoom, match=r"round 2 of 3 .* that of pair 9") as error:
+        match(replace(clustered(30), needs=needs, have=have, name="7"))
     assert "leave them out" in error.value.fix
+    assert error.value.fold == "7"
 
 
 @pytest.mark.parametrize("weight", [-1.0, float("nan")])
@@ -232,6 +239,39 @@ def test_rescoring_decides() -> None:
     rescored = (np.array([0, 1]), np.array([plain[1], plain[1]]), np.array([0.0, -30.0], np.float32))
     found = match(replace(problem, rescored=rescored)).wrong[0]
     assert found[0] == plain[1]
+
+
+@dataclass(frozen=True)
+class Rounded(TableScores):
+    """A table whose blocks are rounded down."""
+
+    rounding: float = 0.05
+
+    def block(self, start: int, stop: int) -> np.ndarray:
+        return self.table[start:stop] - np.float32(self.rounding)
+
+
+def test_what_blocks_round_off_is_never_overlooked() -> None:
+    """A query that has more than any block shows may still be offered more by pairs that are not on its list."""
+    rng = np.random.default_rng(0)
+    size = 300
+    table = (-1 - 0.2 * rng.random((size, size))).astype(np.float32)
+    problem = Problem(Rounded(table), TableScores(np.zeros((size, size), np.float32)), np.arange(size), 0.1)
+    field = prepare(problem)
+    search, watch = product(field), Watch.empty(field)
+    own = np.arange(size)
+    look_at_all(search, watch, own[:, None], 4, 1)
+    assert np.isfinite(watch.bounds).all()
+    best = np.where(np.eye(size, dtype=bool), -np.inf, table)
+    best[own[:, None], watch.kinds] = -np.inf  # what is not on the lists
+    profits = watch.bounds + 0.02
+    assert (best.max(1) > profits).any()
+    for room in (0.0, 1e9):
+        now = Situation(search, own[:, None], own[None], np.zeros(size), profits.copy(), 1)
+        found, slack, _ = violations(now, watch, room)
+        more = slack.copy()
+        np.maximum.at(more, found.rows, now.excess(found))
+        assert (profits + more >= best.max(1) - 1e-6).all()
 
 
 def test_the_number_of_threads_changes_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import veridical
 from veridical.build.matching.integrity import frequency_in, integrity, overlap, random_wrong, shared_tags
-from veridical.build.matching.machines import Accuracy, Choices, accuracy, by_machine, graded
+from veridical.build.matching.machines import Accuracy, Choices, accuracy, by_machine, graded, sides
 from veridical.build.matching.relevance import encoder
 from veridical.build.matching.sweep import Point, plot, recommend
 from veridical.errors import UserError
@@ -117,6 +118,24 @@ def test_the_hardest_choices_that_people_can_do_are_recommended() -> None:
     assert chosen.recommended == 0.3
     assert "ask people" in chosen.why
     assert "<svg" in plot(chosen)
+    # with two choices a half is chance: 0.5 gives nothing away
+    two = recommend([point(0.1, None, 0.6, 0.4), point(0.3, None, 0.5, 0.7)], chance=0.5)
+    assert two.recommended == 0.3
+    assert "50%" in plot(two)
+    assert "25%" not in plot(two)
+
+
+def test_folds_are_tested_on_by_the_seed_and_never_trained_on() -> None:
+    folds = [str(k % 10) for k in range(100)]
+    held = set()
+    for seed in range(8):
+        rows, test = sides(folds, seed)
+        assert len(rows) == 100
+        inside = {folds[i] for i in rows[test]}
+        assert len(inside) == 3
+        assert not inside & {folds[i] for i in rows[~test]}
+        held.add(frozenset(inside))
+    assert len(held) > 4
 
 
 def test_a_sweep_writes_choices_for_people_and_reads_their_answers(qa_file: Path, tmp_path: Path) -> None:
@@ -126,14 +145,19 @@ def test_a_sweep_writes_choices_for_people_and_reads_their_answers(qa_file: Path
     assert [p.weight for p in first.sweep.points] == [0.1, 1.0]
     assert set(first.sweep.points[0].machines) == {"alone", "all", "question", "relevance"}
     assert {p.name for p in (tmp_path / "out").iterdir()} == {
-        "choices-0.1.csv", "choices-1.csv", "sweep.json", "sweep.svg",
+        "choices-0.1.csv", "choices-1.csv", "key.csv", "sweep.json", "sweep.svg",
     }  # fmt: skip
-    import csv
-
+    asked = {row["question"]: row["answer"] for row in csv.DictReader(qa_file.open())}
+    key = {
+        (float(r["lambda"]), r["id"]): int(r["answer_label"]) for r in csv.DictReader((tmp_path / "out/key.csv").open())
+    }
     lines = ["lambda,id,choice"]
     for weight, share in (("0.1", 2), ("1", 50)):
         rows = list(csv.DictReader((tmp_path / "out" / f"choices-{weight}.csv").open()))
-        lines += [f"{weight},{r['id']},{int(r['answer_label']) if k % share else 9}" for k, r in enumerate(rows)]
+        assert not any("label" in name for name in rows[0])  # people get this file
+        right = [key[float(weight), r["id"]] for r in rows]
+        assert any(r[f"answer_{k}"] == asked[r["question"]] for r, k in zip(rows, right, strict=True))
+        lines += [f"{weight},{r['id']},{right[k] if k % share else 9}" for k, r in enumerate(rows)]
     (tmp_path / "people.csv").write_text("\n".join(lines))
     again = veridical.match(qa_file, tmp_path / "out2", people=tmp_path / "people.csv", **options)
     assert again.sweep is not None
@@ -143,3 +167,14 @@ def test_a_sweep_writes_choices_for_people_and_reads_their_answers(qa_file: Path
     (tmp_path / "people.csv").write_text("lambda,id,choice\n1,nobody,0\n")
     with pytest.raises(UserError, match="'nobody', which is not in the file"):
         veridical.match(qa_file, tmp_path / "out3", people=tmp_path / "people.csv", **options)
+
+
+def test_a_sweep_tests_its_machines_on_folds_that_the_seed_chooses(vectors) -> None:
+    from veridical.build.matching.sweep import _machines
+
+    data = planted(160, "alone")
+    odd = [w if fold in ("0", "1") else tuple(t.replace("really ", "") for t in w)
+           for w, fold in zip(data.candidates, data.folds, strict=True)]  # fmt: skip
+    some = Choices(data.ids, data.questions, odd, data.answer, data.groups, data.folds)
+    # the word is in two folds only: how much it helps depends on whether these are trained or tested on
+    assert len({round(_machines(some, vectors, seed)["alone"].value, 3) for seed in range(4)}) > 1

@@ -75,6 +75,15 @@ def test_bad_files_are_told_with_their_line(tmp_path: Path, name: str, text: str
         read_table(tmp_path / name)
 
 
+def test_only_the_end_of_a_line_ends_it(tmp_path: Path) -> None:
+    odd = "so\u2028so\x85 \x0b\x0c\x1c so"
+    (tmp_path / "a.jsonl").write_text(json.dumps({"question": "why?", "answer": odd}, ensure_ascii=False) + "\r\n")
+    (tmp_path / "a.csv").write_text(f"question,answer\r\nwhy?,{odd}\r\n'who?',\"a\r\nb\"\r\n", newline="")
+    assert [row.answer.raw for row in read_table(tmp_path / "a.jsonl").rows] == [odd]
+    found = read_table(tmp_path / "a.csv").rows
+    assert [(row.id, row.answer.raw) for row in found] == [("2", odd), ("3", "a\r\nb")]
+
+
 def test_what_is_no_text_at_all_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"question,answer\nwhy,\xff\n")
     (tmp_path / "a.parquet").write_bytes(b"PAR1")

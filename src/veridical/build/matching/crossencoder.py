@@ -20,6 +20,7 @@ from veridical.build.matching.calibration import Calibration, calibrate, calibra
 from veridical.build.matching.problem import Scores, log_sigmoid
 
 if TYPE_CHECKING:
+    from veridical.build.matching.relevance import Fitted
     from veridical.build.matching.stage import Models, Options, Responses
 
 Floats = npt.NDArray[np.float32]
@@ -87,59 +88,69 @@ class Overridden:
 
 @dataclass(frozen=True)
 class Reranked:
-    """What cross-encoders said of the shortlists of all folds."""
+    """What cross-encoders said of the shortlists of all folds, by row."""
 
-    related: dict[str, Triples]
-    similar: dict[str, Triples]
-    folds: list[str]
+    related: Triples | None
+    similar: Triples | None
     about: dict[str, Any]
 
     def relevance(self, here: Ints) -> Triples | None:
-        return self.related.get(self.folds[here[0]])
+        return _among(self.related, here)
 
     def similarity(self, here: Ints) -> Triples | None:
-        return self.similar.get(self.folds[here[0]])
+        return _among(self.similar, here)
+
+    def take(self, kept: Ints) -> Reranked:
+        """What was said of some of the rows."""
+        return Reranked(_among(self.related, kept), _among(self.similar, kept), self.about)
+
+
+def _among(said: Triples | None, here: Ints) -> Triples | None:
+    """What was said of pairs of these rows, numbered among them; `here` is sorted."""
+    if said is None:
+        return None
+    rows, columns, values = said
+    inside = np.isin(rows, here) & np.isin(columns, here)
+    return np.searchsorted(here, rows[inside]), np.searchsorted(here, columns[inside]), values[inside]
 
 
 def rerank(rows: Responses, models: Models, options: Options) -> Reranked:
     """Score the shortlist of every query with the cross-encoders that the options hold."""
     rng = np.random.default_rng([options.seed, 3])
-    folds = sorted(set(rows.folds))
-    lists = {fold: shortlist(models.relevance.scores(rows.rows(fold)), rows.texts[rows.rows(fold)], options.shortlist)
-             for fold in folds}  # fmt: skip
-    related: dict[str, Triples] = {}
-    similar: dict[str, Triples] = {}
+    left, right = _shortlists(rows, models.relevance, options.shortlist)
+    related = similar = None
     about: dict[str, Any] = {}
     if options.reranker is not None:
-        about["relevance"] = _relate(rows, lists, options.reranker, related, rng, options.seed)
+        related, about["relevance"] = _relate(rows, left, right, options.reranker, rng, options.seed)
     if options.similarity_reranker is not None:
         judge = options.similarity_reranker
         found = calibrate_similarity(
             rows.responses, lambda one, other: judge.score(list(zip(one, other, strict=True))), rng, HELD_OUT // 2
         )
         about["similarity"] = {"model": judge.name, "calibration": found.to_json()}
-        for fold, (left, right) in lists.items():
-            own = rows.rows(fold)
-            z = judge.score(
-                [(rows.responses[own[i]], rows.responses[own[j]]) for i, j in zip(left, right, strict=True)]
-            )
-            similar[fold] = (left, right, _log(found, z, positive=False))
-    return Reranked(related, similar, rows.folds, about)
+        z = judge.score([(rows.responses[i], rows.responses[j]) for i, j in zip(left, right, strict=True)])
+        similar = (left, right, _log(found, z, positive=False))
+    return Reranked(related, similar, about)
+
+
+def _shortlists(rows: Responses, relevance: Fitted, length: int) -> tuple[Ints, Ints]:
+    """The pairs on the shortlists of all folds: (rows, columns)."""
+    parts = []
+    for fold in sorted(set(rows.folds)):
+        here = rows.rows(fold)
+        left, right = shortlist(relevance.scores(here), rows.texts[here], length)
+        parts.append((here[left], here[right]))
+    return np.concatenate([left for left, _ in parts]), np.concatenate([right for _, right in parts])
 
 
 def _relate(
-    rows: Responses,
-    lists: dict[str, tuple[Ints, Ints]],
-    model: Reranker,
-    related: dict[str, Triples],
-    rng: np.random.Generator,
-    seed: int,
-) -> dict[str, Any]:
-    """Fill in P_rel of the shortlists by models that saw other parts only; the calibrations of the parts."""
+    rows: Responses, left: Ints, right: Ints, model: Reranker, rng: np.random.Generator, seed: int
+) -> tuple[Triples, dict[str, Any]]:
+    """P_rel of the shortlists by models that saw other parts only, and the calibrations of the parts."""
     part = parts_of(rows.folds, rows.texts, rng)
     partner = random_partners([str(t) for t in rows.texts], rng)
     calibrations = []
-    waiting: dict[str, list[tuple[Ints, Floats]]] = {fold: [] for fold in lists}
+    values = np.zeros(len(left), np.float32)
     for number in range(int(part.max()) + 1):
         outside, inside = np.flatnonzero(part != number), np.flatnonzero(part == number)
         taught = model.trained(*_lessons(rows, outside, rng), seed=seed + number)
@@ -149,18 +160,10 @@ def _relate(
         other = taught.score([(rows.queries[i], rows.responses[partner[i]]) for i in apart])
         found = calibrate(own, other, rng)
         calibrations.append(found.to_json())
-        for fold, (left, right) in lists.items():
-            here = rows.rows(fold)
-            mine = np.flatnonzero(part[here[left]] == number)
-            if len(mine):
-                asked = [(rows.queries[here[left[k]]], rows.responses[here[right[k]]]) for k in mine]
-                waiting[fold].append((mine, _log(found, taught.score(asked), positive=True)))
-    for fold, parts in waiting.items():
-        values = np.zeros(len(lists[fold][0]), np.float32)
-        for mine, found_here in parts:
-            values[mine] = found_here
-        related[fold] = (*lists[fold], values)
-    return {"model": model.name, "calibration": calibrations}
+        mine = np.flatnonzero(part[left] == number)
+        asked = [(rows.queries[left[k]], rows.responses[right[k]]) for k in mine]
+        values[mine] = _log(found, taught.score(asked), positive=True)
+    return (left, right, values), {"model": model.name, "calibration": calibrations}
 
 
 def _lessons(rows: Responses, outside: Ints, rng: np.random.Generator) -> tuple[list[tuple[str, str]], list[int]]:

@@ -1,9 +1,10 @@
 """The integrity report: what a question's choices give away, with wrong choices drawn at random and with matched ones.
 
-Every line is a guesser that sees less than it should need: one response alone, all four, their lengths, their places,
-how often a text is right elsewhere, the words or tags a response shares with the question. Chance is one in four, and a
-guesser above it has found a bias. The last line sees the question too: what is left to be learned honestly from text.
-Guessers are fitted on some folds and tested on others; with one fold only those remain that need no fitting.
+Every line is a guesser that sees less than it should need: one response alone, all of them, their lengths, their
+places, how often a text is right elsewhere, the words or tags a response shares with the question. Chance is one in
+four if there are four choices, and a guesser above it has found a bias. The last line sees the question too: what is
+left to be learned honestly from text. Guessers are fitted on some folds and tested on others; with one fold only those
+remain that need no fitting. Answers and rationales are looked at separately.
 """
 
 from __future__ import annotations
@@ -16,15 +17,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veridical.build.matching.machines import VIEWS, Accuracy, Choices, Vectors, accuracy, by_machine, graded
+from veridical.build.matching.machines import VIEWS, Accuracy, Choices, Vectors, accuracy, by_machine, graded, sides
 from veridical.build.matching.stage import normal
 
 Ints = npt.NDArray[np.int64]
 Doubles = npt.NDArray[np.float64]
 Cue = Callable[[Choices], Doubles]  # (N, C) a number per choice
-
-TESTED = 0.3  # share of the folds that guessers are tested on
-MOST = 20_000  # questions that are looked at
 
 
 @dataclass(frozen=True)
@@ -35,20 +33,27 @@ class Bias:
     says: str
     before: Accuracy | None  # random wrong choices
     after: Accuracy  # matched ones
+    stage: str = "answer"  # what the choices are: answers, or rationales
 
     def to_json(self) -> dict[str, Any]:
         before = None if self.before is None else self.before.to_json()
-        return {"bias": self.name, "says": self.says, "before": before, "after": self.after.to_json()}
+        return {
+            "stage": self.stage,
+            "bias": self.name,
+            "says": self.says,
+            "before": before,
+            "after": self.after.to_json(),
+        }
 
 
 def integrity(
     after: Choices, before: Choices | None, vectors: Vectors, seed: int = 0, tags: tuple[Doubles, Doubles] | None = None
 ) -> list[Bias]:
     """All guessers on matched choices and on random ones. `tags` are the shared tags of both, in this order."""
-    rows, test = _sides(after.folds, seed)
-    sides = [None if side is None else side.take(rows) for side in (after, before)]
+    rows, test = sides(after.folds, seed)
+    pair_of_sets = [None if side is None else side.take(rows) for side in (after, before)]
     found: dict[str, list[Accuracy | None]] = {}
-    for number, side in enumerate(sides):
+    for number, side in enumerate(pair_of_sets):
         shared = None if tags is None else tags[number][rows]
         for name, value in ({} if side is None else _guesses(side, test, vectors, seed, shared)).items():
             found.setdefault(name, [None, None])[number] = value
@@ -154,18 +159,6 @@ def random_wrong(
 
 def _each(choices: Choices, number: Callable[[int, str], float]) -> Doubles:
     return np.array([[number(i, text) for text in texts] for i, texts in enumerate(choices.candidates)], np.float64)
-
-
-def _sides(folds: Sequence[str], seed: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
-    """The rows that are looked at, whole folds while there is room, and which of them are tested on."""
-    names = sorted(set(folds))
-    sizes = Counter(folds)
-    order = [names[k] for k in np.random.default_rng([seed, 8]).permutation(len(names))]
-    total = np.cumsum([sizes[name] for name in order])
-    order = order[: max(2, int((total <= MOST).sum()))]
-    held = set(order[: max(1, round(TESTED * len(order)))])
-    rows = np.array([i for i, fold in enumerate(folds) if fold in set(order)], np.int64)
-    return rows, np.array([folds[i] in held for i in rows])
 
 
 _SAYS: dict[str, str] = {

@@ -8,13 +8,14 @@ is symmetric, then any response of a kind may stand for any other, and each of t
 Kinds are cells of mapped questions, cut in halves along the widest direction until they are small. P_rel of two cells
 is the mean of P_rel over their pairs. What is equally relevant is chosen at random (a fixed random number for each
 pair), not by what differs most: that would be a cue as well. So this departs from the paper's equation, and with the
-random part it is a weight rather than a calibrated probability; `size=0` is the paper's. The options were chosen on
-NExT-OE, by what a reader of all four choices could still find.
+random part it is a weight rather than a calibrated probability; a certified gap is to the optimum of that W. `size=0`
+is the paper's, and what small folds get. The options were chosen on NExT-OE, by what a reader of all four choices could
+still find.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,8 @@ Ints = npt.NDArray[np.int64]
 BLOCK = 1024  # rows
 NOISE_SIZE = 32  # numbers of a row's random vector
 STEPS = 15  # of the power iteration
+CELLS = 16  # of a fold, or more: relevance between fewer says little
+SMALLEST = 8  # questions of a kind where a small fold decides
 HEAVY = 1 / 8  # of a cell: a text this common is dealt to both halves, since it may be a quarter of no more
 
 
@@ -37,6 +40,18 @@ class KindOptions:
     size: int = 48  # questions of a kind at most; 0: single pairs, as in the paper
     noise: float = 0.7  # standard deviation of what is added to the log-odds of a pair
     own: float = 0.02  # how much of the pair's own log-odds is added
+
+
+def scaled(options: KindOptions, rows: int, wrong: int) -> KindOptions:
+    """The options for a fold of so many rows: smaller kinds where there would be few, single pairs below that.
+
+    With few kinds the relevance of kinds says next to nothing, and only its random part is left to choose by.
+
+    >>> [scaled(KindOptions(48), rows, 3).size for rows in (10_000, 600, 128, 127)]
+    [48, 37, 8, 0]
+    """
+    size = min(options.size, rows // CELLS)
+    return replace(options, size=size if size >= max(SMALLEST, wrong + 1) or size == options.size else 0)
 
 
 def cells(vectors: Floats, texts: Ints, size: int, rng: np.random.Generator) -> Ints:

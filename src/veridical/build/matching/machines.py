@@ -8,6 +8,7 @@ and tested on different folds: within a fold a response that was right in traini
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,8 +24,8 @@ Vectors = Callable[[Sequence[str]], Floats]  # texts -> (N, D), each of length 1
 
 VIEWS: dict[View, str] = {
     "alone": "each response alone",
-    "all": "all four responses",
-    "question": "all four and the question",
+    "all": "all responses",
+    "question": "all responses and the question",
 }
 WORD_COLUMNS = 256  # hashed words and pairs of words beside the embedding, so that rare wordings can be learned
 WIDEST = 512  # numbers of a vector that are taken as they are
@@ -35,6 +36,8 @@ BATCH = 256  # questions
 RATE = 1e-3
 DECAY = 1e-4  # weight decay per step, times the rate
 RESAMPLES = 2000
+TESTED = 0.3  # share of the folds that machines are tested on
+MOST = 20_000  # questions that are looked at
 SMALLEST = 1e-6
 
 
@@ -87,6 +90,21 @@ def accuracy(right: npt.ArrayLike, groups: Sequence[str], seed: int = 0) -> Accu
     drawn = rng.multinomial(len(count), np.full(len(count), 1 / len(count)), size=RESAMPLES)
     low, high = np.quantile((drawn @ total) / np.maximum(drawn @ count, 1), (0.025, 0.975))
     return Accuracy(float(hits.mean()), float(low), float(high))
+
+
+def sides(folds: Sequence[str], seed: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    """The rows that are looked at, whole folds while there is room, and which of them are tested on.
+
+    Which folds these are depends on the seed. With one fold everything is tested on, and nothing trained.
+    """
+    names = sorted(set(folds))
+    sizes = Counter(folds)
+    order = [names[k] for k in np.random.default_rng([seed, 8]).permutation(len(names))]
+    total = np.cumsum([sizes[name] for name in order])
+    order = order[: max(2, int((total <= MOST).sum()))]
+    held = set(order[: max(1, round(TESTED * len(order)))])
+    rows = np.array([i for i, fold in enumerate(folds) if fold in set(order)], np.int64)
+    return rows, np.array([folds[i] in held for i in rows])
 
 
 def graded(scores: npt.ArrayLike, answer: Ints) -> npt.NDArray[np.float64]:

@@ -22,6 +22,14 @@ Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
+class NoRoom(UserError):
+    """No choice of places serves all responses of a round; leaving out those that fit few questions may help."""
+
+    def __init__(self, problem: str, fix: str = "", fold: str = "") -> None:
+        super().__init__(problem, fix)
+        self.fold = fold
+
+
 class Scores(Protocol):
     """Log-probabilities (never positive) of all pairs of N rows and N columns, computed when asked for.
 
@@ -138,15 +146,18 @@ class Matching:
 
     wrong: Integers  # (rounds, N): wrong[k, i] is the response that query i got in round k
     weights: Doubles  # (rounds,): the sum of W over the round's pairs
-    bounds: Doubles  # (rounds,): no matching of the round, given the rounds before it, weighs more than this
+    bounds: Doubles  # (rounds,): no matching of the round, given the rounds before it, weighs more; but see `reserved`
     seconds: float
     peak_bytes: int  # the most memory the process has held so far
     passes: tuple[float, ...]  # of each round: how often all pairs were looked at, after a first time for all rounds
-    reserved: bool = False  # frequent texts: places for later rounds were kept free (see `rounds.match`)
+    reserved: bool = False  # frequent texts: places were kept free for later rounds, and bounds are of what was left
 
     @property
     def gaps(self) -> Doubles:
-        """(rounds,): how far each round may be from its optimum at most, relative to its weight."""
+        """(rounds,): how far each round may be from its optimum at most, relative to its weight.
+
+        With `reserved` it is the optimum of the rounds that leave the planned places free; there may be a heavier one.
+        """
         return (self.bounds - self.weights) / np.maximum(np.abs(self.weights), 1e-12)
 
     @property

@@ -7,7 +7,7 @@ checkpoint of a hub). A relevance model reads questions and responses, a similar
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,10 @@ class Fitted:
             left, right = (np.ascontiguousarray(side[rows]) for side in (self.left, self.right))
             return EmbeddingScores(left, right, self.calibration.slope, self.calibration.intercept, self.positive)
         return SparseScores(self.left[rows], self.right[rows], self.calibration, self.positive)
+
+    def take(self, rows: Ints) -> Fitted:
+        """The same model over some of the rows."""
+        return replace(self, left=self.left[rows], right=self.right[rows])
 
     def query_vectors(self, rows: Ints) -> Floats:
         """A dense vector for the query of each row; sparse rows are projected at random, which keeps distances."""
@@ -83,7 +87,7 @@ def fit_relevance(
 
     Calibrated on own against random pairs; every own pair is held out of what scores it.
     """
-    about: dict[str, Any] = {}
+    about: dict[str, Any] = {"learned": False}
     if name in WORDS:
         left, right = vectors(queries, responses, "bm25" if name == "bm25" else "tfidf")
     else:

@@ -17,9 +17,8 @@ import numpy as np
 from veridical.build.matching.auction import Market, auction
 from veridical.build.matching.field import Field, greedy, place_all, prepare
 from veridical.build.matching.pricing import Product, Weighed, product, weigh, weigh_again
-from veridical.build.matching.problem import Floats, Integers, Matching, Problem, check
+from veridical.build.matching.problem import Floats, Integers, Matching, NoRoom, Problem, check
 from veridical.build.matching.watch import Situation, Watch, look_at_all, violations
-from veridical.errors import UserError
 
 FINEST = 1e-7  # weights that differ by less than this a query are equal
 SHARE = 0.3  # of the allowed gap is for the auction's epsilon; the rest for pairs outside the graph
@@ -58,7 +57,9 @@ def match(problem: Problem, *, shortlist: int = 64, tolerance: float = 1e-3, thr
 
     The rounds are the paper's: each is the best given those before it. Where a few texts are so frequent that a round
     could leave no room for the next (three of them above a sixth of all responses, say), a plain complete plan is made
-    first and each round replaces its part of the plan, keeping clear of what is planned for the others.
+    first and each round replaces its part of the plan, keeping clear of what is planned for the others. The result then
+    is `reserved`, and its bounds are of these restricted rounds: a round that need not think of later ones may weigh
+    more than they say.
     """
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -212,13 +213,14 @@ def _plan(field: Field) -> Integers:
     return plan
 
 
-def _no_room(field: Field, left: Integers, number: int) -> UserError:
+def _no_room(field: Field, left: Integers, number: int) -> NoRoom:
     problem = field.problem
     fold = f"Fold {problem.name!r}" if problem.name else "The fold"
     count = int(field.copies[left].sum())
-    return UserError(
+    return NoRoom(
         f"{fold}: in round {number + 1} of {problem.rounds} no choice of places serves all responses; without one are "
         f"{count:,}, such as that of pair {field.sample[left[0]]}.",
         "These responses name objects that too few other photographs have, or their texts are too frequent: leave "
         f"them out (each needs {problem.rounds} other questions that can take it), or use larger folds.",
+        problem.name,
     )

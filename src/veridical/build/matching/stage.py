@@ -6,6 +6,7 @@ Rows of one fold never meet those of another.
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -15,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from veridical.build._shared import secret_words
-from veridical.build.matching.crossencoder import Overridden, Reranker, rerank
-from veridical.build.matching.kinds import KindOptions, kind_scores
+from veridical.build.matching.crossencoder import Overridden, Reranked, Reranker, rerank
+from veridical.build.matching.kinds import KindOptions, kind_scores, scaled
 from veridical.build.matching.problem import Problem
 from veridical.build.matching.relevance import Fitted, fit_relevance, fit_similarity
 from veridical.build.matching.rounds import match as solve
@@ -71,9 +72,16 @@ class Models:
 
     relevance: Fitted
     similarity: Fitted
+    reranked: Reranked | None = None  # what cross-encoders said of the pairs that these find best
+
+    def take(self, kept: Ints) -> Models:
+        """The same models over some of the rows."""
+        reranked = None if self.reranked is None else self.reranked.take(kept)
+        return Models(self.relevance.take(kept), self.similarity.take(kept), reranked)
 
     def to_json(self) -> dict[str, Any]:
-        return {"relevance": self.relevance.to_json(), "similarity": self.similarity.to_json()}
+        about = {} if self.reranked is None else {"rerank": self.reranked.about}
+        return {"relevance": self.relevance.to_json(), "similarity": self.similarity.to_json(), **about}
 
 
 @dataclass(frozen=True)
@@ -81,10 +89,13 @@ class Matched:
     """The wrong responses of each row, and the proof of their quality."""
 
     wrong: Ints  # (rounds, N) rows whose right response is a wrong one here
-    gap: float  # the largest certified gap of any fold and round
+    gap: float  # the largest certified gap of any fold and round, to the optimum of the W that was used (see `kinds`)
     seconds: float  # of the solver alone
     peak_bytes: int
-    reserved: tuple[str, ...] = ()  # folds in which frequent texts left little choice
+    reserved: tuple[
+        str, ...
+    ] = ()  # folds in which frequent texts left little choice: their gap is to a restricted best
+    kinds: dict[str, int] = field(default_factory=dict)  # fold -> questions of a kind; 0: relevance of single pairs
 
 
 def normal(text: str) -> str:
@@ -136,15 +147,38 @@ def check_folds(rows: Responses, wrong: int, noun: str = "answer") -> None:
             )
 
 
+def check_options(options: Options) -> None:
+    """Refuse numbers that make no sense, before any model is run."""
+    if options.seed < 0:
+        raise UserError(f"The seed is {options.seed}.", "Give a whole number from 0.")
+    if not (math.isfinite(options.weight) and options.weight >= 0):
+        raise UserError(f"lambda is {options.weight}; it weighs similarity.", "Choose a number of 0 or more.")
+    if options.wrong < 1:
+        raise UserError(
+            f"{options.wrong} wrong choices for each question were asked for.", "Choose 1 or more (VCR has 3)."
+        )
+    if options.shortlist < 1:
+        raise UserError(f"A shortlist of {options.shortlist}.", "Choose 1 or more (--shortlist); 64 is usual.")
+    if not (math.isfinite(options.tolerance) and options.tolerance > 0):
+        raise UserError(f"A tolerance of {options.tolerance}.", "Choose a number above 0 (--tolerance), such as 0.001.")
+    size, least = options.kinds.size, options.wrong + 1
+    if size < 0 or 0 < size < least:
+        raise UserError(f"Kinds of {size} questions.", f"Give 0 (single pairs), or {least} questions or more.")
+
+
 def fit_models(rows: Responses, options: Options) -> Models:
     """P_rel and P_sim of a stage."""
+    check_options(options)
     rng = np.random.default_rng([options.seed, 1])
     relevance = fit_relevance(
         options.relevance, rows.queries, rows.responses, rows.texts, rows.folds, rng, learned=options.learned
     )
-    return Models(
+    models = Models(
         relevance, fit_similarity(options.similarity, rows.responses, np.random.default_rng([options.seed, 2]))
     )
+    if options.reranker is None and options.similarity_reranker is None:
+        return models
+    return replace(models, reranked=rerank(rows, models, options))
 
 
 def match_stage(rows: Responses, models: Models, options: Options, label: str = "Matching") -> Matched:
@@ -153,32 +187,42 @@ def match_stage(rows: Responses, models: Models, options: Options, label: str = 
     gap = seconds = 0.0
     peak = 0
     reserved = []
-    extra = rerank(rows, models, options) if options.reranker or options.similarity_reranker else None
+    kinds = {}
     folds = sorted(set(rows.folds))
     with Progress(label, len(rows), "questions") as progress:
         for fold in folds:
             here = rows.rows(fold)
-            found = solve(_problem(rows, models, options, extra, here, fold), **_effort(options))
+            kind = kinds_of(models, options, len(here))
+            kinds[fold] = kind.size
+            problem = _problem(rows, models, replace(options, kinds=kind), here, fold)
+            found = solve(problem, shortlist=options.shortlist, tolerance=options.tolerance)
             out[:, here] = here[found.wrong]
             gap, seconds, peak = max(gap, found.gap), seconds + found.seconds, max(peak, found.peak_bytes)
             reserved += [fold] if found.reserved else []
             progress.advance(len(here))
-    return Matched(out, gap, seconds, peak, tuple(reserved))
+    return Matched(out, gap, seconds, peak, tuple(reserved), kinds)
 
 
-def _problem(rows: Responses, models: Models, options: Options, extra: Any, here: Ints, fold: str) -> Problem:
+def kinds_of(models: Models, options: Options, rows: int) -> KindOptions:
+    """The resolution of relevance in a fold of so many rows. A cross-encoder's relevance is always that of pairs."""
+    if models.reranked is not None and models.reranked.related is not None:
+        return replace(options.kinds, size=0)
+    return scaled(options.kinds, rows, options.wrong)
+
+
+def _problem(rows: Responses, models: Models, options: Options, here: Ints, fold: str) -> Problem:
     relevance, dissimilarity = models.relevance.scores(here), models.similarity.scores(here)
     rescored = None
     texts = np.unique(rows.texts[here], return_inverse=True)[1].reshape(-1)
-    if options.kinds.size and options.reranker is None:
+    if options.kinds.size:
         # Responses stand where their noise is high. Whoever draws a hidden fold's noise again, which is numbered by
         # the rows they were written for, can therefore tell which row that is.
         words = secret_words(options.secret) if fold in options.hidden else []
         rng = np.random.default_rng([options.seed, 5, zlib.crc32(fold.encode()), *words])
         relevance = kind_scores(relevance, models.relevance.query_vectors(here), texts, options.kinds, rng)
-    if extra is not None:
-        rescored = extra.relevance(here)
-        if (other := extra.similarity(here)) is not None:
+    if models.reranked is not None:
+        rescored = models.reranked.relevance(here)
+        if (other := models.reranked.similarity(here)) is not None:
             dissimilarity = Overridden(dissimilarity, *other)
     return Problem(
         relevance,
@@ -190,34 +234,4 @@ def _problem(rows: Responses, models: Models, options: Options, extra: Any, here
         None if rows.have is None else rows.have[here],
         rescored,
         fold,
-    )
-
-
-def _effort(options: Options) -> dict[str, Any]:
-    return {"shortlist": options.shortlist, "tolerance": options.tolerance}
-
-
-def scarce(rows: Responses, least: int) -> npt.NDArray[np.bool_]:
-    """Which responses fit the photographs of fewer than `least` other questions of their fold."""
-    out = np.zeros(len(rows), bool)
-    if rows.needs is None or rows.have is None:
-        return out
-    for fold in sorted(set(rows.folds)):
-        here = rows.rows(fold)
-        needs, which = np.unique(rows.needs[here], axis=0, return_inverse=True)
-        have, counts = np.unique(rows.have[here], axis=0, return_counts=True)
-        fits = (needs[:, None, :] <= have[None, :, :]).all(2) @ counts  # for each kind of response
-        out[here] = fits[which.reshape(-1)] - 1 < least
-    return out
-
-
-def subset(rows: Responses, kept: Ints) -> Responses:
-    """Some of the rows."""
-    return Responses(
-        [rows.queries[i] for i in kept],
-        [rows.responses[i] for i in kept],
-        np.unique(rows.texts[kept], return_inverse=True)[1].reshape(-1).astype(np.int64),
-        [rows.folds[i] for i in kept],
-        None if rows.needs is None else rows.needs[kept],
-        None if rows.have is None else rows.have[kept],
     )

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from veridical.build.matching.machines import Accuracy, Choices, Vectors, accuracy, by_machine, graded
-from veridical.build.matching.stage import Matched, Models, Options, Responses, match_stage
+from veridical.build.matching.machines import Accuracy, Choices, Vectors, accuracy, by_machine, graded, sides
+from veridical.build.matching.room import Roomy, match_with_room
+from veridical.build.matching.stage import Models, Options, Responses
 from veridical.build.matching.table import read_people
 from veridical.errors import UserError
 
 PEOPLE = 0.9  # footnote 7
 CLOSE = 0.03  # a guesser this near to chance has found little
-TESTED = 0.3
 SERIES = {
     "people": "people",
     "question": "machine with the question",
@@ -57,10 +57,22 @@ class Sweep:
     points: tuple[Point, ...]
     recommended: float
     why: str
+    chance: float = 0.25
 
     def to_json(self) -> dict[str, Any]:
         points = [point.to_json() for point in self.points]
-        return {"points": points, "recommended": self.recommended, "why": self.why}
+        return {"points": points, "recommended": self.recommended, "why": self.why, "chance": self.chance}
+
+
+def check_sweep(weights: Sequence[float], rows: Responses | None = None) -> None:
+    """Refuse lambdas that are none, and data of one fold, before any model is run."""
+    if not weights or any(not math.isfinite(w) or w < 0 for w in weights):
+        raise UserError(f"A sweep over {list(weights)}.", "Give lambdas of 0 or more, such as 0.01,0.1,0.3,1,3.")
+    if rows is not None and len(set(rows.folds)) < 2:
+        raise UserError(
+            "A sweep trains machines on some folds and tests them on others; there is one fold.",
+            "Use --folds 3 or more.",
+        )
 
 
 def sweep(
@@ -68,36 +80,27 @@ def sweep(
     models: Models,
     options: Options,
     weights: Sequence[float],
-    choices: Callable[[Matched], Choices],
+    choices: Callable[[Roomy], Choices],
     vectors: Vectors,
     people: Path | None = None,
-) -> tuple[Sweep, dict[float, Matched]]:
+) -> tuple[Sweep, dict[float, Roomy]]:
     """Match at every lambda and measure; also gives the matchings themselves."""
-    if not weights or any(not math.isfinite(w) or w < 0 for w in weights):
-        raise UserError(f"A sweep over {list(weights)}.", "Give lambdas of 0 or more, such as 0.01,0.1,0.3,1,3.")
+    check_sweep(weights, rows)
     answers = {} if people is None else read_people(people)
-    made: dict[float, Matched] = {}
+    made: dict[float, Roomy] = {}
     points = []
     for weight in sorted(set(weights)):
-        made[weight] = match_stage(rows, models, replace(options, weight=weight), f"Matching, lambda {weight:g}")
-        found = choices(made[weight])
+        one = match_with_room({"answer": rows}, {"answer": models}, replace(options, weight=weight))
+        made[weight], found = one, choices(one)
         person = _people(answers.get(weight, {}), found) if people is not None else None
-        machines = {**_machines(found, vectors, options.seed), "relevance": _relevance(made[weight], models, found)}
-        points.append(Point(weight, machines, person, made[weight].gap))
-    return recommend(points), made
+        machines = {**_machines(found, vectors, options.seed), "relevance": _relevance(one, found)}
+        points.append(Point(weight, machines, person, one.matched["answer"].gap))
+    return recommend(points, 1 / (options.wrong + 1)), made
 
 
 def _machines(found: Choices, vectors: Vectors, seed: int) -> dict[str, Accuracy]:
-    names = sorted(set(found.folds))
-    held = {names[k] for k in np.random.default_rng([seed, 8]).permutation(len(names))}
-    held = set(sorted(held)[: max(1, round(TESTED * len(names)))])
-    test = np.array([fold in held for fold in found.folds])
-    if test.all():
-        raise UserError(
-            "A sweep trains machines on some folds and tests them on others; there is one fold.",
-            "Use --folds 3 or more.",
-        )
-    train, rest = found.take(np.flatnonzero(~test)), found.take(np.flatnonzero(test))
+    rows, test = sides(found.folds, seed)
+    train, rest = found.take(rows[~test]), found.take(rows[test])
     out = {}
     for view in ("alone", "all", "question"):
         scores = by_machine(train, rest, view, vectors, np.random.default_rng([seed, 7]))
@@ -105,12 +108,13 @@ def _machines(found: Choices, vectors: Vectors, seed: int) -> dict[str, Accuracy
     return out
 
 
-def _relevance(matched: Matched, models: Models, found: Choices) -> Accuracy:
+def _relevance(one: Roomy, found: Choices) -> Accuracy:
     """A solver that takes the choice with the highest P_rel."""
     size = len(found)
     own = np.arange(size)
-    columns = np.concatenate([own[None], matched.wrong])  # (C, N), the right one first
-    scores = np.stack([models.relevance.of_pairs(own, column) for column in columns], 1)
+    columns = np.concatenate([own[None], one.matched["answer"].wrong])  # (C, N), the right one first
+    relevance = one.models["answer"].relevance
+    scores = np.stack([relevance.of_pairs(own, column) for column in columns], 1)
     return accuracy(graded(np.round(scores, 6), np.zeros(size, np.int64)), found.groups)
 
 
@@ -129,16 +133,15 @@ def _people(answers: Mapping[str, list[int]], found: Choices) -> Accuracy | None
     return accuracy(right, groups) if right else None
 
 
-def recommend(points: Sequence[Point]) -> Sweep:
+def recommend(points: Sequence[Point], chance: float = 0.25) -> Sweep:
     """The smallest lambda at which people are above 90%; without people the smallest that gives little away."""
     asked = [point for point in points if point.people is not None]
     if asked:
         able = [point for point in asked if point.people is not None and point.people.value > PEOPLE]
         if able:
-            return Sweep(tuple(points), able[0].weight, "the hardest choices that people get right above 90%")
+            return Sweep(tuple(points), able[0].weight, "the hardest choices that people get right above 90%", chance)
         best = max(asked, key=lambda point: point.people.value if point.people else 0.0)
-        return Sweep(tuple(points), best.weight, "people are above 90% nowhere; this is where they do best")
-    chance = 0.25
+        return Sweep(tuple(points), best.weight, "people are above 90% nowhere; this is where they do best", chance)
     fair = [point for point in points if point.machines["all"].value <= chance + CLOSE]
     if fair:
         hardest = min(fair, key=lambda point: point.machines["question"].value)
@@ -146,7 +149,7 @@ def recommend(points: Sequence[Point]) -> Sweep:
     else:
         hardest = min(points, key=lambda point: point.machines["all"].value)
         why = "the value that gives the least away without the question"
-    return Sweep(tuple(points), hardest.weight, f"{why}; ask people before you rely on it (--people)")
+    return Sweep(tuple(points), hardest.weight, f"{why}; ask people before you rely on it (--people)", chance)
 
 
 def plot(found: Sweep) -> str:
@@ -160,8 +163,8 @@ def plot(found: Sweep) -> str:
 
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + wide + 20} {top + high + 150}" '
              'font-family="sans-serif" font-size="13">', "<title>Accuracy over lambda</title>"]  # fmt: skip
-    for tick in (0.0, 0.25, 0.5, 0.75, 0.9, 1.0):
-        dash = ' stroke-dasharray="4 3"' if tick in (0.25, 0.9) else ""
+    for tick in sorted({0.0, found.chance, 0.5, 0.75, PEOPLE, 1.0}):
+        dash = ' stroke-dasharray="4 3"' if tick in (found.chance, PEOPLE) else ""
         parts.append(
             f'<line x1="{left}" x2="{left + wide}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" stroke="#c9ced6"{dash}/>'
         )

@@ -6,6 +6,7 @@ The first bad row is an error with its line and the count of the others; nothing
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -109,7 +110,8 @@ def _open(path: Path) -> tuple[list[str], Iterator[tuple[int, Mapping[str, Any] 
     if suffix == ".parquet":
         return _open_parquet(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        # bytes, since reading as text would change the ends of lines inside of fields
+        text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(
             f"{path.name} is not UTF-8: {error.reason} at byte {error.start:,}.", "Save it as UTF-8."
@@ -119,7 +121,7 @@ def _open(path: Path) -> tuple[list[str], Iterator[tuple[int, Mapping[str, Any] 
 
 def _open_csv(path: Path, text: str, comma: str) -> tuple[list[str], Iterator[tuple[int, Mapping[str, Any] | str]]]:
     csv.field_size_limit(_BIG)
-    reader = csv.reader(text.splitlines(keepends=True), delimiter=comma, strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=comma, strict=True)
     try:
         names = next(reader, [])
     except csv.Error as error:
@@ -152,7 +154,7 @@ def _open_json(path: Path, text: str) -> tuple[list[str], Iterator[tuple[int, Ma
     decoder = msgspec.json.Decoder(dict[str, Any])
     found: list[tuple[int, Mapping[str, Any] | str]] = []
     names: dict[str, None] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:

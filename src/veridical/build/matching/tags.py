@@ -15,17 +15,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from veridical.language.names import PEOPLE
 from veridical.records import Panel, Ref, Text
 
-# Classes whose tags may be exchanged for each other: "people to people".
-PEOPLE = frozenset(
-    {"person", "people", "man", "woman", "boy", "girl", "child", "kid", "baby", "lady", "guy", "men", "women"}
-)
 NOWHERE = "(unknown)"  # the class of a tag that points at nothing: no photograph has it
 
 
 def kind_of(category: str) -> str:
-    """The class that decides whether a tag may be re-pointed.
+    """The class that decides whether a tag may be re-pointed: people to people.
 
     >>> kind_of("Woman"), kind_of("dining table")
     ('person', 'dining table')

@@ -6,135 +6,62 @@ rationales separately; the result is a benchmark, or a table where `out` ends li
 
 from __future__ import annotations
 
-import csv
 import json
 import os
-import tempfile
+import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from veridical.benchmark import BenchmarkWriter
-from veridical.benchmark.place import MANIFEST
+from veridical.benchmark.place import MANIFEST, hidden_dir
 from veridical.benchmark.writer import file_hash
+from veridical.build._shared import RANDOM, SECRET, mix_secret
 from veridical.build.matching.folds import deal, split_of
 from veridical.build.matching.integrity import Bias, integrity, random_wrong, shared_tags
-from veridical.build.matching.items import Laid, choices_of, items_of, lay_out, query, response, table_rows
+from veridical.build.matching.items import Laid, choices_of, lay_out, query, response, table_rows
+from veridical.build.matching.output import TABLES, Label, write_benchmark, write_table
 from veridical.build.matching.rebuild import Rebuilt, read_benchmark
 from veridical.build.matching.relevance import WORDS, encoder
+from veridical.build.matching.report import MatchReport, kinds_used, notes_on
+from veridical.build.matching.room import Roomy, match_with_room
 from veridical.build.matching.stage import (
     Matched,
     Models,
     Options,
     Responses,
     check_folds,
+    check_options,
     fit_models,
-    match_stage,
     responses_of,
-    scarce,
-    subset,
 )
-from veridical.build.matching.sweep import Sweep, plot, sweep
+from veridical.build.matching.sweep import check_sweep, plot, sweep
 from veridical.build.matching.table import Asked, Columns, read_table
 from veridical.build.matching.tags import tagged
 from veridical.errors import UserError
-from veridical.formats.card import describe
-from veridical.records import Pruned
 
-TABLES = (".csv", ".jsonl", ".parquet")
-MOST_LEFT_OUT = 0.2  # share of questions whose tags fit too few photographs; more is an error
-UNFIT = "its tags fit too few photographs"
 FALLBACK = "hashed-words"  # what machines read with where relevance is lexical
 
 
 @dataclass(frozen=True)
-class MatchReport:
-    """What was matched, how well, and what it gives away."""
+class Request:
+    """What is asked for besides the matching itself: see `verb.match`."""
 
-    out: Path
-    pairs: int
-    rounds: int
-    gap: float  # the largest certified relative gap to the optimum, over folds, rounds and stages
-    seconds: float
-    peak_bytes: int
-    splits: dict[str, int]
-    folds: int
-    models: dict[str, Any]  # stage -> models and their calibration
-    weight: float
-    integrity: tuple[Bias, ...] = ()
-    sweep: Sweep | None = None
-    notes: tuple[str, ...] = ()
-    stages: dict[str, float] = field(default_factory=dict)  # seconds of each
-
-    def to_json(self) -> dict[str, Any]:
-        plain = ("pairs", "rounds", "gap", "seconds", "peak_bytes", "splits", "folds", "models", "notes", "stages")
-        return {
-            **{name: getattr(self, name) for name in plain},
-            "out": str(self.out),
-            "lambda": self.weight,
-            "integrity": [bias.to_json() for bias in self.integrity],
-            "sweep": None if self.sweep is None else self.sweep.to_json(),
-        }
-
-
-def match_file(
-    file: Path | str,
-    out: Path | str,
-    *,
-    columns: Columns | None = None,
-    options: Options | None = None,
-    folds: int | None = None,
-    splits: Mapping[str, float] | None = None,
-    hidden: Sequence[str] = (),
-    sweep_over: Sequence[float] = (),
-    people: Path | str | None = None,
-    check: bool = False,
-    name: str = "",
-    licence: str = "",
-    keep_going: bool = False,
-) -> MatchReport:
-    """The work of `match`, its options gathered: see there."""
-    job = _Job(Path(file), Path(os.path.abspath(out)), options or Options(), time.perf_counter())
-    if job.options.seed < 0:
-        raise UserError(f"The seed is {job.options.seed}.", "Give a whole number from 0.")
-    rebuilt = read_benchmark(job.file) if (job.file / MANIFEST).is_file() else None
-    if rebuilt is not None:
-        rows, notes = rebuilt.rows, list(rebuilt.notes)
-    else:
-        table = read_table(job.file, columns, keep_going=keep_going)
-        rows, notes = table.rows, list(table.notes)
-        rows = deal(rows, folds, splits, job.options.seed)
-    has_reasons = bool(rows) and all(row.rationale is not None for row in rows)
-    stages = {"answer": _responses(rows, "answer")} | (
-        {"rationale": _responses(rows, "rationale")} if has_reasons else {}
-    )
-    for stage, found in stages.items():
-        check_folds(found, job.options.wrong, stage)
-    job.done("reading")
-    if sweep_over:
-        return _swept(job, rows, stages["answer"], sweep_over, None if people is None else Path(people), notes)
-    whole = rows
-    rows, stages, models, matched = _matched(job, rows, stages)
-    laid = {stage: lay_out(one.wrong, rows, stage, job.options.seed) for stage, one in matched.items()}
-    if len(rows) < len(whole):
-        notes.append(f"Left out: {len(whole) - len(rows):,} questions whose responses tag what few photographs show.")
-    notes += [
-        f"Frequent texts left little choice in folds {', '.join(one.reserved)}."
-        for one in matched.values()
-        if one.reserved
-    ]
-    pruned = sorted({row.id for row in whole} - {row.id for row in rows})
-    names = [split_of(row) for row in rows]
-    _write(job, rows, names, laid, rebuilt, _Label(name, licence, tuple(hidden), tuple(pruned)), models)
-    job.done("writing")
-    biases = _integrity(job, rows, stages["answer"], laid["answer"]) if check else []
-    if check:
-        job.done("integrity report")
-    return _report(job, rows, names, models, list(matched.values()), biases, notes)
+    columns: Columns = field(default_factory=Columns)
+    folds: int | None = None
+    splits: Mapping[str, float] | None = None
+    hidden: tuple[str, ...] = ()
+    secret: str | None = None  # None: a random one where something is hidden
+    sweep: tuple[float, ...] = ()
+    people: Path | None = None
+    integrity: bool = False
+    name: str = ""
+    licence: str = ""
+    keep_going: bool = False
 
 
 @dataclass
@@ -142,7 +69,12 @@ class _Job:
     file: Path
     out: Path
     options: Options
+    request: Request
     began: float
+    rebuilt: Rebuilt | None = None
+    hidden: tuple[str, ...] = ()  # splits, those of a benchmark that is matched anew included
+    kept: bytes = b""  # of the secret
+    notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     clock: float = field(default_factory=time.perf_counter)
 
@@ -150,7 +82,11 @@ class _Job:
         now = time.perf_counter()
         self.seconds[stage], self.clock = now - self.clock, now
 
-    def config(self) -> dict[str, Any]:
+    @property
+    def makes_table(self) -> bool:
+        return self.out.suffix.lower() in TABLES
+
+    def config(self, models: Mapping[str, Models], matched: Mapping[str, Matched]) -> dict[str, Any]:
         options = self.options
         source = self.file / MANIFEST if self.file.is_dir() else self.file
         return {
@@ -158,56 +94,133 @@ class _Job:
             "input": {source.name: file_hash(source)},
             "relevance": options.relevance,
             "similarity": options.similarity,
-            "learned": options.learned,
+            "learned": any(one.relevance.about["learned"] for one in models.values()),
             "lambda": options.weight,
             "wrong": options.wrong,
-            "kinds": {"size": options.kinds.size, "noise": options.kinds.noise, "own": options.kinds.own},
+            "kinds": kinds_used(options, matched),
+            "reserved": {stage: list(one.reserved) for stage, one in matched.items() if one.reserved},
             "shortlist": options.shortlist,
             "tolerance": options.tolerance,
             "rerank": options.reranker.name if options.reranker else None,
             "rerank_similarity": options.similarity_reranker.name if options.similarity_reranker else None,
+            "secret": bool(self.kept),
+            "calibration": {stage: one.to_json() for stage, one in models.items()},
         }
 
 
-@dataclass(frozen=True)
-class _Label:
-    """What a benchmark says of itself."""
+def match_file(
+    file: Path | str, out: Path | str, options: Options | None = None, request: Request | None = None
+) -> MatchReport:
+    """The work of `match`, its options gathered: see there."""
+    job = _Job(Path(file), Path(os.path.abspath(out)), options or Options(), request or Request(), time.perf_counter())
+    check_options(job.options)
+    _check(job)
+    rows = _hide(job, _read(job))
+    stages = {stage: _responses(rows, stage) for stage in _stages(rows)}
+    for stage, found in stages.items():
+        check_folds(found, job.options.wrong, stage)
+    job.done("reading")
+    if job.request.sweep:
+        return _swept(job, rows, stages)
+    models = {stage: fit_models(found, job.options) for stage, found in stages.items()}
+    job.done("models")
+    roomy = match_with_room(stages, models, job.options, job.done)
+    whole, rows = rows, [rows[i] for i in roomy.kept]
+    if len(rows) < len(whole):
+        job.notes.append(
+            f"Left out: {len(whole) - len(rows):,} questions whose responses tag what few photographs show."
+        )
+    job.notes += notes_on(job.options, roomy.matched)
+    pruned = sorted({row.id for row in whole} - {row.id for row in rows})
+    laid = _write(job, rows, roomy, pruned)
+    job.done("writing")
+    biases: list[Bias] = []
+    if job.request.integrity:
+        for stage, one in laid.items():
+            biases += _integrity(job, rows, stage, roomy.stages[stage], one)
+        job.done("integrity report")
+    return _report(job, rows, roomy.models, roomy.matched, biases)
 
-    name: str
-    licence: str
-    hidden: tuple[str, ...]
-    pruned: tuple[str, ...]  # questions that were left out
+
+def _check(job: _Job) -> None:
+    """Refuse what was asked for in vain."""
+    asked = job.request
+    if not asked.sweep:
+        if asked.people is not None:
+            raise UserError("People's answers are for a sweep.", "Give its lambdas too: --sweep 0.01,0.1,0.3,1,3.")
+        if job.makes_table and (asked.hidden or asked.secret):
+            raise UserError(
+                "A table has no place for hidden answers.", "Leave --hide and --secret out, or make a benchmark."
+            )
+        return
+    check_sweep(asked.sweep)
+    if job.makes_table:
+        raise UserError(f"A sweep writes several files; {job.out.name} is one.", "Give a folder as --out.")
+    idle = {"--hide": asked.hidden, "--secret": asked.secret, "--integrity": asked.integrity, "--name": asked.name,
+            "--licence": asked.licence}  # fmt: skip
+    given = [name for name, value in idle.items() if value]
+    if given:
+        raise UserError(
+            f"A sweep makes no benchmark: {', '.join(given)} would do nothing.",
+            "Leave it out, and give it with the lambda that you choose.",
+        )
 
 
-def _matched(
-    job: _Job, rows: list[Asked], stages: dict[str, Responses]
-) -> tuple[list[Asked], dict[str, Responses], dict[str, Models], dict[str, Matched]]:
-    """Match every stage. Questions whose response fits too few photographs are left out, as few as will do."""
-    models: dict[str, Models] = {}
-    least, whole = job.options.wrong, len(rows)
-    while True:
-        while (bad := np.any([scarce(found, least) for found in stages.values()], axis=0)).any():
-            kept = np.flatnonzero(~bad)
-            rows = [rows[i] for i in kept]
-            stages = {stage: subset(found, kept) for stage, found in stages.items()}
-            models = {}
-            for stage, found in stages.items():
-                check_folds(found, job.options.wrong, stage)
-        for stage, found in stages.items():
-            if stage not in models:
-                models[stage] = fit_models(found, job.options)
-        job.done("models")
-        matched: dict[str, Matched] = {}
-        try:
-            for stage, found in stages.items():
-                matched[stage] = match_stage(found, models[stage], job.options, f"Matching {stage}s")
-                job.done(f"matching, {stage}s")
-            return rows, stages, models, matched
-        except UserError:
-            # a response with few places may find them taken in a later round: ask for more places, and try again
-            if all(found.needs is None for found in stages.values()) or len(rows) < (1 - MOST_LEFT_OUT) * whole:
-                raise
-            least *= 2
+def _read(job: _Job) -> list[Asked]:
+    asked = job.request
+    if (job.file / MANIFEST).is_file():
+        idle = {"--folds": asked.folds is not None, "--split": asked.splits, "--keep-going": asked.keep_going,
+                "the names of columns": asked.columns != Columns()}  # fmt: skip
+        if given := [name for name, value in idle.items() if value]:
+            raise UserError(
+                f"{job.file} is a benchmark, which has its own splits: {', '.join(given)} would do nothing.",
+                "Leave it out.",
+            )
+        job.rebuilt = read_benchmark(job.file)
+        job.notes += job.rebuilt.notes
+        return job.rebuilt.rows
+    table = read_table(job.file, asked.columns, keep_going=asked.keep_going)
+    job.notes += table.notes
+    return deal(table.rows, asked.folds, asked.splits, job.options.seed)
+
+
+def _hide(job: _Job, rows: list[Asked]) -> list[Asked]:
+    """Decide what is hidden and draw its secret; for a table or a sweep, leave hidden splits out."""
+    known = sorted({split_of(row) for row in rows})
+    unknown = [one for one in job.request.hidden if one not in known]
+    if unknown:
+        raise UserError(f"There is no split {unknown[0]!r} to hide.", f"The splits are: {', '.join(known)}.")
+    old = [] if job.rebuilt is None else [one for one in job.rebuilt.benchmark.manifest["hidden"] if one in known]
+    hidden = tuple(dict.fromkeys([*job.request.hidden, *old]))
+    if hidden and (job.makes_table or job.request.sweep):
+        kept = [row for row in rows if split_of(row) not in hidden]
+        names = ", ".join(hidden)
+        if not kept:
+            raise UserError(f"All answers of {job.file} are hidden ({names}).", "Make a benchmark, which hides them.")
+        where = "a table" if job.makes_table else "a sweep"
+        job.notes.append(f"Left out: {len(rows) - len(kept):,} questions of {names}; {where} would show their answers.")
+        return kept
+    if not hidden:
+        if job.request.secret:
+            raise UserError("A secret was given, and no split is hidden.", "Name the splits to hide: --hide test.")
+        return rows
+    asked = RANDOM if job.request.secret is None else job.request.secret
+    mixed = mix_secret(asked, hidden_dir(job.out) / SECRET, partial(secrets.token_hex, 16))
+    job.hidden, job.kept = hidden, mixed.kept
+    job.notes += [mixed.note] if mixed.note else []
+    if old:
+        job.notes.append(
+            f"Answers of {', '.join(old)} stay hidden. Whoever has both benchmarks finds them, since mostly right "
+            "answers are choices of a question in both: do not publish both."
+        )
+    folds = frozenset(row.fold or "" for row in rows if split_of(row) in hidden)
+    job.options = replace(job.options, secret=mixed.secret, hidden=folds)
+    return rows
+
+
+def _stages(rows: Sequence[Asked]) -> tuple[str, ...]:
+    has_reasons = bool(rows) and all(row.rationale is not None for row in rows)
+    return ("answer", "rationale") if has_reasons else ("answer",)
 
 
 def _responses(rows: Sequence[Asked], stage: str) -> Responses:
@@ -219,138 +232,110 @@ def _responses(rows: Sequence[Asked], stage: str) -> Responses:
     )
 
 
-def _write(
-    job: _Job,
-    rows: Sequence[Asked],
-    splits: Sequence[str],
-    laid: Mapping[str, Laid],
-    rebuilt: Rebuilt | None,
-    label: _Label,
-    models: Mapping[str, Models],
-) -> None:
-    hidden = label.hidden
-    if job.out.suffix.lower() in TABLES:
-        if hidden:
-            raise UserError("A table has no place for hidden answers.", "Leave --hide out, or make a benchmark.")
-        return write_table(job.out, table_rows(rows, splits, laid["answer"], laid.get("rationale")))
-    unknown = [one for one in hidden if one not in set(splits)]
-    if unknown:
-        known = ", ".join(sorted(set(splits)))
-        raise UserError(f"There is no split {unknown[0]!r} to hide.", f"The splits are: {known}.")
-    old = None if rebuilt is None else rebuilt.benchmark
-    config = job.config() | {"calibration": {stage: one.to_json() for stage, one in models.items()}}
-    with BenchmarkWriter(
-        job.out,
-        name=label.name or (old.name if old else job.file.stem),
-        task="choice",
-        config=config | ({"format": old.manifest["config"].get("format")} if old else {}),
-        seed=job.options.seed,
-        licence=label.licence or (str(old.manifest["licence"]) if old else ""),
-        hidden=hidden or (tuple(old.manifest["hidden"]) if old else ()),
-        describe=describe,
-    ) as writer:
-        if old is not None:
-            for table in old.image_tables:
-                for data in table["data"]:
-                    writer.add_image(data.as_py())
-        items = list(items_of(rows, laid["answer"], laid.get("rationale")))
-        of_question = dict(zip((row.id for row in rows), splits, strict=True))
-        for split in sorted(set(splits)):
-            writer.add_items(split, [item for item in items if of_question[item.parent or item.id] == split])
-        if old is not None:
-            writer.add_panels(old.panels_table())
-        if label.pruned:
-            writer.add_pruned(Pruned(one, UNFIT, "matching") for one in label.pruned)
-    return None
+def _write(job: _Job, rows: Sequence[Asked], roomy: Roomy, pruned: Sequence[str]) -> dict[str, Laid]:
+    """Lay the choices out and write them."""
+    splits = [split_of(row) for row in rows]
+    hidden = np.array([split in job.hidden for split in splits])
+    options = job.options
+    laid = {
+        stage: lay_out(one.wrong, rows, stage, options.seed, options.secret, hidden)
+        for stage, one in roomy.matched.items()
+    }
+    if job.makes_table:
+        write_table(job.out, table_rows(rows, splits, laid["answer"], laid.get("rationale")))
+        return laid
+    old = None if job.rebuilt is None else job.rebuilt.benchmark
+    label = Label(
+        job.request.name or (old.name if old else job.file.stem),
+        job.request.licence or (str(old.manifest["licence"]) if old else ""),
+        options.seed,
+        job.config(roomy.models, roomy.matched),
+        job.hidden,
+        job.kept,
+        tuple(pruned),
+    )
+    write_benchmark(job.out, rows, splits, laid, label, old)
+    return laid
 
 
-def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as CSV, JSON lines or Parquet; the file appears whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as work:
-        part = Path(work) / path.name
-        if path.suffix.lower() == ".parquet":
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-
-            pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), part)
-        elif path.suffix.lower() == ".jsonl":
-            part.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-        else:
-            with part.open("w", encoding="utf-8", newline="") as file:
-                writer = csv.DictWriter(file, list(rows[0]))
-                writer.writeheader()
-                writer.writerows(rows)
-        part.replace(path)
-
-
-def _integrity(job: _Job, rows: Sequence[Asked], found: Responses, laid: Laid) -> list[Bias]:
-    """The report on the answers: matched ones, and ones drawn at random from the fold."""
-    rng = np.random.default_rng([job.options.seed, 6])
+def _integrity(job: _Job, rows: Sequence[Asked], stage: str, found: Responses, laid: Laid) -> list[Bias]:
+    """The report on a stage: matched responses, and ones drawn at random from the fold."""
+    rng = np.random.default_rng([job.options.seed, 6, *([] if stage == "answer" else [1])])
     needs, have = found.needs, found.have
     fits = None if needs is None or have is None else (lambda i, j: (needs[j] <= have[i]).all(1))
     drawn = random_wrong(found.texts, found.folds, job.options.wrong, rng, fits)
-    before = lay_out(drawn, rows, "answer", job.options.seed)
+    before = lay_out(drawn, rows, stage, job.options.seed)
     tags = None
     if needs is not None:
-        own = [tagged(row.question) for row in rows]
+        own = [tagged(query(row, stage)) for row in rows]
         both = [shared_tags(own, [[tagged(t) for t in four] for four in one.texts]) for one in (laid, before)]
         tags = (both[0], both[1])
-    vectors = encoder(_reader(job.options))
-    return integrity(choices_of(rows, laid), choices_of(rows, before), vectors, job.options.seed, tags)
+    sides = choices_of(rows, laid, stage), choices_of(rows, before, stage)
+    biases = integrity(*sides, encoder(_reader(job.options)), job.options.seed, tags)
+    return [replace(bias, stage=stage) for bias in biases]
 
 
 def _reader(options: Options) -> str:
     return FALLBACK if options.relevance in WORDS else options.relevance
 
 
-def _swept(
-    job: _Job, rows: Sequence[Asked], found: Responses, weights: Sequence[float], people: Path | None, notes: list[str]
-) -> MatchReport:
-    if job.out.suffix.lower() in TABLES:
-        raise UserError(f"A sweep writes several files; {job.out.name} is one.", "Give a folder as --out.")
+def _swept(job: _Job, rows: Sequence[Asked], stages: Mapping[str, Responses]) -> MatchReport:
+    """Match the answers at several lambdas; choices for people come without the key to them."""
+    found = stages["answer"]
+    check_sweep(job.request.sweep, found)
+    if len(stages) > 1:
+        job.notes.append("A sweep matches answers only.")
     models = fit_models(found, job.options)
-    job.done("models, answers")
+    job.done("models")
 
-    def laid_of(matched: Matched) -> Laid:
-        return lay_out(matched.wrong, rows, "answer", job.options.seed)
+    def laid_of(one: Roomy) -> tuple[list[Asked], Laid]:
+        kept = [rows[i] for i in one.kept]
+        return kept, lay_out(one.matched["answer"].wrong, kept, "answer", job.options.seed)
 
     result, made = sweep(
-        found, models, job.options, weights, lambda one: choices_of(rows, laid_of(one)), encoder(_reader(job.options)),
-        people,
+        found, models, job.options, job.request.sweep, lambda one: choices_of(*laid_of(one)),
+        encoder(_reader(job.options)), job.request.people,
     )  # fmt: skip
     job.out.mkdir(parents=True, exist_ok=True)
-    names = [split_of(row) for row in rows]
-    for weight, matched in made.items():
-        write_table(job.out / f"choices-{weight:g}.csv", table_rows(rows, names, laid_of(matched), None))
+    key: list[dict[str, Any]] = []
+    for weight, one in made.items():
+        kept, laid = laid_of(one)
+        shown = table_rows(kept, [split_of(row) for row in kept], laid, None)
+        key += [{"lambda": weight, "id": row["id"], "answer_label": row.pop("answer_label")} for row in shown]
+        write_table(job.out / f"choices-{weight:g}.csv", shown)
+    write_table(job.out / "key.csv", key)
     (job.out / "sweep.svg").write_text(plot(result), encoding="utf-8")
     (job.out / "sweep.json").write_text(json.dumps(result.to_json(), indent=1) + "\n", encoding="utf-8")
     job.done("sweep")
-    report = _report(job, rows, names, {"answer": models}, list(made.values()), [], notes)
-    return replace(report, sweep=result, weight=result.recommended)
+    matched = {f"answer, lambda {weight:g}": one.matched["answer"] for weight, one in made.items()}
+    first = {"answer": next(iter(made.values())).matched["answer"]}  # kinds are the same for all
+    job.notes += notes_on(job.options, first)
+    report = _report(job, rows, {"answer": models}, matched, [])
+    return replace(report, kinds=kinds_used(job.options, first), sweep=result, weight=result.recommended)
 
 
 def _report(
     job: _Job,
     rows: Sequence[Asked],
-    names: Sequence[str],
     models: Mapping[str, Models],
-    matched: Sequence[Matched],
+    matched: Mapping[str, Matched],
     biases: Sequence[Bias],
-    notes: Sequence[str],
 ) -> MatchReport:
+    names = [split_of(row) for row in rows]
     return MatchReport(
         out=job.out,
         pairs=len(rows),
         rounds=job.options.wrong,
-        gap=max(one.gap for one in matched),
+        gap=max(one.gap for one in matched.values()),
+        reserved=any(one.reserved for one in matched.values()),
         seconds=time.perf_counter() - job.began,
-        peak_bytes=max(one.peak_bytes for one in matched),
+        peak_bytes=max(one.peak_bytes for one in matched.values()),
         splits={split: names.count(split) for split in sorted(set(names))},
         folds=len({row.fold for row in rows}),
         models={stage: one.to_json() for stage, one in models.items()},
+        kinds=kinds_used(job.options, matched),
         weight=job.options.weight,
         integrity=tuple(biases),
-        notes=tuple(notes),
+        notes=tuple(job.notes),
         stages=job.seconds,
     )

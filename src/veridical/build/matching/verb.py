@@ -9,9 +9,10 @@ from typing import Any
 from veridical.benchmark.place import MANIFEST
 from veridical.build.matching.crossencoder import Reranker
 from veridical.build.matching.kinds import KindOptions
+from veridical.build.matching.report import MatchReport
 from veridical.build.matching.stage import Options
 from veridical.build.matching.table import Columns
-from veridical.build.matching.tool import MatchReport, match_file
+from veridical.build.matching.tool import Request, match_file
 from veridical.errors import UserError
 
 
@@ -28,7 +29,7 @@ def match(
     relevance: str = "minilm",
     similarity: str = "minilm",
     learned: bool = True,
-    weight: float = 0.3,
+    weight: float | None = None,
     kinds: int = 48,
     wrong: int = 3,
     rerank: str | Reranker | None = None,
@@ -38,6 +39,7 @@ def match(
     folds: int | None = None,
     splits: Mapping[str, float] | None = None,
     hidden: Sequence[str] = (),
+    secret: str | None = None,
     sweep: Sequence[float] = (),
     people: Path | str | None = None,
     integrity: bool = False,
@@ -51,18 +53,21 @@ def match(
     `file` is a CSV, JSON lines or Parquet file (`question` ... `id` name its columns), or the folder of a benchmark of
     choices, whose right answers are matched anew. `out` is a benchmark to make, or a table where it ends in .csv,
     .jsonl or .parquet. `relevance` and `similarity` name models: an encoder of texts, `tfidf` or `bm25`; `rerank` names
-    cross-encoders for the `shortlist` of each question. `weight` is lambda. `kinds` is the resolution of relevance:
-    questions of a kind, or 0 for single pairs. Questions of one `group` stay in one of the `folds` (or `splits`), and
-    responses too. `integrity` adds a report on what the choices give away. `sweep` matches at several lambdas instead
-    and writes what machines achieve, a plot, and choices for people into `out`; `people` are their answers.
+    cross-encoders for the `shortlist` of each question. `weight` is lambda, 0.3 if not given. `kinds` is the resolution
+    of relevance: questions of a kind, which is not the paper's equation but leaves less to find in the choices alone;
+    or 0 for single pairs, as in the paper and in small folds. Questions of one `group` stay in one of the `folds` (fold
+    0 validates, fold 1 tests) or `splits`, and responses too. The answers of `hidden` splits go to `OUT.hidden` with
+    the `secret` that keeps them from being built again from the seed (None: a random one; "": none). `integrity` adds a
+    report on what the choices give away. `sweep` matches at several lambdas instead and writes what machines achieve, a
+    plot, choices for people and the key to them into `out`; `people` are their answers.
     """
-    if kinds < 0 or 0 < kinds < wrong + 1:
-        raise UserError(f"Kinds of {kinds} questions.", f"Give 0 (single pairs), or {wrong + 1} questions or more.")
+    if sweep and weight is not None:
+        raise UserError(f"A sweep tries lambdas of its own, and {weight:g} was given.", "Leave --lambda out.")
     options = Options(
         relevance=relevance,
         similarity=similarity,
         learned=learned,
-        weight=weight,
+        weight=0.3 if weight is None else weight,
         kinds=KindOptions(kinds),
         wrong=wrong,
         shortlist=shortlist,
@@ -71,21 +76,20 @@ def match(
         reranker=_reranker(rerank),
         similarity_reranker=_reranker(rerank_similarity),
     )
-    return match_file(
-        file,
-        out,
+    request = Request(
         columns=Columns(question, answer, rationale, group, fold, id),
-        options=options,
         folds=folds,
         splits=splits,
-        hidden=hidden,
-        sweep_over=sweep,
-        people=people,
-        check=integrity,
+        hidden=tuple(hidden),
+        secret=secret,
+        sweep=tuple(sweep),
+        people=None if people is None else Path(people),
+        integrity=integrity,
         name=name,
         licence=licence,
         keep_going=keep_going,
     )
+    return match_file(file, out, options, request)
 
 
 def rematch(benchmark: Path | str, out: Path | str, **options: Any) -> MatchReport:

@@ -17,7 +17,7 @@ from veridical.language.terms import Term, term
 
 Readings = tuple[Term, ...]
 Flags = tuple[tuple[bool, bool], ...]  # of each pair: left, right
-MOST_READINGS = 8
+MOST_READINGS = 64  # a sentence that can be taken in more ways is not written
 AT_LEAST_ONE = term("at-least", 1)
 NONE = term("exactly", 0)
 COMPARE: dict[str, Callable[[int, int], bool]] = {
@@ -31,8 +31,11 @@ OPPOSITE = {"at-least": "fewer-than", "fewer-than": "at-least", "more-than": "at
 
 
 def every_way(join: Callable[..., Term], *parts: Iterable[Term]) -> Readings:
-    """The joined meanings for each combination of readings."""
-    return tuple(dict.fromkeys(join(*choice) for choice in list(product(*parts))[:MOST_READINGS]))
+    """The joined meanings for each combination of readings; no draft where they are too many to check them all."""
+    choices = list(product(*parts))
+    if len(choices) > MOST_READINGS:
+        raise NoDraft
+    return tuple(dict.fromkeys(join(*choice) for choice in choices))
 
 
 def count(amounts: Iterable[Term], objects: Iterable[Term]) -> Readings:
@@ -244,18 +247,29 @@ def contrast(desk: Desk, one: Kind, other: Kind) -> Claim:
         denied = f"different numbers of {one.many} and {other.many}"
         return Claim(said, denied, 2, flags, lambda: _as_many(one, other), after_not=said)
     said, denied = f"more {pair}", f"no more {pair}"
-    if how == "fewer-than":
-        said, denied = f"fewer {pair}", f"at least as many {one.many} as {other.many}"
-    return Claim(said, denied, 2, flags, lambda: compared(how, one.readings, other.readings), after_not=said)
+    if how == "more-than":
+        return Claim(said, denied, 2, flags, lambda: compared(how, one.readings, other.readings), after_not=said)
+    said, denied = f"fewer {pair}", f"at least as many {one.many} as {other.many}"
+    return Claim(said, denied, 2, flags, lambda: _fewer(one, other), after_not=said)
 
 
 def _as_many(one: Kind, other: Kind) -> Readings:
     """As many of one as of the other; none of either is a case of it under one reading only."""
     same = compared("exactly", one.readings, other.readings)
-    seen = every_way(
-        lambda reading, items: term("and", reading, term("count", AT_LEAST_ONE, items)), same, one.readings
-    )
-    return (*same, *seen)
+    return (*same, *_seen(same, one))
+
+
+def _fewer(one: Kind, other: Kind) -> Readings:
+    """Fewer of one; its denial, "at least as many", is doubtful of none and none, just as "as many" is."""
+    least = compared("at-least", one.readings, other.readings)
+    fewer = compared("fewer-than", one.readings, other.readings)
+    return (*fewer, *(term("not", reading) for reading in _seen(least, one)))
+
+
+def _seen(readings: Readings, kind: Kind) -> Readings:
+    """The same, and that there are any of a kind."""
+    some = count([AT_LEAST_ONE], kind.readings)
+    return every_way(lambda reading, any_there: term("and", reading, any_there), readings, some)
 
 
 def compared(how: str, one: Readings, other: Readings) -> Readings:

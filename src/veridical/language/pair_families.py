@@ -32,7 +32,7 @@ from veridical.language.pair_frames import Draft, Family, a_side, exists, has, o
 from veridical.language.pair_kinds import PANELS, SIDES, Desk, NoDraft
 from veridical.language.pair_quantified import alike, definite, hypernym, of_them, partitive, universal
 from veridical.language.pair_words import a
-from veridical.language.terms import term
+from veridical.language.terms import Term, term
 
 __all__ = ["FAMILIES"]
 
@@ -146,16 +146,19 @@ def conditional(desk: Desk) -> Draft:
     implied = zip(first.flags, second.flags, strict=True)
     desk.must_tell([all(y or not x for x, y in zip(*flags, strict=True)) for flags in implied])
     verb = verbs(desk)
-    readings = []
-    for given, then in zip(first.readings, second.readings, strict=False):
-        whole = term("where", given, PANELS)
-        held = term("every", whole, then)
-        readings += [held, term("and", term("count", AT_LEAST_ONE, whole), held)]
+    given = [term("where", reading, PANELS) for reading in first.readings]
+    held = every_way(lambda whole, then: term("every", whole, then), given, second.readings)
+    seen = every_way(_of_some, given, second.readings)
     denied = has(second, True, verb)[1]
     who = f"{desk.image} that {verb[0]} {first.said}"
     said = f"{desk.pick('every', 'each')} {who} also {verb[0]} {second.said}"
     no = denied and f"at least one {who} {denied}"
-    return Draft(said, no, tuple(readings), first.spatial or second.spatial, presupposes=True)
+    return Draft(said, no, (*held, *seen), first.spatial or second.spatial, presupposes=True)
+
+
+def _of_some(images: Term, then: Term) -> Term:
+    """That something holds of all of some images, and that there are such images."""
+    return term("and", term("count", AT_LEAST_ONE, images), term("every", images, then))
 
 
 def two_sides(desk: Desk) -> Draft:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TypeVar
 
 import numpy as np
@@ -176,11 +177,9 @@ class Facts:
     def related(self, one: Kind, words: str, other: Kind) -> Kind:
         """The things of one kind that stand so to a thing of another: "dogs to the left of a tree"."""
         readings = []
-        for objects, landmark in [(one.readings[0], other.readings[0]), (one.readings[-1], other.readings[-1])]:
-            test = objects.args[0]
-            for relation in RELATIONS[words]:
-                held = term("related", relation, term("at-least", 1), landmark)
-                readings.append(term("keep", term("and", test, held), THINGS))
+        for objects, landmark, relation in product(one.readings, other.readings, RELATIONS[words]):
+            held = term("related", relation, term("at-least", 1), landmark)
+            readings.append(term("keep", term("and", objects.args[0], held), THINGS))
         counts, tail = self.related_counts(one, words, other), f"{words} {a(other.one)}"
         distinct = tuple(dict.fromkeys(readings))
         return Kind(f"{one.one} {tail}", f"{one.many} {tail}", one.key, distinct, counts, plain=False, spatial=True)

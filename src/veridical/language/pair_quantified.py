@@ -108,6 +108,8 @@ def partitive(desk: Desk) -> Draft:
     much = hard(desk, sizes(held.counts)) if desk.chance(0.65) else soft(desk, sizes(held.counts))
     if much.words in ("a single", "just one"):
         raise NoDraft
+    if any(n == m == much.number for n, m in _of_all(whole.counts, held.counts, sizes)):
+        raise NoDraft  # two of the dogs are red: that there are no more than two would be "both" or "all"
     said = f"{much.words} of the {whole.many}{where} {'is' if much.number == 1 else 'are'} {words}"
     denied = None
     if much.opposite is not None:
@@ -180,7 +182,8 @@ def of_them(desk: Desk) -> Draft:
     if much.readings[0].op == "fewer-than" or much.number < 2:
         raise NoDraft
     two = much.number == 2 and much.readings[0].op == "exactly"
-    rest, fits, more = _some_of_them(desk, whole, held, words, tests, sizes(held.counts))
+    most = much.number - 1 if much.readings[0].op == "exactly" else None  # "two of them" of two would be "both"
+    rest, fits, more = _some_of_them(desk, (whole, held), words, tests, sizes(held.counts), most)
     if two:
         rest = rest.replace("all of them", "both of them").replace("none of them", "neither of them")
     desk.must_tell([much.fits(n) and fits(n, m) for n, m in _of_all(whole.counts, held.counts, sizes)])
@@ -192,16 +195,17 @@ def of_them(desk: Desk) -> Draft:
 
 
 def _some_of_them(
-    desk: Desk, whole: Kind, held: Kind, words: str, tests: Readings, seen: list[int]
+    desk: Desk, kinds: tuple[Kind, Kind], words: str, tests: Readings, seen: list[int], most: int | None
 ) -> tuple[str, Callable[[int, int], bool], Callable[[], Readings]]:
-    """What is said of the things named before; whether it fits so many of so many; the programs."""
+    """What is said of the things named before, at `most` so many; whether it fits so many of so many; the programs."""
+    whole, held = kinds
     way = float(desk.rng.random())
     if way < 0.4:
         return f"all of them are {words}", lambda n, m: n == m, lambda: _every(whole.readings, tests)
     if way < 0.48:
         return f"none of them is {words}", lambda n, m: m == 0, lambda: count([term("exactly", 0)], held.readings)
     much = amount(desk, seen, True, False)
-    if much.words in ("a", "", "no", "a single", "just one"):
+    if much.words in ("a", "", "no", "a single", "just one") or (most is not None and much.number > most):
         raise NoDraft
     said = f"{much.words} of them {'is' if much.number == 1 else 'are'} {words}"
     return said, lambda n, m: much.fits(m), lambda: count(much.readings, held.readings)

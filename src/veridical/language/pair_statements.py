@@ -26,7 +26,8 @@ from veridical.records import Panel
 __all__ = ["FAMILIES", "Written", "blindness", "execute_pair", "mirror", "write"]
 
 TRIES = 3  # rounds over all families
-NEGATED, CLUMSY = 1, 2  # how little a denial is wanted: with "not" or "neither", or only as "it is not true that"
+# how little a denial is wanted: with "not" or "neither", with "not exactly", or only as "it is not true that"
+NEGATED, CLUMSY, LAST = 1, 2, 3
 NEGATIONS = 0.1  # of the denials with such a word that are taken at once; the others wait for want of better
 
 
@@ -64,7 +65,7 @@ def write(
     facts = Facts(pairs, nouns)
     focus = _focus(synset, nouns)
     spare: Written | None = None
-    best = CLUMSY + 1
+    best = LAST + 1
     for _ in range(tries):
         for family in _in_order(rng):
             found, rank = _write_family(rng, family, facts, wanted, focus, avoid)
@@ -99,9 +100,9 @@ def _write_family(
     focus: frozenset[tuple[str, str]],
     avoid: Collection[str],
 ) -> tuple[Written | None, int]:
-    """A sentence of a family, and how little it is wanted: 0, NEGATED or CLUMSY."""
+    """A sentence of a family, and how little it is wanted: 0, NEGATED, CLUMSY or LAST."""
     spare: Written | None = None
-    best = CLUMSY + 1
+    best = LAST + 1
     for _ in range(family.drafts):
         try:
             draft = family.write(Desk(rng, facts, wanted, focus))
@@ -124,6 +125,8 @@ def _write_family(
 def _rank(draft: Draft, rng: np.random.Generator) -> int:
     """How little a denial is wanted."""
     if draft.denied is None:
+        return LAST
+    if _NOT_EXACTLY.search(draft.denied):
         return CLUMSY
     negated = _SHOWN["negation"].search(draft.denied) and not _SHOWN["negation"].search(draft.said)
     return NEGATED if negated and rng.random() >= NEGATIONS else 0
@@ -159,6 +162,7 @@ _SHOWN = {  # the words of ours that show a phenomenon
     "comparison": re.compile(r"\b(?:same|different)\b|\bas many\b|\btwice\b|(?<!or )\b(?:more|fewer) (?!than\b)"),
     "negation": re.compile(r"\b(?:no|not|none|neither)\b"),
 }
+_NOT_EXACTLY = re.compile(r"\bnot (?:\w+ )?exactly\b")
 _COUNTED = re.compile(rf"\b{_BOUND}|\b(?:the two|two of the) {_IMAGE}|(?<!exactly )(?<!only )\bone {_IMAGE}")
 _HARD = re.compile(rf"\b(?:{_NUMBER}|single)\b")
 

@@ -33,7 +33,7 @@ def encoded(image: Image.Image, kind: str = "PNG") -> bytes:
 
 
 def statements(
-    out: Path, groups: int = 500, *, colour_word: float = 0.0, leaked: float = 0.0, near: bool = False, seed: int = 0
+    out: Path, groups: int = 520, *, colour_word: float = 0.0, leaked: float = 0.0, near: bool = False, seed: int = 0
 ) -> Path:
     """True/false items in groups of four: a sentence about four pictures, true of two.
 
@@ -73,7 +73,7 @@ def statements(
 
 
 def questions(
-    out: Path, number: int = 2100, *, longer: float = 0.0, first: float = 0.0, repeating: float = 0.0, seed: int = 0
+    out: Path, number: int = 1500, *, longer: float = 0.0, first: float = 0.0, repeating: float = 0.0, seed: int = 0
 ) -> Path:
     """Questions with four answers; each answer is right once and wrong three times, within its split.
 
@@ -111,7 +111,7 @@ def questions(
     return out
 
 
-def matrices(out: Path, number: int = 1200, *, odd: float = 0.0, seed: int = 0) -> Path:
+def matrices(out: Path, number: int = 750, *, odd: float = 0.0, seed: int = 0) -> Path:
     """Eight candidate pictures each; with `odd`, in that share of the items the right one has five stars more."""
     rng = np.random.default_rng(seed)
     with BenchmarkWriter(out, name="matrices", task="matrix", seed=seed, describe=describe) as writer:

@@ -124,6 +124,29 @@ def test_icon_scenes_get_sentences_in_their_own_words() -> None:
     assert "facing" in said
 
 
+def test_patterns_are_spoken_of_where_they_can_be_seen() -> None:
+    """Not of icons that have dots or bars of their own, nor where one of the things is too small to tell."""
+    nouns = icon_nouns()
+
+    def kinds(category: str, side: float) -> set[str]:
+        def thing(name: str, side: float) -> SceneObject:
+            return SceneObject(name, category, (("color", "red"), ("pattern", "dotted")), (0, 0, side, 90))
+
+        facts = Facts([(Panel("a", objects=(thing("0", 60), thing("1", side))), Panel("b"))], nouns)
+        return {facts.kind(key).many for key in facts.counts}
+
+    assert "dotted dogs" in kinds("dog", 24)
+    assert "dotted dogs" not in kinds("dog", 23)
+    assert "red dogs" in kinds("dog", 23)
+    for category in ("calculator", "hamburger", "die", "keyboard", "trash can"):
+        many = CATEGORIES[category].plural
+        assert {many, f"red {many}"} <= kinds(category, 60)
+        assert not any("dotted" in kind for kind in kinds(category, 60))
+    spoken = next(way.of for way in nouns.attributes if way.name == "pattern")
+    assert spoken is not None
+    assert len(spoken) > 70
+
+
 def test_photographs_of_coco_get_sentences(shared: Path) -> None:
     panels = [p.panel for p in open_source(f"coco:{shared / 'coco'}").photographs()]
     nouns = nouns_of(panels)

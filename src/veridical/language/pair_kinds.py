@@ -6,6 +6,7 @@ for each way to take its words: a taxi may count as a car, a cat whose middle is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -68,6 +69,7 @@ class Facts:
         self.nouns = nouns
         self.domains = tuple(domain_of(pair) for pair in pairs)
         self.boxed = all(o.box is not None for pair in pairs for panel in pair for o in panel.objects)
+        self._shortest = _shortest_sides(pairs)
         self._spoken: dict[tuple[str, str], tuple[Spoken, ...]] = {}
         self._kinds: dict[Values, Kind] = {}
         self._named = {n.values: n for n in nouns.named}
@@ -191,7 +193,8 @@ class Facts:
             categories = set(self.nouns.under(head[1]) if head[0] == HYPERNYM else [head[1]])
             found: dict[str, Spoken] = {}
             for way in self.nouns.attributes:
-                if way.of is None or categories <= way.of:
+                small = any(self._shortest.get(c, way.least) < way.least for c in categories)
+                if not small and (way.of is None or categories <= way.of):
                     found.setdefault(way.name, way)
             known = self._spoken[head] = tuple(found.values())
         return known
@@ -213,6 +216,15 @@ def _is_said(way: Spoken, values: dict[str, str], given: list[str]) -> bool:
     """Whether a thing has an attribute that there are words for, and that its noun does not tell already."""
     value = values.get(way.name)
     return value is not None and (way.values is None or value in way.values) and way.name not in given
+
+
+def _shortest_sides(pairs: Sequence[tuple[Panel, Panel]]) -> dict[str, float]:
+    """The shortest side of any box of each category."""
+    found: dict[str, float] = {}
+    for thing in (o for pair in pairs for panel in pair for o in panel.objects if o.box is not None):
+        left, top, right, bottom = thing.box or (0.0, 0.0, 0.0, 0.0)
+        found[thing.category] = min(found.get(thing.category, math.inf), right - left, bottom - top)
+    return found
 
 
 def _by_pair(numbers: list[int]) -> Counts:

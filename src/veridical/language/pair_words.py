@@ -55,6 +55,7 @@ class Spoken:
     noun: str = ""  # what the attribute is called ("color"), where values are compared: "all the same color"
     values: frozenset[str] | None = None  # the values spoken of; None: all
     of: frozenset[str] | None = None  # the categories it is said of; None: all that no other way is for
+    least: float = 0  # pixels of the shorter side of a box; of smaller things nobody could tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +218,8 @@ ICON_ALSO = {
     "leaf": ("clover", "seedling"),
     "seedling": ("leaf",),
 }
+PATTERN_NAMES = frozenset(("striped", "dotted", "checked"))
+PATTERN_PIXELS = 24  # a pattern repeats every four pixels or more: smaller icons show hardly a dot or stripe whole
 
 
 def icon_nouns() -> Nouns:
@@ -225,6 +228,7 @@ def icon_nouns() -> Nouns:
 
     people = frozenset([PERSON])
     rest = frozenset(CATEGORIES) - people
+    unmarked = frozenset(name for name in rest if not CATEGORIES[name].marked)
     named = [
         Named(
             Word(*words),
@@ -244,7 +248,7 @@ def icon_nouns() -> Nouns:
         {name: category.hypernym for name, category in CATEGORIES.items() if category.hypernym in ICON_HYPERNYMS},
         None,
         (
-            Spoken("pattern", values=frozenset(("striped", "dotted", "checked")), of=rest),
+            Spoken("pattern", values=PATTERN_NAMES, of=unmarked, least=PATTERN_PIXELS),
             Spoken("rotation", "upside-down {noun}", "upside down", values=frozenset(("upside-down",)), of=rest),
             Spoken("color", "{noun} in {value}", "wearing {value}", "color of clothes", frozenset(COLORS), people),
             Spoken("color", noun="color", values=frozenset(COLORS), of=rest),

@@ -89,6 +89,7 @@ class Category:
     glyph: Glyph | None = None  # None for people, who have poses
     rotations: tuple[str, ...] = ROTATIONS  # those that can be told apart
     poses: tuple[Pose, ...] = ()
+    marked: bool = False  # its solid icon has dots, bars or little ink: people do not see a pattern on it for sure
 
     def allows(self, attribute: str) -> tuple[str, ...]:
         """The values an attribute can take in this category; none where it does not apply.
@@ -117,6 +118,7 @@ class _CategoryRow(msgspec.Struct, forbid_unknown_fields=True):
     facing: str | None = None
     turn: int = 0
     rotations: tuple[str, ...] = ROTATIONS
+    marked: bool = False
 
 
 class _PersonRow(msgspec.Struct, forbid_unknown_fields=True):
@@ -163,6 +165,7 @@ def _load() -> dict[str, Category]:
             row.synset,
             Glyph(row.glyph, row.codepoint, row.facing, row.turn),
             row.rotations,
+            marked=row.marked,
         )
         for row in file.categories
     )

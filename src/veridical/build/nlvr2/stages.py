@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from veridical.build.nlvr2 import people, rules
+from veridical.benchmark.writer import file_hash
+from veridical.build.nlvr2 import fingerprint, people, rules
 from veridical.build.nlvr2.config import Config
 from veridical.build.nlvr2.icon_world import IconSeries, icon_synsets
 from veridical.build.nlvr2.index import ANNOTATIONS, Where, fetch, look
@@ -98,15 +99,21 @@ class Stages:
     @cached_property
     def photographs(self) -> list[Seen]:
         options = {"source": self._about_source, "name": self.config.source, "encoder": self.encoder}
-        options |= self.config.hashes("search")
+        options |= {"files": self._files, **self.config.hashes("search")}
         return self.work.stage("photographs.jsonl", Seen, [], options, self._look)
+
+    @cached_property
+    def _files(self) -> str:
+        return fingerprint.of_source(self.source)
 
     def _look(self) -> list[Seen]:
         if self.source is None:
             return [Seen(address, address) for address in SavedSearch(self.config.search or "").addresses]
-        batches = self.work.path(".batches")
+        batches = self.work.path(".batches") / self._files[:16]  # what was seen of other files is not remembered
         where = None if self.own is not None or self.config.source == "icons" else Where(self.config.source)
         seen, vectors = look(self.source, where, self.encoder, processes=self.processes, work=batches)
+        # The two belong together: a build that is killed between them must not leave those of different encoders.
+        self.work.path("photographs.jsonl").unlink(missing_ok=True)
         with self.work.path("vectors.npy").open("wb") as file:
             np.save(file, vectors)
         return seen
@@ -123,6 +130,20 @@ class Stages:
         if len(found) != len(self.photographs):
             raise UserError(f"{path} does not fit photographs.jsonl.", "Delete both to make them again.")
         return found
+
+    @cached_property
+    def _searched(self) -> dict[str, Any]:
+        """What a search depends on beside photographs and queries."""
+        facts: dict[str, Any] = {"distance": self.config.distance, **self.config.hashes("search")}
+        if self.config.search is None:
+            _ = self.photographs
+            facts |= {"least": self.least_similarity, "similarity": self._hash_of_vectors}
+        return facts
+
+    @property
+    def _hash_of_vectors(self) -> str:
+        path = self.work.path("vectors.npy")
+        return file_hash(path) if path.exists() else ""
 
     @cached_property
     def duplicates(self) -> dict[str, str]:
@@ -155,14 +176,14 @@ class Stages:
 
     def points(self, synsets: Sequence[Synset]) -> dict[str, int]:
         """Section 3.1: five queries of each synset, five sets of eight each; a point where half are interesting."""
-        judge = rules.interesting
+        judge = self._rule_of_points.judge
         by_name = {one.name: one for one in synsets}
         sets = []
         search = self._search(synsets)
         for query in first_queries(self._make_queries(synsets), SCORED_QUERIES):
             for _, photograph, near in follow(search, query, Limits(SCORED_IMAGES, SCORED_IMAGES), SCORED_SIMILAR):
                 names = (photograph, *(name for name, _ in near))
-                flags = [bool(judge(self.seen[name], by_name[query.synset])) for name in names]
+                flags = [bool(judge(self.seen[name], by_name[query.synset], "")) for name in names]
                 sets.append((query.synset, flags))
         return count_points(sets)
 
@@ -171,8 +192,11 @@ class Stages:
         inputs = ["photographs.jsonl"] if self.config.synsets is None or self.config.best else []
         if inputs:
             _ = self.photographs
-        facts = {**self.config.hashes("synsets", "search"), "best": self.config.best, "wordnet": self.config.wordnet}
-        facts |= {"vectors": self.config.vectors or self.has_vectors, "words": type(self.wordnet).__name__}
+        facts: dict[str, Any] = {**self.config.hashes("synsets", "search"), "best": self.config.best}
+        facts |= {"wordnet": self.config.wordnet, "words": type(self.wordnet).__name__}
+        facts["vectors"] = fingerprint.of_path(self.config.vectors) or self.has_vectors
+        if self.config.best is not None:  # synsets are scored by what a search finds
+            facts |= {**self._searched, **self.config.hashes("labels")}
         return self.work.stage(
             "queries.jsonl", Query, inputs, facts, lambda: self._make_queries(list(self.synsets.values()))
         )
@@ -199,15 +223,12 @@ class Stages:
 
     @cached_property
     def found(self) -> list[Found]:
-        queries = self.queries
-        _ = self.photographs
-        facts = {"least": self.config.least_similarity, "distance": self.config.distance}
-        facts |= self.config.hashes("search")  # type: ignore[arg-type]
+        queries, _ = self.queries, self.photographs
         found = self.work.stage(
             "found.jsonl",
             Found,
             ["photographs.jsonl", "queries.jsonl"],
-            facts,
+            self._searched,
             lambda: find_sets(self._search(list(self.synsets.values())), queries),
         )
         return self._checked("found.jsonl", found)
@@ -225,6 +246,11 @@ class Stages:
         if self.config.dull is not None:
             marks = people.read_marks(Path(self.config.dull), [one.set for one in self.pruned])
             return rules.interest_marks({key for key, reason in marks.items() if reason != rules.DUPLICATE})
+        return self._rule_of_points
+
+    @cached_property
+    def _rule_of_points(self) -> rules.Rule:
+        """What is interesting before there are sets in which people could mark photographs."""
         if self.config.labels is not None:
             labels = people.read_labels(Path(self.config.labels))
             return rules.classifier(labels, self.photographs, self.vectors, self.config.seed)
@@ -261,7 +287,10 @@ class Stages:
     @cached_property
     def sets(self) -> list[ImageSet]:
         _ = self.pruned
-        facts = {**self.config.hashes("dull", "labels"), "sets": self.config.sets, "share": self.config.share}
+        facts: dict[str, Any] = {**self.config.hashes("dull", "labels"), "sets": self.config.sets}
+        facts |= {"share": self.config.share, "distance": self.config.distance}
+        if self.config.labels is not None:
+            facts["similarity"] = self._hash_of_vectors  # the classifier looks at them
         inputs = ["photographs.jsonl", "pruned.jsonl"]
         return self._checked("sets.jsonl", self.work.stage("sets.jsonl", ImageSet, inputs, facts, self._construct))
 
@@ -318,16 +347,27 @@ class Stages:
         return {**found, **{name: Photograph(Panel(name, uri=name)) for name in missing}}
 
     @cached_property
+    def panels(self) -> dict[str, Panel]:
+        return {name: photograph.panel for name, photograph in self.used.items()}
+
+    @cached_property
+    def _panels_hash(self) -> str:
+        """What sentences are generated from and judged by: boxes and attributes, too."""
+        return fingerprint.of_panels(self.panels)
+
+    @cached_property
     def sentences(self) -> list[Sentence]:
         tasks = self.tasks
         digest = hashlib.sha256(self.secret.encode("utf-8", "surrogateescape")).hexdigest() if self.secret else ""
-        facts = {**self.config.hashes("sentences"), "seed": self.config.seed, "secret": digest}
+        facts: dict[str, Any] = {**self.config.hashes("sentences")}
+        if self.generated:
+            facts |= {"seed": self.config.seed, "secret": digest, "panels": self._panels_hash}
         return self.work.stage("sentences.jsonl", Sentence, ["tasks.jsonl"], facts, lambda: self._write(tasks))
 
     def _write(self, tasks: Sequence[Task]) -> list[Sentence]:
         if self.config.sentences is not None:
             return people.read_sentences(Path(self.config.sentences), tasks)
-        panels = {name: photograph.panel for name, photograph in self.used.items()}
+        panels = self.panels
         if not any(panel.objects for panel in panels.values()):
             raise UserError(
                 "Sentences cannot be generated: the photographs have no annotated objects.",
@@ -363,9 +403,11 @@ class Stages:
         def make() -> list[Verdict]:
             if self.config.judgements is not None:
                 return people.read_verdicts(Path(self.config.judgements), tasks, sentences)
-            return list(run_programs(tasks, sentences, {n: p.panel for n, p in self.used.items()}))
+            return list(run_programs(tasks, sentences, self.panels))
 
-        facts = self.config.hashes("judgements")
+        facts: dict[str, Any] = {**self.config.hashes("judgements")}
+        if self.config.judgements is None:
+            facts["panels"] = self._panels_hash
         return self.work.stage("judgements.jsonl", Verdict, ["tasks.jsonl", "sentences.jsonl"], facts, make)
 
     @property

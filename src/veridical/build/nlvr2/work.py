@@ -46,14 +46,16 @@ class Work:
     ) -> list[Record]:
         """The records of a stage's file; they are made where the file is missing or made from something else."""
         path = self.path(name)
-        made_with = {**options, "veridical": __version__}
-        wanted = {"inputs": {i: file_hash(self.path(i)) for i in inputs}, "options": _plain(made_with)}
+        wanted = {"inputs": {i: file_hash(self.path(i)) for i in inputs}, "options": _plain(options)}
+        wanted["veridical"] = __version__
         ledger = self._ledger()
         if path.exists():
             known = ledger.get(name)
             here = file_hash(path)
             by_hand = known is None or known["output"] != here
-            fresh = known is None or {k: known[k] for k in wanted} == wanted
+            # Another version may make another file; what people made does not depend on it.
+            asked = [k for k in wanted if k != "veridical" or not by_hand]
+            fresh = known is None or all(known.get(k) == wanted[k] for k in asked)
             if by_hand and not fresh:
                 raise UserError(
                     f"{path} was changed by hand, and what it was made from has changed since.",

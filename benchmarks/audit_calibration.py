@@ -103,7 +103,7 @@ def main() -> None:
         total += len(found)
     print(f"\nclean benchmarks with any false alarm: {wrong} of {total} ({100 * wrong / max(total, 1):.1f}%)")
     for cue, (kind, planted, meant, *_) in CUES.items():
-        if kind not in options.kinds:
+        if kind not in options.kinds or not options.cues:
             continue
         tasks = [(kind, planted, meant, 500 + seed) for seed in range(options.cues)]
         large = partial(one, options.large)

@@ -1,8 +1,9 @@
 """Reading a photograph safely, ready to store: upright, RGB, JPEG or PNG, or refused by name with the reason.
 
-A JPEG or PNG that is upright RGB already keeps its bytes, so that nothing is compressed twice. Everything else is
-decoded, turned as its EXIF says, laid on white, brought to eight bits and encoded again, the same way each time: a JPEG
-as a JPEG, other kinds as a PNG. Of an animation or a file of several pages the first picture is taken.
+A JPEG or PNG that is upright RGB already keeps its bytes, so that nothing is compressed twice; only its metadata (where
+it was taken, and by whom) goes. Everything else is decoded, turned as its EXIF says, laid on white, brought to eight
+bits and encoded again, the same way each time: a JPEG as a JPEG, other kinds as a PNG. Of an animation or a file of
+several pages the first picture is taken.
 
 A photograph that cannot be used raises `BadPhotograph`, a `UserError`: builders catch it, leave the photograph out and
 record `reason` among what was pruned.
@@ -10,6 +11,7 @@ record `reason` among what was pruned.
 
 from __future__ import annotations
 
+import stat
 import struct
 import warnings
 import zlib
@@ -21,6 +23,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from veridical.benchmark.check import MAX_PIXELS, decoding_error
 from veridical.errors import UserError
 from veridical.records import Box, Panel, SceneObject
+from veridical.sources.metadata import without_metadata
 from veridical.sources.photographs import Photograph, Region
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ JPEG_QUALITY = 95
 _FIX = "Replace or remove the file; a build leaves such photographs out and lists them."
 _ORIENTATION = 0x0112  # the EXIF entry that says how the camera was held
 _JPEG_KINDS = frozenset({"JPEG", "MPO"})  # MPO: a JPEG with further pictures after it, as some cameras write
+_SIXTEEN_BITS = frozenset({"PNG", "PPM"})  # kinds of files whose whole numbers go to 65,535
 _DECODER_ERRORS = (
     OSError,
     SyntaxError,
@@ -70,6 +74,7 @@ class Picture:
 def read_picture(path: Path | str, *, max_side: int | None = None) -> Picture:
     """The photograph of a file, upright RGB; with `max_side`, made smaller so that no side is longer."""
     try:
+        _must_be_regular(path)
         data = Path(path).read_bytes()
     except OSError as error:
         raise BadPhotograph(str(path), f"it cannot be read ({error.strerror})") from None
@@ -83,8 +88,8 @@ def prepare_picture(data: bytes, name: str, *, max_side: int | None = None) -> P
         raise BadPhotograph(name, reason)
     small = max_side is not None and max(width, height) > max_side
     with _opened(BytesIO(data), name) as image:
-        if not small and _keeps_bytes(image, data):
-            return Picture(data, width, height)
+        if not small and _keeps_bytes(image, data) and (bare := without_metadata(data)) is not None:
+            return Picture(bare, width, height)
         try:
             upright = _upright_rgb(image, name)
         except _DECODER_ERRORS as error:
@@ -104,6 +109,7 @@ def prepare_picture(data: bytes, name: str, *, max_side: int | None = None) -> P
 def upright_size(path: Path | str) -> tuple[int, int]:
     """Width and height of a photograph as it will be stored, from its header: its pixels are not decoded."""
     try:
+        _must_be_regular(path)
         with Path(path).open("rb") as file:
             return _header(file, str(path))[:2]
     except OSError as error:
@@ -174,6 +180,12 @@ def _scaled_box(box: Box, x: float, y: float) -> Box:
     return box[0] * x, box[1] * y, box[2] * x, box[3] * y
 
 
+def _must_be_regular(path: Path | str) -> None:
+    """Refuse pipes and devices, which may never end, or never begin."""
+    if not stat.S_ISREG(Path(path).stat().st_mode):
+        raise BadPhotograph(str(path), "it is not a regular file")
+
+
 def _header(file: BinaryIO, name: str) -> tuple[int, int, str]:
     """Upright width and height, and the kind of file."""
     with _opened(file, name) as image:
@@ -241,6 +253,8 @@ def _upright_rgb(image: Image.Image, name: str) -> Image.Image:
     turned = ImageOps.exif_transpose(image) if _orientation(image) != 1 else image
     if turned.mode == "F":
         raise BadPhotograph(name, "its pixels are decimal numbers, and nothing says which is white")
+    if turned.mode == "I" and image.format not in _SIXTEEN_BITS:
+        raise BadPhotograph(name, "its pixels are numbers of 32 bits, or with a sign, and nothing says which is white")
     if turned.mode == "I" or turned.mode.startswith("I;16"):  # 16 bits of grey: Pillow would cut them off, not scale
         grey = np.asarray(turned).astype(np.int64)
         turned = Image.fromarray((np.clip(grey, 0, 65535) >> 8).astype(np.uint8))

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import veridical
+from veridical.benchmark import Benchmark
 from veridical.build.matching.calibration import Calibration
 from veridical.build.matching.crossencoder import Overridden, rerank, shortlist
 from veridical.build.matching.lexical import SparseScores, vectors
@@ -59,6 +61,50 @@ def test_no_pair_is_scored_by_a_model_that_saw_it() -> None:
     matched = match_stage(rows, models, options)
     assert (np.sort(matched.wrong, axis=1) == np.arange(24)).all()
     assert (matched.wrong != np.arange(24)).all()
+
+
+class Counts(Remembers):
+    """Counts how often a model is trained."""
+
+    trainings = 0
+
+    def trained(self, pairs: Sequence[tuple[str, str]], labels: Sequence[int], seed: int) -> Remembers:
+        Counts.trainings += 1
+        return super().trained(pairs, labels, seed)
+
+
+def test_models_are_trained_once_for_all_lambdas_and_the_manifest_tells_of_them(tmp_path: Path) -> None:
+    lines = [f"{q},{a},{k % 3}" for k, (q, a) in enumerate(zip(QUESTIONS, ANSWERS, strict=True))]
+    (tmp_path / "qa.csv").write_text("question,answer,fold\n" + "\n".join(lines) + "\n")
+    options = {"relevance": "tfidf", "similarity": "tfidf", "shortlist": 4, "kinds": 4}
+    Counts.trainings = 0
+    report = veridical.match(tmp_path / "qa.csv", tmp_path / "out", rerank=Counts(), **options)
+    once = Counts.trainings
+    assert once > 0
+    veridical.match(tmp_path / "qa.csv", tmp_path / "swept", rerank=Counts(), sweep=[0.1, 0.3, 1.0], **options)
+    assert Counts.trainings == 2 * once
+    config = Benchmark(tmp_path / "out").manifest["config"]
+    assert config["kinds"]["used"] == {"answer": {"0": 0, "1": 0, "2": 0}}
+    assert "A cross-encoder judges single pairs: --kinds was not used." in report.notes
+    said = config["calibration"]["answer"]["rerank"]
+    assert list(said) == ["relevance"]
+    assert said["relevance"]["model"] == "remembers"
+    assert len(said["relevance"]["calibration"]) == once
+
+
+def test_what_was_said_of_pairs_follows_the_rows_that_are_kept() -> None:
+    rows = rows_of(3)
+    options = Options("tfidf", "tfidf", shortlist=4, similarity_reranker=Remembers())
+    found = fit_models(rows, options).reranked
+    assert found is not None
+    kept = np.flatnonzero(np.arange(24) % 5 != 0)
+    some = found.take(kept)
+    assert some.related is None
+    assert some.similar is not None
+    whole = {(i, j): v for i, j, v in zip(*found.similar or (), strict=True)}
+    told = {(kept[i], kept[j]): v for i, j, v in zip(*some.similar, strict=True)}
+    assert told == {pair: v for pair, v in whole.items() if set(pair) <= set(kept.tolist())}
+    assert 0 < len(told) < len(whole)
 
 
 def test_overridden_pairs_replace_those_of_the_base() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from veridical.build.matching.bilinear import learn, mapped, parts_of
 from veridical.build.matching.calibration import Calibration, calibrate, calibration_error, platt, reworded
-from veridical.build.matching.kinds import KindOptions, cells, kind_scores
+from veridical.build.matching.kinds import KindOptions, cells, kind_scores, scaled
 from veridical.build.matching.lexical import Lexicon, SparseScores, terms, vectors
 from veridical.build.matching.problem import EmbeddingScores
 from veridical.build.matching.relevance import fit_relevance, fit_similarity
@@ -171,3 +171,22 @@ def test_relevance_of_kinds_is_the_mean_over_pairs_and_symmetric() -> None:
     a, b = np.flatnonzero(cell == 0), np.flatnonzero(cell == 3)
     expected = (p[np.ix_(a, b)].mean() + p[np.ix_(b, a)].mean()) / 2
     np.testing.assert_allclose(scores[np.ix_(a, b)], expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("size", "least"), [(128, 0.3), (600, 0.3)])
+def test_relevance_of_kinds_is_more_than_noise_in_folds_of_any_size(size: int, least: float) -> None:
+    rng = np.random.default_rng(0)
+    topic = rng.integers(12, size=size)
+    left = unit(rng.standard_normal((12, 16))[topic] + 0.7 * rng.standard_normal((size, 16)))
+    right = unit(left + 0.2 * rng.standard_normal((size, 16)))
+    direct = EmbeddingScores(left, right, 10.0, -3.0, True)
+    options = scaled(KindOptions(), size, 3)
+    off = ~np.eye(size, dtype=bool)
+
+    def agreement(kinds: KindOptions) -> float:
+        made = kind_scores(direct, left, np.arange(size), kinds, np.random.default_rng(1))
+        return float(np.corrcoef(direct.block(0, size)[off], made.block(0, size)[off])[0, 1])
+
+    assert len(set(cells(left, np.arange(size), options.size, rng).tolist())) >= 16
+    assert agreement(options) > least
+    assert agreement(options) > agreement(KindOptions())

@@ -10,23 +10,7 @@ from __future__ import annotations
 import re
 
 _PNG = b"\x89PNG\r\n\x1a\n"
-_PNG_KEPT = frozenset(
-    (
-        b"IHDR",
-        b"PLTE",
-        b"IDAT",
-        b"IEND",
-        b"tRNS",
-        b"cHRM",
-        b"gAMA",
-        b"iCCP",
-        b"sBIT",
-        b"sRGB",
-        b"cICP",
-        b"bKGD",
-        b"pHYs",
-    )
-)
+_PNG_KEPT = frozenset(b"IHDR PLTE IDAT IEND tRNS cHRM gAMA iCCP sBIT sRGB cICP bKGD pHYs".split())
 _SOI, _EOI, _SOS, _COM = 0xD8, 0xD9, 0xDA, 0xFE
 _APPS = range(0xE0, 0xF0)
 _APPS_KEPT = {0xE0: b"JFIF\0", 0xE2: b"ICC_PROFILE\0", 0xEE: b"Adobe"}  # marker -> how a segment that is kept begins

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,10 @@ def test_all_bad_rows_are_found_at_once(photos: Path) -> None:
     [
         ("name,category\nb.jpg,dog\n", "line 1: the columns are name, category"),
         ("file,file\n", "line 1: the columns"),
+        ("file,image\nb.jpg,b.jpg\n", "line 1: the columns are file, image"),
+        ("", r"labels\.csv has no rows"),
+        ("file,category\n", r"labels\.csv has no rows"),
+        ("file,category,box\nb.jpg,dog,50 5 60 9\n", r"a dog lies outside of b\.jpg, which has 40 x 30 pixels"),
         ("file,category\nb.jpg\n", "line 2: 1 values, and there are 2 columns"),
         ('file,category\nb.jpg,"dog\n', "unexpected end"),
     ],
@@ -146,6 +151,33 @@ def test_bad_tables_are_named(photos: Path, text: str, says: str) -> None:
     (photos / "labels.csv").write_text(text)
     with pytest.raises(UserError, match=says):
         list(Folder(photos).photographs())
+
+
+def test_json_rows_that_name_the_photograph_twice_are_refused(photos: Path) -> None:
+    (photos / "labels.jsonl").write_text('{"file": "b.jpg", "image": "broken.jpg", "category": "dog"}')
+    with pytest.raises(UserError, match="line 1: two columns mean the same: file, image"):
+        list(Folder(photos).photographs())
+    (photos / "labels.jsonl").write_text("\n")
+    with pytest.raises(UserError, match="has no rows"):
+        list(Folder(photos).photographs())
+
+
+def test_a_name_that_is_not_utf8_is_refused_by_name(photos: Path) -> None:
+    try:
+        (photos / os.fsdecode(b"caf\xe9.jpg")).write_bytes((photos / "b.jpg").read_bytes())
+    except OSError:
+        pytest.skip("this file system takes only UTF-8 names")
+    with pytest.raises(UserError, match=r"'caf\\udce9\.jpg'") as caught:
+        list(Folder(photos).photographs())
+    str(caught.value).encode()  # can be printed
+
+
+def test_a_pipe_is_listed_and_refused(photos: Path) -> None:
+    os.mkfifo(photos / "pipe.jpg")
+    source = Folder(photos)
+    found = {p.panel.id: p for p in source.photographs()}
+    with pytest.raises(BadPhotograph, match=r"pipe\.jpg cannot be used: it is not a regular file"):
+        source.picture(found["pipe.jpg"])
 
 
 def test_what_is_no_folder_of_photographs_is_refused(photos: Path, tmp_path: Path) -> None:

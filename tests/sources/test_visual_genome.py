@@ -195,6 +195,30 @@ def test_bad_files_are_named(
         list(VisualGenome(folder).photographs())
 
 
+@pytest.mark.parametrize("name", ["attributes", "objects", "region_descriptions", "relationships"])
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda text: text.rstrip()[:-1], "']' should be|cut off"),
+        (lambda text: text + "[]", "']' should be|byte"),
+        (lambda text: text.rstrip()[:-1] + ', {"image_id": 99, ', "cut off"),
+        (lambda text: text.rstrip()[:-1] + ', {"image_id": 1}]', "image 1 is there twice"),
+    ],
+    ids=["no end", "more after the end", "cut off", "an image again"],
+)
+def test_every_file_is_read_to_its_end(copy: Path, name: str, change: Callable[[str], str], says: str) -> None:
+    path = copy / f"{name}.json"
+    path.write_text(change(path.read_text()))
+    with pytest.raises(UserError, match=rf"{name}\.json.*({says})"):
+        list(VisualGenome(copy).photographs())
+
+
+def test_images_that_only_another_file_has_are_passed_over(official: Path, rewrite: Callable[..., Path]) -> None:
+    expected = list(VisualGenome(official).photographs())
+    folder = rewrite("objects", lambda rows: [*rows, {"image_id": 99, "objects": []}])
+    assert list(VisualGenome(folder).photographs()) == expected
+
+
 def test_pictures_are_found_where_the_release_puts_them(copy: Path) -> None:
     source = VisualGenome(copy, max_side=400)
     first, second = list(source.photographs())[:2]

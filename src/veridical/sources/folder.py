@@ -25,6 +25,7 @@ from veridical.records import Box, Panel, SceneObject
 from veridical.sources.photographs import Photograph
 from veridical.sources.pictures import (
     BadPhotograph,
+    clipped,
     fitting,
     objects_inside,
     read_picture,
@@ -100,6 +101,13 @@ class Folder:
                 f"{self.folder} has no photographs.",
                 f"Photographs end in one of: {', '.join(SUFFIXES)}; any folder deep.",
             )
+        if bad := sorted(name for name in found if not _is_utf8(name)):
+            shown = ", ".join(map(repr, bad[:_SHOWN]))
+            more = f" and {len(bad) - _SHOWN:,} more" if len(bad) > _SHOWN else ""
+            raise UserError(
+                f"{self.folder}: not UTF-8, as names of photographs must be: {shown}{more}.",
+                "Rename them: names are written to files that other systems read.",
+            )
         return dict.fromkeys(sorted(found))
 
     @cached_property
@@ -115,6 +123,10 @@ class Folder:
                 self._read(row, line, found)
             except _BadRow as error:
                 problems.append(f"{self.labels}, line {line}: {error}")
+        if self.labels is not None and not rows:
+            raise UserError(
+                f"{self.labels} has no rows.", "Remove it if the photographs have no labels, or write some."
+            )
         if problems:
             more = f" And {len(problems) - _SHOWN:,} more bad rows." if len(problems) > _SHOWN else ""
             raise UserError(
@@ -126,6 +138,8 @@ class Folder:
 
     def _read(self, row: Mapping[str, Any], line: int, found: dict[str, _Labels]) -> None:
         values = {_OTHER_NAMES.get(name, name): value for name, value in row.items()}
+        if len(values) < len(row):
+            raise _BadRow(f"two columns mean the same: {', '.join(_doubled(row))}.")
         file = values.pop("file", None)
         if not isinstance(file, str) or not file:
             raise _BadRow("names no file.")
@@ -156,9 +170,34 @@ class Folder:
             size = (None, None)
         objects = tuple(labels.objects)
         if size[0] is not None and size[1] is not None:
+            self._must_meet(objects, file, size[0], size[1])
             objects = objects_inside(objects, size[0], size[1])
         panel = Panel(file, width=size[0], height=size[1], objects=objects, uri=labels.known.get("address"))
         return Photograph(panel, labels.known.get("licence", ""), tuple(labels.captions), tags=tuple(labels.tags))
+
+    def _must_meet(self, objects: tuple[SceneObject, ...], file: str, width: int, height: int) -> None:
+        """Refuse a box of which no part is in the picture."""
+        for thing in objects:
+            if thing.box is not None and clipped(thing.box, width, height) is None:
+                raise UserError(
+                    f"{self.labels}: the box {thing.box} of a {thing.category} lies outside of {file}, "
+                    f"which has {width} x {height} pixels.",
+                    "Boxes are left, top, right, bottom in pixels of the upright photograph.",
+                )
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # bytes that the file system gave and that are no text
+        return False
+    return True
+
+
+def _doubled(row: Mapping[str, Any]) -> list[str]:
+    """The names of columns that mean the same."""
+    meant = [_OTHER_NAMES.get(name, name) for name in row]
+    return [name for name in row if meant.count(_OTHER_NAMES.get(name, name)) > 1]
 
 
 class _BadRow(ValueError):
@@ -196,10 +235,11 @@ def _csv_rows(text: str, path: Path) -> Iterator[tuple[int, dict[str, Any] | str
         for row in reader:
             if header is None:
                 header = [name.strip() for name in row]
-                if "file" not in {_OTHER_NAMES.get(name, name) for name in header} or len(set(header)) < len(header):
+                known = [_OTHER_NAMES.get(name, name) for name in header]
+                if "file" not in known or len(set(known)) < len(known):
                     raise UserError(
                         f"{path}, line 1: the columns are {', '.join(header)}.",
-                        "The first line names the columns: file, category, box ..., each once.",
+                        "The first line names the columns: file (or image), category, box ..., each once.",
                     )
             elif len(row) == len(header):
                 yield reader.line_num, {name: value.strip() for name, value in zip(header, row, strict=True) if value}

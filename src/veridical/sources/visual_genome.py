@@ -141,6 +141,8 @@ class VisualGenome:
                 seen.add(image)
                 found = {name: other.find(image) for name, other in others.items()}
                 yield scaled(_photograph(image, found | {primary: element}), self.max_side)
+            for other in others.values():
+                other.finish(seen)
         finally:
             for one in (images, *others.values()):
                 one.close()
@@ -201,6 +203,16 @@ class _Joined(Generic[E]):
             return None
         self.file.seek(place)
         return self._decode(self.decoder, self.file.read(length), place)
+
+    def finish(self, seen: Container[int]) -> None:
+        """Read what is left, so that a file that is cut off or goes on after its end is not taken for a whole one."""
+        if self.index is not None:  # it was read to its end
+            return
+        ids = msgspec.json.Decoder(_Element)
+        for place, data in self.stream:
+            image = self.image(self._decode(ids, data, place), place)
+            if image in seen:
+                raise UserError(f"{self.path}, byte {place:,}: image {image} is there twice.", _FIX)
 
     def image(self, element: _Element, place: int | None = None) -> int:
         """The id of an element's image."""

@@ -25,7 +25,8 @@ os.environ.setdefault("VERIDICAL_PROGRESS", "0")
 MODELS = {
     "response-only (LSTM)": ("response-only", {}),
     "question and response, no photograph": ("grounded", {"photograph": False}),
-    "with the photograph": ("grounded", {}),
+    "and the classes and boxes of objects": ("grounded", {"images": ""}),
+    "and the photograph": ("grounded", {}),
 }
 
 

@@ -32,6 +32,10 @@ from veridical.records import Panel, Ref, SceneObject, Text
         ("Why does person want to leave ?", {"explanation", "mental"}),
         ("How many dogs are there ?", set()),
         ("Is person wearing a hat ?", set()),
+        ("What does the room look like ?", set()),
+        ("How many people are in class ?", set()),
+        ("Who is holding the hammer ?", set()),
+        ("What has person noticed ?", {"activity"}),
     ],
 )
 def test_kinds_of_questions(question: str, kinds: set[str]) -> None:
@@ -59,7 +63,7 @@ def test_people_have_neutral_names_in_order() -> None:
     names = plain_names([Panel("p", objects=objects)])
     assert [names[str(k)] for k in (1, 3, 5)] == list(NEUTRAL[:3])
     assert names["0"] == "cup"
-    assert names["29"] == NEUTRAL[0]  # the fifteenth person: names start again
+    assert names["29"] == f"{NEUTRAL[0]} 2"  # the fifteenth person: names start again, numbered
 
 
 def test_a_text_reads_as_a_sentence() -> None:

@@ -95,6 +95,9 @@ def test_inputs_point_at_objects(folder: Path) -> None:
     found = vectors.encode(example)
     assert found.shape == (3, vectors.size)
     assert found[0, -5:].tolist() == [0, 0, 1, 1, 1]  # the whole photograph
+    bare = ObjectVectors("")
+    bare.learn([example])
+    assert bare.encode(example).shape == (3, 5)
     classes = ObjectClasses(1)
     classes.learn([example])
     assert len(set(classes.encode(example).tolist())) == 3

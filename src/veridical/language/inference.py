@@ -23,7 +23,7 @@ _RULES: dict[str, tuple[str, ...]] = {
     ),
     "activity": (
         r"\bwhat\b.*\b(doing|up to|busy with|engaged in|working on|playing|talking about|discussing|saying|"
-        r"holding|looking at|watching|reading|wearing|carrying|eating|drinking|trying to do)\b",
+        r"holding|looking at|watching|reading|wearing|carrying|eating|drinking|trying to do|noticed)\b",
         r"\bwhat (do|does|did) .* do\b",
         r"\b(what|which) (event|activity|game|sport|ceremony)\b",
         r"\b(attending|participating in|giving to)\b",
@@ -43,15 +43,16 @@ _RULES: dict[str, tuple[str, ...]] = {
     ),
     "mental": (
         r"\b(feel|feels|feeling|felt|think|thinks|thinking|thought|want|wants|wanted|know|knows|believe|"
-        r"believes|like|likes|love|loves|hate|hates|afraid|scared|happy|sad|angry|mad|upset|worried|excited|"
+        r"believes|love|loves|hate|hates|afraid|scared|happy|sad|angry|mad|upset|worried|excited|"
         r"surprised|nervous|bored|interested|enjoy|enjoying|enjoys|mood|emotion|emotions|attitude|hope|hoping|"
         r"trust|trusts|confused|proud|annoyed|intention|intentions|mind)\b",
+        r"(?<!look )(?<!looks )(?<!looked )\blikes?\b",
     ),
     "role": (
-        r"^who( is| are| was| were| ?'s|'re)\b",
+        r"^who( is| are| was| were| ?'s|'re)\b(?! \w+ing\b)",
         r"\b(identity|relationship|relationships|related|relation|job|jobs|profession|occupation|role|roles|"
         r"career|rank|boss|in charge|work as|works as|for a living|couple|married|dating|friends|family|"
-        r"strangers|know each other|social status|class)\b",
+        r"strangers|know each other|social status|social class)\b",
     ),
     "scene": (
         r"^where\b",

@@ -21,7 +21,7 @@ NEUTRAL = (
 
 
 def plain_names(panels: Iterable[Panel]) -> dict[str, str]:
-    """A name for each object: the k-th person is the k-th neutral name, a thing is its class.
+    """A name for each object: the k-th person is the k-th neutral name (then numbered), a thing its class.
 
     >>> from veridical.records import SceneObject
     >>> objects = [SceneObject(str(k), name) for k, name in enumerate(("Woman", "cup", "person"))]
@@ -33,7 +33,8 @@ def plain_names(panels: Iterable[Panel]) -> dict[str, str]:
     for panel in panels:
         for one in panel.objects:
             if one.category.strip().lower() in PEOPLE:
-                names[one.id] = NEUTRAL[people % len(NEUTRAL)]
+                again = people // len(NEUTRAL)
+                names[one.id] = NEUTRAL[people % len(NEUTRAL)] + (f" {again + 1}" if again else "")
                 people += 1
             else:
                 names[one.id] = one.category

@@ -27,7 +27,8 @@ class GroundedConfig:
     """Encoders and sizes."""
 
     photograph: bool = True  # see it; otherwise only the text is read
-    images: str = "efficientnet-lite0"  # encoder of the photograph and its objects (`veridical features --objects`)
+    # encoder of the photograph and its objects (`veridical features --objects`); empty: classes and places only
+    images: str = "efficientnet-lite0"
     embedding: int = 64  # size of a word vector, and of an object's class
     hidden: int = 96  # width of everything else
     dropout: float = 0.3  # of words, objects and hidden layers

@@ -121,7 +121,10 @@ class ObjectClasses(Vocabulary):
 
 
 class ObjectVectors:
-    """The vectors and places of the photograph and its objects: (1 + O, D + 5), from `veridical features --objects`."""
+    """The vectors and places of the photograph and its objects: (1 + O, D + 5), from `veridical features --objects`.
+
+    Without an encoder there are only places.
+    """
 
     per_view = True  # made batch by batch: all vectors of a benchmark may be larger than memory
 
@@ -140,6 +143,8 @@ class ObjectVectors:
 
     def encode(self, example: Example) -> npt.NDArray[np.float32]:
         panel = only_panel(example)
+        if not self._encoder:
+            return _places(panel)
         key = panel_key(panel)
         if key is None or panel.image is None or example.folder is None:
             raise UserError(

@@ -15,6 +15,7 @@ from veridical.build.matching.stage import Options
 from veridical.build.matching.table import Asked
 from veridical.build.vcr import build_vcr
 from veridical.build.vcr.rows import LEAST_FITTING, same_sayings, write_out_rare
+from veridical.build.vcr.stories import tales
 from veridical.errors import UserError
 from veridical.records import Item, Panel, Ref, SceneObject, Text
 from veridical.sources import open_source
@@ -91,6 +92,46 @@ def test_questions_are_tagged(made: Path) -> None:
     assert {"inference", "question", "borrowed"} <= tags
     hidden = {name for item in Benchmark(made).items("test") for name, _ in item.tags}
     assert "borrowed" not in hidden
+
+
+def test_choices_of_one_question_state_different_facts(made: Path) -> None:
+    """Wordings differ, but never two of the same fact: 'is swimming' beside 'is a swimmer'."""
+    same = [{"is swimming", "is a swimmer"}, {"is teaching", "is a teacher"}, {"is cheering", "is a fan"}]
+    same += [{"wants to open a door", "will unlock a door"}, {"wants to stay dry", "will shelter from the rain"}]
+    for item in answers(Benchmark(made), "train"):
+        texts = " | ".join(c.words() for c in item.candidates if isinstance(c, Text))
+        assert not any(all(part in texts for part in one) for one in same), texts
+
+
+def test_a_picture_shows_what_its_choices_speak_of(made: Path) -> None:
+    """A key in an answer is no cue: there is a key in the picture, whether the answer is right or wrong."""
+    benchmark = Benchmark(made)
+    implied = {name: set(tale.values()) for name, tale in tales()["held"].items()}
+    for item in answers(benchmark, "train"):
+        shown = {o.category for o in benchmark.panels[item.panels[0]].objects}
+        for candidate in item.candidates:
+            assert isinstance(candidate, Text)
+            for thing, words in implied.items():
+                if any(f"to {w} ." in candidate.words() or f"will {w} ." in candidate.words() for w in words):
+                    assert thing in shown
+
+
+def test_reasons_say_nothing_of_where_they_come_from(made: Path) -> None:
+    assert not any(item.tag("borrowed") for item in Benchmark(made).items("train") if item.parent)
+
+
+def test_the_public_seed_does_not_give_hidden_answers(tmp_path: Path) -> None:
+    """The order of hidden choices hangs on the secret alone, that of public ones on the seed alone."""
+    orders = []
+    for secret in ("a", "b"):
+        build_vcr(tmp_path / secret, photographs=90, folds=3, seed=3, matching=WORDS, secret=secret, processes=1)
+        benchmark = Benchmark(tmp_path / secret)
+        hidden = [i.answer for i in benchmark.items("test", answers=True) if i.parent is None]
+        orders.append(([i.answer for i in answers(benchmark, "train")], hidden))
+        assert (tmp_path / f"{secret}.hidden" / "secret.txt").read_text().strip() == secret
+    assert orders[0][0] == orders[1][0]
+    agree = np.mean(np.array(orders[0][1]) == np.array(orders[1][1]))
+    assert agree < 0.45
 
 
 def test_the_seed_decides_the_bytes(made: Path, tmp_path: Path) -> None:

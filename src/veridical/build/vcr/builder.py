@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -24,13 +23,14 @@ from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.place import hidden_dir
 from veridical.benchmark.splits import vcr_folds, vcr_splits
 from veridical.build._report import BuildReport
-from veridical.build._shared import SECRET, check_seed, drawn_secret, mix_secret
+from veridical.build._shared import RANDOM, SECRET, check_seed, drawn_secret, mix_secret
 from veridical.build.matching.items import items_of, lay_out, query, response
-from veridical.build.matching.stage import Matched, Options, check_folds, fit_models, match_stage, responses_of
+from veridical.build.matching.room import UNFIT, match_with_room
+from veridical.build.matching.stage import Matched, Options, Responses, check_folds, fit_models, responses_of
 from veridical.build.matching.table import Asked
 from veridical.build.vcr.interesting import choose, read_interest
 from veridical.build.vcr.photographs import Asking, by_name, tell
-from veridical.build.vcr.rows import asked, same_sayings, write_out_rare
+from veridical.build.vcr.rows import asked, needed, same_sayings, write_out_rare
 from veridical.build.vcr.written import Written, read_written
 from veridical.errors import UserError
 from veridical.formats.card import describe
@@ -107,19 +107,24 @@ def build_vcr(
     check_seed(seed)
     _check(photographs, each, folds, hidden)
     job = _Job(Path(out).absolute(), tuple(hidden), folds, seed)
-    options = replace(matching or Options(), seed=seed)
+    told = source == "icons" and questions is None
     if hidden:
-        mixed = mix_secret(secret, hidden_dir(job.out) / SECRET, partial(drawn_secret, job.work))
+        # people's questions are nowhere else to be had, so a secret costs nothing; stories are told again from a seed
+        wanted = secret or ("" if told else RANDOM)
+        mixed = mix_secret(wanted, hidden_dir(job.out) / SECRET, partial(drawn_secret, job.work))
         job.secret, job.kept = mixed.secret, mixed.kept
-        job.notes += [mixed.note] if mixed.note and source == "icons" else []
-    if source == "icons" and questions is None:
+        job.notes += [mixed.note] if mixed.note else []
+    if told:
         material = _stories(job, photographs, each, processes)
     else:
         material = _collected(job, source, questions, labels, encoder)
     job.done("photographs and questions")
     panels = {name: one.panel for name, one in material.photographs.items()}
     rows = asked(material.written, panels, material.fold)
-    rows, matched = _match(job, rows, material.written, options)
+    hidden_folds = frozenset(fold for fold in material.fold.values() if _split(fold) in job.hidden)
+    options = replace(matching or Options(), seed=seed, secret=job.secret, hidden=hidden_folds)
+    rows, matched, left = _match(job, rows, material.written, options)
+    material.pruned += left
     job.done("matching")
     _write(job, material, rows, matched, licence or material.licence)
     shutil.rmtree(job.work, ignore_errors=True)
@@ -209,32 +214,45 @@ def _bare(panel: Panel) -> Panel:
 
 def _match(
     job: _Job, rows: list[Asked], written: Sequence[Written], options: Options
-) -> tuple[list[Asked], dict[str, Matched]]:
-    """Match both stages; the rows come back with tags written out that no other photograph could take."""
-    matched: dict[str, Matched] = {}
-    about: dict[str, Any] = {"lambda": options.weight, "rounds": options.wrong}
+) -> tuple[list[Asked], dict[str, Matched], list[Pruned]]:
+    """Match both stages. Tags that no other photograph could take are written out, and where that is not enough,
+    questions are left out: the rows that stay, what they got, and what was left out."""
+    stages: dict[str, Responses] = {}
+    about: dict[str, Any] = {"lambda": options.weight, "rounds": options.wrong, "tolerance": options.tolerance}
     for stage in STAGES:
         rows, changed = write_out_rare(rows, stage)
         if changed:
             job.notes.append(f"{changed:,} {stage}s had tags of rare classes, which were written out as words.")
-        folds = [row.fold or "" for row in rows]
-        given = responses_of(
-            [query(row, stage) for row in rows], [response(row, stage) for row in rows], [r.panel for r in rows], folds
-        )
-        sayings = [one.says if stage == "answer" else one.because for one in written]
-        given = replace(given, texts=same_sayings([str(t) for t in given.texts], sayings))
-        check_folds(given, options.wrong, stage)
-        models = fit_models(given, options)
-        matched[stage] = match_stage(given, models, options, f"matching {stage}s")
-        about[stage] = {**models.to_json(), "gap": matched[stage].gap, "written_out": changed}
+        stages[stage] = _responses(rows, written, stage)
+        check_folds(stages[stage], options.wrong, stage)
+        about[stage] = {"written_out": changed}
+    found = match_with_room(stages, {stage: fit_models(stages[stage], options) for stage in STAGES}, options)
+    for stage in STAGES:
+        one = found.matched[stage]
+        about[stage] |= {**found.models[stage].to_json(), "gap": one.gap, "reserved": list(one.reserved)}
     job.config["matching"] = about
-    return rows, matched
+    kept = set(found.kept.tolist())
+    left = [Pruned(row.id, UNFIT, "matching") for k, row in enumerate(rows) if k not in kept]
+    return [rows[k] for k in found.kept.tolist()], found.matched, left
+
+
+def _responses(rows: Sequence[Asked], written: Sequence[Written], stage: str) -> Responses:
+    """The rows of a stage: two of one fact are one text, and things spoken of are needed like tagged ones."""
+    said = [response(row, stage) for row in rows]
+    folds = [row.fold or "" for row in rows]
+    given = responses_of([query(row, stage) for row in rows], said, [row.panel for row in rows], folds)
+    sayings = [one.says if stage == "answer" else one.because for one in written]
+    given = replace(given, texts=same_sayings([str(t) for t in given.texts], sayings))
+    if not any(one.about for one in written):
+        return given
+    needs, have = needed(said, [one.about for one in written], [row.panel for row in rows if row.panel is not None])
+    return replace(given, needs=needs, have=have)
 
 
 def _write(job: _Job, material: _Material, rows: list[Asked], matched: Mapping[str, Matched], licence: str) -> None:
-    salt = crc32(job.secret.encode("utf-8", "surrogateescape")) if job.secret else 0
-    laid = {stage: lay_out(matched[stage].wrong, rows, stage, job.seed + salt) for stage in STAGES}
     split_of = {row.id: _split(row.fold or "0") for row in rows}
+    hidden = np.array([split_of[row.id] in job.hidden for row in rows], bool)
+    laid = {stage: lay_out(matched[stage].wrong, rows, stage, job.seed, job.secret, hidden) for stage in STAGES}
     config = {"format": "vcr", "folds": job.folds, "photographs": len(material.photographs), **job.config}
     with BenchmarkWriter(
         job.out, name="VCR", task="choice", config=config, seed=job.seed, licence=licence, hidden=job.hidden,

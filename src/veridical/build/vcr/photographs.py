@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from zlib import crc32
 
 import numpy as np
 
+from veridical.build._shared import secret_words
 from veridical.build.vcr.interesting import confident
 from veridical.build.vcr.questions import draft_questions
 from veridical.build.vcr.stories import sample_story
@@ -57,7 +57,7 @@ def _tell_batch(asking: Asking, batch: Sequence[tuple[int, bool]]) -> list[Told]
 
 
 def _tell(asking: Asking, number: int, is_hidden: bool) -> Told:
-    salt = [crc32(asking.secret.encode("utf-8", "surrogateescape")), 1] if is_hidden and asking.secret else []
+    salt = secret_words(asking.secret) if is_hidden else []
     rng = np.random.default_rng([asking.seed, number, *salt])
     story = sample_story(rng)
     seen = panel(story.scene, f"story-{number}")
@@ -71,6 +71,7 @@ def _tell(asking: Asking, number: int, is_hidden: bool) -> Told:
             says=draft.says,
             because=draft.because,
             kind=draft.kind,
+            about=draft.about,
         )
         for k, draft in enumerate(draft_questions(story, rng, asking.questions))
     )

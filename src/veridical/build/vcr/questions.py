@@ -1,7 +1,8 @@
 """Questions about stories of the icon world, each with its right answer and a reason that cites tagged objects.
 
 Every template is a line with `{names}`: those of objects become tags, the others words. What they say is read off the
-scene, so it holds. Of several wordings the first is the plainest: wordings whose first ones agree mean the same.
+scene, so it holds. Things are tagged, never described: a borrowed answer then speaks of things that the other picture
+shows too, and only what happens there tells whether it is right.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ class Draft:
     question: Text
     answer: Text
     rationale: Text
-    says: str  # what the answer says, whatever its wording: two that say the same are never choices of one question
-    because: str  # what the rationale says
+    says: str  # the fact behind the answer: two answers of one fact are never choices of one question
+    because: str  # the fact behind the rationale
+    about: tuple[str, ...] = ()  # the things of this fact, tagged or not: a picture without them gives it away
 
 
 def draft_questions(story: Story, rng: np.random.Generator, most: int = 3) -> list[Draft]:
@@ -43,7 +45,7 @@ def draft_questions(story: Story, rng: np.random.Generator, most: int = 3) -> li
 def text(template: str, values: Values) -> Text:
     """The tokens of a template, in the form of the official files.
 
-    >>> text("Why is {p} near the {thing} ?", {"p": Ref(("0",)), "thing": "red key"}).raw
+    >>> text("Why is {p} near {a} ?", {"p": Ref(("0",)), "a": "the red key"}).raw
     '["Why", "is", [0], "near", "the", "red", "key", "?"]'
     """
     tokens: list[str | Ref] = []
@@ -56,104 +58,141 @@ def text(template: str, values: Values) -> Text:
     return Text(json.dumps(listed, ensure_ascii=False), tuple(tokens))
 
 
-def _draft(
-    kind: str,
-    rng: np.random.Generator,
-    values: Values,
-    question: Sequence[str],
-    answer: Sequence[str],
-    why: Sequence[str],
-) -> Draft:
-    def word(wordings: Sequence[str]) -> Text:
-        return text(wordings[int(rng.integers(len(wordings)))], values)
+@dataclass(frozen=True, slots=True)
+class _Pen:
+    """Writes drafts about one fact."""
 
-    def meaning(wordings: Sequence[str]) -> str:
-        return text(wordings[0], values).words(dict.fromkeys(_tagged(values), PERSON))
+    rng: np.random.Generator
+    values: Values
+    fact: str
 
-    return Draft(kind, word(question), word(answer), word(why), meaning(answer), meaning(why))
+    @property
+    def about(self) -> tuple[str, ...]:
+        found = (self.values.get(name) for name in ("o", "one"))
+        return tuple(o for one in found if isinstance(one, Ref) for o in one.objects)
+
+    def draft(
+        self,
+        kind: str,
+        question: Sequence[str],
+        answer: Sequence[str],
+        why: Sequence[str],
+        says: str | None = None,
+        because: str | None = None,
+    ) -> Draft:
+        chosen = [text(w[int(self.rng.integers(len(w)))], self.values) for w in (question, answer, why)]
+        return Draft(kind, chosen[0], chosen[1], chosen[2], says or self.fact, because or self.fact, self.about)
 
 
 def _hold(story: Story, event: Event, rng: np.random.Generator) -> Iterator[Draft]:
-    tale = tales()["held"][_name(story, event.other)]
+    thing = _name(story, event.other)
+    tale = tales()["held"][thing]
     values = _values(story, event) | {one: tale[one] for one in ("purpose", "next", "fact")}
-    near = ["{a_thing} is right beside {p} , at arm 's length .", "{p} stands so close to {a_thing} that they touch ."]
-    yield _draft(
-        "what", rng, values, ["What is {p} doing ?", "What is {p} busy with ?"],
-        ["{p} is holding {a_thing} .", "{p} has {a_thing} in hand ."], near,
-    )  # fmt: skip
-    yield _draft(
-        "why", rng, values, ["Why is {p} holding {o} ?", "Why does {p} have {o} ?"],
-        ["{p} wants to {purpose} .", "{p} needs it to {purpose} ."],
-        ["{p} has {a_thing} , and {fact} .", "{a_thing} is in the hand of {p} , and {fact} ."],
-    )  # fmt: skip
-    yield _draft(
-        "next", rng, values, ["What will {p} do next ?", "What is {p} about to do ?"],
+    pen = _Pen(rng, values, f"hold {thing}")
+    near = ["{o} is right beside {p} , at arm 's length .", "{p} stands so close to {o} that they touch ."]
+    holds = ["{o} is in the hand of {p} , and {fact} .", "{p} is holding {o} , and {fact} ."]
+    yield pen.draft(
+        "what",
+        ["What is {p} doing ?", "What is {p} busy with ?"],
+        ["{p} is holding {o} .", "{p} has {o} in hand ."],
+        near,
+    )
+    yield pen.draft(
+        "why",
+        ["Why is {p} holding {o} ?", "Why does {p} have {o} ?"],
+        ["{p} wants to {purpose} .", "{p} is planning to {purpose} ."],
+        holds,
+    )
+    yield pen.draft(
+        "next",
+        ["What will {p} do next ?", "What is {p} about to do ?"],
         ["{p} will {next} .", "{p} is going to {next} ."],
-        ["{p} already has {a_thing} , and {fact} .", "{p} is holding {a_thing} , and {fact} ."],
-    )  # fmt: skip
-    yield _draft(
-        "who", rng, values, ["Who has the {thing} ?", "Who is holding the {thing} ?"],
-        ["{p} , the {person} in {wears} , has it .", "It is {p} , the {person} dressed in {wears} ."],
-        ["Nobody stands closer to the {thing} than {p} , in {wears} .", "{p} wears {wears} and touches the {thing} ."],
-    )  # fmt: skip
+        holds,
+    )
+    yield pen.draft(
+        "who",
+        ["Who has {o} ?", "Who is holding {o} ?"],
+        ["{p} , the {person} in {wears} , has {o} .", "It is {p} , the {person} dressed in {wears} ."],
+        ["Nobody stands closer to {o} than {p} , in {wears} .", "{p} wears {wears} and touches {o} ."],
+        says="who {person} {wears}".format(**{k: v for k, v in values.items() if isinstance(v, str)}),
+        because=f"hold {thing} {values['wears']}",
+    )
 
 
 def _watch(story: Story, event: Event, rng: np.random.Generator) -> Iterator[Draft]:
-    tale = tales()["watched"][_name(story, event.other)]
-    values = _values(story, event) | {one: tale[one] for one in ("wish", "mood", "fact")}
-    ahead = [
-        "{p} faces {side} , and {a_thing} is straight ahead .",
-        "{a_thing} is in front of {p} , who faces {side} .",
-    ]
-    yield _draft(
-        "what", rng, values, ["What is {p} looking at ?", "What has {p} noticed ?"],
-        ["{p} is looking at {a_thing} .", "{p} has noticed {a_thing} ."], ahead,
-    )  # fmt: skip
-    yield _draft(
-        "feeling", rng, values, ["How does {p} feel ?", "What is the mood of {p} ?"],
+    thing = _name(story, event.other)
+    tale = tales()["watched"][thing]
+    pen = _Pen(rng, _values(story, event) | {one: tale[one] for one in ("wish", "mood", "fact")}, f"watch {thing}")
+    ahead = ["{p} faces {side} , and {o} is straight ahead .", "{o} is in front of {p} , who faces {side} ."]
+    yield pen.draft(
+        "what",
+        ["What is {p} looking at ?", "What has {p} noticed ?"],
+        ["{p} is looking at {o} .", "{p} has noticed {o} ."],
+        ahead,
+    )
+    yield pen.draft(
+        "feeling",
+        ["How does {p} feel ?", "What is the mood of {p} ?"],
         ["{p} is {mood} .", "{p} looks {mood} ."],
-        ["{p} looks at {a_thing} , and {fact} .", "There is {a_thing} ahead of {p} , and {fact} ."],
-    )  # fmt: skip
-    yield _draft(
-        "why", rng, values, ["Why is {p} walking that way ?", "Why is {p} going {side} ?"],
-        ["{p} has seen {a_thing} and wants to {wish} .", "There is {a_thing} , and {p} wants to {wish} ."], ahead,
-    )  # fmt: skip
+        ["{p} looks at {o} , and {fact} .", "{o} is ahead of {p} , and {fact} ."],
+    )
+    yield pen.draft(
+        "why",
+        ["Why is {p} walking that way ?", "Why is {p} going {side} ?"],
+        ["{p} has seen {o} and wants to {wish} .", "{p} is drawn by {o} and wants to {wish} ."],
+        ahead,
+    )
 
 
 def _chase(story: Story, event: Event, rng: np.random.Generator) -> Iterator[Draft]:
-    values = _values(story, event) | {"does": tales()["chasers"][_name(story, event.other)]}
-    behind = ["{a_thing} is right behind {p} , and both face {side} .", "{p} runs {side} with {a_thing} just behind ."]
-    yield _draft(
-        "why", rng, values, ["Why is {p} running ?", "Why is {p} in such a hurry ?"],
-        ["{a_thing} is chasing {p} .", "{p} is fleeing from {a_thing} ."], behind,
-    )  # fmt: skip
-    yield _draft(
-        "feeling", rng, values, ["How does {p} feel ?", "What is the mood of {p} ?"],
-        ["{p} is afraid of the {thing} .", "{p} is scared by the {thing} ."], behind,
-    )  # fmt: skip
-    yield _draft(
-        "what if", rng, values, ["What would happen if {p} stopped ?", "What would happen if {p} fell ?"],
-        ["{a_thing} would catch up with {p} and {does} .", "{a_thing} would reach {p} and {does} ."], behind,
-    )  # fmt: skip
-    yield _draft(
-        "next", rng, values, ["What will happen to {p} next ?", "What is about to happen to {p} ?"],
-        ["{a_thing} will catch {p} .", "{a_thing} is going to get {p} ."], behind,
-    )  # fmt: skip
+    animal = _name(story, event.other)
+    tale = tales()["chasers"][animal]
+    pen = _Pen(rng, _values(story, event) | {"does": tale["does"], "mood": tale["mood"]}, f"chase {animal}")
+    behind = ["{o} is right behind {p} , and both face {side} .", "{p} runs {side} with {o} just behind ."]
+    yield pen.draft(
+        "why",
+        ["Why is {p} running ?", "Why is {p} in such a hurry ?"],
+        ["{o} is chasing {p} .", "{p} is fleeing from {o} ."],
+        behind,
+    )
+    yield pen.draft(
+        "feeling",
+        ["How does {p} feel ?", "What is the mood of {p} ?"],
+        ["{p} is {mood} .", "{p} looks {mood} ."],
+        behind,
+    )
+    yield pen.draft(
+        "what if",
+        ["What would happen if {p} stopped ?", "What would happen if {p} fell ?"],
+        ["{o} would catch up with {p} and {does} .", "{o} would reach {p} and {does} ."],
+        behind,
+    )
+    yield pen.draft(
+        "next",
+        ["What will happen to {p} next ?", "What is about to happen to {p} ?"],
+        ["{o} will catch {p} .", "{o} is going to get {p} ."],
+        behind,
+    )
 
 
 def _act(story: Story, event: Event, rng: np.random.Generator) -> Iterator[Draft]:
     action = str(dict(story.scene.objects[event.person].attributes)["action"])
     tale = tales()["acts"][action]
     values = _values(story, event) | {"action": action, "role": tale["role"], "evidence": tale["evidence"]}
+    pen = _Pen(rng, values, f"act {action}")
     seen = ["One can see of {p} that {evidence} .", "With {p} , {evidence} ."]
-    yield _draft(
-        "what", rng, values, ["What is {p} doing ?", "What is {p} busy with ?"],
-        ["{p} is {action} .", "{p} , in {wears} , is {action} .", "The {person} {p} is {action} ."], seen,
-    )  # fmt: skip
-    yield _draft(
-        "role", rng, values, ["Who is {p} ?", "What is the role of {p} here ?"],
-        ["{p} is {role} .", "{p} , in {wears} , is {role} ."], seen,
-    )  # fmt: skip
+    yield pen.draft(
+        "what",
+        ["What is {p} doing ?", "What is {p} busy with ?"],
+        ["{p} is {action} .", "{p} , in {wears} , is {action} .", "The {person} {p} is {action} ."],
+        seen,
+    )
+    yield pen.draft(
+        "role",
+        ["Who is {p} ?", "What is the role of {p} here ?"],
+        ["{p} is {role} .", "{p} , in {wears} , is {role} ."],
+        seen,
+    )
 
 
 def _how_many(story: Story, rng: np.random.Generator) -> Draft:
@@ -164,27 +203,37 @@ def _how_many(story: Story, rng: np.random.Generator) -> Draft:
     number, right = len(found), len(found) - left
     values: Values = {
         "p": _person(story, rng),
+        "one": Ref((str(found[int(rng.integers(number))]),)),
         "many": kind.plural,
         "count": f"{NUMBER_WORDS[number]} {kind.plural if number != 1 else kind.name}",
         "are": "are" if number != 1 else "is",
         "left": NUMBER_WORDS[left] if left else "none",
         "right": NUMBER_WORDS[right] if right else "none",
     }
-    return _draft(
-        "how many", rng, values, ["How many {many} are there around {p} ?", "How many {many} can {p} see ?"],
+    pen = _Pen(rng, values, f"count {number} {kind.name}")
+    alone = ["{one} is the only one to be seen .", "There is nothing like {one} besides it ."]
+    several = [
+        "Like {one} , {left} can be seen in the left half and {right} in the right half .",
+        "Counting {one} , there are {left} on the left side and {right} on the right side .",
+    ]
+    return pen.draft(
+        "how many",
+        ["How many {many} are there around {p} ?", "How many {many} can {p} see ?"],
         ["There {are} {count} .", "{p} can see {count} ."],
-        ["Of the {many} , {left} can be seen in the left half and {right} in the right half .",
-         "There are {many} : {left} on the left side and {right} on the right side ."],
-    )  # fmt: skip
+        several if number > 1 else alone,
+        because=f"count {left} {right} {kind.name}",
+    )
 
 
 def _where(story: Story, rng: np.random.Generator) -> Draft:
     tale = tales()["places"][story.scene.background]
     values: Values = {"p": _person(story, rng), "place": tale["place"], "evidence": tale["evidence"]}
-    return _draft(
-        "where", rng, values, ["Where is {p} ?", "Where is this taking place ?"],
-        ["{p} is {place} .", "They are {place} ."], ["Around {p} {evidence} .", "One can see that {evidence} ."],
-    )  # fmt: skip
+    return _Pen(rng, values, f"place {tale['place']}").draft(
+        "where",
+        ["Where is {p} ?", "In what place can one meet {p} ?"],
+        ["{p} is {place} .", "One can meet {p} {place} ."],
+        ["Around {p} {evidence} .", "Behind {p} one can see that {evidence} ."],
+    )
 
 
 _ASKED: dict[str, Callable[[Story, Event, np.random.Generator], Iterator[Draft]]] = {
@@ -205,15 +254,7 @@ def _values(story: Story, event: Event) -> dict[str, str | Ref]:
         "side": attributes.get("facing", ""),
     }
     if event.other is not None:
-        other = story.scene.objects[event.other]
-        color = dict(other.attributes)["color"]
-        article = "an" if color[0] in "aeiou" else "a"
-        plural = CATEGORIES[other.category].plural == other.category  # scissors
-        values |= {
-            "o": Ref((str(event.other),)),
-            "thing": other.category,
-            "a_thing": f"{color} {other.category}" if plural else f"{article} {color} {other.category}",
-        }
+        values["o"] = Ref((str(event.other),))
     return values
 
 
@@ -226,7 +267,3 @@ def _name(story: Story, index: int | None) -> str:
 def _person(story: Story, rng: np.random.Generator) -> Ref:
     people = [str(k) for k, one in enumerate(story.scene.objects) if one.category == PERSON]
     return Ref((people[int(rng.integers(len(people)))],))
-
-
-def _tagged(values: Values) -> list[str]:
-    return [name for value in values.values() if isinstance(value, Ref) for name in value.objects]

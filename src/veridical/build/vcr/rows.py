@@ -45,6 +45,18 @@ def same_sayings(texts: Sequence[str], sayings: Sequence[str | None]) -> np.ndar
     return blocks([[f"text {t}", *([f"says {s}"] if s else [])] for t, s in zip(texts, sayings, strict=True)])
 
 
+def needed(
+    texts: Sequence[Text], about: Sequence[Sequence[str]], panels: Sequence[Panel]
+) -> tuple[np.ndarray, np.ndarray]:
+    """What each response needs and each photograph has, in objects per class (N, K): what is tagged or spoken of."""
+    spoken = [
+        Text("", (*text.tokens, *((Ref(tuple(objects)),) if objects else ())))
+        for text, objects in zip(texts, about, strict=True)
+    ]
+    needs, have, _ = needs_and_have(spoken, panels)
+    return needs, have
+
+
 def write_out_rare(rows: Sequence[Asked], stage: str) -> tuple[list[Asked], int]:
     """Responses of a stage (answer, rationale) with tags that cannot be re-pointed written out, and how many."""
     out = list(rows)

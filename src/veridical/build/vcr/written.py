@@ -37,6 +37,7 @@ class Written:
     says: str | None = None  # what the answer says, whatever its wording; None: its own words
     because: str | None = None
     kind: str | None = None  # of a generated question
+    about: tuple[str, ...] = ()  # objects that answer and rationale are about, tagged or not
 
 
 class _Line(msgspec.Struct, frozen=True):

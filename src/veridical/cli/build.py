@@ -81,6 +81,10 @@ def nlvr2(
     source: Annotated[
         str | None, typer.Option(help="icons (default), coco:PATH, vg:PATH, folder:PATH; none: addresses alone.")
     ] = None,
+    detector: Annotated[
+        str | None, typer.Option(help="Finds objects in photographs without annotations: a checkpoint, or its name.")
+    ] = None,
+    threshold: Annotated[float | None, typer.Option(help="The least score of a detection; 0.5 unless given.")] = None,
     sets: Annotated[int | None, typer.Option(help="Sets of eight photographs, eight items each.")] = None,
     seed: Annotated[int | None, typer.Option(help="What decides everything random.")] = None,
     synsets: Annotated[
@@ -127,6 +131,8 @@ def nlvr2(
         return
     given: dict[str, Any] = {
         "source": source,
+        "detector": detector,
+        "threshold": threshold,
         "sets": sets,
         "seed": seed,
         "synsets": synsets,

@@ -23,6 +23,7 @@ from veridical.build.nlvr2.collection import collection
 from veridical.build.nlvr2.config import PAPER_SPLITS, Config, changed
 from veridical.build.nlvr2.guidelines import check_presence, check_sentence
 from veridical.build.nlvr2.index import Where
+from veridical.build.nlvr2.rules import NO_PICTURE
 from veridical.build.nlvr2.sheets import write_sheets
 from veridical.build.nlvr2.stages import Stages
 from veridical.build.nlvr2.validation import Kept, Outcome, judgements, split, validate
@@ -113,7 +114,10 @@ def _rng(stages: Stages) -> np.random.Generator:
 
 def _validated(stages: Stages) -> tuple[Outcome, Sequence[Any]]:
     verdicts = stages.judgements
-    return validate(stages.tasks, stages.sentences, verdicts), verdicts
+    done = validate(stages.tasks, stages.sentences, verdicts)
+    bad = {one.id for one in stages.photographs if one.problem}  # people may have put them into tasks.jsonl
+    done.drop("pictures", NO_PICTURE, lambda k: not bad.isdisjoint(k.task.pairs[k.pair]))
+    return done, verdicts
 
 
 def _outcome(stages: Stages) -> Outcome:
@@ -206,18 +210,15 @@ def _pictures(stages: Stages, names: Sequence[str], writer: BenchmarkWriter) -> 
         ):
             for photograph, picture in zip(batch, read, strict=True):
                 name = photograph.panel.id
-                panels[name] = replace(photograph.panel, phash=seen[name].phash if name in seen else None)
-                if picture is not None:
-                    panels[name] = replace(panels[name], image=writer.add_image(picture))
+                panels[name] = replace(photograph.panel, phash=seen[name].phash, image=writer.add_image(picture))
     about = "saved search" if source is None else source.name
     rows = [(name, about, used[name].panel.uri, used[name].licence) for name in names]
     return panels, pa.table([list(column) for column in zip(*rows, strict=True)], schema=tables.PHOTOGRAPHS)
 
 
-def _read_batch(where: Where | Source, batch: Sequence[Photograph]) -> list[bytes | None]:
+def _read_batch(where: Where | Source, batch: Sequence[Photograph]) -> list[bytes]:
     source = where.open() if isinstance(where, Where) else where
-    # A photograph of a saved search that the source does not have is known by its address alone.
-    return [None if one.panel.uri == one.panel.id else source.picture(one) for one in batch]
+    return [source.picture(one) for one in batch]
 
 
 def _about(stages: Stages, done: Outcome) -> dict[str, Any]:

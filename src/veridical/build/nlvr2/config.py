@@ -24,6 +24,8 @@ class Config:
     """What is built, and from what."""
 
     source: str = "icons"  # or coco:PATH, vg:PATH, folder:PATH; none: addresses alone, of a saved search
+    detector: str | None = None  # a detector that finds objects in photographs without annotations
+    threshold: float = 0.5  # the least score of what it finds that counts, as NLVR2's authors chose
     sets: int | None = None  # sets of eight photographs; all that can be made, or 250 of icons, unless given
     seed: int = 0
     # queries
@@ -82,6 +84,10 @@ class Config:
             raise UserError(
                 "Both people's marks and labels for a classifier say what is interesting.", "Give one of them."
             )
+        if self.detector is not None and self.source in {"icons", "none"}:
+            raise UserError(f"A detector has nothing to find in {self.source}.", "Give --source folder:PATH.")
+        if not 0 <= self.threshold <= 1:
+            raise UserError(f"The threshold is {self.threshold}.", "A score lies between 0 and 1.")
         if self.source == "none" and not self.search:
             raise UserError("There is neither a source nor a saved search.", "Give --search, or another --source.")
 

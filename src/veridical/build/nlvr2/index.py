@@ -51,6 +51,18 @@ class Where:
         return _open(self)
 
 
+def open_photographs(
+    name: str, detector: str | None = None, threshold: float = 0.5, cache: Path | None = None
+) -> Source:
+    """A source by name; with a detector, what it finds is in the photographs that have no objects."""
+    source = open_source(name)
+    if detector is None:
+        return source
+    from veridical.sources.detections import Detections
+
+    return Detections(source, detector, threshold=threshold, cache=cache)  # type: ignore[return-value]  # name: read only
+
+
 class Numbered(Protocol):
     """A source whose photographs can be made one by one, by any process."""
 

@@ -7,12 +7,16 @@ that sees photographs alone can be right more often than half of the time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from veridical.build.nlvr2.records import ImageSet, Sentence, Task, Verdict, item_id
+from veridical.engine import run
 from veridical.language.pair_claims import deny
 from veridical.language.pair_statements import execute_pair, write
 from veridical.language.pair_words import Nouns
@@ -21,6 +25,7 @@ from veridical.records import Panel
 
 TASKS = 2  # of a set
 PAIRS = 4
+BATCH = 8  # sets whose sentences are written together
 TRIES = 4  # sentences for the second task before one that only denies the first is taken
 NOT_TOLD_APART = "no sentence was found for two pairs and another for the other two"
 WRITER = "program"
@@ -81,6 +86,27 @@ def write_batch(nouns: Nouns, batch: Sequence[Job]) -> list[Sentence]:
         for tasks, panels, seeds in batch
         for sentence in write_sentences(tasks, panels, nouns, np.random.default_rng(seeds))
     ]
+
+
+def write_all(
+    tasks: Sequence[Task],
+    panels: Mapping[str, Panel],
+    nouns: Nouns,
+    seeds: Callable[[Task], tuple[int, ...]],
+    *,
+    processes: int | None = None,
+    work: Path | None = None,
+) -> list[Sentence]:
+    """Sentences for all tasks, by worker processes; `seeds` are those of the first task of some pairs."""
+    by_pairs: dict[Any, list[Task]] = {}
+    for task in tasks:
+        by_pairs.setdefault((task.set, task.pairs), []).append(task)
+    jobs: list[Job] = []
+    for (_, pairs), own in by_pairs.items():
+        jobs.append((tuple(own), {name: panels[name] for pair in pairs for name in pair}, seeds(own[0])))
+    batches = [jobs[i : i + BATCH] for i in range(0, len(jobs), BATCH)]
+    made = run(partial(write_batch, nouns), batches, processes=processes, work=work, label="writing sentences")
+    return [one for batch in made for one in batch]
 
 
 def run_programs(

@@ -22,6 +22,7 @@ from veridical.build.nlvr2.synsets import Synset
 NO_PICTURE = "does not load"
 NO_INSTANCE = "no instance of the synset"
 DUPLICATE = "duplicate"
+CROWD = "a crowd that cannot be counted"
 MARKED = "marked by people"  # removed, without a reason given
 SEVERAL, INTERACTS, ACTS, DIVERSE = "more than one instance", "interaction", "activity", "diverse objects"
 DIVERSITY = 3  # categories beside the synset's own that make a photograph diverse
@@ -71,6 +72,15 @@ def interesting(one: Seen, synset: Synset, number: str = "") -> str:
 def nothing_known(one: Seen, synset: Synset, number: str) -> str:
     """Without annotations and people, only pictures that do not load are removed."""
     return NO_PICTURE if one.problem else ""
+
+
+def without_crowds(rule: Rule) -> Rule:
+    """A rule of pruning that removes photographs in which a crowd is marked as one object, too: sentences count."""
+
+    def judge(one: Seen, synset: Synset, number: str) -> str:
+        return CROWD if one.crowd else rule.judge(one, synset, number)
+
+    return Rule(rule.name, rule.about, judge, rule.facts)
 
 
 def removal_marks(marks: Mapping[tuple[str, str], str]) -> Rule:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,8 +21,8 @@ from veridical.benchmark.writer import file_hash
 from veridical.build.nlvr2 import fingerprint, people, rules
 from veridical.build.nlvr2.config import Config
 from veridical.build.nlvr2.icon_world import IconSeries, icon_synsets
-from veridical.build.nlvr2.index import ANNOTATIONS, Where, fetch, look
-from veridical.build.nlvr2.pairs import make_tasks, run_programs, write_batch
+from veridical.build.nlvr2.index import ANNOTATIONS, Where, fetch, look, open_photographs
+from veridical.build.nlvr2.pairs import make_tasks, run_programs, write_all
 from veridical.build.nlvr2.queries import Query, first_queries, make_queries
 from veridical.build.nlvr2.records import Found, ImageSet, PrunedSet, Seen, Sentence, Task, Verdict
 from veridical.build.nlvr2.redone import check_sets, check_tasks
@@ -31,18 +31,16 @@ from veridical.build.nlvr2.sets import SIZE, construct, near_duplicates, prune
 from veridical.build.nlvr2.synsets import Synset, choose, count_points, read_synsets, synset_of, unique
 from veridical.build.nlvr2.wordnet import Thesaurus, open_thesaurus, open_vectors
 from veridical.build.nlvr2.work import Work
-from veridical.engine import run
 from veridical.errors import UserError
 from veridical.language.pair_words import Nouns, nouns_of
 from veridical.records import Panel
-from veridical.sources import Photograph, Source, open_source
+from veridical.sources import Photograph, Source
 
 STAGES = ("photographs", "queries", "found", "pruned", "sets", "tasks", "sentences", "judgements")
 ICON_SETS = 250
 SLACK = 1.2  # series of icons for each set wanted: not every series is found whole
-WRITE_BATCH = 8  # sets
 SCORED_QUERIES, SCORED_IMAGES, SCORED_SIMILAR = 5, 5, 7  # section 3.1: five sets of eight a query
-CROWD = "a crowd that cannot be counted"
+NO_ANNOTATIONS = "Label the photographs, or let --detector find what is in them."
 Sets = TypeVar("Sets", Found, PrunedSet, ImageSet)
 
 
@@ -65,7 +63,8 @@ class Stages:
         if self.config.source == "icons":
             series = round(SLACK * (self.config.sets or ICON_SETS)) + 1
             return IconSeries(series, self.config.seed)
-        return open_source(self.config.source)
+        detector, threshold = self.config.detector, self.config.threshold
+        return open_photographs(self.config.source, detector, threshold, self.work.path("detections.jsonl"))
 
     @property
     def exact(self) -> bool:
@@ -164,7 +163,9 @@ class Stages:
                 holders[category] = holders.get(category, 0) + 1
         names = [name for name, count in sorted(holders.items()) if count >= SIZE]
         if not names:
-            raise UserError("The source has no categories to search for.", "Give a list of synsets with --synsets.")
+            raise UserError(
+                f"The source has no category with {SIZE} photographs or more to search for.", NO_ANNOTATIONS
+            )
         return unique((synset_of(name, self.wordnet) for name in names), self.config.source)
 
     @cached_property
@@ -229,9 +230,28 @@ class Stages:
             Found,
             ["photographs.jsonl", "queries.jsonl"],
             self._searched,
-            lambda: find_sets(self._search(list(self.synsets.values())), queries),
+            lambda: self._find(queries),
         )
         return self._checked("found.jsonl", found)
+
+    def _find(self, queries: Sequence[Query]) -> list[Found]:
+        made = find_sets(self._search(list(self.synsets.values())), queries)
+        if made:
+            return made
+        if self.config.search is not None:
+            raise UserError(
+                f"{self.config.search} has no similar photographs for any of {len(queries):,} queries.",
+                f"Search for the texts of {self.work.path('queries.jsonl')}.",
+            )
+        good = [one for one in self.photographs if not one.problem]
+        if not good:
+            raise UserError(f"No photograph can be used: {self.photographs[0].problem}", "Check the source's files.")
+        if not any(one.objects or one.words for one in good):
+            raise UserError(f"Nothing is known of what {len(good):,} photographs show.", NO_ANNOTATIONS)
+        raise UserError(
+            f"None of {len(good):,} photographs matches any of {len(self.synsets):,} synsets, with others like it.",
+            f"{NO_ANNOTATIONS[:-1]}; name in --synsets what they show.",
+        )
 
     @cached_property
     def rule_of_pruning(self) -> rules.Rule:
@@ -257,7 +277,7 @@ class Stages:
         if not any(one.objects or one.words for one in self.photographs):
             raise UserError(
                 "Nothing says which photographs are interesting: the source has no annotations.",
-                "Give people's marks (--dull), or labels that train a classifier (--labels).",
+                "Give people's marks (--dull), labels that train a classifier (--labels), or a --detector.",
             )
         return rules.by_annotations()[1]
 
@@ -270,19 +290,13 @@ class Stages:
             PrunedSet,
             ["photographs.jsonl", "found.jsonl"],
             facts,
-            lambda: prune(found, self.seen, self.synsets, self._without_crowds(self.rule_of_pruning)),
+            lambda: prune(found, self.seen, self.synsets, self._pruning),
         )
         return self._checked("pruned.jsonl", left)
 
-    def _without_crowds(self, rule: rules.Rule) -> rules.Rule:
-        """Sentences count, so that a photograph with a crowd marked as one object is not used."""
-        if self.config.crowds:
-            return rule
-
-        def judge(one: Seen, synset: Synset, number: str) -> str:
-            return CROWD if one.crowd else rule.judge(one, synset, number)
-
-        return rules.Rule(rule.name, rule.about, judge, rule.facts)
+    @property
+    def _pruning(self) -> rules.Rule:
+        return self.rule_of_pruning if self.config.crowds else rules.without_crowds(self.rule_of_pruning)
 
     @cached_property
     def sets(self) -> list[ImageSet]:
@@ -342,9 +356,9 @@ class Stages:
             return {name: Photograph(Panel(name, uri=name)) for name in sorted(ids)}
         found = fetch(self.source, ids, self.processes)
         missing = sorted(ids - found.keys())
-        if missing and self.config.search is None:
+        if missing:
             raise UserError(f"The source has no photograph {missing[0]!r}.", "Correct tasks.jsonl.")
-        return {**found, **{name: Photograph(Panel(name, uri=name)) for name in missing}}
+        return found
 
     @cached_property
     def panels(self) -> dict[str, Panel]:
@@ -371,20 +385,14 @@ class Stages:
         if not any(panel.objects for panel in panels.values()):
             raise UserError(
                 "Sentences cannot be generated: the photographs have no annotated objects.",
-                "Let people write them about tasks.jsonl, and give --sentences.",
+                "Let people write them about tasks.jsonl and give --sentences, or give a --detector.",
             )
-        by_pairs: dict[Any, list[Task]] = {}
-        for task in tasks:
-            by_pairs.setdefault((task.set, task.pairs), []).append(task)
-        jobs = []
-        for (number, pairs), own in by_pairs.items():
-            used = {name: panels[name] for pair in pairs for name in pair}
-            jobs.append((tuple(own), used, self._seeds("sentences", number, own[0].task, self.secret)))
-        batches = [jobs[i : i + WRITE_BATCH] for i in range(0, len(jobs), WRITE_BATCH)]
-        function = partial(write_batch, self.nouns)
-        label, batch_work = "writing sentences", self.work.path(".batches")
-        made = run(function, batches, processes=self.processes, work=batch_work, label=label)
-        return [one for batch in made for one in batch]
+
+        def seeds(task: Task) -> tuple[int, ...]:
+            return self._seeds("sentences", task.set, task.task, self.secret)
+
+        work = self.work.path(".batches")
+        return write_all(tasks, panels, self.nouns, seeds, processes=self.processes, work=work)
 
     @cached_property
     def nouns(self) -> Nouns:

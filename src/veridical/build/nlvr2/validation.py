@@ -8,7 +8,7 @@ and the rest makes three equal parts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -53,6 +53,15 @@ class Outcome:
     held_out: list[str] = field(default_factory=list)  # items that get extra judgements
     missing_extra: int = 0  # held-out items with fewer than four
     few_sets: bool = False  # too few for the paper's rule
+
+    def drop(self, stage: str, reason: str, gone: Callable[[Kept], bool]) -> int:
+        """Remove some items; how many."""
+        names = [k.id for k in self.items if gone(k)]
+        self.removed |= dict.fromkeys(names, (stage, reason))
+        self.items = [k for k in self.items if k.id not in self.removed]
+        for name in names:
+            self.splits.pop(name, None)
+        return len(names)
 
     def reasons(self) -> dict[str, int]:
         return dict(sorted(Counter(reason for _, reason in self.removed.values()).items()))

@@ -247,7 +247,7 @@ def legend(names: Sequence[tuple[str, str]]) -> Markup:
 
 def _room(labels: Sequence[str]) -> int:
     """Pixels to leave for labels at the left."""
-    return min(210, max(70, round(max(map(len, labels), default=0) * _LETTER * 1.06) + 16))
+    return min(210, max(70, round(max(map(len, labels), default=0) * _LETTER * 1.2) + 20))
 
 
 def _light(fill: str) -> bool:

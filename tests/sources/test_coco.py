@@ -70,12 +70,15 @@ def test_pictures_are_upright_rgb_and_colours_are_untouched(real: Path) -> None:
             assert (np.asarray(image) == np.asarray(Image.open(file))).all()
 
 
+MASK = {"size": [30, 40], "counts": [905, 10, 20, 10, 255]}  # two columns from x = 30, and ten rows from y = 5
+
+
 def write(folder: Path, **changes: Any) -> Path:
     """A small COCO in its official layout."""
     content = {
         "images": [{"id": 7, "file_name": "7.jpg", "width": 40, "height": 30, "license": 3}],
         "annotations": [
-            {"id": 1, "image_id": 7, "category_id": 2, "bbox": [30, 5, 20, 10], "segmentation": {"counts": "x"}},
+            {"id": 1, "image_id": 7, "category_id": 2, "bbox": [30, 5, 20, 10], "segmentation": MASK},
             {"id": 2, "image_id": 7, "category_id": 2, "bbox": [1, 1, 0, 3]},
         ],
         "categories": [{"id": 2, "name": "dog"}],
@@ -95,7 +98,8 @@ def test_the_official_layout(tmp_path: Path) -> None:
         assert source.picture(photograph) == (folder / "val2017" / "7.jpg").read_bytes()
         assert source.config() == {"source": "coco", "split": "val2017", "max_side": None}
         whole, empty = photograph.panel.objects
-        assert (whole.box, whole.polygons, empty.box) == ((30, 5, 40, 15), (), None)
+        assert (whole.box, empty.box) == ((30, 5, 40, 15), None)
+        assert whole.polygons == (((30, 5), (32, 5), (32, 15), (30, 15)),)
         assert (photograph.licence, photograph.captions, photograph.panel.uri) == ("", (), None)
 
 
@@ -122,6 +126,22 @@ def test_a_missing_or_foreign_picture_is_named(tmp_path: Path) -> None:
         source.picture(photograph)
 
 
+def marked(segmentation: Any, **changes: Any) -> dict[str, Any]:
+    whole = {"id": 5, "image_id": 7, "category_id": 2, "bbox": [1, 2, 3, 4], "segmentation": segmentation}
+    return whole | changes
+
+
+BAD_MASKS: list[tuple[Any, str]] = [
+    ({"counts": "x"}, "missing required field `size`"),
+    ({"size": [30, 40], "counts": [1, 2]}, "cover 3 pixels, and 30 x 40 are 1,200"),
+    ({"size": [40, 30], "counts": [1200]}, "not the photograph's height and width"),
+    ({"size": [30, 40], "counts": [1201, -1]}, "its runs cover"),
+    ({"size": [30, 40], "counts": "é"}, "in no mask"),
+    ({"size": [30, 40], "counts": "o" * 40}, "in no mask"),
+    ({"size": [30, 40], "counts": "o"}, "ends within a number"),
+]
+
+
 def test_several_splits_must_be_chosen_from(tmp_path: Path) -> None:
     folder = write(tmp_path / "coco")
     (folder / "annotations" / "instances_train2017.json").write_text("{}")
@@ -146,6 +166,13 @@ def test_several_splits_must_be_chosen_from(tmp_path: Path) -> None:
             },
             "outlines of annotation 5",
         ),
+        *(({"annotations": [marked(mask)]}, f"outlines of annotation 5 .*{says}") for mask, says in BAD_MASKS),
+        (
+            {"annotations": [marked([], bbox=[50, 5, 3, 3])]},
+            r"box .* of annotation 5 has no part in 7\.jpg",
+        ),
+        ({"annotations": [marked([], bbox=[5, 5, -3, 3])]}, r"box .* of annotation 5 has no part in"),
+        ({"annotations": [marked([], bbox=[-3, 5, 3, 3])]}, r"box .* of annotation 5 has no part in"),
     ],
 )
 def test_bad_files_are_named(tmp_path: Path, changes: dict[str, Any], says: str) -> None:

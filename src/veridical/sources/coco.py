@@ -1,8 +1,9 @@
 """COCO: photographs with objects of 80 categories, outlines and captions (Lin et al. 2014).
 
 `Coco(PATH)` takes a folder with `annotations/instances_*.json` (or the file itself) and the photographs in a folder
-named after the split, as published. A crowd's mask is kept as its box only, marked `("crowd", "true")`. Outlines stay
-text in the mapped file until their photograph is asked for, so that the full file costs little memory.
+named after the split, as published. A crowd's mask is kept as its box only, marked `("crowd", "true")`; the mask of a
+single object becomes outlines. Outlines stay text in the mapped file until their photograph is asked for, so that the
+full file costs little memory. An empty box is none; one outside of its photograph is an error.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import msgspec
 from veridical.errors import UserError
 from veridical.formats.images import is_inside
 from veridical.records import Pairs, Panel, SceneObject
+from veridical.sources.coco_masks import Point, decode_mask, outlines
 from veridical.sources.photographs import Photograph
 from veridical.sources.pictures import BadPhotograph, clipped, fitting, read_picture, scaled
 
@@ -73,6 +75,14 @@ class _Captions(msgspec.Struct):
     annotations: list[_Caption]
 
 
+class _Runs(msgspec.Struct):
+    """A run-length mask."""
+
+    size: tuple[int, int]  # height, width
+    counts: list[int] | str
+
+
+_RUNS = msgspec.json.Decoder(_Runs)
 _OUTLINES = msgspec.json.Decoder(list[list[float]])
 
 
@@ -199,26 +209,36 @@ class Coco:
         if annotation.iscrowd:
             attributes = (*attributes, ("crowd", "true"))
         left, top, width, height = annotation.bbox
+        box = clipped((left, top, left + width, top + height), image.width, image.height)
+        if box is None and width * height != 0:  # a few of COCO's own boxes are empty
+            raise UserError(
+                f"{self.instances}: the box {list(annotation.bbox)} of annotation {annotation.id} has no part in "
+                f"{image.file_name}, which has {image.width} x {image.height} pixels.",
+                "Boxes are left, top, width, height in pixels. Correct it, or remove the annotation.",
+            )
         return SceneObject(
             id=str(annotation.id),
             category=category.name,
             attributes=attributes,
-            box=clipped((left, top, left + width, top + height), image.width, image.height),
-            polygons=() if annotation.iscrowd else self._outlines(annotation),
+            box=box,
+            polygons=() if annotation.iscrowd else self._outlines(annotation, image),
         )
 
-    def _outlines(self, annotation: _Annotation) -> tuple[tuple[tuple[float, float], ...], ...]:
+    def _outlines(self, annotation: _Annotation, image: _Image) -> tuple[tuple[Point, ...], ...]:
         text = memoryview(annotation.segmentation)
-        if bytes(text[:1]) == b"{":  # a mask of runs, as some tools write for single objects too: its box is kept
-            return ()
         try:
-            outlines = _OUTLINES.decode(text)
-        except msgspec.DecodeError as error:
+            if bytes(text[:1]) == b"{":  # a mask, as some tools write for single objects too
+                runs = _RUNS.decode(text)
+                if runs.size != (image.height, image.width):
+                    raise ValueError(f"its size {list(runs.size)} is not the photograph's height and width")
+                return outlines(decode_mask(runs.counts, *runs.size))
+            found = _OUTLINES.decode(text)
+        except ValueError as error:  # msgspec's errors are ValueErrors
             raise UserError(
                 f"{self.instances}: the outlines of annotation {annotation.id} cannot be read: {error}.",
-                "Outlines are lists of numbers x, y, x, y ...",
+                "Outlines are lists of numbers x, y, x, y ..., or a mask with its size and counts.",
             ) from None
-        return tuple(tuple(zip(one[::2], one[1::2], strict=False)) for one in outlines)
+        return tuple(tuple(zip(one[::2], one[1::2], strict=False)) for one in found)
 
 
 def _find_instances(path: Path, split: str | None) -> Path:

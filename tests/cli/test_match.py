@@ -40,3 +40,24 @@ def test_json_for_scripts_and_a_table_for_people(tmp_path: Path) -> None:
         "veridical: --sweep 'a,b' is not a list of numbers.",
         "  Write --sweep 0.01,0.1,0.3,1,3.",
     ]
+
+
+def test_hidden_answers_and_options_that_would_do_nothing(tmp_path: Path) -> None:
+    lines = [f"what is number {k}?,it is {k} of {k % 7},m{k // 2}" for k in range(40)]
+    (tmp_path / "qa.csv").write_text("question,answer,movie\n" + "\n".join(lines) + "\n")
+    words = ("--group", "movie", "--relevance", "bm25", "--similarity", "tfidf", "--folds", "3")
+    done = run(
+        str(tmp_path / "qa.csv"), "--out", str(tmp_path / "out"), *words, "--hide", "test", "--integrity", "--json",
+        cache=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out.hidden" / "secret.txt").is_file()
+    assert "secret.txt as --secret" in " ".join(done.stderr.split())
+    assert "by chance 25" in done.stderr
+    found = json.loads(done.stdout)
+    assert found["reserved"] is False
+    assert set(found["kinds"]["used"]["answer"].values()) == {0}
+    assert {bias["stage"] for bias in found["integrity"]} == {"answer"}
+    wrong = run(str(tmp_path / "qa.csv"), "--out", str(tmp_path / "o2"), *words, "--people", "p.csv", cache=tmp_path)
+    assert wrong.returncode == 2
+    assert "veridical: People's answers are for a sweep." in wrong.stderr

@@ -9,17 +9,22 @@ from veridical.build.matching.table import Asked
 from veridical.records import Panel, Ref, SceneObject, Text
 
 SIZE = 400
-ROWS = [
-    Asked(
+
+
+def row(k: int) -> Asked:
+    """Every second photograph has two people, the others three: a tag of the third must move, by chance."""
+    people = 2 if k % 4 < 2 else 3
+    return Asked(
         str(k),
         Text(f"q{k}"),
-        Text("", (Ref((str(k % 6),)), "sits", str(k))),
+        Text("", (Ref((str(people - 1),)), "sits", str(k))),
         Text(f"because {k}"),
-        panel=Panel(f"p{k}", objects=tuple(SceneObject(str(i), "person") for i in range(6))),
+        panel=Panel(f"p{k}", objects=tuple(SceneObject(str(i), "person") for i in range(people))),
         panels=(f"p{k}",),
     )
-    for k in range(SIZE)
-]
+
+
+ROWS = [row(k) for k in range(SIZE)]
 WRONG = np.stack([np.roll(np.arange(SIZE), k) for k in (1, 2, 3)])
 HIDDEN = np.arange(SIZE) % 2 == 1
 

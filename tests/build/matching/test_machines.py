@@ -143,6 +143,7 @@ def test_a_sweep_writes_choices_for_people_and_reads_their_answers(qa_file: Path
     first = veridical.match(qa_file, tmp_path / "out", **options)
     assert first.sweep is not None
     assert [p.weight for p in first.sweep.points] == [0.1, 1.0]
+    assert first.sweep.chance == 0.25
     assert set(first.sweep.points[0].machines) == {"alone", "all", "question", "relevance"}
     assert {p.name for p in (tmp_path / "out").iterdir()} == {
         "choices-0.1.csv", "choices-1.csv", "key.csv", "sweep.json", "sweep.svg",
@@ -164,6 +165,9 @@ def test_a_sweep_writes_choices_for_people_and_reads_their_answers(qa_file: Path
     assert again.sweep.recommended == 1.0
     assert again.sweep.points[0].people is not None
     assert again.sweep.points[0].people.value == 0.5
+    two = veridical.match(qa_file, tmp_path / "out4", wrong=1, **options)
+    assert two.sweep is not None
+    assert two.sweep.to_json()["chance"] == 0.5
     (tmp_path / "people.csv").write_text("lambda,id,choice\n1,nobody,0\n")
     with pytest.raises(UserError, match="'nobody', which is not in the file"):
         veridical.match(qa_file, tmp_path / "out3", people=tmp_path / "people.csv", **options)

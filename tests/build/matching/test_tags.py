@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from veridical.build.matching import tags
 from veridical.build.matching.tags import kind_of, needs_and_have, plain, repoint, tagged
+from veridical.language.names import PEOPLE
 from veridical.records import Panel, Ref, SceneObject, Text
 
 CATEGORIES = ("person", "woman", "cup", "dog")
@@ -112,3 +114,8 @@ def test_lists_stay_in_the_order_of_objects() -> None:
 
 def test_plain_texts_pass_through() -> None:
     assert repoint(Text("yes"), panel("a", []), panel("b", []), np.random.default_rng(0)) == Text("yes")
+
+
+def test_people_are_the_same_everywhere() -> None:
+    assert all(kind_of(name.title()) == "person" for name in PEOPLE)
+    assert tags.PEOPLE is PEOPLE

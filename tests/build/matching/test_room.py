@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import zlib
+
 import numpy as np
 import pytest
 
+from veridical.build.matching.kinds import NOISE_SIZE, cells, scaled
 from veridical.build.matching.problem import NoRoom
 from veridical.build.matching.room import match_with_room
 from veridical.build.matching.stage import Models, Options, Responses, fit_models, match_stage, responses_of
@@ -79,14 +82,17 @@ def test_with_room_for_all_nothing_changes() -> None:
     assert found.kept.tolist() == list(range(60))
 
 
-def test_the_noise_of_hidden_folds_needs_the_secret_and_that_of_others_does_not() -> None:
-    size = 300
-    rows = responses_of(
+def gates(size: int) -> Responses:
+    return responses_of(
         [Text(f"what is near the {k % 40} gate") for k in range(size)],
         [Text(f"thing {k} of gate {k % 7}") for k in range(size)],
         [None] * size,
         [str(k % 2) for k in range(size)],
     )
+
+
+def test_the_noise_of_hidden_folds_needs_the_secret_and_that_of_others_does_not() -> None:
+    rows = gates(300)
     models = models_of(rows)
     one, other = (
         match_stage(rows, models, Options("tfidf", "tfidf", secret=secret, hidden=frozenset({"1"})))
@@ -96,3 +102,23 @@ def test_the_noise_of_hidden_folds_needs_the_secret_and_that_of_others_does_not(
     public, hidden = rows.rows("0"), rows.rows("1")
     assert (one.wrong[:, public] == other.wrong[:, public]).all()
     assert (one.wrong[:, hidden] == other.wrong[:, hidden]).mean() < 0.2
+
+
+@pytest.mark.parametrize(("secret", "finds"), [("", True), ("s3cret", False)])
+def test_who_draws_the_noise_again_cannot_tell_whose_a_hidden_response_is(secret: str, finds: bool) -> None:
+    """A response stands at its own question and at three where its noise is high: the noise of its row, that is."""
+    rows = gates(400)
+    models = models_of(rows)
+    options = Options("tfidf", "tfidf", secret=secret, hidden=frozenset({"1"}))
+    here = rows.rows("1")
+    wrong = np.searchsorted(here, match_stage(rows, models, options).wrong[:, here])
+    rng = np.random.default_rng([options.seed, 5, zlib.crc32(b"1")])  # public
+    texts = np.unique(rows.texts[here], return_inverse=True)[1]
+    cells(models.relevance.query_vectors(here), texts, scaled(options.kinds, len(here), 3).size, rng)
+    left, right = rng.standard_normal((2, len(here), NOISE_SIZE)).astype(np.float32)
+    found = []
+    for response in range(len(here)):
+        shown = [response, *(int(np.flatnonzero(one == response)[0]) for one in wrong)]
+        noise = [sum(float(left[q] @ right[owner]) for q in shown if q != owner) for owner in shown]
+        found.append(int(np.argmax(noise)) == 0)
+    assert np.mean(found) > 0.9 if finds else np.mean(found) < 0.4  # chance is a quarter

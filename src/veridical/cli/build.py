@@ -127,7 +127,7 @@ def nlvr2(
     from veridical.build.nlvr2 import takedown as take_down
 
     if takedown is not None:
-        _show_takedown(take_down(out, takedown), json)
+        _show_takedown(take_down(out, takedown, work=work), json)
         return
     given: dict[str, Any] = {
         "source": source,
@@ -168,6 +168,7 @@ def _show_takedown(report: TakedownReport, json: bool) -> None:
     table("", ("what", "count"), rows)
     for name in report.unknown:
         say(f"Not in the benchmark: {name}")
+    say(f"Later builds leave them out, too: they are listed in {report.kept_in}.")
 
 
 @build.command()
@@ -242,12 +243,19 @@ def vcr(
     relevance: Annotated[str, typer.Option(help="Model of relevance: minilm, tfidf, bm25, a text encoder.")] = "minilm",
     similarity: Annotated[str, typer.Option(help="Model of similarity: minilm, tfidf, a text encoder.")] = "minilm",
     weight: Annotated[float, typer.Option("--lambda", help="Higher: wrong choices resemble the right one less.")] = 0.3,
+    kinds: Annotated[
+        int, typer.Option(help="Relevance is that of kinds of so many questions; 0: the paper's, of single pairs.")
+    ] = 48,
+    learn: Annotated[
+        bool, typer.Option("--learn/--no-learn", help="Learn relevance on the data, on other folds than it scores.")
+    ] = True,
     seed: Annotated[int, typer.Option(help="What decides everything random.")] = 0,
     licence: Annotated[str, typer.Option(help="The licence of the benchmark, such as CC-BY-4.0.")] = "",
     processes: Annotated[int | None, typer.Option(help="Processes; all processors unless given.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Visual commonsense reasoning (VCR): a tagged photograph and a question, four answers, four reasons."""
+    from veridical.build.matching.kinds import KindOptions
     from veridical.build.matching.stage import Options
     from veridical.build.vcr import build_vcr
 
@@ -263,7 +271,9 @@ def vcr(
         hidden=("test",) if hide is None else hide,
         secret=secret,
         seed=seed,
-        matching=Options(relevance=relevance, similarity=similarity, weight=weight),
+        matching=Options(
+            relevance=relevance, similarity=similarity, weight=weight, kinds=KindOptions(kinds), learned=learn
+        ),
         licence=licence,
         processes=processes,
     )

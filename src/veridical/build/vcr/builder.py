@@ -25,6 +25,7 @@ from veridical.benchmark.splits import vcr_folds, vcr_splits
 from veridical.build._report import BuildReport
 from veridical.build._shared import RANDOM, SECRET, check_seed, drawn_secret, mix_secret
 from veridical.build.matching.items import items_of, lay_out, query, response
+from veridical.build.matching.report import kinds_used, notes_on
 from veridical.build.matching.room import UNFIT, match_with_room
 from veridical.build.matching.stage import Matched, Options, Responses, check_folds, fit_models, responses_of
 from veridical.build.matching.table import Asked
@@ -230,6 +231,8 @@ def _match(
     for stage in STAGES:
         one = found.matched[stage]
         about[stage] |= {**found.models[stage].to_json(), "gap": one.gap, "reserved": list(one.reserved)}
+    about["kinds"] = kinds_used(options, found.matched)
+    job.notes += notes_on(options, found.matched)
     job.config["matching"] = about
     kept = set(found.kept.tolist())
     left = [Pruned(row.id, UNFIT, "matching") for k, row in enumerate(rows) if k not in kept]

@@ -247,7 +247,6 @@ def test_random_pairs_use_every_photograph_once() -> None:
         ({"color": "red"}, "no option 'color'"),
         ({"sets": "many"}, "Expected"),
         ({"splits": {"dev": 1}, "hidden": ("test-u",)}, "to hide"),
-        ({"judgements": "j.jsonl"}, "no sentences"),
         ({"stage": "baking", "source": "icons"}, "no stage"),
         ({"dull": "a", "labels": "b"}, "one of them"),
     ],

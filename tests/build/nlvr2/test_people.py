@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,8 @@ from veridical.benchmark.check import check
 from veridical.build import BuildReport
 from veridical.build.nlvr2 import build_nlvr2
 from veridical.build.nlvr2.guidelines import check_presence, check_sentence
-from veridical.build.nlvr2.people import read_marks, read_sentences, read_verdicts
-from veridical.build.nlvr2.records import Sentence, Task, Verdict, item_id
+from veridical.build.nlvr2.people import read_labels, read_marks, read_sentences, read_verdicts
+from veridical.build.nlvr2.records import PrunedSet, Sentence, Task, Verdict, item_id
 from veridical.build.nlvr2.validation import DISAGREES, NOT_VALIDATED, REPORTED, split, validate
 from veridical.build.nlvr2.work import read_lines
 from veridical.errors import UserError
@@ -189,11 +190,77 @@ def test_bad_judgements_are_refused_by_line(tmp_path: Path, rows: list[dict[str,
         read_verdicts(lines(tmp_path / "j.jsonl", rows), {t.task: t for t in some}, written(some))
 
 
-def test_marks_on_unknown_sets_are_refused(tmp_path: Path) -> None:
-    path = lines(tmp_path / "m.jsonl", [{"set": "3", "photograph": "a", "reason": "collage"}])
-    assert read_marks(path, ["3"]) == {("3", "a"): "collage"}
-    with pytest.raises(UserError, match="no set '3'"):
-        read_marks(path, ["4"])
+def test_marks_and_labels_of_what_is_not_there_are_refused_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text('\n\n{"set": "3", "photograph": "a", "reason": "collage"}\n')
+    assert read_marks(path, [PrunedSet("3", "s", "q", ("b",), {"a": "gone"})]) == {("3", "a"): "collage"}
+    with pytest.raises(UserError, match="line 3: there is no set '3'"):
+        read_marks(path, [PrunedSet("4", "s", "q", ("a",))])
+    with pytest.raises(UserError, match="line 3: set 3 has no photograph 'a'"):
+        read_marks(path, [PrunedSet("3", "s", "q", ("b",))])
+    path.write_text('\n{"photograph": "a", "interesting": true}\n')
+    assert read_labels(path, {"a"}) == {"a": True}
+    with pytest.raises(UserError, match="line 2: there is no photograph 'a'"):
+        read_labels(path, {"b"})
+
+
+def test_lines_are_counted_with_the_empty_ones(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_text('\n\n{"task": "9-0", "sentence": "A.", "selected": [0, 1], "writer": "w"}\n')
+    with pytest.raises(UserError, match="line 3: there is no task"):
+        read_sentences(tmp_path / "s.jsonl", tasks(1))
+    (tmp_path / "j.jsonl").write_text('\n{"item": "set-9-0-0", "worker": "v", "verdict": true}\n')
+    with pytest.raises(UserError, match="line 2: there is no item"):
+        read_verdicts(tmp_path / "j.jsonl", {t.task: t for t in tasks(1)}, written(tasks(1)))
+
+
+def test_nothing_left_is_said_with_its_reason() -> None:
+    some = tasks(6)
+    verdicts = agreeing(some)
+    extra = [Verdict(v.item, f"e{n}", not v.verdict, "extra") for v in verdicts for n in range(4)]
+    with pytest.raises(UserError, match="No item is left: 48 went for"):
+        split(validate(some, written(some), verdicts), [*verdicts, *extra], np.random.default_rng(0), {"dev": 1.0})
+    some = tasks(30)
+    verdicts = agreeing(some)
+    extra = [Verdict(v.item, f"e{n}", not v.verdict, "extra") for v in verdicts for n in range(4)]
+    with pytest.raises(UserError, match=r"Only 0 of the sets that were held out are left.* went for"):
+        split(validate(some, written(some), verdicts), [*verdicts, *extra], np.random.default_rng(0))
+
+
+def test_people_judge_generated_sentences(small: Path, tmp_path: Path, build_small: Callable[..., BuildReport]) -> None:
+    work = shutil.copytree(small.with_name("icons.work"), tmp_path / "out.work")
+    said = [json.loads(line) for line in (work / "judgements.jsonl").read_text().splitlines()]
+    rows = [{"item": one["item"], "worker": "ann", "verdict": one["verdict"]} for one in said]
+    rows[0]["verdict"] = not rows[0]["verdict"]
+    judged = lines(tmp_path / "j.jsonl", rows)
+    report = build_small(tmp_path / "out", judgements=judged, hidden=())
+    assert report.removed == {DISAGREES: 1}
+    assert any("fewer than four extra" in note for note in report.notes)
+    about = Benchmark(tmp_path / "out").manifest["config"]
+    assert (about["sentences"], about["judgements"]) == ("generated", "people's")
+    assert set(Benchmark(tmp_path / "out").judgements_table()["worker"].to_pylist()) == {"ann"}
+    opened = Benchmark(tmp_path / "out")
+    hidden = {i.id for i in opened.items("test-u")}
+    against = [row | {"verdict": not row["verdict"], "kind": "extra"} for row in rows if row["item"] in hidden]
+    more = [*rows, *against, *(row | {"worker": "bob"} for row in against)]
+    with pytest.raises(UserError, match="No item of test-u is left to hide: "):
+        build_small(tmp_path / "x", work=work, judgements=lines(tmp_path / "w.jsonl", more))
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_sentence_with_a_program_is_generated_and_a_secret_changes_nothing_that_is_written(
+    small: Path, tmp_path: Path, build_small: Callable[..., BuildReport]
+) -> None:
+    work = shutil.copytree(small.with_name("icons.work"), tmp_path / "out.work")
+    rows = [json.loads(line) for line in (work / "sentences.jsonl").read_text().splitlines()]
+    rows[0] |= {"program": None, "phenomena": [], "kind": "", "writer": "ann"}
+    said = [json.loads(line) | {"worker": "bob"} for line in (work / "judgements.jsonl").read_text().splitlines()]
+    given = {"sentences": lines(tmp_path / "s.jsonl", rows), "judgements": lines(tmp_path / "j.jsonl", said)}
+    report = build_small(tmp_path / "out", secret="random", **given)
+    assert any("--secret has no effect" in note for note in report.notes)
+    about = Benchmark(tmp_path / "out").manifest["config"]
+    assert about["secret"] is False
+    assert about["sentences"] == {"generated": len(rows) - 1, "people's": 1}
+    assert not (tmp_path / "out.hidden" / "secret.txt").exists()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 
 from veridical.benchmark import Benchmark
 from veridical.build import BuildReport
-from veridical.build.nlvr2 import fingerprint
+from veridical.build.nlvr2 import fingerprint, takedown
 from veridical.build.nlvr2.work import Work
 from veridical.errors import UserError
 from veridical.language.pair_statements import execute_pair
@@ -126,3 +126,28 @@ def test_what_people_wrote_outlives_an_upgrade(tmp_path: Path, monkeypatch: pyte
     assert stage() == [{"a": 2}]
     with pytest.raises(UserError, match="changed by hand"):
         stage(seed=1)
+
+
+def test_synsets_are_scored_by_the_rule_in_force(drawn: Path, tmp_path: Path, build_folder: Build) -> None:
+    rows = [{"photograph": f"{k}-{n}.png", "interesting": k != "car"} for k in ("dog", "car", "cup") for n in range(10)]
+    (tmp_path / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for name, options in (("car", {}), ("cup", {"labels": tmp_path / "labels.jsonl"})):
+        build_folder(drawn, tmp_path / name, stage="queries", best=2, **options)
+        lines = (tmp_path / f"{name}.work" / "queries.jsonl").read_text().splitlines()
+        assert {json.loads(line)["synset"] for line in lines} == {"dog", name}
+
+
+def test_what_was_taken_down_stays_out_of_later_builds(small: Path, tmp_path: Path, build_small: Build) -> None:
+    work = shutil.copytree(small.with_name("icons.work"), tmp_path / "out.work")
+    build_small(tmp_path / "out")
+    opened = Benchmark(tmp_path / "out")
+    victim = next(iter(opened.items("train"))).panels[0]
+    report = takedown(tmp_path / "out", [opened.panels[victim].image or "", "https://example.org/other.jpg"])
+    assert report.kept_in == work / "takedown.txt"
+    left = {item.id for item in Benchmark(tmp_path / "out").items("train")}
+    again = build_small(tmp_path / "out")
+    assert {item.id for item in Benchmark(tmp_path / "out").items("train")} == left
+    assert victim not in Benchmark(tmp_path / "out").panels
+    assert again.removed == {"photograph taken down": 2}
+    assert any("taken down stay out" in note for note in again.notes)
+    assert "Keep it to yourself" in (work / "README").read_text()

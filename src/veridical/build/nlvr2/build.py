@@ -26,7 +26,9 @@ from veridical.build.nlvr2.index import Where
 from veridical.build.nlvr2.rules import NO_PICTURE
 from veridical.build.nlvr2.sheets import write_sheets
 from veridical.build.nlvr2.stages import Stages
-from veridical.build.nlvr2.validation import Kept, Outcome, judgements, split, validate
+from veridical.build.nlvr2.takedown import LIST, taken_down, work_folder
+from veridical.build.nlvr2.takedown import REASON as TAKEN_DOWN
+from veridical.build.nlvr2.validation import Kept, Outcome, check_left, judgements, split, validate
 from veridical.build.nlvr2.work import Work, write_lines
 from veridical.engine import run
 from veridical.formats.card import describe
@@ -66,10 +68,15 @@ def build_nlvr2(
     made.check()
     folder = Path(os.path.abspath(out))
     own = source if source is not None and not isinstance(source, str) else None
-    place = Work(Path(work) if work is not None else folder.with_name(f"{folder.name}.work"))
+    place = Work(Path(work) if work is not None else work_folder(folder))
+    place.explain(bool(made.hide))
     notes: list[str] = []
     kept = b""
-    if made.hide and made.sentences is None:
+    if made.secret and (made.sentences is not None or not made.hide):
+        why = "people's sentences do not depend on a seed" if made.hide else "nothing is hidden"
+        notes.append(f"--secret has no effect: {why}.")
+        made = replace(made, secret="")
+    elif made.hide and made.sentences is None:
         mixed = mix_secret(made.secret, hidden_dir(folder) / SECRET, partial(drawn_secret, place.folder))
         made, kept = replace(made, secret=mixed.secret), mixed.kept
         notes += [mixed.note] if mixed.note else []
@@ -122,7 +129,13 @@ def _validated(stages: Stages) -> tuple[Outcome, Sequence[Any]]:
 
 def _outcome(stages: Stages) -> Outcome:
     done, verdicts = _validated(stages)
-    return split(done, verdicts, _rng(stages), stages.config.splits, extra=not stages.generated)
+    done = split(done, verdicts, _rng(stages), stages.config.splits, extra=stages.judged_by_people)
+    gone = taken_down(stages.work.folder, stages.photographs)
+    done.drop("takedown", TAKEN_DOWN, lambda k: not gone.isdisjoint(k.task.pairs[k.pair]))
+    check_left(done, done.items, "No item is left")
+    for name in stages.config.hide:
+        check_left(done, name in done.splits.values(), f"No item of {name} is left to hide")
+    return done
 
 
 def _store(stages: Stages, done: Outcome, out: Path, secret: bytes) -> None:
@@ -225,7 +238,6 @@ def _about(stages: Stages, done: Outcome) -> dict[str, Any]:
     """The config that the benchmark carries: what made it, by which rules, and every count."""
     config = stages.config
     rules = {"pruning": stages.rule_of_pruning, "interesting": stages.rule_of_interest}
-    program = "each sentence's program, run on " + ("exact annotations" if stages.exact else "incomplete annotations")
     return {
         "format": "nlvr2",
         "source": {} if stages.source is None else stages.source.config(),
@@ -236,19 +248,36 @@ def _about(stages: Stages, done: Outcome) -> dict[str, Any]:
         "distance": config.distance,
         "share": config.share,
         **{name: {"by": rule.name, "rule": rule.about, **rule.facts} for name, rule in rules.items()},
-        "sentences": "generated" if stages.generated else "people's",
-        "judgements": program if stages.generated else "people's",
+        "sentences": _origin(stages),
+        "judgements": _judged(stages),
         "redone_by_people": sorted(set(stages.work.redone)),
-        "secret": bool(config.hide and config.secret),
+        "secret": bool(config.secret),
         "inputs": config.hashes(*config.files),
         "collection": collection(stages, done),
     }
 
 
+def _origin(stages: Stages) -> str | dict[str, int]:
+    """Who wrote the sentences: one that has a program was generated, whichever file it came from."""
+    generated = sum(one.program is not None for one in stages.sentences if one.sentence)
+    written = sum(one.program is None for one in stages.sentences if one.sentence)
+    if generated and written:
+        return {"generated": generated, "people's": written}
+    return "generated" if generated else "people's"
+
+
+def _judged(stages: Stages) -> str:
+    if stages.judged_by_people:
+        return "people's"
+    return "each sentence's program, run on " + ("exact annotations" if stages.exact else "incomplete annotations")
+
+
 def _report(stages: Stages, done: Outcome, out: Path, notes: list[str], seconds: dict[str, float]) -> BuildReport:
     made = Benchmark(out)
-    if stages.generated and not stages.exact:
+    if not stages.judged_by_people and not stages.exact:
         notes.append(INCOMPLETE)
+    if gone := taken_down(stages.work.folder, stages.photographs):
+        notes.append(f"{len(gone):,} photographs that were taken down stay out: {stages.work.path(LIST)}.")
     if done.few_sets:
         notes.append("So few sets cannot be split by the paper's rule: each held-out split was dealt sets of its own.")
     if done.missing_extra:

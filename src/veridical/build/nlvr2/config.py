@@ -45,7 +45,7 @@ class Config:
     labels: str | None = None  # people's labels that train a classifier of interesting photographs
     # sentences
     sentences: str | None = None  # people's sentences; generated unless given
-    judgements: str | None = None  # people's judgements on them
+    judgements: str | None = None  # people's judgements on sentences, whoever wrote these
     costs: str | None = None  # a JSON file: task -> {"cost": dollars, "workers": number}
     # the benchmark
     splits: Mapping[str, float] | None = None  # shares; the paper's rule unless given
@@ -78,8 +78,6 @@ class Config:
                 raise UserError(f"{name} is {value}.", f"Give {least} or more.")
         if self.least_similarity is not None and not -1 <= self.least_similarity <= 1:
             raise UserError(f"The least similarity is {self.least_similarity}.", "A cosine lies between -1 and 1.")
-        if self.judgements and not self.sentences:
-            raise UserError("There are people's judgements and no sentences of theirs.", "Give --sentences too.")
         if self.dull and self.labels:
             raise UserError(
                 "Both people's marks and labels for a classifier say what is interesting.", "Give one of them."

@@ -11,14 +11,14 @@ judgements   {"item": "set-12-3-0", "worker": "w5", "verdict": true, "kind": "va
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from veridical.build.nlvr2.pairs import PAIRS
-from veridical.build.nlvr2.records import Found, Sentence, Task, Verdict, item_id
+from veridical.build.nlvr2.records import Found, PrunedSet, Sentence, Task, Verdict, item_id
 from veridical.build.nlvr2.rules import MARKED
-from veridical.build.nlvr2.work import bad_line, read_lines
+from veridical.build.nlvr2.work import bad_line, numbered_lines
 from veridical.errors import UserError
 
 NO_SENTENCE = "no sentence was written"
@@ -44,27 +44,34 @@ class Label:
     interesting: bool
 
 
-def read_marks(path: Path, found: Sequence[Found] | Sequence[str]) -> dict[tuple[str, str], str]:
-    """Reasons by set and photograph; marks on sets that are not here are refused."""
-    known = {one if isinstance(one, str) else one.set for one in found}
+def read_marks(path: Path, sets: Iterable[Found | PrunedSet]) -> dict[tuple[str, str], str]:
+    """Reasons by set and photograph; marks on what is not there are refused."""
+    known = {one.set: {*one.photographs, *getattr(one, "removed", ())} for one in sets}
     out = {}
-    for number, mark in enumerate(read_lines(path, Mark), start=1):
+    for number, mark in numbered_lines(path, Mark):
         if mark.set not in known:
             raise bad_line(path, number, f"there is no set {mark.set!r}")
+        if mark.photograph not in known[mark.set]:
+            raise bad_line(path, number, f"set {mark.set} has no photograph {mark.photograph!r}")
         out[mark.set, mark.photograph] = mark.reason or MARKED
     return out
 
 
-def read_labels(path: Path) -> dict[str, bool]:
+def read_labels(path: Path, photographs: Collection[str]) -> dict[str, bool]:
     """Which photographs people found interesting."""
-    return {label.photograph: label.interesting for label in read_lines(path, Label)}
+    out = {}
+    for number, label in numbered_lines(path, Label):
+        if label.photograph not in photographs:
+            raise bad_line(path, number, f"there is no photograph {label.photograph!r}")
+        out[label.photograph] = label.interesting
+    return out
 
 
 def read_sentences(path: Path, tasks: Sequence[Task]) -> list[Sentence]:
     """A line for each task: its sentence, or why it has none. Tasks that nobody took are removed, as in the paper."""
     known = {task.task: task for task in tasks}
     written: dict[str, Sentence] = {}
-    for number, line in enumerate(read_lines(path, Sentence), start=1):
+    for number, line in numbered_lines(path, Sentence):
         if line.task not in known:
             raise bad_line(path, number, f"there is no task {line.task!r}")
         if line.task in written:
@@ -95,7 +102,7 @@ def read_verdicts(path: Path, tasks: Mapping[str, Task], sentences: Sequence[Sen
     seen: set[tuple[str, str, str]] = set()
     validated: set[str] = set()
     out = []
-    for number, line in enumerate(read_lines(path, Verdict), start=1):
+    for number, line in numbered_lines(path, Verdict):
         if line.item not in items:
             raise bad_line(path, number, f"there is no item {line.item!r} that has a sentence")
         if line.verdict not in _VERDICTS:

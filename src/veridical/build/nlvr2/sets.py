@@ -8,7 +8,7 @@ would tie them together, and splits could not be kept apart.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -124,11 +124,3 @@ def _repeated(photographs: Sequence[str], same: Mapping[str, str]) -> dict[str, 
 
 def _discarded(one: PrunedSet, removed: dict[str, str], why: str) -> ImageSet:
     return ImageSet(one.set, one.synset, one.query, (), {}, removed, why)
-
-
-def removal_counts(
-    sets: Sequence[PrunedSet | ImageSet], of: Callable[[PrunedSet | ImageSet], Mapping[str, str]]
-) -> dict[str, int]:
-    """How many photographs went, by reason."""
-    counts = Counter(reason for one in sets for reason in of(one).values())
-    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))

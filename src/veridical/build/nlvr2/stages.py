@@ -264,7 +264,7 @@ class Stages:
     @cached_property
     def rule_of_interest(self) -> rules.Rule:
         if self.config.dull is not None:
-            marks = people.read_marks(Path(self.config.dull), [one.set for one in self.pruned])
+            marks = people.read_marks(Path(self.config.dull), self.pruned)
             return rules.interest_marks({key for key, reason in marks.items() if reason != rules.DUPLICATE})
         return self._rule_of_points
 
@@ -272,7 +272,7 @@ class Stages:
     def _rule_of_points(self) -> rules.Rule:
         """What is interesting before there are sets in which people could mark photographs."""
         if self.config.labels is not None:
-            labels = people.read_labels(Path(self.config.labels))
+            labels = people.read_labels(Path(self.config.labels), self.seen)
             return rules.classifier(labels, self.photographs, self.vectors, self.config.seed)
         if not any(one.objects or one.words for one in self.photographs):
             raise UserError(
@@ -316,7 +316,7 @@ class Stages:
         same = dict(self.duplicates)
         marked: dict[tuple[str, str], str] = {}
         if self.config.dull is not None:
-            marks = people.read_marks(Path(self.config.dull), [one.set for one in self.pruned])
+            marks = people.read_marks(Path(self.config.dull), self.pruned)
             marked = {key: reason for key, reason in marks.items() if reason == rules.DUPLICATE}
         return construct(
             self.pruned,
@@ -417,6 +417,10 @@ class Stages:
         if self.config.judgements is None:
             facts["panels"] = self._panels_hash
         return self.work.stage("judgements.jsonl", Verdict, ["tasks.jsonl", "sentences.jsonl"], facts, make)
+
+    @property
+    def judged_by_people(self) -> bool:
+        return self.config.judgements is not None or "judgements.jsonl" in self.work.redone
 
     @property
     def by_task(self) -> dict[str, Task]:

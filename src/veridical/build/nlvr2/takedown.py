@@ -15,11 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.build.nlvr2.records import Seen
+from veridical.build.nlvr2.work import write_whole
 from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.records import Pruned
 
 REASON = "photograph taken down"
+LIST = "takedown.txt"  # in the work folder: what later builds leave out, too
 
 
 @dataclass(frozen=True)
@@ -33,18 +36,23 @@ class TakedownReport:
     items: dict[str, int]  # split -> items that are left
     images: int  # that are left
     groups_without_item: int  # sentences of which no item is left
+    kept_in: Path  # the list that later builds leave out
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"out": str(self.out)}
+        return asdict(self) | {"out": str(self.out), "kept_in": str(self.kept_in)}
 
 
 def takedown(
-    benchmark: Path | str, photographs: Path | str | Iterable[str], out: Path | str | None = None
+    benchmark: Path | str,
+    photographs: Path | str | Iterable[str],
+    out: Path | str | None = None,
+    work: Path | str | None = None,
 ) -> TakedownReport:
     """Write a benchmark without some photographs, named in a file (one a line) or a list; in its place unless `out`.
 
     A photograph is named by its address, its panel's id or its picture's content address. Where answers are hidden, the
-    hidden folder must be here: its part is written anew, too.
+    hidden folder must be here: its part is written anew, too. The list is kept in the work folder (`OUT.work` unless
+    given), so that later builds leave these photographs out as well.
     """
     opened = Benchmark(benchmark)
     names = _names(photographs)
@@ -82,10 +90,32 @@ def takedown(
                 writer.add_items(split, left, scheme)
         _copy(opened, writer, panels, gone, removed)
     made = Benchmark(target)
+    kept = remember(Path(work) if work is not None else work_folder(made.directory), [*names, *sorted(gone)])
     items = {split: n for splits in made.manifest["counts"]["items"].values() for split, n in splits.items()}
     return TakedownReport(
-        made.directory, len(gone), unknown, len(removed), items, made.manifest["counts"]["images"], len(groups)
+        made.directory, len(gone), unknown, len(removed), items, made.manifest["counts"]["images"], len(groups), kept
     )
+
+
+def work_folder(out: Path) -> Path:
+    """Where a build's stages are kept unless told otherwise."""
+    return out.with_name(f"{out.name}.work")
+
+
+def remember(work: Path, names: Iterable[str]) -> Path:
+    """Add photographs to those that builds with this work folder leave out."""
+    work.mkdir(parents=True, exist_ok=True)
+    path = work / LIST
+    known = dict.fromkeys([*(_names(path) if path.exists() else ()), *names])
+    write_whole(path, "".join(f"{name}\n" for name in known).encode("utf-8", "surrogateescape"))
+    return path
+
+
+def taken_down(work: Path, seen: Iterable[Seen]) -> set[str]:
+    """The photographs that were taken down from a build with this work folder, by id or address."""
+    path = work / LIST
+    gone = set(_names(path)) if path.exists() else set()
+    return {one.id for one in seen if one.id in gone or one.uri in gone} if gone else set()
 
 
 _COLUMNS = ["panels", "candidates"]

@@ -27,6 +27,7 @@ NOT_VALIDATED = "no validation"
 EXTRA = 4  # judgements on each held-out item
 FEW_SETS = 25  # a fifth of fewer does not make three splits of more than one set
 PAPER_SPLITS = {"train": 0.8, "dev": 0.2 / 3, "test-p": 0.2 / 3, "test-u": 0.2 / 3}
+THIRDS = 3  # splits of what is held out
 TRAIN, HELD_OUT = "train", "held-out"
 
 
@@ -105,9 +106,7 @@ def split(
 
     `extra` says whether extra judgements are expected on what is held out.
     """
-    if not out.items:
-        reasons = ", ".join(f"{count:,} for {reason}" for reason, count in out.reasons().items())
-        raise UserError(f"No item is left: {reasons or 'there was no sentence'}.", "Collect more sentences.")
+    check_left(out, len(out.items), "No item is left")
     # Sets that share a photograph are one: named after the first of their block.
     origins = [[f"set {k.task.set}", *map(str, k.task.pairs[k.pair])] for k in out.items]
     sets = [str(number) for number in blocks(origins)]
@@ -119,6 +118,7 @@ def split(
         out.splits = {k.id: name for k, name in zip(out.items, names, strict=True)}
         out.held_out = [k.id for k in out.items if out.splits[k.id] != TRAIN]
         _drop_low_agreement(out, verdicts, extra)
+        check_left(out, len(out.items), "No item is left")
         return out
     held = nlvr2_held_out(sets, synsets, rng)
     out.held_out = [k.id for k, is_held in zip(out.items, held, strict=True) if is_held]
@@ -126,9 +126,18 @@ def split(
     set_of = {k.id: (s, k.task.synset) for k, s in zip(out.items, sets, strict=True)}
     _drop_low_agreement(out, verdicts, extra)
     rest = [k.id for k in out.items if out.splits[k.id] == HELD_OUT]
+    few = len({set_of[name][0] for name in rest})
+    check_left(out, few >= THIRDS, f"Only {few} of the sets that were held out are left, for three splits")
     thirds = nlvr2_thirds([set_of[name][0] for name in rest], [set_of[name][1] for name in rest], rng)
     out.splits |= dict(zip(rest, thirds, strict=True))
     return out
+
+
+def check_left(out: Outcome, enough: object, problem: str) -> None:
+    """Refuse to go on where not enough is left, and say what went."""
+    if not enough:
+        reasons = ", ".join(f"{count:,} went for {reason!r}" for reason, count in out.reasons().items())
+        raise UserError(f"{problem}: {reasons or 'there was no sentence'}.", "Collect more sentences and judgements.")
 
 
 def _drop_low_agreement(out: Outcome, verdicts: Sequence[Verdict], extra: bool) -> None:

@@ -33,6 +33,13 @@ class Work:
         folder.mkdir(parents=True, exist_ok=True)
         self.redone: list[str] = []  # stages whose file people wrote or changed
 
+    def explain(self, hidden: bool) -> None:
+        """Say in a file what the folder is, and whom it must not reach."""
+        text = "One file for each stage of a build, in JSON lines. Change one, and the next build goes on from it.\n"
+        if hidden:
+            text += "\nThis folder holds the answers that the benchmark hides. Keep it to yourself.\n"
+        write_whole(self.path("README"), text.encode())
+
     def path(self, name: str) -> Path:
         return self.folder / name
 
@@ -105,6 +112,11 @@ def write_lines(path: Path, records: Iterable[Any]) -> None:
 
 def read_lines(path: Path, kind: type[Record]) -> list[Record]:
     """The records of a file of JSON lines; an error names the first line that is none."""
+    return [record for _, record in numbered_lines(path, kind)]
+
+
+def numbered_lines(path: Path, kind: type[Record]) -> list[tuple[int, Record]]:
+    """Records with the number of their line, from 1; empty lines hold none."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -114,7 +126,7 @@ def read_lines(path: Path, kind: type[Record]) -> list[Record]:
     for number, line in enumerate(data.splitlines(), start=1):
         if line.strip():
             try:
-                out.append(decoder.decode(line))
+                out.append((number, decoder.decode(line)))
             except UnicodeDecodeError:
                 raise bad_line(path, number, "it is not written in UTF-8") from None
             except (msgspec.DecodeError, RecursionError) as error:

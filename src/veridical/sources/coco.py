@@ -210,7 +210,7 @@ class Coco:
             attributes = (*attributes, ("crowd", "true"))
         left, top, width, height = annotation.bbox
         box = clipped((left, top, left + width, top + height), image.width, image.height)
-        if box is None and width * height != 0:  # a few of COCO's own boxes are empty
+        if box is None and width * height != 0:  # an empty box is only no box
             raise UserError(
                 f"{self.instances}: the box {list(annotation.bbox)} of annotation {annotation.id} has no part in "
                 f"{image.file_name}, which has {image.width} x {image.height} pixels.",

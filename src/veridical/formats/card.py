@@ -35,6 +35,7 @@ def card(manifest: Mapping[str, Any], files: Mapping[str, Mapping[str, str]], op
         front_matter(manifest, files),
         f"# {title(manifest)}\n",
         summary(manifest) + "\n",
+        *_made(manifest),
         "## Splits\n\n" + _splits(manifest),
         "## Open it\n\n" + opening,
         "## Contamination\n\nPlease keep this data out of training corpora. If a model can complete this line, it has "
@@ -46,6 +47,12 @@ def card(manifest: Mapping[str, Any], files: Mapping[str, Mapping[str, str]], op
         lead = "Please cite the paper" if manifest["official"] else "The method is from this paper"
         parts.append(f"## Citation\n\n{lead}: {paper.text()}\n\n```bibtex\n{citation(manifest)}```\n")
     return "\n".join(parts).encode()
+
+
+def _made(manifest: Mapping[str, Any]) -> list[str]:
+    """What the builder has to say: a list of paragraphs in the config."""
+    told = manifest["config"].get("card", ())
+    return ["## How it was made\n\n" + "\n\n".join(map(str, told)) + "\n"] if told else []
 
 
 def front_matter(manifest: Mapping[str, Any], files: Mapping[str, Mapping[str, str]]) -> str:

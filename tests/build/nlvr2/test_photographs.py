@@ -141,3 +141,30 @@ def test_a_detector_finds_what_nobody_labelled(
 def test_detectors_that_cannot_be_used(tmp_path: Path, options: dict[str, object], problem: str) -> None:
     with pytest.raises(UserError, match=problem):
         build_nlvr2(tmp_path / "out", **options)  # type: ignore[arg-type]
+
+
+def test_the_card_says_what_was_generated_how_sure_labels_are_and_whose_the_pictures_are(
+    small: Path, drawn: Path, tmp_path: Path, build_folder: Build
+) -> None:
+    exact = (small / "README.md").read_text()
+    assert "were generated, not written by people" in exact
+    assert "Kinds of programs: " in exact
+    assert "exact annotations" in exact
+    assert "may miss objects" not in exact
+    assert "Font Awesome Free" in exact
+    folder = shutil.copytree(drawn, tmp_path / "photos")
+    build_folder(folder, tmp_path / "out")
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "may miss objects" in card
+    assert Benchmark(tmp_path / "out").manifest["licence"] == "CC-BY-4.0"
+    assert "license: cc-by-4.0" in card
+    (folder / "labels.csv").write_text((folder / "labels.csv").read_text().replace("CC-BY-4.0", "mine", 40))
+    build_folder(folder, tmp_path / "out")
+    assert "own licence" in Benchmark(tmp_path / "out").manifest["licence"]
+    assert "CC-BY-4.0; mine" in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_icons_have_the_licence_of_their_pictures(small: Path, tmp_path: Path, build_small: Build) -> None:
+    shutil.copytree(small.with_name("icons.work"), tmp_path / "out.work")
+    build_small(tmp_path / "out")
+    assert Benchmark(tmp_path / "out").manifest["licence"] == "CC-BY-4.0"

@@ -19,6 +19,7 @@ from veridical.benchmark import Benchmark, BenchmarkWriter, tables
 from veridical.benchmark.place import hidden_dir
 from veridical.build._report import BuildReport
 from veridical.build._shared import SECRET, drawn_secret, mix_secret
+from veridical.build.nlvr2.about import INCOMPLETE, about, licence
 from veridical.build.nlvr2.collection import collection
 from veridical.build.nlvr2.config import PAPER_SPLITS, Config, changed
 from veridical.build.nlvr2.guidelines import check_presence, check_sentence
@@ -37,10 +38,6 @@ from veridical.records import TRUTH, Item, Pairs, Panel, Pruned, Text, pairs
 from veridical.sources import Photograph, Source
 
 PICTURE_BATCH = 32
-INCOMPLETE = (
-    "The sentences were judged by running their programs on annotations that may miss objects: some labels will be "
-    "wrong. Let people validate them before others compete on this."
-)
 
 
 def build_nlvr2(
@@ -148,9 +145,9 @@ def _store(stages: Stages, done: Outcome, out: Path, secret: bytes) -> None:
         out,
         name="NLVR2",
         task="statement",
-        config=_about(stages, done),
+        config=about(stages, done),
         seed=config.seed,
-        licence=config.licence,
+        licence=config.licence or licence(stages, done),
         hidden=config.hide,
         hide_objects=True,
         describe=describe,
@@ -232,44 +229,6 @@ def _pictures(stages: Stages, names: Sequence[str], writer: BenchmarkWriter) -> 
 def _read_batch(where: Where | Source, batch: Sequence[Photograph]) -> list[bytes]:
     source = where.open() if isinstance(where, Where) else where
     return [source.picture(one) for one in batch]
-
-
-def _about(stages: Stages, done: Outcome) -> dict[str, Any]:
-    """The config that the benchmark carries: what made it, by which rules, and every count."""
-    config = stages.config
-    rules = {"pruning": stages.rule_of_pruning, "interesting": stages.rule_of_interest}
-    return {
-        "format": "nlvr2",
-        "source": {} if stages.source is None else stages.source.config(),
-        "splits": dict(config.splits) if config.splits else "section 3.4",
-        "words": {"thesaurus": type(stages.wordnet).__name__, "vectors": stages.has_vectors},
-        "similarity": "a saved search" if config.search else stages.encoder,
-        "least_similarity": stages.least_similarity,
-        "distance": config.distance,
-        "share": config.share,
-        **{name: {"by": rule.name, "rule": rule.about, **rule.facts} for name, rule in rules.items()},
-        "sentences": _origin(stages),
-        "judgements": _judged(stages),
-        "redone_by_people": sorted(set(stages.work.redone)),
-        "secret": bool(config.secret),
-        "inputs": config.hashes(*config.files),
-        "collection": collection(stages, done),
-    }
-
-
-def _origin(stages: Stages) -> str | dict[str, int]:
-    """Who wrote the sentences: one that has a program was generated, whichever file it came from."""
-    generated = sum(one.program is not None for one in stages.sentences if one.sentence)
-    written = sum(one.program is None for one in stages.sentences if one.sentence)
-    if generated and written:
-        return {"generated": generated, "people's": written}
-    return "generated" if generated else "people's"
-
-
-def _judged(stages: Stages) -> str:
-    if stages.judged_by_people:
-        return "people's"
-    return "each sentence's program, run on " + ("exact annotations" if stages.exact else "incomplete annotations")
 
 
 def _report(stages: Stages, done: Outcome, out: Path, notes: list[str], seconds: dict[str, float]) -> BuildReport:

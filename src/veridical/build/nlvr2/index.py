@@ -18,6 +18,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from veridical.build.nlvr2.config import Config
+from veridical.build.nlvr2.icon_world import IconSeries
 from veridical.build.nlvr2.records import Seen
 from veridical.engine import run
 from veridical.errors import UserError
@@ -29,6 +31,8 @@ from veridical.sources import Photograph, Source, open_source
 
 ANNOTATIONS = "annotations"  # the embedding of what is annotated
 BATCH = 32
+ICON_SETS = 250
+SLACK = 1.2  # series of icons for each set wanted: not every series is found whole
 FEW = 128  # photographs that are made without worker processes
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 # relationships that say where something is, not what it does
@@ -51,16 +55,19 @@ class Where:
         return _open(self)
 
 
-def open_photographs(
-    name: str, detector: str | None = None, threshold: float = 0.5, cache: Path | None = None
-) -> Source:
-    """A source by name; with a detector, what it finds is in the photographs that have no objects."""
-    source = open_source(name)
-    if detector is None:
+def open_photographs(config: Config, cache: Path) -> Source | None:
+    """The source of a build; with a detector, what it finds is in the photographs that have no objects."""
+    if config.source == "none":
+        return None
+    if config.source == "icons":
+        return IconSeries(round(SLACK * (config.sets or ICON_SETS)) + 1, config.seed)
+    source = open_source(config.source)
+    if config.detector is None:
         return source
     from veridical.sources.detections import Detections
 
-    return Detections(source, detector, threshold=threshold, cache=cache)  # type: ignore[return-value]  # name: read only
+    # The protocol's name can be set, and that of detections is the source's.
+    return Detections(source, config.detector, threshold=config.threshold, cache=cache)  # type: ignore[return-value]
 
 
 class Numbered(Protocol):

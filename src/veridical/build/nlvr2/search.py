@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
-from veridical.build.nlvr2.queries import NUMBERS, Query
+from veridical.build.nlvr2.queries import NUMBERS, Query, first_queries
 from veridical.build.nlvr2.records import Found, Seen
 from veridical.build.nlvr2.synsets import Synset
 from veridical.engine.progress import Progress
@@ -25,6 +25,8 @@ from veridical.language.pair_words import plural
 
 SIMILAR = 15  # most similar photographs that are saved with a retrieved one
 BARREN = 5  # photographs in a row without similar ones, after which a query ends
+SCORED_QUERIES, SCORED_IMAGES, SCORED_SIMILAR = 5, 5, 7  # section 3.1: five sets of eight a query
+NO_ANNOTATIONS = "Label the photographs, or let --detector find what is in them."
 SAMPLED = 20_000  # pairs of photographs whose similarity says what is usual
 
 
@@ -72,6 +74,27 @@ def find_sets(search: Search, queries: Sequence[Query]) -> list[Found]:
                     similarities = (1.0, *(round(float(s), 6) for _, s in near))
                     out.append(Found(str(len(out)), synset, own[place].text, rank, names, similarities))
     return out
+
+
+def first_sets(search: Search, queries: Sequence[Query]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """A few sets of a few queries of each synset, by which it is scored: section 3.1."""
+    for query in first_queries(queries, SCORED_QUERIES):
+        for _, photograph, near in follow(search, query, Limits(SCORED_IMAGES, SCORED_IMAGES), SCORED_SIMILAR):
+            yield query.synset, (photograph, *(name for name, _ in near))
+
+
+def nothing_found(seen: Sequence[Seen], synsets: int, saved: str | None) -> UserError:
+    """Why there are no sets, and what would help."""
+    if saved is not None:
+        fix = "Search for the texts of queries.jsonl, and save similar photographs, too."
+        return UserError(f"{saved} has no similar photographs for any query.", fix)
+    good = [one for one in seen if not one.problem]
+    if not good:
+        return UserError(f"No photograph can be used: {seen[0].problem}", "Check the source's files.")
+    if not any(one.objects or one.words for one in good):
+        return UserError(f"Nothing is known of what {len(good):,} photographs show.", NO_ANNOTATIONS)
+    problem = f"None of {len(good):,} photographs matches any of {synsets:,} synsets, with others like it."
+    return UserError(problem, f"{NO_ANNOTATIONS[:-1]}; name in --synsets what they show.")
 
 
 def follow(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,24 +23,30 @@ from veridical.build.nlvr2.config import Config
 from veridical.build.nlvr2.icon_world import IconSeries, icon_synsets
 from veridical.build.nlvr2.index import ANNOTATIONS, Where, fetch, look, open_photographs
 from veridical.build.nlvr2.pairs import make_tasks, run_programs, write_all
-from veridical.build.nlvr2.queries import Query, first_queries, make_queries
+from veridical.build.nlvr2.queries import Query, make_queries
 from veridical.build.nlvr2.records import Found, ImageSet, PrunedSet, Seen, Sentence, Task, Verdict
 from veridical.build.nlvr2.redone import check_sets, check_tasks
-from veridical.build.nlvr2.search import Limits, LocalSearch, SavedSearch, Search, find_sets, follow, usual_similarity
+from veridical.build.nlvr2.search import (
+    NO_ANNOTATIONS,
+    LocalSearch,
+    SavedSearch,
+    Search,
+    find_sets,
+    first_sets,
+    nothing_found,
+    usual_similarity,
+)
 from veridical.build.nlvr2.sets import SIZE, construct, near_duplicates, prune
 from veridical.build.nlvr2.synsets import Synset, choose, count_points, read_synsets, synset_of, unique
 from veridical.build.nlvr2.wordnet import Thesaurus, open_thesaurus, open_vectors
 from veridical.build.nlvr2.work import Work
 from veridical.errors import UserError
+from veridical.features import open_encoder
 from veridical.language.pair_words import Nouns, nouns_of
 from veridical.records import Panel
 from veridical.sources import Photograph, Source
 
 STAGES = ("photographs", "queries", "found", "pruned", "sets", "tasks", "sentences", "judgements")
-ICON_SETS = 250
-SLACK = 1.2  # series of icons for each set wanted: not every series is found whole
-SCORED_QUERIES, SCORED_IMAGES, SCORED_SIMILAR = 5, 5, 7  # section 3.1: five sets of eight a query
-NO_ANNOTATIONS = "Label the photographs, or let --detector find what is in them."
 Sets = TypeVar("Sets", Found, PrunedSet, ImageSet)
 
 
@@ -56,15 +62,7 @@ class Stages:
 
     @cached_property
     def source(self) -> Source | None:
-        if self.own is not None:
-            return self.own
-        if self.config.source == "none":
-            return None
-        if self.config.source == "icons":
-            series = round(SLACK * (self.config.sets or ICON_SETS)) + 1
-            return IconSeries(series, self.config.seed)
-        detector, threshold = self.config.detector, self.config.threshold
-        return open_photographs(self.config.source, detector, threshold, self.work.path("detections.jsonl"))
+        return self.own or open_photographs(self.config, self.work.path("detections.jsonl"))
 
     @property
     def exact(self) -> bool:
@@ -98,12 +96,19 @@ class Stages:
     @cached_property
     def photographs(self) -> list[Seen]:
         options = {"source": self._about_source, "name": self.config.source, "encoder": self.encoder}
-        options |= {"files": self._files, **self.config.hashes("search")}
+        options |= {"files": self._files, "weights": self._weights, **self.config.hashes("search")}
         return self.work.stage("photographs.jsonl", Seen, [], options, self._look)
 
     @cached_property
     def _files(self) -> str:
         return fingerprint.of_source(self.source)
+
+    @property
+    def _weights(self) -> Any:
+        """Which weights an encoder of this name has now."""
+        if self.source is None or self.encoder == ANNOTATIONS:
+            return None
+        return asdict(open_encoder(self.encoder).identity)
 
     def _look(self) -> list[Seen]:
         if self.source is None:
@@ -179,14 +184,11 @@ class Stages:
         """Section 3.1: five queries of each synset, five sets of eight each; a point where half are interesting."""
         judge = self._rule_of_points.judge
         by_name = {one.name: one for one in synsets}
-        sets = []
-        search = self._search(synsets)
-        for query in first_queries(self._make_queries(synsets), SCORED_QUERIES):
-            for _, photograph, near in follow(search, query, Limits(SCORED_IMAGES, SCORED_IMAGES), SCORED_SIMILAR):
-                names = (photograph, *(name for name, _ in near))
-                flags = [bool(judge(self.seen[name], by_name[query.synset], "")) for name in names]
-                sets.append((query.synset, flags))
-        return count_points(sets)
+        sets = first_sets(self._search(synsets), self._make_queries(synsets))
+        return count_points(
+            (name, [bool(judge(self.seen[one], by_name[name], "")) for one in photographs])
+            for name, photographs in sets
+        )
 
     @cached_property
     def queries(self) -> list[Query]:
@@ -236,22 +238,9 @@ class Stages:
 
     def _find(self, queries: Sequence[Query]) -> list[Found]:
         made = find_sets(self._search(list(self.synsets.values())), queries)
-        if made:
-            return made
-        if self.config.search is not None:
-            raise UserError(
-                f"{self.config.search} has no similar photographs for any of {len(queries):,} queries.",
-                f"Search for the texts of {self.work.path('queries.jsonl')}.",
-            )
-        good = [one for one in self.photographs if not one.problem]
-        if not good:
-            raise UserError(f"No photograph can be used: {self.photographs[0].problem}", "Check the source's files.")
-        if not any(one.objects or one.words for one in good):
-            raise UserError(f"Nothing is known of what {len(good):,} photographs show.", NO_ANNOTATIONS)
-        raise UserError(
-            f"None of {len(good):,} photographs matches any of {len(self.synsets):,} synsets, with others like it.",
-            f"{NO_ANNOTATIONS[:-1]}; name in --synsets what they show.",
-        )
+        if not made:
+            raise nothing_found(self.photographs, len(self.synsets), self.config.search)
+        return made
 
     @cached_property
     def rule_of_pruning(self) -> rules.Rule:

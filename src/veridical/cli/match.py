@@ -106,6 +106,9 @@ def _show(report: MatchReport) -> None:
             found = models[kind]["calibration"]
             label = f"{stage}s, {kind} ({models[kind]['model']})"
             rows.append((label, f"AUC {found['auc']:.3f}, calibration error {found['error']:.3f}"))
+        if choices := models.get("choices"):
+            said = f"{choices['right']:.3f}, {choices['wrong']:.3f}"
+            rows.append((f"{stage}s, mean P_rel of right and wrong choices", said))
     table("", ("what", "value"), rows)
     if report.integrity:
         biases = [(b.stage, b.name, b.says, str(b.before) if b.before else "", str(b.after)) for b in report.integrity]

@@ -7,10 +7,18 @@ import zlib
 import numpy as np
 import pytest
 
-from veridical.build.matching.kinds import NOISE_SIZE, cells, scaled
+from veridical.build.matching.kinds import NOISE_SIZE, KindOptions, cells, scaled
 from veridical.build.matching.problem import NoRoom
 from veridical.build.matching.room import match_with_room
-from veridical.build.matching.stage import Models, Options, Responses, fit_models, match_stage, responses_of
+from veridical.build.matching.stage import (
+    Models,
+    Options,
+    Responses,
+    fit_models,
+    match_stage,
+    mean_relevance,
+    responses_of,
+)
 from veridical.errors import UserError
 from veridical.records import Text
 
@@ -122,3 +130,20 @@ def test_who_draws_the_noise_again_cannot_tell_whose_a_hidden_response_is(secret
         noise = [sum(float(left[q] @ right[owner]) for q in shown if q != owner) for owner in shown]
         found.append(int(np.argmax(noise)) == 0)
     assert np.mean(found) > 0.9 if finds else np.mean(found) < 0.4  # chance is a quarter
+
+
+def test_what_kinds_cost_in_relevance_is_measured() -> None:
+    size = 200
+    rows = responses_of(
+        [Text(f"which w{k % 12} place {k}") for k in range(size)],
+        [Text(f"w{k % 12} thing t{k}") for k in range(size)],
+        [None] * size,
+        ["0"] * size,
+    )
+    models = models_of(rows)
+    single, kinds = (
+        mean_relevance(models, match_stage(rows, models, Options("tfidf", "tfidf", kinds=KindOptions(k))).wrong)
+        for k in (0, 48)
+    )
+    assert single["right"] == kinds["right"] > 0.6
+    assert kinds["wrong"] < single["wrong"] <= 1

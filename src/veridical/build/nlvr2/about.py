@@ -70,7 +70,7 @@ def _card(stages: Stages, done: Outcome) -> list[str]:
         sentences = f"{origin['generated']:,} sentences {GENERATED}; people wrote {origin[PEOPLE]:,} more.{rules}"
     else:
         sentences = f"The sentences {GENERATED}.{rules}" if origin == "generated" else "People wrote the sentences."
-    judged = "People judged them." if stages.judged_by_people else f"Labels are what {_judged(stages)} gives."
+    judged = "People judged them." if stages.judged_by_people else f"Labels are what {_judged(stages)}, gives."
     if not stages.judged_by_people and not stages.exact:
         judged += f" {INCOMPLETE}"
     parts = [

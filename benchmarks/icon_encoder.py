@@ -13,6 +13,7 @@ import argparse
 import io
 import json
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,9 @@ from PIL import Image
 from torch import Tensor, nn
 
 from veridical.build.vprom.icon_panels import IconPanels
+from veridical.engine import run
 
-SEED, SIDE = 777_001, 80
+SEED, SIDE, PART = 777_001, 112, 250
 ATTRIBUTES = ("color", "pattern", "age", "gender", "action", "scene")
 PROCESSOR = {
     "image_processor_type": "ViTImageProcessor",
@@ -37,22 +39,32 @@ PROCESSOR = {
 }
 
 
-def draw(count: int, cache: Path) -> tuple[np.ndarray, list[dict[str, str]]]:
-    """Panels as bytes (N, 80, 80, 3), and their labels; kept in a file, as drawing takes minutes."""
+def draw(count: int, categories: int, cache: Path) -> tuple[np.ndarray, list[dict[str, str]]]:
+    """Panels as bytes (N, SIDE, SIDE, 3), and their labels; kept in a file, as drawing takes a minute."""
     if not cache.exists():
-        source = IconPanels(count, SEED)
-        pixels = np.zeros((count, SIDE, SIDE, 3), np.uint8)
-        labels = []
-        for n, photograph in enumerate(source.photographs()):
-            picture = Image.open(io.BytesIO(source.picture(photograph))).convert("RGB")
-            pixels[n] = np.asarray(picture.resize((SIDE, SIDE), Image.Resampling.BILINEAR))
-            things = photograph.panel.objects
-            own = {name: value for name in ATTRIBUTES if (value := things[0].attribute(name)) is not None}
-            labels.append({"category": things[0].category, "count": str(len(things)), **own})
+        source = IconPanels(count, SEED, categories=categories)
+        parts = [range(k, min(k + PART, count)) for k in range(0, count, PART)]
+        drawn = list(run(partial(draw_part, source), parts, label="drawing panels for the CNN"))
+        pixels = np.concatenate([pixels for pixels, _ in drawn])
+        labels = [row for _, rows in drawn for row in rows]
         cache.parent.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(cache, pixels=pixels, labels=np.array(json.dumps(labels)))
+        np.savez(cache, pixels=pixels, labels=np.array(json.dumps(labels)))
     found = np.load(cache)
     return found["pixels"], json.loads(str(found["labels"]))
+
+
+def draw_part(source: IconPanels, numbers: range) -> tuple[np.ndarray, list[dict[str, str]]]:
+    """Some of the panels."""
+    pixels = np.zeros((len(numbers), SIDE, SIDE, 3), np.uint8)
+    labels = []
+    for n, number in enumerate(numbers):
+        photograph = source.photograph(number)
+        picture = Image.open(io.BytesIO(source.picture(photograph))).convert("RGB")
+        pixels[n] = np.asarray(picture.resize((SIDE, SIDE), Image.Resampling.BILINEAR))
+        things = photograph.panel.objects
+        own = {name: value for name in ATTRIBUTES if (value := things[0].attribute(name)) is not None}
+        labels.append({"category": things[0].category, "count": str(len(things)), **own})
+    return pixels, labels
 
 
 def train(pixels: np.ndarray, labels: list[dict[str, str]], epochs: int) -> nn.Module:
@@ -60,7 +72,7 @@ def train(pixels: np.ndarray, labels: list[dict[str, str]], epochs: int) -> nn.M
     from transformers import ResNetConfig, ResNetModel
 
     torch.manual_seed(0)
-    config = ResNetConfig(embedding_size=16, hidden_sizes=[16, 32, 128], depths=[1, 1, 1], layer_type="basic")
+    config = ResNetConfig(embedding_size=16, hidden_sizes=[16, 48, 128], depths=[1, 1, 1], layer_type="basic")
     network = ResNetModel(config)
     values = {k: sorted({row[k] for row in labels if k in row}) for k in ("category", "count", *ATTRIBUTES)}
     wanted = {k: torch.tensor([v.index(row[k]) if k in row else -1 for row in labels]) for k, v in values.items()}
@@ -101,10 +113,10 @@ def _input(pixels: np.ndarray) -> Tensor:
     return torch.from_numpy(pixels).permute(0, 3, 1, 2).float() / 127.5 - 1  # (B, 3, 80, 80)
 
 
-def make(out: Path, images: int, epochs: int) -> Path:
+def make(out: Path, images: int, epochs: int, categories: int = 0) -> Path:
     """The checkpoint, made unless it is there."""
     if not (out / "preprocessor_config.json").exists():
-        network = train(*draw(images, out.with_name(f"{out.name}-panels.npz")), epochs)
+        network = train(*draw(images, categories, out.with_name(f"{out.name}-panels.npz")), epochs)
         network.save_pretrained(out)
         (out / "preprocessor_config.json").write_text(json.dumps(PROCESSOR, indent=1))
     return out

@@ -182,6 +182,9 @@ def vprom(
     ] = None,
     seed: Annotated[int, typer.Option(help="What decides everything random.")] = 0,
     images: Annotated[int | None, typer.Option(help="Panels of the icon world to draw from.")] = None,
+    categories: Annotated[
+        int | None, typer.Option(help="Kinds of things that icons show beside people; all 133 unless given.")
+    ] = None,
     least_images: Annotated[int, typer.Option(help="Photographs that an element needs (richness).")] = 12,
     most_others: Annotated[int, typer.Option(help="Other objects that a crop may show (purity).")] = 6,
     least_side: Annotated[int, typer.Option(help="Pixels of a crop, each way (quality).")] = 100,
@@ -207,6 +210,7 @@ def vprom(
         schemes=[name.strip() for part in schemes for name in part.split(",")] if schemes else None,
         seed=seed,
         images=images,
+        categories=categories,
         mining=Mining(least_images, most_others, least_side),
         lists=lists,
         hidden=hide or (),

@@ -2,6 +2,9 @@
 
     x_j = [v_j / |v_j|; one-hot(j)]        j = 1..8 context, 9..16 candidates
 
+Beyond the paper, `centre` takes the mean of the training panels from the unit vectors and makes them unit vectors
+again: pooled maps are positive, so that without it all panels look much alike.
+
 An example is sixteen row numbers of the benchmark's stored vectors, and a batch is one gather from the memory-mapped
 file. A linear map of x_j is W v_j plus a learned row for place j, so that no one-hot vector is ever made.
 """
@@ -52,6 +55,7 @@ class MatrixConfig:
     hidden: int = 128  # width of every layer (supplement B)
     dropout: float = 0.0  # of hidden layers
     panel_ids: bool = True  # a one-hot index with every panel; the relation network loses 19 points without
+    centre: bool = False  # vectors less the mean of the training panels: what panels share says nothing
     auxiliary: Auxiliary = "none"  # also predict relation and element type: two softmaxes of 4 and 3, or one of 7
 
 
@@ -60,8 +64,8 @@ class Panels:
 
     per_view = False
 
-    def __init__(self, encoder: str, regions: int = 0, pooled: bool = True) -> None:
-        self._encoder, self._regions, self._pooled = encoder, regions, pooled
+    def __init__(self, encoder: str, regions: int = 0, pooled: bool = True, centre: bool = False) -> None:
+        self._encoder, self._regions, self._pooled, self._centre = encoder, regions, pooled, centre
         self._files: list[Features] = []
         self._scales: list[Vectors | None] = []  # one over each vector's length; None where all have length 1
         self._numbers: dict[Path, int] = {}
@@ -77,6 +81,19 @@ class Panels:
         if examples:
             self.encode(examples[0])
             self.state["size"] = self._files[0].size
+        if examples and self._centre:
+            self.state["mean"] = self._mean(examples)
+
+    def _mean(self, examples: Sequence[Example]) -> list[float]:
+        """The mean of all distinct panels (or of their regions)."""
+        encoded = np.stack([self.encode(example) for example in examples])  # (N, 16) or (N, 16, R)
+        panels = np.unique(encoded.reshape(-1, *encoded.shape[2:]), axis=0)  # (P,) or (P, R)
+        total, count = np.zeros(self.size), 0
+        for start in range(0, len(panels), _CHUNK):
+            found = self.look_up(panels[None, start : start + _CHUNK]).reshape(-1, self.size)
+            total += found.sum(0, dtype=np.float64)
+            count += int((np.abs(found).max(1) > 0).sum())  # a region that is not there is zero
+        return [float(x) for x in total / max(count, 1)]
 
     def encode(self, example: Example) -> Rows:
         """Row numbers: (16,), or (16, R) where regions are wanted, -1 where a panel has fewer."""
@@ -92,11 +109,13 @@ class Panels:
     def look_up(self, rows: npt.NDArray[Any]) -> Vectors:
         """(B, 16) -> (B, 16, D); (B, 16, R) -> (B, 16, R, D), or pooled to (B, 16, D)."""
         found = self._gather(rows)
-        if not self._regions or not self._pooled:
+        if self._regions and self._pooled:
+            found = _unit(found.sum(2))
+        mean = self.state.get("mean")
+        if mean is None:
             return found
-        mean = found.sum(2) / np.maximum((rows >= 0).sum(2), 1)[..., None]  # (B, 16, D)
-        lengths = np.linalg.norm(mean, axis=2, keepdims=True)
-        return (mean / np.where(lengths > 0, lengths, 1)).astype(np.float32, copy=False)
+        there = np.abs(found).max(-1, keepdims=True) > 0
+        return _unit((found - np.asarray(mean, np.float32)) * there)
 
     def _gather(self, rows: Rows) -> Vectors:
         number = int(rows.flat[0] >> _FILE)
@@ -148,6 +167,12 @@ class Panels:
         return self._known[number, panel.id]
 
 
+def _unit(vectors: Vectors) -> Vectors:
+    """(.., D) with length 1, or 0 where it is 0."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32, copy=False)
+
+
 def _scales(matrix: Vectors) -> Vectors:
     """One over the length of each vector, zero for zero; read in pieces, as a file may be larger than memory."""
     pieces = [np.linalg.norm(matrix[n : n + _CHUNK], axis=1) for n in range(0, len(matrix), _CHUNK)]
@@ -159,7 +184,7 @@ def inputs(config: MatrixConfig) -> dict[str, Input]:
     """The one input of a model of matrices."""
     if config.regions < 0:
         raise UserError(f"The option regions is {config.regions}.", "Give 0 (the whole panel) or more.")
-    return {"panels": Panels(config.images, config.regions)}
+    return {"panels": Panels(config.images, config.regions, centre=config.centre)}
 
 
 def targets(config: MatrixConfig) -> dict[str, Target]:

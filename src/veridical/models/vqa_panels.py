@@ -103,7 +103,7 @@ class VqaAttention(VqaPanels):
 def _regions(config: AttentionConfig) -> dict[str, Input]:
     if config.regions < 1:
         raise UserError(f"The option regions is {config.regions}.", "Attention needs 1 or more.")
-    return {"panels": Panels(config.images, config.regions, pooled=False)}
+    return {"panels": Panels(config.images, config.regions, pooled=False, centre=config.centre)}
 
 
 MODEL = Architecture(

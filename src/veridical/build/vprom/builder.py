@@ -53,6 +53,7 @@ def build_vprom(
     schemes: Sequence[str] | None = None,
     seed: int = 0,
     images: int | None = None,
+    categories: int | None = None,
     mining: Mining | None = None,
     lists: Path | str | None = None,
     hidden: Sequence[str] = (),
@@ -63,7 +64,7 @@ def build_vprom(
     """Build a V-PROM benchmark: `matrices` of each scheme, two thirds for training and one for test.
 
     `source` is `icons`, `coco:PATH`, `vg:PATH` or a source object; `images` is how many panels of the icon world to
-    draw from. `schemes` are all seven unless given. `lists` is a folder of lists instead of ours. The answers of the
+    draw from, `categories` how many kinds of things they show (all unless given). `schemes` are all seven unless given. `lists` is a folder of lists instead of ours. The answers of the
     splits in `hidden` (`test`) go to `OUT.hidden`. `judgements` are people's answers to an earlier build with the same
     options (JSON lines: item, worker, verdict). The same seed and config give the same bytes.
     """
@@ -71,7 +72,7 @@ def build_vprom(
     _check(names, matrices, seed, hidden)
     read = read_lists(lists)
     config = mining or Mining()
-    opened = _open(source, images, seed, matrices)
+    opened = _open(source, images, categories, seed, matrices)
     job = _Job(Path(os.path.abspath(out)), opened, read, config, seed, processes)
     pool, photographs = pool_of(job.mined(), config)
     job.done("mining")
@@ -132,11 +133,14 @@ def _check(names: Sequence[str], matrices: int, seed: int, hidden: Sequence[str]
             raise UserError(f"There is no split {split!r} to hide.", f"The splits are: {', '.join(SIDES)}.")
 
 
-def _open(source: str | Source, images: int | None, seed: int, matrices: int) -> Source:
+def _open(source: str | Source, images: int | None, categories: int | None, seed: int, matrices: int) -> Source:
     if source == "icons":
-        return IconPanels(images or default_images(matrices), seed)
-    if images is not None:
-        raise UserError("The number of images is that of the source.", "Leave --images out, or use --source icons.")
+        return IconPanels(images or default_images(matrices), seed, categories=categories or 0)
+    for option, given in (("images", images), ("categories", categories)):
+        if given is not None:
+            raise UserError(
+                f"The number of {option} is that of the source.", f"Leave --{option} out, or use --source icons."
+            )
     return open_source(source) if isinstance(source, str) else source
 
 

@@ -8,7 +8,7 @@ panel, nobody is asked about them, and they are no labels.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from veridical.sources.icons import Group as IconGroup
 LABELS = ("color", "pattern", "age", "gender", "action")  # attributes that all icons of a panel share
 PEOPLE = 0.35  # the share of panels that show people
 FEW, MANY = 0.14, 0.44 / 6  # chances of each count up to 4, and of each above: the larger icons show more
+THINGS = tuple(name for name in CATEGORIES if name != PERSON)
 LARGE = 4  # up to so many icons are drawn large, so that their pattern shows
 
 
@@ -44,6 +45,7 @@ class IconPanels:
     count: int = 12_000
     seed: int = 0
     side: int = 160  # pixels
+    categories: int = 0  # how many kinds of things there are beside people; 0: all that the icon world has
 
     name = "icons"
     exact = True
@@ -51,6 +53,17 @@ class IconPanels:
     def __post_init__(self) -> None:
         if self.count < 1 or self.seed < 0 or self.side < 100:
             raise UserError(f"{self} was asked for.", "Give a count from 1, a seed from 0 and a side from 100 pixels.")
+        if not 0 <= self.categories <= len(THINGS):
+            raise UserError(
+                f"{self.categories} categories of icons were asked for.",
+                f"Give 1 to {len(THINGS)}, or 0 for all of them.",
+            )
+
+    @property
+    def things(self) -> tuple[str, ...]:
+        """The categories beside people: the same ones for every seed, spread evenly over all."""
+        wanted = self.categories or len(THINGS)
+        return tuple(THINGS[k * len(THINGS) // wanted] for k in range(wanted))
 
     def scene(self, index: int) -> IconScene:
         """What a panel shows, the same in any process."""
@@ -61,7 +74,7 @@ class IconPanels:
             name = PERSON
             attributes += _pose(rng)
         else:
-            name = _one(rng, [name for name in CATEGORIES if name != PERSON])
+            name = _one(rng, self.things)
         if number <= LARGE:
             attributes.append(("size", _one(rng, ("medium", "large", "large"))))
         ground = _one(rng, BACKGROUNDS)
@@ -83,7 +96,7 @@ class IconPanels:
 
     def config(self) -> dict[str, Any]:
         """What made these panels."""
-        return {"source": self.name, "count": self.count, "seed": self.seed, "side": self.side, "licence": LICENCE}
+        return {"source": self.name, **asdict(self), "licence": LICENCE}
 
 
 def _one(rng: np.random.Generator, names: Any) -> str:

@@ -234,7 +234,7 @@ def test_regions_are_boxes_of_objects_or_the_panel(folder: Path) -> None:
 @pytest.mark.parametrize("options", [{}, {"regions": 2}, {"regions": 2, "pooled": False}])
 def test_centred_vectors_lack_the_mean_of_the_training_panels(folder: Path, options: dict[str, Any]) -> None:
     plain, _ = inputs_of(folder, **options)
-    data, panels = inputs_of(folder, centre=True, **options)
+    _, panels = inputs_of(folder, centre=True, **options)
     known: dict[str, np.ndarray] = {}  # panel -> its vector, or those of its regions
     for example, vectors in zip(plain.examples, plain.batch(np.arange(len(plain)))["panels"].numpy(), strict=True):
         known |= {panel.id: v for panel, v in zip((*example.panels, *example.choices), vectors, strict=True)}

@@ -64,9 +64,10 @@ def build_vprom(
     """Build a V-PROM benchmark: `matrices` of each scheme, two thirds for training and one for test.
 
     `source` is `icons`, `coco:PATH`, `vg:PATH` or a source object; `images` is how many panels of the icon world to
-    draw from, `categories` how many kinds of things they show (all unless given). `schemes` are all seven unless given. `lists` is a folder of lists instead of ours. The answers of the
-    splits in `hidden` (`test`) go to `OUT.hidden`. `judgements` are people's answers to an earlier build with the same
-    options (JSON lines: item, worker, verdict). The same seed and config give the same bytes.
+    draw from, `categories` how many kinds of things they show beside people (all unless given). `schemes` are all
+    seven unless given. `lists` is a folder of lists instead of ours. The answers of the splits in `hidden` (`test`) go
+    to `OUT.hidden`. `judgements` are people's answers to an earlier build with the same options (JSON lines: item,
+    worker, verdict). The same seed and config give the same bytes.
     """
     names = tuple(SCHEMES if schemes is None else dict.fromkeys(schemes))
     _check(names, matrices, seed, hidden)

@@ -230,11 +230,10 @@ class PanelLinear(nn.Module):
 class Heads(nn.Module):
     """The auxiliary predictions: a linear map of the final activations for each target, in training only."""
 
-    def __init__(self, config: MatrixConfig, width: int | None = None) -> None:
+    def __init__(self, config: MatrixConfig) -> None:
         super().__init__()
         wanted: Mapping[str, Target] = targets(config)
-        size = width or config.hidden
-        self.heads = nn.ModuleDict({name: nn.Linear(size, len(target.names)) for name, target in wanted.items()})
+        self.heads = nn.ModuleDict({name: nn.Linear(config.hidden, len(t.names)) for name, t in wanted.items()})
 
     def forward(self, scores: Tensor, activations: Tensor) -> Predicted:
         """scores (B, 8) and activations (B, H), or (B, 8, H) of all candidates, which are averaged."""
@@ -244,9 +243,9 @@ class Heads(nn.Module):
         return scores, {name: head(whole) for name, head in self.heads.items()}
 
 
-def hidden_layers(count: int, width: int, dropout: float, first: int | None = None) -> nn.Sequential:
+def hidden_layers(count: int, width: int, dropout: float) -> nn.Sequential:
     """Linear layers of one width, every one followed by a ReLU (and dropout)."""
     layers: list[nn.Module] = []
-    for number in range(count):
-        layers += [nn.Linear(first if first and not number else width, width), nn.ReLU(), nn.Dropout(dropout)]
+    for _ in range(count):
+        layers += [nn.Linear(width, width), nn.ReLU(), nn.Dropout(dropout)]
     return nn.Sequential(*layers)

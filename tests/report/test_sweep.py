@@ -19,7 +19,7 @@ import veridical
 from veridical.errors import UserError
 from veridical.report.sweep import Swept, sweep
 from veridical.report.sweeps import read_sweep, sample_efficiency, sweep_tables
-from veridical.solvers.sweep import Point, plan
+from veridical.solvers.sweep import Point, plan, titles
 
 from ..models import _matrices as matrices
 
@@ -48,13 +48,26 @@ def done(benchmark: Path, tmp_path_factory: pytest.TempPathFactory) -> Swept:
 
 
 def test_the_plan_has_every_combination_once() -> None:
-    points = plan(["gru", "vqa"], ["neutral", "obj.held"], ["a", "b/c"], [False, True], [0.5, 1.0], "vqa")
+    points = plan(["gru", "vqa"], ["neutral", "obj.held"], ["a", "b/c"], [False, True], [0.5, 1.0], "vqa", ["neutral"])
     assert len(points) == len(set(points)) == 2 * 2 * 2 * 2 + 2 + 1
     assert len({p.folder for p in points}) == len(points)
     assert [p for p in points if p.fraction != 1] == [Point(m, "neutral", "a", fraction=0.5) for m in ("gru", "vqa")]
     assert points[-1] == Point("vqa", "neutral", "a", context="other")
-    assert Point("relation-network", "neutral", "b/c", True).title == "RN, c + aux. loss"
-    assert Point("gru", "neutral", "a", fraction=0.5).title == "GRU, a, 50% of training"
+    both = plan(["gru"], ["neutral", "obj.held"], ["a"], [False], [], "vqa", ["neutral", "obj.held"])
+    assert [p for p in both if p.context == "other"] == [
+        Point("vqa", scheme, "a", context="other") for scheme in ("neutral", "obj.held")
+    ]
+
+
+def test_titles_are_short_where_they_can_be() -> None:
+    long, half = Point("relation-network", "neutral", "b/c", True), Point("gru", "neutral", "a", fraction=0.5)
+    assert titles([long, half]) == {long: "RN, c + aux. loss", half: "GRU, a, 50% of training"}
+    other = Point("relation-network", "neutral", "d/c", True)
+    assert titles([long, half, other]) == {
+        long: "RN, b/c + aux. loss",
+        half: "GRU, a, 50% of training",
+        other: "RN, d/c + aux. loss",
+    }
 
 
 def test_every_point_is_scored_and_controlled(done: Swept) -> None:

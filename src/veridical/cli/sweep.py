@@ -14,7 +14,7 @@ def sweep(
     benchmark: Annotated[Path, typer.Argument(help="A benchmark of matrices, with `veridical features`.")],
     out: Annotated[Path, typer.Option("--out", help="The folder of all runs, to write or to continue.")],
     models: Annotated[
-        str | None, typer.Option(help="Models with commas between them; left out: the paper's best seven.")
+        str | None, typer.Option(help="Models with commas, or all: the paper's eleven; left out: its best seven.")
     ] = None,
     schemes: Annotated[str | None, typer.Option(help="Schemes with commas; left out: all of the benchmark.")] = None,
     features: Annotated[str, typer.Option(help="Encoders with commas.")] = "efficientnet-lite0",
@@ -24,7 +24,16 @@ def sweep(
     fractions: Annotated[
         str, typer.Option(help="Shares of the training data with commas (figure 7), on the first scheme.")
     ] = "",
-    controls: Annotated[bool, typer.Option(help="Also test on contexts of other items, and on shuffled ones.")] = True,
+    controls: Annotated[
+        bool, typer.Option(help="Also test on contexts of other items and on shuffled ones, and train the lower bound.")
+    ] = True,
+    bound: Annotated[
+        str | None,
+        typer.Option(help="The model of the lower bound; left out: the relation network, or the last of the models."),
+    ] = None,
+    bounds: Annotated[
+        str, typer.Option(help="first, all: schemes to train the lower bound (contexts of other items) on.")
+    ] = "first",
     option: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="An option of models or training; repeat for more."),
@@ -42,21 +51,24 @@ def sweep(
 
     Every combination is trained, solved and scored, with controls.
 
-    Stopped at any moment, the same command continues; with more models or schemes it adds them. OUT/sweep.html shows
-    everything, OUT/sweep.md and OUT/sweep.tex hold the tables, OUT/runs/* are runs of `veridical train`.
+    Stopped at any moment, the same command continues; with other models or schemes it adds them. OUT/sweep.html shows
+    everything, OUT/sweep.md and OUT/sweep.tex hold the tables, OUT/runs/* are runs of `veridical train`. A run that
+    fails stops no other; the exit code is then 1.
     """
     from veridical.cli.train import options_of
-    from veridical.report.sweep import MODELS, sweep
+    from veridical.report.sweep import ALL, MODELS, sweep
 
     done = sweep(
         benchmark,
         out,
-        models=_list(models) if models else MODELS,
+        models=ALL if models == "all" else _list(models) if models else MODELS,
         schemes=_list(schemes) if schemes else None,
         features=_list(features),
         auxiliary=_auxiliary(auxiliary),
         fractions=[_fraction(text) for text in _list(fractions)],
         controls=controls,
+        bound=bound,
+        bounds=bounds,
         split=split,
         test=test,
         config=options_of(option),
@@ -72,9 +84,14 @@ def sweep(
     for point in done.points:
         other, shuffled = (point["controls"].get(name) for name in ("other", "shuffled"))
         rows.append((point["title"], point["scheme"], *(_percent(one) for one in (point["accuracy"], other, shuffled))))
+    rows += [(point["title"], point["scheme"], "failed", "", "") for point in done.failed]
     columns = ("system", "scheme", "accuracy, %", "other item's context", "shuffled")
     table(f"{benchmark.name}, {test}", columns, rows)
     say(f"{len(done.points)} runs in {done.seconds:,.0f} s. Tables and figures: {done.page.as_uri()}")
+    for point in done.failed:
+        say(f"{point['title']}, {point['scheme']} failed: {point['problem']} {point['fix']}")
+    if done.failed:
+        raise typer.Exit(1)
 
 
 def _list(text: str) -> list[str]:

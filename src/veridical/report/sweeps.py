@@ -17,10 +17,9 @@ from veridical.report.markup import Markup
 from veridical.report.plots import Series, colour, legend, lines, percent
 from veridical.report.published import part_name, tables_for
 from veridical.report.tables import Cell, Table, TableRow, to_html
+from veridical.solvers.sweep import SWEEP, TYPES
 
-SWEEP = "sweep.json"
 CHANCE = 1 / 8
-TYPES = (("relation", ("and", "or", "progression", "union")), ("element", ("attribute", "object", "count")))
 
 
 class Interval(msgspec.Struct, frozen=True):
@@ -62,6 +61,20 @@ class SweptRun(msgspec.Struct, frozen=True):
         return self.title.partition(",")[0]
 
 
+class FailedRun(msgspec.Struct, frozen=True):
+    """One run of a sweep that has no scores, and why."""
+
+    title: str
+    scheme: str
+    fraction: float
+    context: str
+    problem: str
+
+    @property
+    def whole(self) -> bool:
+        return self.fraction == 1 and self.context == "own"
+
+
 class _Home(msgspec.Struct, frozen=True):
     name: str
     hash: str
@@ -73,6 +86,7 @@ class Sweep(msgspec.Struct, frozen=True):
 
     benchmark: _Home
     points: tuple[SweptRun, ...]
+    failed: tuple[FailedRun, ...] = ()
     path: Path = Path()
 
     @property
@@ -93,8 +107,8 @@ def read_sweep(folder: Path) -> Sweep:
 
 
 def sweep_tables(sweep: Sweep) -> list[Table]:
-    """By features, by type, and the controls."""
-    return [_by_features(sweep), _by_type(sweep), _controls(sweep)]
+    """By features, by type, the controls, and what failed."""
+    return [_by_features(sweep), _by_type(sweep), _controls(sweep), *([_failed(sweep)] if sweep.failed else [])]
 
 
 def sweep_section(sweep: Sweep) -> Section:
@@ -107,21 +121,24 @@ def sweep_section(sweep: Sweep) -> Section:
 def _by_features(sweep: Sweep) -> Table:
     """Table 2: one scheme, a column for each kind of features with and without the auxiliary loss."""
     scheme = sweep.first_scheme
-    runs = [p for p in sweep.points if p.whole and p.scheme == scheme]
-    kinds = list(dict.fromkeys(_kind(p) for p in runs))
+    found = [(_parts(p.title), p.accuracy.cell()) for p in sweep.points if p.whole and p.scheme == scheme]
+    found += [(_parts(p.title), Cell("failed")) for p in sweep.failed if p.whole and p.scheme == scheme]
+    own = dict(found)
+    kinds = list(dict.fromkeys(kind for _, kind in own))
     printed = _published(scheme)
     theirs = list(dict.fromkeys(kind for by in printed.values() for kind in by))
     rows = []
-    for system in dict.fromkeys(p.system for p in runs):
-        own = {_kind(p): p.accuracy.cell() for p in runs if p.system == system}
-        cells = [own.get(kind, Cell()) for kind in kinds]
+    for system in dict.fromkeys(system for system, _ in own):
+        cells = [own.get((system, kind), Cell()) for kind in kinds]
         rows.append(TableRow(system, (*cells, *(Cell(printed.get(system, {}).get(k, "")) for k in theirs))))
     heads = ((f"{scheme}, here", len(kinds)), *([("published, Table 5", len(theirs))] if theirs else []))
     return Table(f"{sweep.benchmark.name}: by features, percent", (*kinds, *theirs), tuple(rows), heads)
 
 
-def _kind(run: SweptRun) -> str:
-    return Path(run.features).name + (" + aux. loss" if run.auxiliary else "")
+def _parts(title: str) -> tuple[str, str]:
+    """The system and the kind of features that a whole run's title is made of."""
+    system, _, kind = title.partition(", ")
+    return system, kind
 
 
 def _published(scheme: str) -> dict[str, dict[str, str]]:
@@ -139,14 +156,14 @@ def _published(scheme: str) -> dict[str, dict[str, str]]:
 def _by_type(sweep: Sweep) -> Table:
     """Table 4 (figure 5): one scheme, accuracy per relation and element type."""
     scheme = sweep.first_scheme
+    runs = [run for run in sweep.points if run.whole and run.scheme == scheme]
+    types = [(tag, sorted({name for run in runs for name in run.by.get(tag, {})})) for tag in TYPES]
     rows = []
-    for run in sweep.points:
-        if run.whole and run.scheme == scheme:
-            cells = [run.by.get(tag, {}).get(name) for tag, names in TYPES for name in names]
-            found = (c.cell() if c is not None else Cell() for c in cells)
-            rows.append(TableRow(run.title, (run.accuracy.cell(), *found)))
-    columns = ("overall", *(name for _, names in TYPES for name in names))
-    heads = (("", 1), *((tag, len(names)) for tag, names in TYPES))
+    for run in runs:
+        cells = [run.by.get(tag, {}).get(name) for tag, names in types for name in names]
+        rows.append(TableRow(run.title, (run.accuracy.cell(), *(c.cell() if c is not None else Cell() for c in cells))))
+    columns = ("overall", *(name for _, names in types for name in names))
+    heads = (("", 1), *((tag, len(names)) for tag, names in types if names))
     note = "The published columns per type are not legible in our copy of the paper, so there are none beside ours."
     return Table(f"{sweep.benchmark.name}: {scheme} by type, percent", columns, tuple(rows), heads, (note,))
 
@@ -167,6 +184,12 @@ def _controls(sweep: Sweep) -> Table:
         "reads the answer off the candidates. A model without panel ids cannot notice shuffling.",
     )
     return Table(f"{sweep.benchmark.name}: controls, percent", columns, tuple(rows), (), notes)
+
+
+def _failed(sweep: Sweep) -> Table:
+    """Runs without scores: they are nowhere else."""
+    rows = tuple(TableRow(f"{run.title}, {run.scheme}", (Cell(run.problem),)) for run in sweep.failed)
+    return Table(f"{sweep.benchmark.name}: runs that failed", ("why",), rows)
 
 
 def sample_efficiency(sweep: Sweep) -> Markup | None:

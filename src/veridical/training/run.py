@@ -84,18 +84,9 @@ def train(
     _check_device(device)
     bench, folder = Benchmark(benchmark), Path(out)
     _check_task(architecture, bench)
-    settings = {
-        "model": model,
-        "config": config_json(model_config),
-        "training": config_json(training),
-        "benchmark": {"name": bench.name, "hash": bench.hash},
-        "split": split,
-        "validate": validate,
-        "scheme": scheme,
-        "seed": seed,
-        "device": device,
-        "veridical": __version__,
-    }
+    settings = settings_of(
+        model, bench, config=config, split=split, validate=validate, scheme=scheme, seed=seed, device=device
+    )
     _open(folder, settings)
     results = []
     data: tuple[list[Example], list[Example]] | None = None
@@ -107,6 +98,33 @@ def train(
             fit_trial(architecture, model_config, training, *data, place, about=about, after_step=after_step)
         results.append(json.loads((place / RESULT).read_text()))
     return _close(folder, settings, results)
+
+
+def settings_of(
+    model: str,
+    bench: Benchmark,
+    *,
+    config: Mapping[str, Any] | None = None,
+    split: str = "train",
+    validate: str | None = None,
+    scheme: str = "main",
+    seed: int = 0,
+    device: str = "cpu",
+) -> dict[str, Any]:
+    """What a run folder is tied to: as in run.json."""
+    model_config, training = configure(load_model(model), config)
+    return {
+        "model": model,
+        "config": config_json(model_config),
+        "training": config_json(training),
+        "benchmark": {"name": bench.name, "hash": bench.hash},
+        "split": split,
+        "validate": validate,
+        "scheme": scheme,
+        "seed": seed,
+        "device": device,
+        "veridical": __version__,
+    }
 
 
 def fit_trial(
@@ -235,7 +253,13 @@ def _open(folder: Path, settings: dict[str, Any]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         write_json(path, settings)
         return
-    before = json.loads(path.read_text())
+    check_run(folder, settings)
+
+
+def check_run(folder: Path, settings: Mapping[str, Any]) -> None:
+    """An error where a folder holds a run with other settings."""
+    path = folder / RUN
+    before = json.loads(path.read_text()) if path.exists() else settings
     other = sorted(name for name in settings if before.get(name) != settings[name])
     if other:
         raise UserError(

@@ -120,6 +120,10 @@ class BenchmarkWriter:
             self._public_ids.append(table["id"])
         self._write(self._public / f"items-{scheme}-{split}.parquet", table)
 
+    def hide_panels(self, names: Iterable[str]) -> None:
+        """Hide the objects of further panels, before they are added: those that tell what is in hidden ones."""
+        self._hidden_panels.update(names)
+
     def add_panels(self, panels: Iterable[Panel] | pa.Table) -> None:
         """Add panels, after the items: the objects of candidates of hidden items (and with `hide_objects` of all that
         they show) are hidden."""

@@ -192,6 +192,10 @@ def vprom(
         Path | None, typer.Option(help="A folder of lists (super-attributes, what is left out) instead of ours.")
     ] = None,
     hide: Annotated[list[str] | None, typer.Option(help="A split whose answers are hidden: test.")] = None,
+    secret: Annotated[
+        str,
+        typer.Option(help="Mixed into the seed where a split is hidden, so that it does not give it away; or random."),
+    ] = "",
     judgements: Annotated[
         Path | None, typer.Option(help="People's answers to an earlier build with the same options: JSON lines.")
     ] = None,
@@ -214,6 +218,7 @@ def vprom(
         mining=Mining(least_images, most_others, least_side),
         lists=lists,
         hidden=hide or (),
+        secret=secret,
         judgements=judgements,
         licence=licence,
         processes=processes,

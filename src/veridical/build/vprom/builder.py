@@ -17,8 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.benchmark.place import hidden_dir
 from veridical.benchmark.writer import file_hash
 from veridical.build._report import BuildReport
+from veridical.build._shared import SECRET, drawn_secret, mix_secret, secret_words
 from veridical.build.vprom.deck import make_deck
 from veridical.build.vprom.elements import CELLS
 from veridical.build.vprom.icon_panels import IconPanels
@@ -57,6 +59,7 @@ def build_vprom(
     mining: Mining | None = None,
     lists: Path | str | None = None,
     hidden: Sequence[str] = (),
+    secret: str = "",
     judgements: Path | str | None = None,
     licence: str = "",
     processes: int | None = None,
@@ -66,15 +69,17 @@ def build_vprom(
     `source` is `icons`, `coco:PATH`, `vg:PATH` or a source object; `images` is how many panels of the icon world to
     draw from, `categories` how many kinds of things they show beside people (all unless given). `schemes` are all
     seven unless given. `lists` is a folder of lists instead of ours. The answers of the splits in `hidden` (`test`) go
-    to `OUT.hidden`. `judgements` are people's answers to an earlier build with the same options (JSON lines: item,
-    worker, verdict). The same seed and config give the same bytes.
+    to `OUT.hidden`; a `secret` ("random" draws one, kept there) is mixed into the seed, so that it does not give them
+    away. `judgements` are people's answers to an earlier build with the same options (JSON lines: item, worker,
+    verdict). The same seed, secret and config give the same bytes.
     """
     names = tuple(SCHEMES if schemes is None else dict.fromkeys(schemes))
-    _check(names, matrices, seed, hidden)
+    _check(names, matrices, seed, hidden, secret)
     read = read_lists(lists)
     config = mining or Mining()
     opened = _open(source, images, categories, seed, matrices)
-    job = _Job(Path(os.path.abspath(out)), opened, read, config, seed, processes)
+    job = _Job(Path(os.path.abspath(out)), opened, read, config, seed, processes, tuple(hidden))
+    kept = job.mix(secret)
     pool, photographs = pool_of(job.mined(), config)
     job.done("mining")
     made = job.make(names, matrices, pool)
@@ -88,9 +93,12 @@ def build_vprom(
         seed=seed,
         licence=licence or str(opened.config().get("licence", "")),
         hidden=hidden,
+        hide_objects=bool(hidden),
         describe=describe,
     )
     with writer:
+        if kept:
+            writer.add_hidden_file(SECRET, kept)
         job.write(writer, pool, photographs, made)
         writer.add_judgements(people)
     shutil.rmtree(job.work, ignore_errors=True)
@@ -121,7 +129,7 @@ def _ids(made: Made) -> set[str]:
     }
 
 
-def _check(names: Sequence[str], matrices: int, seed: int, hidden: Sequence[str]) -> None:
+def _check(names: Sequence[str], matrices: int, seed: int, hidden: Sequence[str], secret: str) -> None:
     for name in names:
         if name not in SCHEMES:
             raise UserError(f"There is no scheme {name!r}.", f"Choose from: {', '.join(SCHEMES)}.")
@@ -132,6 +140,8 @@ def _check(names: Sequence[str], matrices: int, seed: int, hidden: Sequence[str]
     for split in hidden:
         if split not in SIDES:
             raise UserError(f"There is no split {split!r} to hide.", f"The splits are: {', '.join(SIDES)}.")
+    if secret and not hidden:
+        raise UserError("A secret was given, and no split is hidden.", "Name the split to hide: --hide test.")
 
 
 def _open(source: str | Source, images: int | None, categories: int | None, seed: int, matrices: int) -> Source:
@@ -166,6 +176,7 @@ def _config(job: _Job, names: Sequence[str], matrices: int, pool: Pool, made: Ma
         "source": job.source.config(),
         "schemes": list(names),
         "matrices": matrices,
+        "secret": bool(job.salt),
         "mining": asdict(job.mining),
         "lists": dict(job.lists.hashes),
         "mined": {"photographs": pool.photographs, "kinds": table, "removed": pool.removed},
@@ -185,6 +196,8 @@ class _Job:
     mining: Mining
     seed: int
     processes: int | None
+    hidden: tuple[str, ...] = ()
+    salt: tuple[int, ...] = ()  # of the secret
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     clock: float = field(default_factory=time.perf_counter)
@@ -200,7 +213,24 @@ class _Job:
         return self.out.with_name(f".{self.out.name}.panels")
 
     def rng(self, *place: int) -> np.random.Generator:
-        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=place))
+        return np.random.default_rng(np.random.SeedSequence([self.seed, *self.salt], spawn_key=place))
+
+    def mix(self, secret: str) -> bytes:
+        """Mix the secret into everything random, and say what to keep of it.
+
+        What matrices show and the numbers of icon panels are public: were only the draws of hidden matrices secret, the
+        seed would still tell what is on each of their panels.
+        """
+        if not self.hidden:
+            return b""
+        mixed = mix_secret(secret, hidden_dir(self.out) / SECRET, partial(drawn_secret, self.work))
+        self.notes += [mixed.note] if mixed.note else []
+        self.salt = tuple(secret_words(mixed.secret))
+        if isinstance(self.source, IconPanels):
+            self.source = replace(self.source, salt=self.salt)
+        else:
+            self.notes.append("Whoever has the annotations of these photographs can work the hidden answers out.")
+        return mixed.kept
 
     def mined(self) -> Iterator[Mined]:
         """What the source shows, a batch of photographs at a time."""
@@ -261,14 +291,18 @@ class _Job:
         """Items first, since hidden ones decide which objects are hidden; then what they show."""
         named = crop_names(photographs, pool.photograph, pool.region)
         crop_column, photograph_column = pa.array(named, pa.string()), pa.array(photographs, pa.string())
-        used = np.zeros(len(pool), bool)
+        used, secret = np.zeros(len(pool), bool), np.zeros(pool.photographs, bool)
         for name, (scheme, sides) in made.items():
             for side, found in sides.items():
                 used[found.crops] = True
+                if side in self.hidden:
+                    secret[pool.photograph[found.crops]] = True
                 table = items_table(found, pool, crop_column, photograph_column, (name, side), scheme.bound)
                 for start in range(0, table.num_rows, WRITE_ROWS):
                     writer.add_items(side, table.slice(start, WRITE_ROWS), name)
         self.done("items")
+        # another crop of a hidden item's photograph, shown in another scheme, may show the same objects
+        writer.hide_panels(named[k] for k in np.flatnonzero(used & secret[pool.photograph]).tolist())
         for stored in self._stored(pool, named, used):
             for one in stored:
                 address = writer.add_image(one.picture)

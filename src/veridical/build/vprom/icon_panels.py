@@ -8,7 +8,7 @@ panel, nobody is asked about them, and they are no labels.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,12 +40,13 @@ LARGE = 4  # up to so many icons are drawn large, so that their pattern shows
 
 @dataclass(frozen=True)
 class IconPanels:
-    """A source of panels; the k-th is a function of the seed and k alone."""
+    """A source of panels; the k-th is a function of the seed, the salt and k alone."""
 
     count: int = 12_000
     seed: int = 0
     side: int = 160  # pixels
     categories: int = 0  # how many kinds of things there are beside people; 0: all that the icon world has
+    salt: tuple[int, ...] = field(default=(), repr=False)  # of a secret: without it nobody knows what panel k shows
 
     name = "icons"
     exact = True
@@ -67,7 +68,7 @@ class IconPanels:
 
     def scene(self, index: int) -> IconScene:
         """What a panel shows, the same in any process."""
-        rng = np.random.default_rng([self.seed, index])
+        rng = np.random.default_rng([self.seed, *self.salt, index])
         number = int(rng.choice(10, p=[FEW] * 4 + [MANY] * 6)) + 1
         attributes: list[tuple[str, str]] = [("color", _one(rng, COLORS)), ("pattern", _one(rng, PATTERNS))]
         if rng.random() < PEOPLE:
@@ -95,8 +96,9 @@ class IconPanels:
         return encode(self.scene(int(photograph.panel.id.rpartition("-")[2])))
 
     def config(self) -> dict[str, Any]:
-        """What made these panels."""
-        return {"source": self.name, **asdict(self), "licence": LICENCE}
+        """What made these panels, but for the salt."""
+        known = {name: value for name, value in asdict(self).items() if name != "salt"}
+        return {"source": self.name, **known, "licence": LICENCE}
 
 
 def _one(rng: np.random.Generator, names: Any) -> str:

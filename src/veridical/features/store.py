@@ -104,9 +104,15 @@ class Features:
             return np.fromiter((known[key] for key in keys), np.int64, len(keys))
         except KeyError:
             missing = sorted({key for key in keys if key not in known})
+            again = f"`veridical features {self.identity.encoder} {self.path.parent}"
+            boxes = (
+                f" Vectors of objects' boxes come with {again} --objects`."
+                if any("@" in key for key in missing)
+                else ""
+            )
             raise UserError(
                 f"{self.path.name} has no vector for {len(missing):,} of the images asked for, such as {missing[0]}.",
-                f"Run `veridical features {self.identity.encoder} {self.path.parent}`: it adds what is missing.",
+                f"Run {again}`: it adds what is missing.{boxes}",
             ) from None
 
     def rows(self, keys: Sequence[str]) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -108,15 +109,18 @@ def _phenomena(study: Study, part: Part) -> list[Markup]:
     return [element("div", element("h4", "Phenomena"), figure(plot, caption, keys))]
 
 
-def training(runs: Sequence[TrainedRun]) -> Section | None:
-    """What each run reached, learning curves, and accuracy by training items where a model had several sizes."""
+def training(runs: Sequence[TrainedRun], swept: Collection[Path] = ()) -> Section | None:
+    """What each run reached, learning curves, and accuracy by training items where a model had several sizes.
+
+    Runs in the folders `swept` have that last figure, by their accuracy on the test split, with their sweep.
+    """
     if not runs:
         return None
     parts = [_trained_table(runs)]
     curves = [run for run in runs if any(t.history for t in run.trials)]
     if curves:
         parts += _curves(curves)
-    parts += _efficiency(runs)
+    parts += _efficiency([run for run in runs if run.path not in swept])
     return Section("Runs", tuple(parts))
 
 

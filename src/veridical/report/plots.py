@@ -5,6 +5,7 @@ All values are fractions; every mark carries its own `<title>`, so that hovering
 
 from __future__ import annotations
 
+import colorsys
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from veridical.report.markup import Markup, element, join
 COLOURS = ("#2b5c8a", "#c2593f", "#3d8b6d", "#8765a8", "#b08a2e", "#3e97a8", "#a34d7c", "#6b7480")
 GREY, LINE, INK = "#8a93a0", "#e4e7eb", "#1d2531"
 WIDTH = 760
+_GOLDEN = (5**0.5 - 1) / 2  # steps of it round the circle of hues keep clear of all steps before
 _LETTER = 6.6  # pixels of an average letter at the size used
 
 
@@ -39,8 +41,16 @@ class Series:
 
 
 def colour(place: int) -> str:
-    """The colour of the n-th system, the same in every plot of a page."""
-    return COLOURS[place % len(COLOURS)]
+    """The colour of the n-th system, the same in every plot of a page; no two systems share one.
+
+    >>> colour(0), colour(8)
+    ('#2b5c8a', '#ff3377')
+    """
+    if place < len(COLOURS):
+        return COLOURS[place]
+    hue = place * _GOLDEN % 1.0
+    red, green, blue = colorsys.hls_to_rgb(hue, (0.3, 0.45, 0.6)[place % 3], 1.0)
+    return f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
 
 
 def percent(value: float) -> str:

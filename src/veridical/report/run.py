@@ -159,7 +159,8 @@ def _focus(one: Study, part: Part, options: Options) -> tuple[list[str], list[Se
 
 def _rest(given: Inputs) -> list[Chapter]:
     """Training runs and audits, which are about no single benchmark's results."""
-    trained = figures.training(given.trained)
+    swept = {sweep.path / point.folder for sweep in given.sweeps for point in sweep.points}
+    trained = figures.training(given.trained, swept)
     found = [trained] if trained else []
     found += [audit_section(audit) for audit in given.audits]
     if not found:

@@ -27,7 +27,7 @@ from veridical.build.vprom.icon_panels import IconPanels
 from veridical.build.vprom.lists import Lists, read_lists
 from veridical.build.vprom.matrices import Matrices, make_matrices
 from veridical.build.vprom.mining import Mined, Mining, mine, pool_of
-from veridical.build.vprom.panels import Stored, Wanted, crop_names, store
+from veridical.build.vprom.panels import Stored, Wanted, bad_pictures, crop_names, store
 from veridical.build.vprom.people import read_answers
 from veridical.build.vprom.pool import Pool
 from veridical.build.vprom.schemes import SCHEMES, SIDES, Scheme, make_scheme
@@ -36,13 +36,15 @@ from veridical.engine import run
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.formats.card import describe
-from veridical.records import Box, Panel
+from veridical.records import Box, Panel, Pruned
 from veridical.sources import Photograph, Source, open_source
 
 SIZE = 15_000  # matrices of a scheme; the paper's neutral one has 155,000
 SHARES = {"train": 2, "test": 1}
 MINE_BATCH = 100  # photographs; a batch takes under a second
 FEW = 1000  # photographs that are mined here rather than by other processes
+NAMED = 5  # photographs without a usable picture that the report names
+NO_PICTURE = "its picture cannot be used"
 STORE_BATCH = 50
 WRITE_ROWS = 32_768
 
@@ -81,6 +83,7 @@ def build_vprom(
     job = _Job(Path(os.path.abspath(out)), opened, read, config, seed, processes, tuple(hidden))
     kept = job.mix(secret)
     pool, photographs = pool_of(job.mined(), config)
+    job.say_bad(pool)
     job.done("mining")
     made = job.make(names, matrices, pool)
     people = [] if judgements is None else read_answers(Path(judgements), _ids(made))
@@ -100,6 +103,8 @@ def build_vprom(
         if kept:
             writer.add_hidden_file(SECRET, kept)
         job.write(writer, pool, photographs, made)
+        if job.bad:
+            writer.add_pruned(Pruned(name, NO_PICTURE, "pictures") for name in job.bad)
         writer.add_judgements(people)
     shutil.rmtree(job.work, ignore_errors=True)
     if hidden and len(made) > 1:
@@ -112,7 +117,8 @@ def build_vprom(
         for side in sides.values():
             rejected.update(side.rejected)
     counts = Benchmark(job.out).manifest["counts"]
-    removed = {f"draws, {reason}": number for reason, number in rejected.items() if number}
+    removed = {"photographs, cannot be used": len(job.bad)} if job.bad else {}
+    removed |= {f"draws, {reason}": number for reason, number in rejected.items() if number}
     return BuildReport("vprom", job.out, counts, removed, {}, tuple(job.notes), job.seconds)
 
 
@@ -199,6 +205,7 @@ class _Job:
     hidden: tuple[str, ...] = ()
     salt: tuple[int, ...] = ()  # of the secret
     notes: list[str] = field(default_factory=list)
+    bad: dict[str, str] = field(default_factory=dict)  # photograph -> why its picture cannot be used
     seconds: dict[str, float] = field(default_factory=dict)
     clock: float = field(default_factory=time.perf_counter)
 
@@ -233,19 +240,37 @@ class _Job:
         return mixed.kept
 
     def mined(self) -> Iterator[Mined]:
-        """What the source shows, a batch of photographs at a time."""
+        """What the source shows, a batch of photographs at a time; pictures that cannot be used show nothing."""
         if isinstance(self.source, IconPanels):
             ranges = [range(k, min(k + MINE_BATCH, self.source.count)) for k in range(0, self.source.count, MINE_BATCH)]
             function = partial(_mine_icons, self.source, self.lists, self.mining)
             yield from run(function, ranges, processes=self.processes, work=self.work, label="mining")
             return
+        for mined, bad in self._looked_at():
+            self.bad |= bad
+            yield mined
+
+    def _looked_at(self) -> Iterator[tuple[Mined, dict[str, str]]]:
         photographs = self.source.photographs()
-        function = partial(_mine, self.lists, self.mining, self.source.exact)
+        function = partial(_mine, self.source, self.lists, self.mining)
         yield from map(function, _batches(islice(photographs, FEW), MINE_BATCH))
         rest = _batches(photographs, MINE_BATCH)
         if (first := next(rest, None)) is not None:
             more = chain([first], rest)
             yield from run(function, more, processes=self.processes, work=self.work, label="mining")
+
+    def say_bad(self, pool: Pool) -> None:
+        """Name photographs that were left out; refuse to go on where none is left."""
+        named = [f"{name}: {reason}" for name, reason in islice(self.bad.items(), NAMED)]
+        if self.bad and not len(pool):
+            raise UserError(
+                f"{len(self.bad):,} photographs cannot be used, and the others show too little. {named[0]}.",
+                "Look where the source expects its pictures.",
+            )
+        self.notes += [f"Left out: {one}." for one in named]
+        if len(self.bad) > NAMED:
+            more = len(self.bad) - NAMED
+            self.notes.append(f"Left out: {more:,} more photographs, whose pictures cannot be used (pruned.parquet).")
 
     def make(self, names: Sequence[str], count: int, pool: Pool) -> Made:
         """The matrices of every scheme and side."""
@@ -325,8 +350,18 @@ class _Job:
         with Progress("storing photographs", len(wanted), "photographs") as progress:
             for number, photograph in enumerate(self.source.photographs()):
                 if number in wanted:
-                    yield store(self.source, [Wanted(photograph, tuple(wanted[number]))])
+                    yield self._read_again(Wanted(photograph, tuple(wanted[number])))
                     progress.advance(1)
+
+    def _read_again(self, wanted: Wanted) -> list[Stored]:
+        """Store a photograph whose picture could be used before."""
+        try:
+            return store(self.source, [wanted])
+        except UserError as error:
+            shutil.rmtree(self.work, ignore_errors=True)  # it remembers that the picture was good
+            raise UserError(
+                f"A picture changed during the build. {error.problem}", "Build again: what cannot be used is left out."
+            ) from error
 
 
 def _addressed(panels: Sequence[Panel], address: str) -> list[Panel]:
@@ -337,8 +372,12 @@ def _mine_icons(source: IconPanels, lists: Lists, config: Mining, numbers: range
     return mine((source.photograph(k) for k in numbers), lists, config, exact=True)
 
 
-def _mine(lists: Lists, config: Mining, exact: bool, photographs: list[Photograph]) -> Mined:
-    return mine(photographs, lists, config, exact=exact)
+def _mine(source: Source, lists: Lists, config: Mining, photographs: list[Photograph]) -> tuple[Mined, dict[str, str]]:
+    """What some photographs show, and those whose picture cannot be used: found here, by whichever process mines."""
+    found = mine(photographs, lists, config, exact=source.exact)
+    bad = bad_pictures(source, (one for one, own in zip(photographs, found.crops, strict=True) if own))
+    crops = tuple(() if name in bad else own for name, own in zip(found.names, found.crops, strict=True))
+    return replace(found, crops=crops), bad
 
 
 def _batches(photographs: Iterator[Photograph], size: int) -> Iterator[list[Photograph]]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from veridical.build.vprom.mining import INSIDE
+from veridical.errors import UserError
 from veridical.records import Box, Panel, SceneObject
 from veridical.sources import Photograph, Source
+from veridical.sources.pictures import BadPhotograph
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,17 @@ def crop_names(names: Sequence[str], photograph: np.ndarray, region: np.ndarray)
         crop_name(names[p], k - start, box)
         for k, (p, start, box) in enumerate(zip(photograph.tolist(), first.tolist(), region.tolist(), strict=True))
     ]
+
+
+def bad_pictures(source: Source, photographs: Iterable[Photograph]) -> dict[str, str]:
+    """The photographs whose picture cannot be used, and why."""
+    bad: dict[str, str] = {}
+    for photograph in photographs:
+        try:
+            source.picture(photograph)
+        except UserError as error:
+            bad[photograph.panel.id] = error.reason if isinstance(error, BadPhotograph) else error.problem
+    return bad
 
 
 def store(source: Source, wanted: Sequence[Wanted]) -> list[Stored]:

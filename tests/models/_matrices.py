@@ -23,10 +23,11 @@ def write(
     schemes: tuple[str, ...] = ("neutral",),
     seed: int = 0,
     objects: bool = False,
+    hidden: tuple[str, ...] = (),
 ) -> Path:
     """Matrices with tags and thumbnails; the schemes share panels. With `objects`, panels have up to three boxes."""
     rng = np.random.default_rng(seed)
-    with BenchmarkWriter(out, name="vprom", task="matrix", seed=seed) as writer:
+    with BenchmarkWriter(out, name="vprom", task="matrix", seed=seed, hidden=hidden) as writer:
         for split, count in (sizes or SIZES).items():
             pool = {c: [f"{split}-{c}-{n}" for n in range(pictures.POOL)] for c in pictures.COLORS}
             for color, names in pool.items():

@@ -330,10 +330,12 @@ def _check_options(points: Sequence[Point], given: Mapping[str, Any]) -> None:
         if "matrix" not in load_model(point.model).tasks:
             raise UserError(f"{point.model} is no model of matrices.", f"Take some of: {', '.join(TITLES)}.")
         used |= set(_options(point, given))
+    for model in TITLES:  # not of this call perhaps, but of the folder
+        used |= set(_options(replace(points[0], model=model), given))
     if unused := sorted(set(given) - used):
         if unused[0].startswith("auxiliary"):
             raise UserError(f"No run of the sweep has the loss of {unused[0]}.", "Add --auxiliary yes, or both.")
-        raise UserError(f"No model of the sweep has an option {unused[0]!r}.", "See `veridical models --json`.")
+        raise UserError(f"No model of matrices has an option {unused[0]!r}.", "See `veridical models --json`.")
 
 
 def _probe(points: Sequence[Point], settings: Settings, bench: Benchmark) -> None:

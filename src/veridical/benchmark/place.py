@@ -27,14 +27,19 @@ def hidden_dir(directory: Path) -> Path:
     return directory.with_name(directory.name + ".hidden")
 
 
-def start(out: Path) -> Path:
-    """Check that `out` may be written, remove what killed builds of it left, and make a folder to work in."""
+def check_free(out: Path) -> None:
+    """Refuse to write `out` where it would replace what is not ours: long builds ask before they begin."""
     if not out.name:
         raise UserError(f"{out} cannot be replaced.", "Choose another --out.")
     _refuse_foreign(out, MANIFEST, may_have=("features-",))
     _refuse_foreign(hidden_dir(out), HIDDEN_MANIFEST)
     if out == Path.cwd():
         raise UserError(f"{out} is the folder you are in, and it would be replaced.", "Choose another --out.")
+
+
+def start(out: Path) -> Path:
+    """Check that `out` may be written, remove what killed builds of it left, and make a folder to work in."""
+    check_free(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     sweep(out)
     return Path(tempfile.mkdtemp(prefix=_prefix(out), suffix=f"-{os.getpid()}", dir=out.parent))

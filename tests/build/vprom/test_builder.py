@@ -98,8 +98,9 @@ def test_tags_say_what_a_scheme_binds(small: Path) -> None:
 
 def test_same_bytes_with_other_processes_and_after_a_kill(icons: Path, tmp_path: Path) -> None:
     out = tmp_path / "again"
-    with pytest.raises(UserError, match="cannot be read"):  # the work of a build that ended is kept for the next
-        build_vprom(out, processes=2, judgements=tmp_path / "none.jsonl", **ICONS)
+    path = written(tmp_path / "answers.jsonl", [{"item": "neutral-test-000000", "worker": "w", "verdict": 1}])
+    with pytest.raises(UserError, match="no such item"):  # the work of a build that ended is kept for the next
+        build_vprom(out, processes=2, judgements=path, **ICONS)
     work = tmp_path / ".again.panels"
     assert any(work.iterdir())
     build_vprom(out, processes=2, **ICONS)
@@ -149,7 +150,6 @@ def written(path: Path, rows: list[dict[str, object]]) -> Path:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ('{"item": "nothing", "worker": "w", "verdict": 1}', "there is no item"),
         ('{"item": "neutral-test-000000", "worker": "w", "verdict": 8}', "no candidate"),
         ('{"item": "neutral-test-000000", "worker": "w", "verdict": "yes"}', "line 1"),
         ('{"item": "neutral-test-000000", "worker": "w", "verdict": 1}\n' * 2, "answered neutral-test-000000 before"),
@@ -161,7 +161,7 @@ def test_bad_answers_of_people(tmp_path: Path, line: str, problem: str) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text(line)
     with pytest.raises(UserError, match=problem):
-        read_answers(path, {"neutral-test-000000"})
+        read_answers(path)
 
 
 def test_stats_show_table_one(small: Path) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.benchmark.place import hidden_dir
+from veridical.benchmark.place import check_free, hidden_dir
 from veridical.benchmark.writer import file_hash
 from veridical.build._report import BuildReport
 from veridical.build._shared import SECRET, drawn_secret, mix_secret, secret_words
@@ -27,20 +27,20 @@ from veridical.build.vprom.icon_panels import IconPanels
 from veridical.build.vprom.lists import Lists, read_lists
 from veridical.build.vprom.matrices import Matrices, make_matrices
 from veridical.build.vprom.mining import Mined, Mining, mine, pool_of
+from veridical.build.vprom.options import check_mining, check_options, open_panels, too_little
 from veridical.build.vprom.panels import Stored, Wanted, bad_pictures, crop_names, store
-from veridical.build.vprom.people import read_answers
+from veridical.build.vprom.people import check_answers, read_answers
 from veridical.build.vprom.pool import Pool
-from veridical.build.vprom.schemes import SCHEMES, SIDES, Scheme, make_scheme
-from veridical.build.vprom.writing import item_name, items_table
+from veridical.build.vprom.schemes import SCHEMES, SIDES, SPLIT, Scheme, make_scheme
+from veridical.build.vprom.writing import item_names, items_table
 from veridical.engine import run
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.records import Box, Panel, Pruned
-from veridical.sources import Photograph, Source, open_source
+from veridical.sources import Photograph, Source
 
 SIZE = 15_000  # matrices of a scheme; the paper's neutral one has 155,000
-SHARES = {"train": 2, "test": 1}
 MINE_BATCH = 100  # photographs; a batch takes under a second
 FEW = 1000  # photographs that are mined here rather than by other processes
 NAMED = 5  # photographs without a usable picture that the report names
@@ -76,17 +76,21 @@ def build_vprom(
     verdict). The same seed, secret and config give the same bytes.
     """
     names = tuple(SCHEMES if schemes is None else dict.fromkeys(schemes))
-    _check(names, matrices, seed, hidden, secret)
+    check_options(names, matrices, seed, hidden, secret)
+    check_free(Path(os.path.abspath(out)))
+    people = [] if judgements is None else read_answers(Path(judgements))
     read = read_lists(lists)
     config = mining or Mining()
-    opened = _open(source, images, categories, seed, matrices)
+    opened = open_panels(source, images, categories, seed, matrices)
+    check_mining(config, opened)
     job = _Job(Path(os.path.abspath(out)), opened, read, config, seed, processes, tuple(hidden))
     kept = job.mix(secret)
     pool, photographs = pool_of(job.mined(), config)
     job.say_bad(pool)
     job.done("mining")
     made = job.make(names, matrices, pool)
-    people = [] if judgements is None else read_answers(Path(judgements), _ids(made))
+    if people:
+        check_answers(people, _ids(made, pool, photographs))
     inputs = {} if judgements is None else {"inputs": {"judgements": file_hash(Path(judgements))}}
     writer = BenchmarkWriter(
         job.out,
@@ -125,49 +129,15 @@ def build_vprom(
 Made = dict[str, tuple[Scheme, dict[str, Matrices]]]  # scheme -> its rules and the matrices of each side
 
 
-def _ids(made: Made) -> set[str]:
+def _ids(made: Made, pool: Pool, photographs: Sequence[str]) -> set[str]:
     """The names of all items."""
+    names = pa.array(photographs, pa.string())
     return {
-        item_name(scheme, side, n)
+        name
         for scheme, (_, sides) in made.items()
-        for side in sides
-        for n in range(len(sides[side]))
+        for side, found in sides.items()
+        for name in item_names(found, pool, names, (scheme, side))
     }
-
-
-def _check(names: Sequence[str], matrices: int, seed: int, hidden: Sequence[str], secret: str) -> None:
-    for name in names:
-        if name not in SCHEMES:
-            raise UserError(f"There is no scheme {name!r}.", f"Choose from: {', '.join(SCHEMES)}.")
-    if matrices < 3:
-        raise UserError(f"{matrices} matrices cannot be divided two to one.", "Ask for 3 or more.")
-    if seed < 0:
-        raise UserError(f"The seed is {seed}.", "Give a whole number from 0.")
-    for split in hidden:
-        if split not in SIDES:
-            raise UserError(f"There is no split {split!r} to hide.", f"The splits are: {', '.join(SIDES)}.")
-    if secret and not hidden:
-        raise UserError("A secret was given, and no split is hidden.", "Name the split to hide: --hide test.")
-
-
-def _open(source: str | Source, images: int | None, categories: int | None, seed: int, matrices: int) -> Source:
-    if source == "icons":
-        return IconPanels(images or default_images(matrices), seed, categories=categories or 0)
-    for option, given in (("images", images), ("categories", categories)):
-        if given is not None:
-            raise UserError(
-                f"The number of {option} is that of the source.", f"Leave --{option} out, or use --source icons."
-            )
-    return open_source(source) if isinstance(source, str) else source
-
-
-def default_images(matrices: int) -> int:
-    """Icon panels to draw from: enough for each of 140 categories on both sides, and more for more matrices.
-
-    >>> default_images(3), default_images(15_000), default_images(1_000_000)
-    (6000, 7500, 20000)
-    """
-    return int(np.clip(matrices // 2, 6000, 20_000))
 
 
 def _config(job: _Job, names: Sequence[str], matrices: int, pool: Pool, made: Made) -> dict[str, Any]:
@@ -274,7 +244,7 @@ class _Job:
 
     def make(self, names: Sequence[str], count: int, pool: Pool) -> Made:
         """The matrices of every scheme and side."""
-        sizes = {"test": count // 3, "train": count - count // 3}
+        sizes = {"test": count // SPLIT, "train": count - count // SPLIT}
         made: Made = {}
         with Progress("drawing matrices", len(names) * count, "matrices") as progress:
             for name in names:
@@ -295,10 +265,7 @@ class _Job:
                 else:
                     self.notes.append(f"Left out: {name}. The source shows too little.")
         if not made:
-            raise UserError(
-                f"No matrix could be made: {len(pool):,} crops show {int(pool.usable.sum())} elements.",
-                "Use a larger source, or lower --least-images.",
-            )
+            raise too_little(pool)
         self.done("matrices")
         return made
 

@@ -1,11 +1,13 @@
 """What people answered (V-PROM, section 3.3): JSON lines of an item, a worker and a candidate's place or "skip".
 
-{"item": "neutral-test-000012", "worker": "w3", "verdict": 5}     or "skip"; from 0, and optionally a "time"
+{"item": "neutral-test-000012-9f3ac0", "worker": "w3", "verdict": 5}     or "skip"; from 0, and optionally a "time"
+
+An item's id ends in a digest of its matrix, so that answers to another build are noticed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +17,8 @@ from veridical.build.vprom.deck import CANDIDATES
 from veridical.errors import UserError
 from veridical.records import Judgement
 
+_FORM = '{"item": "neutral-test-000012-9f3ac0", "worker": "w3", "verdict": 5}'
+
 
 class _Answer(msgspec.Struct, frozen=True):
     item: str
@@ -23,7 +27,7 @@ class _Answer(msgspec.Struct, frozen=True):
     time: float | None = None
 
 
-def read_answers(path: Path, items: Container[str]) -> list[Judgement]:
+def read_answers(path: Path) -> list[Judgement]:
     """The answers of a human test, in the order of the file; a worker answers an item once."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -34,13 +38,11 @@ def read_answers(path: Path, items: Container[str]) -> list[Judgement]:
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
-        where, form = f"{path.name}, line {number}", '{"item": "neutral-test-000012", "worker": "w3", "verdict": 5}'
+        where = f"{path.name}, line {number}"
         try:
             one = msgspec.json.decode(line, type=_Answer)
         except msgspec.DecodeError as error:
-            raise UserError(f"{where}: {error}.", f'Each line is {form}, or "skip".') from error
-        if one.item not in items:
-            raise UserError(f"{where}: there is no item {one.item!r}.", "Build with the seed and options of that time.")
+            raise UserError(f"{where}: {error}.", f'Each line is {_FORM}, or "skip".') from error
         if isinstance(one.verdict, int) and not 0 <= one.verdict < CANDIDATES:
             raise UserError(f"{where}: {one.verdict} is no candidate.", f'Give 0 to {CANDIDATES - 1}, or "skip".')
         if (one.item, one.worker) in seen:
@@ -48,3 +50,14 @@ def read_answers(path: Path, items: Container[str]) -> list[Judgement]:
         seen.add((one.item, one.worker))
         out.append(Judgement(one.item, one.worker, one.verdict, "human", one.time))
     return out
+
+
+def check_answers(answers: Sequence[Judgement], items: Container[str]) -> None:
+    """Refuse answers to other matrices than these."""
+    for one in answers:
+        if one.item not in items:
+            raise UserError(
+                f"{one.worker} answered {one.item!r}, and this build has no such item.",
+                "Answers belong to the build that people saw: give all its options again, and its --secret if it had "
+                "one. Nothing was written.",
+            )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import pyarrow as pa
 
@@ -16,13 +18,19 @@ TAGS = ("relation", "element", "kind", "property", "label", "held")
 YES, NO = "yes", "no"
 
 
-def item_name(scheme: str, side: str, number: int) -> str:
-    """The id of an item.
+def item_names(matrices: Matrices, pool: Pool, photographs: pa.Array, part: tuple[str, str]) -> list[str]:
+    """The ids of items: scheme, side, number and a digest of what is shown, as in `neutral-test-000012-9f3ac0`.
 
-    >>> item_name("neutral", "test", 12)
-    'neutral-test-000012'
+    The same id is the same matrix of the same pool, so that answers to one build never count for another.
     """
-    return f"{scheme}-{side}-{number:06d}"
+    pooled = hashlib.blake2b(digest_size=16)
+    pooled.update("\n".join([*photographs.to_pylist(), *map(repr, pool.elements)]).encode("utf-8", "surrogateescape"))
+    for values in (pool.photograph, np.nan_to_num(pool.region, nan=-1.0), pool.shows.starts, pool.shows.values):
+        pooled.update(np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<")).tobytes())
+    key, prefix = pooled.digest(), "-".join(part)
+    rows = np.ascontiguousarray(matrices.crops).astype("<i4")
+    digests = (hashlib.blake2b(row.tobytes(), digest_size=3, key=key).hexdigest() for row in rows)
+    return [f"{prefix}-{number:06d}-{digest}" for number, digest in enumerate(digests)]
 
 
 def items_table(
@@ -44,7 +52,7 @@ def items_table(
     )
     choice = tables.ITEMS.field("candidates").type.value_type
     columns = {
-        "id": pa.array([item_name(*part, n) for n in range(size)], pa.string()),
+        "id": pa.array(item_names(matrices, pool, photographs, part), pa.string()),
         "task": pa.array(["matrix"] * size, pa.string()),
         "panels": _rows(crop_names.take(pa.array(context.ravel())), PANELS),
         "candidates": _rows(pa.StructArray.from_arrays([nothing, tokens, names], fields=list(choice)), CANDIDATES),

@@ -15,14 +15,23 @@ from veridical.sources import Photograph
 
 COLORS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown")
 PATTERNS = ("solid", "striped", "dotted", "checked", "outlined")
-GROUNDS = ("on grass", "on sand", "on tiles", "on wood", "on water", "in the sky")
+GROUNDS = (
+    "on grass",
+    "on sand",
+    "on tiles",
+    "on wood",
+    "on water",
+    "in the sky",
+    "on rugs",
+    "on maps",
+)  # two that no list has
 ACTIONS = ("standing", "walking", "running", "swimming", "skiing", "kneeling", "hiking", "digging")
 PEOPLE = {("child", "male"): "boy", ("child", "female"): "girl", ("adult", "male"): "man", ("adult", "female"): "woman"}
 
 
 @dataclass(frozen=True)
 class Painted:
-    count: int = 900
+    count: int = 1200
     seed: int = 0
 
     name = "painted"

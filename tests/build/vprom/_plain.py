@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import permutations, product
+from typing import Any
 
-Labels = dict[object, set[int]]  # property -> what a panel is labelled with; counts are under COUNTS
+Labels = dict[object, set[Any]]  # property -> what a panel is labelled with; counts are under COUNTS
 COUNTS = "counts"
 RELATIONS = ("and", "progression", "union", "or")
 
 
-def row_and(rows: Sequence[Sequence[set[int]]]) -> bool:
+def row_and(rows: Sequence[Sequence[set[Any]]]) -> bool:
     return all(a & b & c for a, b, c in rows)
 
 
-def row_or(rows: Sequence[Sequence[set[int]]]) -> bool:
+def row_or(rows: Sequence[Sequence[set[Any]]]) -> bool:
     return all(c & a or c & b for a, b, c in rows)
 
 
-def row_union(rows: Sequence[Sequence[set[int]]]) -> bool:
+def row_union(rows: Sequence[Sequence[set[Any]]]) -> bool:
     first, *others = rows
     for three in product(*first):
         if len(set(three)) == 3 and all(
@@ -29,7 +30,7 @@ def row_union(rows: Sequence[Sequence[set[int]]]) -> bool:
     return False
 
 
-def row_progression(rows: Sequence[Sequence[set[int]]]) -> bool:
+def row_progression(rows: Sequence[Sequence[set[Any]]]) -> bool:
     return any(
         all(any(k + step in b and k + 2 * step in c for k in a) for a, b, c in rows) for step in range(-9, 10) if step
     )

@@ -12,9 +12,11 @@ from veridical.build.vprom.deck import make_deck, plan, shares
 from veridical.build.vprom.elements import CELLS, COUNT, RELATIONS, TYPE_OF
 from veridical.build.vprom.lists import read_lists
 from veridical.build.vprom.matrices import Matrices, make_matrices
+from veridical.build.vprom.mining import Mining, mine, pool_of
 from veridical.build.vprom.pool import Pool
 from veridical.build.vprom.schemes import SCHEMES, SIDES, Scheme, make_scheme
 
+from ._painted import Painted
 from ._plain import simplest
 from ._pools import labels_of, random_pool
 
@@ -111,7 +113,7 @@ def test_schemes_bind_context_and_answer(pool: Pool, made: dict[tuple[str, str],
                 late = counts <= ({2, 4, 6, 8, 10} if name == "interpolation" else {6, 7, 8, 9, 10})
                 assert early if side == "train" else late
             elif name == "att.held" and TYPE_OF[kind] == "attribute":
-                held = {pool.elements[e].group in lists.held_out for e in shown}
+                held = {bool({pool.elements[e].group, pool.elements[e].name} & {*lists.held_out}) for e in shown}
                 assert held == {side == "test"}
             elif name in ("obj.held", "obj.rel.held", "att.rel.held") and scheme.bound[shown[0]]:
                 held = {bool(scheme.held[RELATIONS.index(relation), e]) for e in shown}
@@ -126,6 +128,76 @@ def test_candidates_do_not_tell_the_answer(made: dict[tuple[str, str], tuple[Sch
     # the sum of squared deviations from 1/8, as a chi-squared statistic over elements
     deviation = [(right[e] - n / 8) ** 2 / (n / 8 * 7 / 8) for e, n in shown.items() if n > 40]
     assert np.mean(deviation) < 1.6
+
+
+@pytest.fixture(scope="module")
+def exact() -> Pool:
+    """All that there is to see is labelled: everything has a colour, a pattern and a ground."""
+    return pool_of([mine(Painted(3000).photographs(), read_lists(), Mining(), exact=True)], Mining())[0]
+
+
+def seen_in(pool: Pool, matrices: Matrices) -> tuple[np.ndarray, np.ndarray]:
+    """(N, 8) in how many candidates the element of each is seen, (properties, N, 8) how many share its values."""
+    bits = pool.bits[matrices.crops[:, 8:]]  # (N, 8, words)
+    place = pool.places[matrices.elements[:, 8:]]
+    words = np.take_along_axis(bits[:, None], (place // 64)[:, :, None, None], axis=3)[..., 0]  # (N, 8, 8)
+    own = (words >> (place % 64).astype(np.uint64)[:, :, None]) & np.uint64(1)
+    values = [bits[:, :, low:high] for low, high in pairwise(pool.spans.tolist())]
+    alike = [((one[:, :, None] & one[:, None]) != 0).any(axis=3).sum(axis=2) for one in values]
+    return own.sum(axis=2), np.stack(alike)
+
+
+@pytest.mark.parametrize("name", ["neutral", "att.held", "att.rel.held"])
+def test_the_answer_is_not_the_odd_one_out(exact: Pool, name: str) -> None:
+    """What a candidate was drawn for is seen in no other, whether it is the answer or not.
+
+    So in every property answers are alone with their value as often as distractors are, where all eight may be the
+    answer. Where five patterns are all that is held out, other attributes fill up, and all show the fifth.
+    """
+    scheme = make_scheme(name, exact, read_lists().schemes, np.random.default_rng(0))
+    for side in SIDES:
+        deck = make_deck(exact, scheme.photographs(side), scheme.allowed(side))
+        matrices = make_matrices(exact, deck, 6000, np.random.default_rng(1))
+        own, alike = seen_in(exact, matrices)
+        shown = zip(matrices.elements[:, 8:], matrices.cell, strict=True)
+        fill = np.array([np.isin(row, deck.fill[cell]) for row, cell in shown])
+        assert (own[~fill] == 1).all()
+        free = ~fill.any(axis=1)
+        assert free.mean() == 1 if name == "neutral" else free.mean() > 0.75
+        right = (np.arange(8) == matrices.answer[:, None])[free]
+        for one in alike[:, free] == 1:
+            expected = one[~right].mean()
+            assert abs(one[right].mean() - expected) < 4 * np.sqrt(max(expected * (1 - expected), 1e-9) / len(one))
+
+
+def test_a_group_of_eight_gives_all_candidates(exact: Pool) -> None:
+    """Else it is four of each of two groups, and a glance at the first row leaves four."""
+    deck = make_deck(exact, np.ones(exact.photographs, bool), np.ones((len(RELATIONS), len(exact.elements)), bool))
+    matrices = make_matrices(exact, deck, 2000, np.random.default_rng(1))
+    groups = np.array([exact.properties.index((e.kind, e.group)) for e in exact.elements])
+    same = (groups[matrices.elements[:, 8:]] == groups[matrices.label][:, None]).sum(axis=1)
+    relation = np.array([CELLS[k][0] for k in matrices.cell])
+    for group in ("color", "clothing color"):  # eight each, and an Or needs a ninth
+        about = np.array([exact.elements[e].group == group for e in matrices.label])
+        assert set(same[about & (relation == "and")]) == {4, 8}
+        assert (same[about & (relation == "and")] == 8).mean() > 0.5
+        assert same[about & (relation == "or")].max() == 4
+
+
+def test_few_values_that_everything_has_are_no_matrix(exact: Pool) -> None:
+    """Where all people have one of two genders, the only man among women would be the answer."""
+    assert {("human attribute", "gender"), ("object attribute", "color")} <= exact.dense
+    assert not random_pool().dense
+    everything = np.ones((len(RELATIONS), len(exact.elements)), bool)
+    deck = make_deck(exact, np.ones(exact.photographs, bool), everything)
+    gender = {k for k, e in enumerate(exact.elements) if e.group == "gender"}
+    assert gender
+    assert not gender & {*deck.groups.values.tolist()}
+    sparse = random_pool()
+    both = {k for k, e in enumerate(sparse.elements) if e.group == "gender"}
+    photographs = np.ones(sparse.photographs, bool)
+    deck = make_deck(sparse, photographs, np.ones((len(RELATIONS), len(sparse.elements)), bool))
+    assert both <= {*deck.groups.values.tolist()}
 
 
 def test_range_tells_as_little_as_eight_distinct_counts_allow(

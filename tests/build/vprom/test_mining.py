@@ -94,6 +94,30 @@ def test_people_have_human_attributes() -> None:
         Element(HUMAN, "action", "standing"),
     }
     assert lost == {("unlisted", HUMAN): 1}  # a red man wears something red, or is angry
+    assert RED in crop.shows  # and may be told by it all the same
+
+
+def test_what_no_list_has_is_seen_by_the_name_of_its_source() -> None:
+    pairs = (("scene", "on rugs"), ("color", "red"), ("mood", "Calm"))
+    (crop,), lost = crops(thing("dog", pairs=pairs), exact=True)
+    unlisted = {Element(OBJECT, "scene", "on rugs"), Element(OBJECT, "mood", "calm")}
+    assert crop.depicts == {DOG, RED, count_element(1)}
+    assert crop.shows == crop.depicts | unlisted
+    assert lost == {("unlisted", OBJECT): 1, ("relatedness", OBJECT): 1}
+
+
+def test_the_red_of_people_is_that_of_things() -> None:
+    pairs = (("color", "red"), ("pattern", "striped"), ("action", "swimming"), ("scene", "on grass"))
+    (man,), lost = crops(thing("man", pairs=pairs), exact=True)
+    (dog,), _ = crops(thing("dog", pairs=pairs), exact=True)
+    assert {e.name for e in man.depicts if e.kind == HUMAN} == {"in red", "in stripes", "swimming"}
+    assert not any(e.kind == OBJECT for e in man.depicts)
+    assert {e for e in dog.shows if e.kind == OBJECT} == {e for e in man.shows if e.kind == OBJECT}
+    assert len({e for e in dog.shows if e.kind == OBJECT}) == 4
+    assert lost == {("unlisted", HUMAN): 1}  # a ground is no attribute of people
+    (kneeling,), _ = crops(thing("dog", (0, 0, 200, 200), "kneeling", "old"), regions=DESCRIBED)
+    assert Element(HUMAN, "action", "kneeling") in kneeling.shows
+    assert Element(HUMAN, "age", "elderly") not in kneeling.shows
 
 
 def test_richness_counts_photographs() -> None:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from veridical.build.vprom.elements import CATEGORY, HUMAN, OBJECT, RELATIONS, Element
+from veridical.build.vprom.deck import make_deck
+from veridical.build.vprom.elements import CATEGORY, CELLS, HUMAN, OBJECT, RELATIONS, TYPE_OF, Element
+from veridical.build.vprom.labels import Reader
 from veridical.build.vprom.lists import read_lists
-from veridical.build.vprom.schemes import SCHEMES, held_pairs, make_scheme
+from veridical.build.vprom.matrices import make_matrices
+from veridical.build.vprom.mining import Mining, mine, pool_of
+from veridical.build.vprom.schemes import SCHEMES, SIDES, held_pairs, make_scheme
+from veridical.records import SceneObject
 
+from ._painted import PATTERNS, Painted
 from ._pools import random_pool
 
 LISTS = read_lists().schemes
@@ -62,3 +68,44 @@ def test_super_attributes_that_are_held_out() -> None:
     held = make_scheme("att.held", pool, LISTS, np.random.default_rng(0)).held[0]
     groups = {e.group for e, h in zip(pool.elements, held, strict=True) if h}
     assert groups == {"shape", "texture", "action"}
+    assert all(e.name in LISTS.held_out for e in read_patterns())
+
+
+def read_patterns() -> list[Element]:
+    """What the clothes of people show that things show as texture."""
+    reader = Reader(read_lists())
+    found = []
+    for pattern in PATTERNS:
+        things, people = (reader.read(SceneObject("x", who, (("pattern", pattern),))) for who in ("dog", "man"))
+        assert things.attributes == people.others
+        found += people.attributes
+    assert len(found) == len(PATTERNS)
+    return found
+
+
+def test_what_is_held_out_of_things_is_held_out_of_people() -> None:
+    """A colour is a colour on clothes too: a relation that is held out for one is held out for the other."""
+    pairs = LISTS.pairs
+    same = {"color": "clothing color", "texture": "clothing style"}
+    shared = {relation for relation, group in pairs[OBJECT].items() if group in same}
+    assert len(shared) == 2
+    assert all(pairs[HUMAN][relation] == same[pairs[OBJECT][relation]] for relation in shared)
+
+
+@pytest.mark.parametrize("name", ["att.held", "att.rel.held"])
+def test_training_on_icons_shows_nothing_that_is_held_out(name: str) -> None:
+    """By the words of the source: no pair of relation and attribute is in both training and test."""
+    pool, _ = pool_of([mine(Painted().photographs(), read_lists(), Mining(), exact=True)], Mining())
+    scheme = make_scheme(name, pool, LISTS, np.random.default_rng(0))
+    word = {"texture": "pattern", "clothing style": "pattern", "clothing color": "color"}
+    seen = []
+    for side in SIDES:
+        deck = make_deck(pool, scheme.photographs(side), scheme.allowed(side))
+        found = make_matrices(pool, deck, 600, np.random.default_rng(1))
+        attributes = [n for n in range(len(found)) if TYPE_OF[CELLS[found.cell[n]][1]] == "attribute"]
+        about = {(CELLS[found.cell[n]][0], pool.elements[found.label[n]].group) for n in attributes}
+        seen.append({(relation, word.get(group, group)) for relation, group in about})
+    train, test = seen
+    assert len(train) > 4
+    assert len(test) > 2
+    assert not train & test

@@ -2,7 +2,8 @@
 
 A cell is a relation over a kind of element. Its groups are the super-attributes (or the one group of categories, of
 counts) with enough elements for the relation; the elements of its kind that may not be answers fill up the candidates
-where eight distinct ones are not to be had otherwise.
+where eight distinct ones are not to be had otherwise. Where all crops show some element of a super-attribute of fewer
+than eight, one of them is kept for the other candidates to show, so that each that may be the answer is seen once.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veridical.build.vprom.elements import CELLS, COUNT, PROGRESSION, RELATIONS, TYPE_OF, UNION
+from veridical.build.vprom.elements import CELLS, COUNT, OR, PROGRESSION, RELATIONS, TYPE_OF, UNION
 from veridical.build.vprom.pool import Ints, Lists2D, Pool
 from veridical.build.vprom.schemes import Flags
 
@@ -25,6 +26,7 @@ class Deck:
 
     crops: Lists2D  # element -> crops of this side
     groups: Lists2D  # group -> elements that may be answers
+    spare: Ints  # (groups,) how many of them are no candidates, where others are candidates too
     cell_groups: Ints  # (cells + 1,) the groups of each cell
     fill: Lists2D  # cell -> elements of its kind that may only be distractors
     relation: Ints  # (cells,) place in RELATIONS
@@ -40,6 +42,7 @@ def make_deck(pool: Pool, photographs: Flags, allowed: Flags) -> Deck:
     pairs = np.unique(np.stack([owners, pool.photograph[crops.values]]), axis=1)
     rich = np.bincount(pairs[0], minlength=len(pool.elements))
     groups: list[tuple[int, ...]] = []
+    spare: list[int] = []
     fills: list[tuple[int, ...]] = []
     cells, possible = [0], []
     for relation, kind in CELLS:
@@ -50,16 +53,33 @@ def make_deck(pool: Pool, photographs: Flags, allowed: Flags) -> Deck:
             if usable[k]:
                 by_group.setdefault(pool.elements[k].group, []).append(k)
         least = 3 if relation in (UNION, PROGRESSION) else 2
-        made = [tuple(members) for members in by_group.values() if len(members) >= least]
-        answers = {k for members in made for k in members}
+        last = 1 if relation == OR else 0  # one of each group is the other element of the last row
+        kept = {name: last + (1 if (kind, name) in pool.dense else 0) for name in by_group}
+        made = {
+            name: tuple(members)
+            for name, members in by_group.items()
+            # one candidate among seven that show the same is the odd one out
+            if len(members) >= (least if kept[name] == last else max(least, kept[name] + 2))
+        }
+        answers = {k for members in made.values() for k in members}
         fill = tuple(k for k in own if k not in answers and rich[k])
-        groups += made
+        groups += made.values()
+        spare += [kept[name] for name in made]
         fills.append(fill)
         cells.append(len(groups))
-        kept_out = len(made) if relation == "or" else 0  # one of each group is the other element of the last row
-        possible.append(bool(made) and len(answers) - kept_out + len(fill) >= CANDIDATES)
+        mixed = sum(len(members) - kept[name] for name, members in made.items()) + len(fill)
+        alone = max((len(members) - last for members in made.values()), default=0)
+        possible.append(bool(made) and max(mixed, alone) >= CANDIDATES)
     relations = np.array([RELATIONS.index(relation) for relation, _ in CELLS], np.int64)
-    return Deck(crops, Lists2D.of(groups), np.array(cells, np.int64), Lists2D.of(fills), relations, np.array(possible))
+    return Deck(
+        crops,
+        Lists2D.of(groups),
+        np.array(spare, np.int64),
+        np.array(cells, np.int64),
+        Lists2D.of(fills),
+        relations,
+        np.array(possible),
+    )
 
 
 def shares(possible: Flags) -> np.ndarray:

@@ -1,7 +1,8 @@
 """From the words of annotators to visual elements: what an object is called, and what it looks like.
 
 A word is first made one of its synonyms' (`same.json`), then found in a super-attribute, or left out by the list of
-semantic attributes or of ambiguous objects, which is counted under the principle behind the list.
+semantic attributes or of ambiguous objects, which is counted under the principle behind the list. What is left out is
+still seen, and may explain a matrix (`others`); so may an attribute of people as one of things.
 """
 
 from __future__ import annotations
@@ -55,14 +56,25 @@ class Reader:
         for name, value in thing.attributes:
             if name in NOT_LABELS:
                 continue
-            found = self._find(kind, name, value)
+            found, beside = self._find(kind, name, value), self._beside(kind, name, value)
             if found is not None:
                 attributes.add(found)
-            elif kind == HUMAN and name in lists.attributes.object and (beside := self._find(OBJECT, name, value)):
-                others.add(beside)  # where a person is, for instance: seen, and no attribute of people
             else:
                 lost.append(("relatedness" if _normal(value) in lists.semantic else "unlisted", kind))
+            if beside is not None:
+                others.add(beside)
+            elif found is None:
+                others.add(Element(OBJECT, name, _normal(value)))  # a property by the name the source gives it
         return Labels(kind, category, frozenset(attributes), frozenset(others), tuple(lost))
+
+    def _beside(self, kind: str, name: str, value: str) -> Element | None:
+        """An attribute as one of the other kind: the red of a person's clothes is that of a thing.
+
+        A thing's words are not read by people's synonyms: an old house is not elderly.
+        """
+        if kind == HUMAN:
+            return self._find(OBJECT, name, value)
+        return None if self._find(OBJECT, name, value) else self._of[HUMAN].get(_normal(value))
 
     def _find(self, kind: str, name: str, value: str) -> Element | None:
         same, known, word = self._same[kind], self._of[kind], _normal(value)

@@ -16,6 +16,7 @@ from veridical.build.vprom.pool import Ints, Pool
 PANELS = 8
 BATCH = 8192  # matrices drawn with one seed
 TRIES = 2000  # draws of one matrix, at most
+AGAIN = 200  # draws of the context of one candidate set, at most
 KEPT = -1
 REASONS = ("ambiguous", "another relation explains it", "no eight elements or sixteen photographs")
 
@@ -45,21 +46,19 @@ def make_matrices(
 ) -> Matrices:
     """`count` matrices from a deck, in random order; fewer where an element has too few photographs."""
     cells, places = plan(deck, count, rng) if deck.possible.any() else (np.empty(0, np.int64),) * 2
-    shown = np.zeros((len(cells), PANELS + CANDIDATES), np.int64)
-    drawn = np.zeros((len(cells), PANELS + CANDIDATES), np.int32)
+    draw = _Draws(pool, deck, cells, places)
     made = np.zeros(len(cells), bool)
     rejected = np.zeros(len(REASONS), np.int64)
-    draw = _Draws(pool, deck)
     for start in range(0, len(cells), BATCH):
         state = rng.integers(2**63, size=1, dtype=np.uint64)
         waiting = np.arange(start, min(start + BATCH, len(cells)))
-        for _ in range(TRIES):
-            elements, crops, why = draw(state, cells[waiting], places[waiting])
-            good = why == KEPT
-            shown[waiting[good]], drawn[waiting[good]] = elements[good], crops[good]
-            made[waiting[good]] = True
-            rejected += np.bincount(why[~good], minlength=len(REASONS))
-            waiting = waiting[~good]
+        for turn in range(TRIES):
+            if turn % AGAIN == 0:
+                draw.fresh[waiting] = True
+            why = draw(state, waiting)
+            made[waiting[why == KEPT]] = True
+            waiting, why = waiting[why != KEPT], why[why != KEPT]
+            rejected += np.bincount(why, minlength=len(REASONS))
             if not len(waiting):
                 break
         if advance is not None:
@@ -68,36 +67,39 @@ def make_matrices(
     return Matrices(
         cells[made],
         places[made],
-        drawn[made],
-        shown[made],
+        draw.crops[made],
+        draw.elements[made],
         {reason: int(n) for reason, n in zip(REASONS, rejected, strict=True)},
         {CELLS[k]: int(lost[k]) for k in np.flatnonzero(lost)},
     )
 
 
 class _Draws:
-    """Draws matrices of a deck and judges them."""
+    """Draws the matrices of a plan and judges them. Candidates stay until they are to be fresh."""
 
-    def __init__(self, pool: Pool, deck: Deck) -> None:
-        self.pool = pool
+    def __init__(self, pool: Pool, deck: Deck, cells: Ints, places: Ints) -> None:
+        self.pool, self.cells, self.places = pool, cells, places
         self.relation = deck.relation
         self.count_of = np.array([int(e.name) if e.kind == COUNT else 0 for e in pool.elements], np.int64)
         self.cards = (
             *(deck.crops.starts, deck.crops.values, deck.groups.starts, deck.groups.values.astype(np.int64)),
-            *(deck.cell_groups, deck.fill.starts, deck.fill.values.astype(np.int64), deck.relation),
+            *(deck.spare, deck.cell_groups, deck.fill.starts, deck.fill.values.astype(np.int64), deck.relation),
         )
+        self.elements = np.zeros((len(cells), PANELS + CANDIDATES), np.int64)
+        self.crops = np.zeros((len(cells), PANELS + CANDIDATES), np.int32)
+        self.about = np.zeros((len(cells), 2), np.int64)
+        self.failed = np.zeros(len(cells), np.int64)
+        self.whole, self.fresh = np.zeros(len(cells), bool), np.ones(len(cells), bool)
 
-    def __call__(
-        self, state: NDArray[np.uint64], cells: Ints, places: Ints
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], Ints]:
-        """(N, 16) elements and crops of one draw of each matrix, and (N,) why it cannot be kept, or KEPT."""
+    def __call__(self, state: NDArray[np.uint64], rows: Ints) -> Ints:
+        """(rows,) Why one draw of each cannot be kept, or KEPT."""
         from veridical.build.vprom import _draw
 
-        elements = np.zeros((len(cells), PANELS + CANDIDATES), np.int64)
-        crops = np.zeros((len(cells), PANELS + CANDIDATES), np.int32)
-        whole = np.zeros(len(cells), bool)
-        _draw.draw(state, self.cards, self.pool.photograph, self.count_of, cells, places, elements, crops, whole)
-        relation, completes = judge(self.pool, crops[:, :PANELS], crops[:, PANELS:])
-        own = relation == self.relation[cells]
-        alone = completes == 1 << places
-        return elements, crops, np.select([~whole, ~own, ~alone], [2, 1, 0], KEPT)
+        pool = self.pool
+        arrays = self.elements, self.crops, self.about, self.failed, self.whole
+        seen = pool.bits, pool.places, pool.photograph
+        _draw.draw(state, self.cards, seen, self.count_of, self.cells, self.places, rows, self.fresh, arrays)
+        relation, completes = judge(pool, self.crops[rows, :PANELS], self.crops[rows, PANELS:])
+        own = relation == self.relation[self.cells[rows]]
+        alone = completes == 1 << self.places[rows]
+        return np.select([~self.whole[rows], ~own, ~alone], [2, 1, 0], KEPT)

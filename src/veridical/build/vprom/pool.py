@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veridical.build.vprom.elements import COUNT, MOST, Element
+from veridical.build.vprom.elements import COUNT, HUMAN, MOST, OBJECT, Element
 
 Ints = NDArray[np.int64]
 Bits = NDArray[np.uint64]
+DENSE = 0.8  # of crops
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,22 @@ class Pool:
     def usable(self) -> NDArray[np.bool_]:
         """(E,) Whether some crop may stand for an element."""
         return np.diff(self.by_element.starts) > 0
+
+    @cached_property
+    def dense(self) -> frozenset[tuple[str, str]]:
+        """The super-attributes of which nearly every crop for attributes of their kind shows one."""
+        out = set()
+        for kind in (OBJECT, HUMAN):
+            of_kind = np.array([e.kind == kind for e in self.elements], bool)
+            crops = np.zeros(len(self), bool)
+            crops[self.depicts.owners[of_kind[self.depicts.values]]] = True
+            for group in {e.group for e in self.elements if e.kind == kind}:
+                own = np.array([(e.kind, e.group) == (kind, group) for e in self.elements], bool)
+                shows = np.zeros(len(self), bool)
+                shows[self.shows.owners[own[self.shows.values]]] = True
+                if crops.any() and shows[crops].mean() > DENSE:
+                    out.add((kind, group))
+        return frozenset(out)
 
     def table(self) -> dict[str, dict[str, Any]]:
         """Table 1: kind -> elements, images (crops and the photographs they are of)."""

@@ -72,7 +72,7 @@ def make_scheme(name: str, pool: Pool, lists: SchemeLists, rng: np.random.Genera
         late = np.array([e.kind == COUNT and _late(int(e.name), name) for e in elements], bool)
         held[:] = late
     elif name == "att.held":
-        held[:] = np.array([e.group in lists.held_out for e in elements], bool) & bound
+        held[:] = np.array([e.group in lists.held_out or e.name in lists.held_out for e in elements], bool) & bound
     elif name == "att.rel.held":
         for (kind, relation), group in held_pairs(
             [e for e, ok in zip(elements, pool.usable, strict=True) if ok], lists

@@ -129,6 +129,13 @@ def test_what_train_refuses(statements: Path, choices: Path, tmp_path: Path) -> 
         train("majority", statements, tmp_path / "full")
 
 
+def test_a_run_killed_as_it_began_can_begin_again(statements: Path, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/run.json.part").write_text("{")
+    assert train("majority", statements, tmp_path / "run").mean > 0
+    assert not (tmp_path / "run/run.json.part").exists()
+
+
 def test_a_damaged_model_is_named(statements: Path, tmp_path: Path) -> None:
     train("majority", statements, tmp_path / "run")
     path = tmp_path / "run/trial-0/model.safetensors"

@@ -248,7 +248,8 @@ def _open(folder: Path, settings: dict[str, Any]) -> None:
     """Start a run folder, or find that it is the run we are asked for."""
     path = folder / RUN
     if not path.exists():
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        begun = {f"{RUN}.part"}  # all there is where a run was killed as it began
+        if folder.exists() and (not folder.is_dir() or {p.name for p in folder.iterdir()} - begun):
             raise UserError(f"{folder} exists and is not a run.", "Choose another folder.")
         folder.mkdir(parents=True, exist_ok=True)
         write_json(path, settings)

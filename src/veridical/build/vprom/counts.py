@@ -1,12 +1,14 @@
 """Counts in descriptions: "five bowls of oatmeal" shows five, "five o'clock" shows none (V-PROM, section 3.1).
 
 A number from 1 to 10 is a count where the phrase begins with it (after words such as "there are"), no other number is
-in the phrase, a plural follows before the next little word, and nothing in `lists/counts.json` says otherwise.
+in the phrase, a plural follows before the next little word ("one": a noun that is none), and nothing in
+`lists/counts.json` says otherwise.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from veridical.build.vprom.lists import CountWords
 from veridical.language.tokens import NUMBER_WORDS
@@ -15,6 +17,7 @@ MOST = 10  # the largest count
 _NUMBERS = {word: n for n, word in enumerate(NUMBER_WORDS) if 1 <= n <= MOST} | {str(n): n for n in range(1, MOST + 1)}
 # a word keeps what is joined to it, so that "5:30", "#7", "$5", "2nd", "3/4" and "two-drawer" are no numbers
 _WORD = re.compile(r"[^\s,;!?()\"]+")
+_NOT_NOUN = ("ing", "ed", "ly")  # endings of "the one standing", "one dressed in white"
 _DIGIT = re.compile(r"[0-9]")
 
 
@@ -38,7 +41,10 @@ def count_in(phrase: str, words: CountWords) -> int | None:
     count, rest = _NUMBERS[found[place]], found[place + 1 :]
     if not rest or rest[0] in words.not_followed_by:
         return None
-    return count if (count > 1) == _has_plural(rest, words) else None
+    counted = list(takewhile(lambda word: word not in words.stops, rest))
+    if _is_group(counted, rest[len(counted) :], words) or (count > 1) != _has_plural(counted, words):
+        return None
+    return None if count == 1 and _is_pronoun(found[:place], counted, words) else count
 
 
 def _opens(before: list[str], words: CountWords) -> bool:
@@ -50,13 +56,26 @@ def _opens(before: list[str], words: CountWords) -> bool:
     )
 
 
-def _has_plural(rest: list[str], words: CountWords) -> bool:
-    """Whether what is counted, up to the next little word, is several things."""
-    for word in rest:
-        if word in words.stops:
-            return False
-        if word in words.plurals or (
-            word.endswith("s") and not word.endswith(("ss", "'s")) and word not in words.singulars
-        ):
-            return True
-    return False
+def _has_plural(counted: list[str], words: CountWords) -> bool:
+    """Whether what is counted is several things."""
+    return any(
+        word in words.plurals
+        or (word.endswith("s") and not word.endswith(("ss", "'s")) and word not in words.singulars)
+        for word in counted
+    )
+
+
+def _is_group(counted: list[str], after: list[str], words: CountWords) -> bool:
+    """Whether groups are counted, of which the picture shows the members: "one large group of people"."""
+    if not counted or counted[-1] not in words.groups:
+        return False
+    return after[:1] == ["of"] or counted[-1] in words.not_followed_by
+
+
+def _is_pronoun(before: list[str], counted: list[str], words: CountWords) -> bool:
+    """Whether "one" stands for a thing that is not named: "the one standing"."""
+    if before[-1:] == ["the"]:
+        return True
+    return not any(
+        word in words.nouns or (word not in words.not_nouns and not word.endswith(_NOT_NOUN)) for word in counted
+    )

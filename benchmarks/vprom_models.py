@@ -50,7 +50,7 @@ def prepare(folder: Path, given: argparse.Namespace) -> tuple[Path, str]:
             bench,
             matrices=given.matrices,
             images=given.images,
-            categories=given.categories,
+            categories=given.categories or None,
             schemes=given.schemes,
             seed=given.seed,
         )

@@ -26,10 +26,11 @@ def item_names(matrices: Matrices, pool: Pool, photographs: pa.Array, part: tupl
     pooled = hashlib.blake2b(digest_size=16)
     pooled.update("\n".join([*photographs.to_pylist(), *map(repr, pool.elements)]).encode("utf-8", "surrogateescape"))
     for values in (pool.photograph, np.nan_to_num(pool.region, nan=-1.0), pool.shows.starts, pool.shows.values):
-        pooled.update(np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<")).tobytes())
+        pooled.update(values.astype(values.dtype.newbyteorder("<")).tobytes())
     key, prefix = pooled.digest(), "-".join(part)
-    rows = np.ascontiguousarray(matrices.crops).astype("<i4")
-    digests = (hashlib.blake2b(row.tobytes(), digest_size=3, key=key).hexdigest() for row in rows)
+    crops, size = matrices.crops.astype("<i4").tobytes(), 4 * (PANELS + CANDIDATES)
+    rows = (crops[start : start + size] for start in range(0, len(crops), size))
+    digests = (hashlib.blake2b(row, digest_size=3, key=key).hexdigest() for row in rows)
     return [f"{prefix}-{number:06d}-{digest}" for number, digest in enumerate(digests)]
 
 

@@ -95,8 +95,12 @@ def test_rows_are_views_where_they_can_be(panels: Path, resnet: Counting) -> Non
     np.testing.assert_array_equal(found.rows(shuffled), found.matrix[[5, 1, 1, 8]])
     np.testing.assert_array_equal(found.panels(Benchmark(panels).panels[i] for i in ("0-left",)).shape, (1, 16))
     assert found.rows([]).shape == (0, 16)
-    with pytest.raises(UserError, match="no vector for 1 of the images"):
+    with pytest.raises(UserError, match="no vector for 1 of the images") as image:
         found.rows([keys[0], "f" * 64])
+    assert "--objects" not in image.value.fix
+    with pytest.raises(UserError, match="no vector for 2 of the images") as box:
+        found.rows(["0" * 64, features.region_key("f" * 64, (1, 2, 3, 4))])
+    assert f"`veridical features tiny/resnet {panels} --objects`" in box.value.fix
 
 
 def test_normalised_when_stored_or_when_loaded(panels: Path, resnet: Counting) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
@@ -100,6 +101,12 @@ def test_plots_are_well_formed(values: list[tuple[str, float]]) -> None:
         assert root.get("role") == "img"
         assert root[0].tag == "title"
         assert "nan" not in svg
+
+
+def test_every_system_has_its_own_colour() -> None:
+    found = [plots.colour(place) for place in range(100)]
+    assert len(set(found)) == 100
+    assert all(re.fullmatch("#[0-9a-f]{6}", one) for one in found)
 
 
 def test_bars_are_as_long_as_their_values() -> None:

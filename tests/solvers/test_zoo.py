@@ -15,6 +15,7 @@ from veridical.records import split_view
 from veridical.solvers.zoo import solve
 from veridical.training import train
 
+from ..models import _matrices as matrices
 from ..models import _small as small
 
 
@@ -61,6 +62,23 @@ def test_the_same_run_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None
     again = solve(tmp_path / "run", folder, "dev", tmp_path / "2.jsonl").predictions.read_bytes()
     other = solve(tmp_path / "run", folder, "dev", tmp_path / "3.jsonl", trial=1).predictions.read_bytes()
     assert one == again != other
+
+
+def test_controls_change_the_context_and_nothing_else(tmp_path: Path) -> None:
+    """A model that knows the panels' places notices both; one without ids cannot notice that they were shuffled."""
+    bench = matrices.write(tmp_path / "b", {"train": 300, "test": 40}, ("main",))
+    options = {"images": "thumbnail", "epochs": 2, "batch": 64, "hidden": 16}
+    for model, notices in (("relation-network", True), ("relation-network-no-ids", False)):
+        train(model, bench, tmp_path / model, config=options)
+        found: dict[str, list[list[float]]] = {}
+        for context in ("own", "other", "shuffled"):
+            solved = solve(tmp_path / model, bench, "test", tmp_path / f"{context}.jsonl", context=context)  # type: ignore[arg-type]
+            found[context] = [line["scores"] for line in lines(solved.predictions)]  # type: ignore[misc]
+            meta = json.loads((tmp_path / f"{context}.jsonl.meta.json").read_text())["solver"]
+            assert meta.get("context", "own") == context
+        assert sum(a != b for a, b in zip(found["own"], found["other"], strict=True)) > 30
+        same = [a == pytest.approx(b, abs=1e-4) for a, b in zip(found["own"], found["shuffled"], strict=True)]
+        assert same == [not notices] * 40
 
 
 def test_what_solve_refuses(folder: Path, tmp_path: Path) -> None:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.models import load_model
+from veridical.models.matrix_inputs import Heads, MatrixConfig
 from veridical.records import Item
 from veridical.training import configure, train
+from veridical.training.batches import Dataset, examples_of
 from veridical.training.contexts import with_context
 from veridical.training.run import _examples
+from veridical.training.trained import build
+from veridical.training.trainer import Trainer, run_module
 
 from ..models import _matrices as matrices
 from .test_resume import contents, finish, start
@@ -28,8 +34,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return matrices.write(tmp_path_factory.mktemp("matrices") / "b", {"train": 200, "test": 40}, ("main",))
 
 
+@pytest.fixture(scope="session")
+def boxes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return matrices.write(tmp_path_factory.mktemp("boxes") / "b", {"train": 20}, ("main",), objects=True)
+
+
 def items(count: int) -> list[Item]:
-    return [Item(f"i{n}", "matrix", tuple(f"p{n}-{k}" for k in range(8)), answer=n % 8) for n in range(count)]
+    return [
+        Item(
+            f"i{n}",
+            "matrix",
+            tuple(f"p{n}-{k}" for k in range(8)),
+            candidates=tuple(f"c{n}-{k}" for k in range(8)),
+            answer=n % 8,
+        )
+        for n in range(count)
+    ]
 
 
 @given(count=st.integers(2, 40), seed=st.integers(0, 99))
@@ -37,7 +57,7 @@ def test_every_item_gets_the_context_of_another(count: int, seed: int) -> None:
     own = items(count)
     found = with_context(own, "other", np.random.default_rng(seed))
     assert [i.id for i in found] == [i.id for i in own]
-    assert [i.answer for i in found] == [i.answer for i in own]
+    assert [(i.answer, i.candidates) for i in found] == [(i.answer, i.candidates) for i in own]
     assert all(a.panels != b.panels for a, b in zip(own, found, strict=True))
     assert {i.panels for i in found} == {i.panels for i in own}
 
@@ -47,6 +67,7 @@ def test_shuffled_contexts_keep_their_panels(seed: int) -> None:
     own = items(20)
     found = with_context(own, "shuffled", np.random.default_rng(seed))
     assert [sorted(i.panels) for i in found] == [sorted(i.panels) for i in own]
+    assert [i.candidates for i in found] == [i.candidates for i in own]
     assert sum(a.panels != b.panels for a, b in zip(own, found, strict=True)) > 15
     assert with_context(own, "own", np.random.default_rng(seed)) == own
 
@@ -110,3 +131,77 @@ def test_trained_on_other_contexts_it_knows_nothing(folder: Path, tmp_path: Path
     assert own.trials[0]["history"][-1]["train"] > other.trials[0]["history"][-1]["train"]
     assert own.mean > 0.3
     assert other.mean < 0.3  # the best of twelve epochs on 40 items
+
+
+MODELS_OF_MATRICES = ("mlp-sum-2", "mlp-cat-2", "gru", "gru-shared", "vqa", "vqa-attention", "relation-network")
+
+
+class Trunk:
+    """A model on eight items, with what its scores and auxiliary predictions should be worth."""
+
+    def __init__(self, folder: Path, model: str, auxiliary: str) -> None:
+        architecture = load_model(model)
+        options = {**FAST, "auxiliary": auxiliary, "regions": 2 if model == "vqa-attention" else 0}
+        config, self.training = configure(architecture, options)
+        bench = Benchmark(folder)
+        examples = examples_of(bench, list(bench.items("train"))[:8])
+        inputs = architecture.inputs(config)
+        for source in inputs.values():
+            source.learn(examples)
+        self.data = Dataset.encode(examples, inputs, "", architecture.targets(config))
+        module = build(architecture, config, inputs, 0)
+        assert isinstance(module, torch.nn.Module)
+        self.module, self.rows = module.train(), np.arange(8)
+
+    def losses(self) -> dict[str, torch.Tensor]:
+        """Of the answers and of each auxiliary target, by hand: -log p, the mean over items."""
+        scores, extra = run_module(self.module, self.data, self.rows, None, "cpu")
+        wanted = torch.nn.functional.one_hot(self.data.answer_batch(self.rows), 8).float()
+        found = {"answer": (scores, wanted)}
+        found |= {name: (logits, self.data.target_batch(name, self.rows)) for name, logits in extra.items()}
+        return {
+            name: -(truth * (out - out.logsumexp(1, keepdim=True))).sum(1).mean()
+            for name, (out, truth) in found.items()
+        }
+
+
+@pytest.mark.parametrize("auxiliary", ["two", "seven"])
+@pytest.mark.parametrize("model", MODELS_OF_MATRICES)
+def test_an_auxiliary_loss_reaches_the_whole_model(boxes: Path, model: str, auxiliary: str) -> None:
+    """Its gradient is not zero in the weights that make the scores, down to those that see the panels."""
+    trunk = Trunk(boxes, model, auxiliary)
+    found = trunk.losses()
+    assert set(found) == {"answer"} | ({"relation", "element"} if auxiliary == "two" else {"kind"})
+    for name in found.keys() - {"answer"}:
+        trunk.module.zero_grad()
+        found[name].backward(retain_graph=True)
+        moved = {n for n, p in trunk.module.named_parameters() if p.grad is not None and bool(p.grad.abs().any())}
+        assert any(n.endswith(("map.weight", "gru.weight_ih_l0")) for n in moved)  # what multiplies the panels
+        assert {n for n in moved if n.startswith("heads")} == {f"heads.heads.{name}.{x}" for x in ("weight", "bias")}
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.25])
+@pytest.mark.parametrize("auxiliary", ["none", "two", "seven"])
+def test_a_step_is_on_the_sum_of_all_losses(boxes: Path, tmp_path: Path, auxiliary: str, weight: float) -> None:
+    trunk = Trunk(boxes, "relation-network", auxiliary)
+    found = trunk.losses()
+    rest = [loss for name, loss in found.items() if name != "answer"]
+    total = found["answer"] + weight * torch.stack(rest).sum() if rest else found["answer"]
+    total.backward()
+    wanted = {name: p.grad.clone() for name, p in trunk.module.named_parameters() if p.grad is not None}
+    config = replace(trunk.training, auxiliary_weight=weight, clip=0.0)
+    trainer = Trainer(trunk.module, trunk.data, trunk.data, config, tmp_path, seed=0)
+    trainer._step(trunk.rows, None)
+    assert trainer.place.loss / 8 == pytest.approx(total.item(), rel=1e-5)
+    for name, parameter in trunk.module.named_parameters():
+        if parameter.grad is not None:
+            torch.testing.assert_close(parameter.grad, wanted[name], rtol=1e-4, atol=1e-6)
+
+
+def test_auxiliary_predictions_are_of_the_mean_of_all_candidates() -> None:
+    heads = Heads(MatrixConfig(hidden=6, auxiliary="two"))
+    scores, activations = torch.zeros(3, 8), torch.randn(3, 8, 6)
+    _, found = heads(scores, activations)
+    for name in ("relation", "element"):
+        torch.testing.assert_close(found[name], heads.heads[name](activations.sum(1) / 8))
+    assert heads.eval()(scores, activations) is scores  # in training only

@@ -17,14 +17,17 @@ from typing import Any
 
 import pytest
 import torch
+import typer
 from safetensors.torch import load_file
+from typer.testing import CliRunner
 
 import veridical
 from veridical import features
 from veridical.benchmark import Benchmark
+from veridical.cli.sweep import sweep as command
 from veridical.errors import UserError
 from veridical.features.store import vectors_hash, write_features
-from veridical.report.sweep import Swept, sweep
+from veridical.report.sweep import ALL, Swept, sweep
 from veridical.report.sweeps import read_sweep, sample_efficiency, sweep_tables
 from veridical.report.tables import Cell
 from veridical.solvers.sweep import Point, _options, plan, titles
@@ -215,13 +218,23 @@ def test_bad_input_is_found_before_training(
     assert not (tmp_path / "out").exists()
 
 
+def test_all_models_are_the_papers_eleven(benchmark: Path, tmp_path: Path) -> None:
+    assert len(ALL) == 11
+    assert set(MODELS) < set(ALL)
+    app = typer.Typer()
+    app.command()(command)
+    arguments = [str(benchmark), "--out", str(tmp_path / "out"), "--models", "all", "--features", "thumbnail"]
+    with pytest.raises(UserError, match="no split 'nowhere'"):  # and all models are known
+        CliRunner().invoke(app, [*arguments, "--test", "nowhere"], catch_exceptions=False)
+
+
 def test_killed_it_continues(benchmark: Path, tmp_path: Path) -> None:
     """What was finished before the kill is kept as it is, and the rest is done."""
     out, models = tmp_path / "out", ("mlp-sum-2", "mlp-cat-2")
-    command = [sys.executable, "-m", "veridical", "sweep", str(benchmark), "--out", str(out), "--schemes", "neutral"]
-    command += ["--models", ",".join(models), "--features", "thumbnail", "--processes", "1", "--resamples", "200"]
-    command += ["--set", "epochs=3", "--set", "hidden=16", "--no-controls"]
-    first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    words = [sys.executable, "-m", "veridical", "sweep", str(benchmark), "--out", str(out), "--schemes", "neutral"]
+    words += ["--models", ",".join(models), "--features", "thumbnail", "--processes", "1", "--resamples", "200"]
+    words += ["--set", "epochs=3", "--set", "hidden=16", "--no-controls"]
+    first = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     waited = time.monotonic() + 120
     while not list(out.glob("runs/*/point.json")) and first.poll() is None and time.monotonic() < waited:
         time.sleep(0.01)
@@ -248,10 +261,10 @@ DIVERGING["config"] = {"optimizer": "adamw", "rate": 1e10, "epochs": 2, "hidden"
 
 def test_a_run_that_fails_stops_no_other(benchmark: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    command = ["sweep", str(benchmark), "--out", str(out), "--schemes", "neutral", "--no-controls", "--json"]
-    command += ["--models", "mlp-sum-6,mlp-sum-2", "--features", "thumbnail", "--processes", "1", "--resamples", "200"]
-    command += [x for name, value in DIVERGING["config"].items() for x in ("--set", f"{name}={value}")]
-    ran = subprocess.run([sys.executable, "-m", "veridical", *command], capture_output=True, text=True, check=False)
+    words = ["sweep", str(benchmark), "--out", str(out), "--schemes", "neutral", "--no-controls", "--json"]
+    words += ["--models", "mlp-sum-6,mlp-sum-2", "--features", "thumbnail", "--processes", "1", "--resamples", "200"]
+    words += [x for name, value in DIVERGING["config"].items() for x in ("--set", f"{name}={value}")]
+    ran = subprocess.run([sys.executable, "-m", "veridical", *words], capture_output=True, text=True, check=False)
     assert ran.returncode == 1
     first = json.loads(ran.stdout)
     assert [p["model"] for p in first["points"]] == ["mlp-sum-2"]

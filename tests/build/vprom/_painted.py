@@ -33,6 +33,7 @@ PEOPLE = {("child", "male"): "boy", ("child", "female"): "girl", ("adult", "male
 class Painted:
     count: int = 1200
     seed: int = 0
+    dressed: bool = True  # whether people are labelled with colours
 
     name = "painted"
     exact = True
@@ -49,6 +50,7 @@ class Painted:
             if rng.random() < 0.45:
                 age, gender = list(PEOPLE)[int(rng.integers(len(PEOPLE)))]
                 category = PEOPLE[age, gender]
+                attributes = attributes if self.dressed else attributes[1:]
                 attributes += (("age", age), ("gender", gender), ("action", str(rng.choice(ACTIONS))))
             objects = tuple(
                 SceneObject(str(k), category, attributes, (10.0 * k, 0.0, 10.0 * k + 9, 20.0))

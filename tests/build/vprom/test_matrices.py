@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 
+from veridical.build.vprom import matrices as matrices_module
 from veridical.build.vprom.deck import make_deck, plan, shares
 from veridical.build.vprom.elements import CELLS, COUNT, RELATIONS, TYPE_OF
 from veridical.build.vprom.lists import read_lists
@@ -184,6 +186,25 @@ def test_a_group_of_eight_gives_all_candidates(exact: Pool) -> None:
         assert same[about & (relation == "or")].max() == 4
 
 
+def test_candidates_stay_while_the_context_is_drawn_again(exact: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were they drawn anew too, sets and answers that are easily unambiguous would be kept more often."""
+    sets: dict[int, list[tuple[int, ...]]] = {}
+
+    class Watched(matrices_module._Draws):
+        def __call__(self, state: np.ndarray, rows: np.ndarray) -> np.ndarray:
+            why = super().__call__(state, rows)
+            for n in rows[self.whole[rows]].tolist():
+                sets.setdefault(n, []).append((*self.crops[n, 8:].tolist(), *self.elements[n, 8:].tolist()))
+            return why
+
+    monkeypatch.setattr(matrices_module, "_Draws", Watched)
+    everything = np.ones((len(RELATIONS), len(exact.elements)), bool)
+    deck = make_deck(exact, np.ones(exact.photographs, bool), everything)
+    make_matrices(exact, deck, 600, np.random.default_rng(1))
+    assert sum(len(own) > 2 for own in sets.values()) > 20
+    assert all(len(set(own)) == 1 for own in sets.values() if len(own) < matrices_module.AGAIN)
+
+
 def test_few_values_that_everything_has_are_no_matrix(exact: Pool) -> None:
     """Where all people have one of two genders, the only man among women would be the answer."""
     assert {("human attribute", "gender"), ("object attribute", "color")} <= exact.dense
@@ -214,6 +235,57 @@ def test_range_tells_as_little_as_eight_distinct_counts_allow(
             is_or = np.array([CELLS[k][0] == "or" for k in matrices.cell[rows]])
             assert set(in_range[~is_or]) == {5}
             assert set(in_range[is_or]) == {4}  # the fifth is in the last row, and would complete it too
+
+
+def assert_even(numbers: Counter[Any], kinds: int) -> None:
+    """Every kind comes up about as often, by a chi-squared test that fails one time in some thousands."""
+    assert len(numbers) == kinds
+    expected = sum(numbers.values()) / kinds
+    statistic = sum((n - expected) ** 2 / expected for n in numbers.values())
+    assert statistic < kinds - 1 + 4 * np.sqrt(2 * (kinds - 1)), numbers
+
+
+@pytest.fixture(scope="module")
+def rows(made: dict[tuple[str, str], tuple[Scheme, Matrices]]) -> dict[str, np.ndarray]:
+    """relation -> (N, 3, 3) elements of whole matrices, the answer last."""
+    both = [made["neutral", side][1] for side in SIDES]
+    full = np.concatenate([np.concatenate([m.elements[:, :8], m.label[:, None]], axis=1) for m in both])
+    relation = np.concatenate([[CELLS[k][0] for k in m.cell] for m in both])
+    return {name: full[relation == name].reshape(-1, 3, 3) for name in RELATIONS}
+
+
+def test_the_third_panel_of_an_or_repeats_the_first_as_often_as_the_second(rows: dict[str, np.ndarray]) -> None:
+    for row in range(3):  # the answer's too
+        assert_even(Counter((rows["or"][:, row, 2] == rows["or"][:, row, 0]).tolist()), 2)
+    turns = rows["or"][:, :, 2] == rows["or"][:, :, 0]
+    assert_even(Counter(map(tuple, turns.tolist())), 8)  # one row tells nothing about another
+
+
+def test_rows_of_a_union_are_in_any_order(rows: dict[str, np.ndarray]) -> None:
+    """The answer is as often in each column, and the rest of each row is in either order."""
+    for row in range(2):
+        places = [[x.tolist().index(e) for e in m[2]] for m in rows["union"] for x in [m[row]]]
+        assert_even(Counter(map(tuple, places)), 6)
+    assert_even(Counter((m[0].tolist().index(m[2, 2]), m[1].tolist().index(m[2, 2])) for m in rows["union"]), 9)
+
+
+def test_rows_of_an_and_differ(rows: dict[str, np.ndarray]) -> None:
+    """Were all rows of one element, no row would be needed to find it."""
+    assert np.mean([len({*m[:, 0].tolist()}) == 3 for m in rows["and"]]) > 0.9
+
+
+def test_progressions_take_every_step_that_leads_to_the_answer(pool: Pool, rows: dict[str, np.ndarray]) -> None:
+    counts = np.array([int(e.name) if e.kind == COUNT else 0 for e in pool.elements])[rows["progression"]]
+    steps = counts[:, 2, 1] - counts[:, 2, 0]
+    assert set(steps.tolist()) == {-4, -3, -2, -1, 1, 2, 3, 4}
+    assert_even(Counter(counts[:, 2, 2].tolist()), 10)  # every count is the answer as often
+    for last in (1, 5, 10):
+        possible = [s for s in range(-4, 5) if s and 1 <= last - 2 * s <= 10]
+        taken = Counter(steps[counts[:, 2, 2] == last].tolist())
+        assert set(taken) == set(possible)
+        assert_even(taken, len(possible))
+    first = counts[:, :, 0]
+    assert np.mean([len({*m.tolist()}) == 1 for m in first]) < 0.1  # rows begin elsewhere
 
 
 def test_context_shows_distractors(made: dict[tuple[str, str], tuple[Scheme, Matrices]]) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from veridical.build.vprom.elements import CATEGORY, COUNT, HUMAN, OBJECT, Element, count_element
+from veridical.build.vprom.labels import Reader
 from veridical.build.vprom.lists import OURS, read_lists
 from veridical.build.vprom.mining import Crop, Mining, mine, pool_of
 from veridical.build.vprom.panels import crop_names, cut
@@ -54,7 +55,24 @@ def test_lists_agree_with_each_other() -> None:
         names = [name for own in groups.values() for name in own]
         assert len(names) == len(set(names))
         assert set(same.values()) <= set(names)
+        assert not set(same) & set(names)  # of two words for one look, one is used
     assert not {n for own in LISTS.attributes.object.values() for n in own} & LISTS.semantic
+
+
+def test_words_for_one_look_are_one_element() -> None:
+    reader = Reader(LISTS)
+
+    def read(category: str, *words: str) -> set[str]:
+        return {e.name for e in reader.read(thing(category, (0, 0, 9, 9), *words)).attributes}
+
+    assert read("tree", "bare", "leafless") == {"leafless"}
+    assert read("sky", "overcast", "cloudy") == {"cloudy"}
+    assert read("pole", "steel", "metal", "beige", "tan") == {"metal", "tan"}
+    assert read("man", "laying down", "in an orange shirt") == {"lying", "in orange"}
+    assert reader.read(thing("Dogs")).category == DOG
+    assert {reader.read(thing(word)).kind for word in ("people", "men", "kids", "ladies", "old women")} == {HUMAN}
+    categories = LISTS.same.category
+    assert not set(categories) & set(categories.values())  # one step leads to the word that is used
 
 
 def test_an_object_is_cropped_with_its_labels() -> None:
@@ -81,10 +99,27 @@ def test_purity_by_what_else_is_inside() -> None:
     assert Element(CATEGORY, CATEGORY, "cat") in crop.shows - crop.depicts
 
 
+def test_a_crop_shows_all_that_is_inside() -> None:
+    """Attributes of other objects, and counts that descriptions of parts of it tell."""
+    regions = (Region("two dogs", (0, 0, 140, 140)), Region("three men", (250, 0, 390, 140)))
+    found, _ = crops(thing("dog"), thing("cat", (5, 5, 60, 60), "red", "open"), regions=regions)
+    (dog,) = (crop for crop in found if DOG in crop.depicts)
+    beside = {RED, Element(CATEGORY, CATEGORY, "cat"), Element(OBJECT, "attribute", "open"), count_element(2)}
+    assert dog.depicts == {DOG}
+    assert dog.shows == {DOG} | beside
+    cats = [thing("cat", (10.0 + 60 * k, 20, 60.0 + 60 * k, 180)) for k in range(3)]
+    found, _ = crops(thing("dog", (0, 0, 250, 200)), *cats)
+    (dog,) = (crop for crop in found if DOG in crop.depicts)
+    assert {count_element(1), count_element(3)} <= dog.shows
+    assert count_element(3) not in dog.depicts
+
+
 def test_relatedness_and_independence() -> None:
     (crop,), lost = crops(thing("dog", (0, 0, 200, 200), "open", "red"), thing("sky"), regions=DESCRIBED)
     assert crop.depicts == {DOG, RED}
     assert lost == {("relatedness", OBJECT): 1, ("independence", CATEGORY): 1}
+    # no matrix is about them, and they may explain one
+    assert crop.shows - crop.depicts == {Element(OBJECT, "attribute", "open"), Element(CATEGORY, CATEGORY, "sky")}
 
 
 def test_people_have_human_attributes() -> None:
@@ -139,6 +174,17 @@ def test_counts_from_descriptions() -> None:
     assert lost == {("quality", COUNT): 1}
 
 
+def test_purity_of_described_counts() -> None:
+    """Two dogs among forty other things are no pure two."""
+    region = Region("two dogs", (0, 0, 250, 250))
+    dogs = [thing("dog", (10.0 + 60 * k, 20, 60.0 + 60 * k, 80)) for k in range(2)]
+    others = [thing("cat", (5.0 * k, 100, 5.0 * k + 4, 110)) for k in range(3)]
+    for number, pure in ((0, True), (2, True), (3, False)):
+        found, lost = crops(*dogs, *others[:number], regions=(region,), config=Mining(most_others=2))
+        assert any(count_element(2) in crop.depicts for crop in found) == pure
+        assert lost.get(("purity", COUNT), 0) == (not pure)
+
+
 def test_counts_from_instances() -> None:
     dogs = [thing("dog", (10.0 + 60 * k, 20, 60.0 + 60 * k, 180)) for k in range(3)]
     found, _ = crops(*dogs, thing("cat", (300, 150, 390, 290)))
@@ -167,7 +213,12 @@ def test_real_visual_genome(shared: Path) -> None:
     pool, names = pool_of([found], Mining(least_images=1))
     table = pool.table()
     assert len(names) == 5
-    assert table[COUNT]["elements"] == 3  # one, two and three of something
+    assert table[COUNT]["elements"] == 2  # two and three of something
+    assert pool.removed["purity"][COUNT] > 5  # most regions that are counted in show much else
+    everything, _ = pool_of(
+        [mine(source.photographs(), LISTS, Mining(most_others=1000), exact=False)], Mining(least_images=1)
+    )
+    assert everything.table()[COUNT]["elements"] == 3  # one of something, too
     assert table[OBJECT]["elements"] > 5
     sides = pool.region[:, 2:] - pool.region[:, :2]
     assert sides.min() >= 100

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from veridical.benchmark import Benchmark
+from veridical.build.vprom import build_vprom
 from veridical.build.vprom.deck import make_deck
-from veridical.build.vprom.elements import CATEGORY, CELLS, HUMAN, OBJECT, RELATIONS, TYPE_OF, Element
+from veridical.build.vprom.elements import CATEGORY, CELLS, HUMAN, OBJECT, RELATIONS, TYPE_OF, Element, in_order
 from veridical.build.vprom.labels import Reader
 from veridical.build.vprom.lists import read_lists
 from veridical.build.vprom.matrices import make_matrices
 from veridical.build.vprom.mining import Mining, mine, pool_of
-from veridical.build.vprom.schemes import SCHEMES, SIDES, held_pairs, make_scheme
+from veridical.build.vprom.pool import Lists2D, Pool
+from veridical.build.vprom.schemes import SCHEMES, SIDES, deal, held_pairs, make_scheme
 from veridical.records import SceneObject
 
 from ._painted import PATTERNS, Painted
@@ -27,6 +32,16 @@ def test_photographs_are_dealt_two_to_one_for_every_element(name: str) -> None:
     assert test.sum() == pytest.approx(pool.photographs / 3, abs=1)
     for crops in (pool.by_element[k] for k in range(len(pool.elements))):
         assert 0.1 < test[pool.photograph[crops]].mean() < 0.6
+
+
+def test_rare_elements_divide_two_to_one_too() -> None:
+    """Six photographs of each: four for training and two for test, which chance alone would seldom do."""
+    objects = in_order({Element(CATEGORY, CATEGORY, f"object {n:02}") for n in range(40)})
+    labels = Lists2D.of([(n // 6,) for n in range(240)])
+    pool = Pool(objects, np.arange(240, dtype=np.int32), np.full((240, 4), np.nan), labels, labels, {}, 240)
+    test = deal(pool, np.random.default_rng(0))
+    assert (test.reshape(40, 6).sum(axis=1) == 2).all()
+    assert len({tuple(row) for row in test.reshape(40, 6).tolist()}) > 10  # and not the same two of six
 
 
 def test_schemes_deal_anew() -> None:
@@ -109,3 +124,13 @@ def test_training_on_icons_shows_nothing_that_is_held_out(name: str) -> None:
     assert len(train) > 4
     assert len(test) > 2
     assert not train & test
+
+
+def test_nothing_is_tested_that_was_not_trained(tmp_path: Path) -> None:
+    """Without colours people have only what is held out, and matrices about it would come from nowhere."""
+    options = {"matrices": 90, "schemes": ["att.held"], "mining": Mining(least_images=6)}
+    for dressed in (True, False):
+        out = build_vprom(tmp_path / f"{dressed}", source=Painted(dressed=dressed), **options).out
+        kinds = {split: {i.tag("kind")[0] for i in Benchmark(out).items(split, "att.held")} for split in SIDES}
+        assert (HUMAN in kinds["test"]) == dressed
+        assert kinds["test"] == kinds["train"]

@@ -150,7 +150,7 @@ def _crops(seen: _Seen, config: Mining, lost: Counter[tuple[str, str]]) -> list[
         if not wanted and not mixed:
             continue
         lost.update(("purity", element.kind) for element in mixed)
-        others = len(set(rows.tolist()) - set(part.members)) if part.members else 0
+        others = len(rows) - (np.isin(part.members, rows).sum() if part.members else part.number or 0)
         reason = None
         if not _is_large(part.region, seen, config.least_side):
             reason = "quality"

@@ -13,7 +13,7 @@ from veridical.build.vprom import matrices as matrices_module
 from veridical.build.vprom.deck import make_deck, plan, shares
 from veridical.build.vprom.elements import CELLS, COUNT, RELATIONS, TYPE_OF
 from veridical.build.vprom.lists import read_lists
-from veridical.build.vprom.matrices import Matrices, make_matrices
+from veridical.build.vprom.matrices import Matrices, answers, make_matrices
 from veridical.build.vprom.mining import Mining, mine, pool_of
 from veridical.build.vprom.pool import Pool
 from veridical.build.vprom.schemes import SCHEMES, SIDES, Scheme, make_scheme
@@ -219,6 +219,20 @@ def test_few_values_that_everything_has_are_no_matrix(exact: Pool) -> None:
     photographs = np.ones(sparse.photographs, bool)
     deck = make_deck(sparse, photographs, np.ones((len(RELATIONS), len(sparse.elements)), bool))
     assert both <= {*deck.groups.values.tolist()}
+
+
+def test_super_attributes_that_no_matrix_is_about_are_told(exact: Pool) -> None:
+    everything = np.ones((len(RELATIONS), len(exact.elements)), bool)
+    deck = make_deck(exact, np.ones(exact.photographs, bool), everything)
+    parts = [make_matrices(exact, deck, 300, np.random.default_rng(seed)) for seed in (1, 2)]
+    found = answers(exact, parts)
+    assert found["human attribute"]["gender"] == 0
+    assert sum(number for own in found.values() for number in own.values()) == 600
+    labels = [exact.elements[e] for part in parts for e in part.label]
+    for kind, own in found.items():
+        for group, number in own.items():
+            assert number == sum((e.kind, e.group) == (kind, group) for e in labels)
+    assert set(found["object attribute"]) == {"color", "scene", "texture"}  # what no list has is no element
 
 
 def test_range_tells_as_little_as_eight_distinct_counts_allow(

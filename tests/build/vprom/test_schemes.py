@@ -130,7 +130,11 @@ def test_nothing_is_tested_that_was_not_trained(tmp_path: Path) -> None:
     """Without colours people have only what is held out, and matrices about it would come from nowhere."""
     options = {"matrices": 90, "schemes": ["att.held"], "mining": Mining(least_images=6)}
     for dressed in (True, False):
-        out = build_vprom(tmp_path / f"{dressed}", source=Painted(dressed=dressed), **options).out
+        report = build_vprom(tmp_path / f"{dressed}", source=Painted(dressed=dressed), **options)
+        out = report.out
+        about = Benchmark(out).manifest["config"]["answers"]["att.held"]
+        assert sum(number for own in about.values() for number in own.values()) == 90
+        assert any("no matrix is about" in note and "gender (human attribute)" in note for note in report.notes)
         kinds = {split: {i.tag("kind")[0] for i in Benchmark(out).items(split, "att.held")} for split in SIDES}
         assert (HUMAN in kinds["test"]) == dressed
         assert kinds["test"] == kinds["train"]

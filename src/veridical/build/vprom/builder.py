@@ -25,7 +25,7 @@ from veridical.build.vprom.deck import make_deck
 from veridical.build.vprom.elements import CELLS
 from veridical.build.vprom.icon_panels import IconPanels
 from veridical.build.vprom.lists import Lists, read_lists
-from veridical.build.vprom.matrices import Matrices, make_matrices
+from veridical.build.vprom.matrices import Matrices, answers, make_matrices
 from veridical.build.vprom.mining import Mined, Mining, mine, pool_of
 from veridical.build.vprom.options import check_mining, check_options, open_panels, too_little
 from veridical.build.vprom.panels import Stored, Wanted, bad_pictures, crop_names, store
@@ -156,6 +156,7 @@ def _config(job: _Job, names: Sequence[str], matrices: int, pool: Pool, made: Ma
         "mining": asdict(job.mining),
         "lists": dict(job.lists.hashes),
         "mined": {"photographs": pool.photographs, "kinds": table, "removed": pool.removed},
+        "answers": {scheme: answers(pool, sides.values()) for scheme, (_, sides) in made.items()},
         "rejected": {
             scheme: {side: dict(one.rejected) for side, one in sides.items()} for scheme, (_, sides) in made.items()
         },
@@ -274,6 +275,9 @@ class _Job:
         lost = [f"{r} ({kind})" for (r, kind), ok in zip(CELLS, possible, strict=True) if kind in kinds and not ok]
         if lost:
             self.notes.append(f"{name}: too few elements or photographs for {', '.join(lost)}.")
+        about = answers(pool, sides.values())
+        if never := [f"{group} ({kind})" for kind, own in about.items() for group, number in own.items() if not number]:
+            self.notes.append(f"{name}: no matrix is about {', '.join(never)}.")
         for side, made in sides.items():
             for (relation, kind), number in made.missing.items():
                 text = f"{number:,} matrices, {relation} ({kind}), could not be made unambiguous."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,6 +72,17 @@ def make_matrices(
         {reason: int(n) for reason, n in zip(REASONS, rejected, strict=True)},
         {CELLS[k]: int(lost[k]) for k in np.flatnonzero(lost)},
     )
+
+
+def answers(pool: Pool, parts: Iterable[Matrices]) -> dict[str, dict[str, int]]:
+    """Kind -> super-attribute (or the kind again) -> matrices about it, 0 where a pool has some and no matrix is."""
+    number = np.sum([np.bincount(part.label, minlength=len(pool.elements)) for part in parts], axis=0)
+    out: dict[str, dict[str, int]] = {}
+    for element, many, ok in zip(pool.elements, number, pool.usable, strict=True):
+        if ok:
+            own = out.setdefault(element.kind, {})
+            own[element.group] = own.get(element.group, 0) + int(many)
+    return out
 
 
 class _Draws:

@@ -1,10 +1,10 @@
 """A small CNN trained on panels of icons, as a `transformers` checkpoint that `veridical features` takes by its folder.
 
-    python benchmarks/icon_encoder.py --out WORK/icon-cnn [--images 12000] [--epochs 12]
+    python benchmarks/icon_encoder.py --out WORK/icon-cnn [--images 16000] [--epochs 12] [--categories 16]
 
-A ResNet of three basic blocks (16, 32 and 128 channels, panels squeezed to 80 x 80 pixels) learns the labels of panels
-that no benchmark shows: they are drawn with another seed. Like the bottom-up network of the paper, it has been told the
-names of categories, attributes and counts; the 128 numbers of its pooled last map are the features.
+A ResNet of three basic blocks (16, 48 and 128 channels, panels squeezed to 112 x 112 pixels) learns the labels of
+panels that no benchmark shows: they are drawn with another seed. Like the bottom-up network of the paper, it has been
+told the names of categories, attributes and counts; the 128 numbers of its pooled last map are the features.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def train(pixels: np.ndarray, labels: list[dict[str, str]], epochs: int) -> nn.M
 
 
 def _input(pixels: np.ndarray) -> Tensor:
-    return torch.from_numpy(pixels).permute(0, 3, 1, 2).float() / 127.5 - 1  # (B, 3, 80, 80)
+    return torch.from_numpy(pixels).permute(0, 3, 1, 2).float() / 127.5 - 1  # (B, 3, SIDE, SIDE)
 
 
 def make(out: Path, images: int, epochs: int, categories: int = 0) -> Path:
@@ -125,10 +125,11 @@ def make(out: Path, images: int, epochs: int, categories: int = 0) -> Path:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--images", type=int, default=12_000)
+    parser.add_argument("--images", type=int, default=16_000)
     parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--categories", type=int, default=16, help="kinds of things beside people; 0: all")
     given = parser.parse_args()
-    make(given.out, given.images, given.epochs)
+    make(given.out, given.images, given.epochs, given.categories)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ from veridical.build.vprom.elements import (
     in_order,
 )
 from veridical.build.vprom.lists import read_lists
-from veridical.build.vprom.matrices import TRIES, make_matrices
+from veridical.build.vprom.matrices import AGAIN, TRIES, make_matrices
 from veridical.build.vprom.mining import MOST_LABELS
 from veridical.build.vprom.pool import Lists2D, Pool
 from veridical.build.vprom.schemes import SIDES, Scheme, make_scheme
@@ -52,6 +52,7 @@ from veridical.records import Item, pairs
 PHOTOGRAPHS = 108_077  # of Visual Genome
 CROPS = {OBJECT: 36_750, HUMAN: 12_249, CATEGORY: 82_905, COUNT: 11_730}  # Table 1
 CATEGORIES = 346
+CLASHES, PATIENCE = 60, 50  # as in _draw
 RARE = "rare objects"  # labels that no matrix is about, and that may explain one
 
 
@@ -189,55 +190,103 @@ def simplest(context: Labels, candidates: Labels) -> tuple[str | None, set[int]]
 class Plain:
     """The same draws, one matrix at a time."""
 
-    def __init__(self, pool: Pool, deck: Deck, labels: Labels, seed: int) -> None:
+    def __init__(self, pool: Pool, deck: Deck, labels: Labels, seen: list[set[int]], seed: int) -> None:
         self.pool, self.labels, self.random = pool, labels, random.Random(seed)
         self.crops = [deck.crops[k].tolist() for k in range(len(pool.elements))]
         self.photograph = pool.photograph.tolist()
+        self.seen = seen
         self.groups = [
-            [deck.groups[g].tolist() for g in range(deck.cell_groups[c], deck.cell_groups[c + 1])]
+            [(deck.groups[g].tolist(), int(deck.spare[g])) for g in range(deck.cell_groups[c], deck.cell_groups[c + 1])]
             for c in range(len(CELLS))
         ]
         self.fill = [deck.fill[c].tolist() for c in range(len(CELLS))]
         self.count = [int(e.name) if e.kind == COUNT else 0 for e in pool.elements]
 
     def matrix(self, cell: int, place: int) -> tuple[list[int], int] | None:
-        """The crops of one matrix and the element of its answer."""
+        """The crops of one matrix and the element of its answer: a candidate set, then contexts until one will do."""
         relation = CELLS[cell][0]
-        for _ in range(TRIES):
-            drawn = self.elements(cell, relation, place)
-            crops = None if drawn is None else self.photographs(drawn)
-            if drawn is None or crops is None:
+        found, failed = None, 0
+        for turn in range(TRIES):
+            if turn % AGAIN == 0:
+                found = None
+            found = found or self.candidates(cell, relation, failed)
+            if found is None:
+                failed += 1
                 continue
-            labels = [self.labels[k] for k in crops]
+            (chosen, crops), answer, own, beside = found
+            e = chosen[answer]
+            near = [x for x in own if x != e and x in chosen]
+            far = [x for x in own if x not in chosen]
+            self.random.shuffle(near)
+            self.random.shuffle(far)
+            context = self.context(relation, e, beside, near + far, own)
+            panels = None if context is None else self.photographs(context, crops)
+            if panels is None:
+                continue
+            distractors = crops[:answer] + crops[answer + 1 :]
+            full = [*panels, *distractors[:place], crops[answer], *distractors[place:]]
+            labels = [self.labels[k] for k in full]
             if simplest(labels[:8], labels[8:]) == (relation, {place}):
-                return crops, drawn[8 + place]
+                return full, e
         return None
 
-    def elements(self, cell: int, relation: str, place: int) -> list[int] | None:
-        spare = 1 if relation == "or" else 0
-        order = [self.random.sample(group, len(group)) for group in self.groups[cell]]
+    def candidates(
+        self, cell: int, relation: str, failed: int
+    ) -> tuple[tuple[list[int], list[int]], int, list[int], int] | None:
+        """Elements and crops of eight candidates, which is the answer, its group, and the other element of an Or."""
+        last = 1 if relation == "or" else 0
+        order = [(self.random.sample(group, len(group)), spare) for group, spare in self.groups[cell]]
         self.random.shuffle(order)
-        limit = 4 if len(order) > 1 else 8
-        chosen = [(e, g) for g, group in enumerate(order) for e in group[: min(limit, len(group) - spare)]][:8]
-        chosen += [(e, g) for g, group in enumerate(order) for e in group[limit : len(group) - spare]][
-            : 8 - len(chosen)
-        ]
-        answers = len(chosen)
-        chosen += [(e, -1) for e in self.random.sample(self.fill[cell], min(8 - answers, len(self.fill[cell])))]
-        if len(chosen) < 8 or not answers:
+        first, _ = order[0]
+        if len(first) - last >= 8:
+            taken = [(e, first) for e in first[:8]]
+        else:
+            taken = [(e, group) for group, spare in order for e in group[: max(0, min(4, len(group) - spare))]][:8]
+            taken += [(e, group) for group, spare in order for e in group[4 : max(4, len(group) - spare)]][
+                : 8 - len(taken)
+            ]
+        chosen = [e for e, _ in taken]
+        chosen += self.random.sample(self.fill[cell], min(8 - len(chosen), len(self.fill[cell])))
+        if len(chosen) < 8 or not taken:
             return None
-        e, g = chosen[self.random.randrange(answers)]
-        near = [x for x, group in chosen if group == g and x != e]
-        far = [x for x in order[g] if x not in {y for y, _ in chosen}]
-        self.random.shuffle(near)
-        self.random.shuffle(far)
-        context = self.context(relation, e, near, far, order[g])
-        distractors = [x for x, _ in chosen if x != e]
-        self.random.shuffle(distractors)
-        return None if context is None else [*context, *distractors[:place], e, *distractors[place:]]
+        unseen = [{e, group[-1]} if last else {e} for e, group in taken]
+        crops = self.choices(chosen, set().union(*unseen))
+        if crops is None:
+            return None
+        able = [
+            k
+            for k in range(len(taken))
+            if not any(j != k and self.seen[crops[j]] & (unseen[k] - {chosen[j]}) for j in range(8))
+        ]
+        if len(able) < max(1, len(taken) - failed // PATIENCE):
+            return None
+        answer = self.random.choice(able)
+        shuffled = self.random.sample(range(8), 8)
+        sets = [chosen[k] for k in shuffled], [crops[k] for k in shuffled]
+        group = taken[answer][1]
+        return sets, shuffled.index(answer), group, group[-1]
 
-    def context(self, relation: str, e: int, near: list[int], far: list[int], own: list[int]) -> list[int] | None:
-        others, pick = near + far, self.random
+    def choices(self, chosen: list[int], unseen: set[int]) -> list[int] | None:
+        """A crop for each candidate, of eight photographs, that shows as little of the others' as can be."""
+        crops: list[int] = []
+        shown: set[int] = set()
+        for e in chosen:
+            best: tuple[int, int] | None = None
+            for _ in range(CLASHES):
+                crop = self.random.choice(self.crops[e])
+                if self.photograph[crop] not in shown:
+                    number = len(self.seen[crop] & unseen - {e})
+                    best = (number, crop) if best is None or number < best[0] else best
+                if best is not None and best[0] == 0:
+                    break
+            if best is None:
+                return None
+            crops.append(best[1])
+            shown.add(self.photograph[best[1]])
+        return crops
+
+    def context(self, relation: str, e: int, beside: int, others: list[int], own: list[int]) -> list[int] | None:
+        pick = self.random
         if relation == "and":
             second = others[min(1, len(others) - 1)]
             return [others[0]] * 3 + [second] * 3 + [e] * 2
@@ -255,23 +304,21 @@ class Plain:
             pick.shuffle(ends)
             rows = [[by_count[c - 2 * s], by_count[c - s], by_count[c]] for c in (ends[0], ends[min(1, len(ends) - 1)])]
             return [*rows[0], *rows[1], by_count[last - 2 * s], by_count[last - s]]
-        if not far:
-            return None
         many = len(others)
         two = [[others[0], others[1 % many]], [others[2 % many], others[3 % many]]]
         if many == 1:
-            two = [[e, far[0]], [far[0], e]]
+            two = [[e, beside], [beside, e]]
         out = []
         for row in two:
             pick.shuffle(row)
             out += [*row, pick.choice(row)]
-        return out + pick.sample([e, far[0]], 2)
+        return out + pick.sample([e, beside], 2)
 
-    def photographs(self, elements: list[int]) -> list[int] | None:
+    def photographs(self, elements: list[int], candidates: list[int]) -> list[int] | None:
         crops: list[int] = []
-        seen: set[int] = set()
+        seen = {self.photograph[k] for k in candidates}
         for e in elements:
-            for _ in range(30):
+            for _ in range(CLASHES):
                 crop = self.random.choice(self.crops[e])
                 if self.photograph[crop] not in seen:
                     break
@@ -282,13 +329,13 @@ class Plain:
         return crops
 
 
-def plain(ready: Ready, labels: Labels, count: int, seed: int, out: Path) -> int:
+def plain(ready: Ready, labels: Labels, seen: list[set[int]], count: int, seed: int, out: Path) -> int:
     """The same with sets and records, one matrix at a time."""
     made = 0
     with BenchmarkWriter(out, name="speed", task="matrix", seed=seed) as writer:
         for place, (side, size) in enumerate(sizes(count).items()):
             cells, places = plan(ready.decks[side], size, np.random.default_rng([seed, place]))
-            loop = Plain(ready.pool, ready.decks[side], labels, seed + place)
+            loop = Plain(ready.pool, ready.decks[side], labels, seen, seed + place)
             items = list(plain_items(loop, ready.pool, cells.tolist(), places.tolist(), side, ready.scheme))
             writer.add_items(side, items, "neutral")
             made += len(items)
@@ -343,7 +390,7 @@ def main() -> None:
     options = parser.parse_args()
     pool = visual_genome_like(np.random.default_rng(options.seed))
     ready = Ready.of(pool, options.seed)
-    labels = labels_by_property(pool)
+    labels, seen = labels_by_property(pool), [set(pool.shows[k].tolist()) for k in range(len(pool))]
     sample, seed = options.sample, options.seed
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -351,8 +398,9 @@ def main() -> None:
         fast, slow = [], []
         for _ in range(options.rounds):
             fast.append(timed(lambda: ours(ready, sample, seed, place / "ours")))
-            slow.append(timed(lambda: plain(ready, labels, sample, seed, place / "plain")))
+            slow.append(timed(lambda: plain(ready, labels, seen, sample, seed, place / "plain")))
         labels.clear()
+        seen.clear()
         whole = timed(lambda: ours(ready, options.matrices, seed, place / "all"))
     table = Table("", "matrices", "seconds", "processor", "a second", title="V-PROM: draw, check, write")
     best_fast, best_slow = min(fast, key=lambda r: r[1]), min(slow, key=lambda r: r[1])

@@ -1,7 +1,7 @@
 """V-PROM's models on matrices of icons: the paper's order of models and splits, from one command.
 
     python benchmarks/vprom_models.py --folder WORK
-    python benchmarks/vprom_models.py --folder WORK --source coco:PATH --matrices 15000 --schemes neutral obj.rel.held
+    python benchmarks/vprom_models.py --folder WORK --source coco:PATH --matrices 9000 --schemes neutral interpolation
 
 Builds a benchmark of icon matrices in WORK (unless it is there), trains a small CNN on other icon panels and encodes
 the panels with it (icon_encoder.py; or takes any encoder by name with --features), and runs `veridical sweep`: six
@@ -23,6 +23,7 @@ from typing import Any
 
 import icon_encoder
 import veridical
+from veridical.benchmark import Benchmark
 from veridical.build.vprom import build_vprom
 from veridical.build.vprom.mining import Mining
 from veridical.report.sweep import Swept, sweep
@@ -62,7 +63,8 @@ def prepare(given: argparse.Namespace) -> tuple[Path, str]:
             seed=given.seed,
             **(world if icons else {"mining": FEW_PHOTOGRAPHS}),
         )
-        print(*made.notes, sep="\n", end="")
+        for note in made.notes:
+            print(note)
         print(f"built {given.matrices:,} matrices of each scheme: {_since(start)}", flush=True)
     start = time.perf_counter()
     encoder = given.features or (SMALL_CNN if icons else "efficientnet-lite0")
@@ -138,18 +140,19 @@ def main() -> None:
     parser.add_argument("--out", help="the folder of the sweep in WORK; else named after the benchmark")
     given = parser.parse_args()
     bench, encoder = prepare(given)
+    schemes = [scheme for scheme in given.schemes if scheme in Benchmark(bench).schemes]
     config = {"epochs": given.epochs, **({} if given.paper else OPTIONS)}
     config |= dict(text.split("=", 1) for text in given.set)
     done = sweep(
         bench,
         given.folder / (given.out or f"{bench.name}-sweep"),
         models=given.models,
-        schemes=given.schemes,
+        schemes=schemes,
         features=(encoder,),
         config=config,
         seed=given.seed,
     )
-    show(done, given.schemes)
+    show(done, schemes)
 
 
 if __name__ == "__main__":

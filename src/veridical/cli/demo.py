@@ -100,7 +100,7 @@ COURSES = (
         },
         ("position", "length", "frequency", "response-only", *LEAKS),
         features={"encoder": "thumbnail", "objects": True},
-        point="Adversarial Matching: every answer is right once and wrong three times, so it gives nothing away.",
+        point="Adversarial Matching: every answer is right once and wrong three times, so answers alone tell nothing.",
     ),
 )
 
@@ -266,5 +266,5 @@ def run(
         f"\nReport:     {result.report.resolve().as_uri()}    (open it in a browser)\n"
         f"Audits:     {first.audit.with_suffix('.html')} and the others beside it\n"
         f"Benchmarks: {', '.join(str(one.benchmark) for one in result.courses)}\n"
-        f"All of it took {result.seconds:.0f} s. Next: docs/tutorials/test-my-model.md"
+        f"All of it took {result.seconds:.0f} s. Next: source .venv/bin/activate, and docs/tutorials/test-my-model.md"
     )

@@ -204,6 +204,20 @@ def test_coco_crops(shared: Path, tmp_path: Path) -> None:
     assert {i.tag("element") for i in items} <= {("object",), ("count",)}
     assert len(items) >= 100
     assert_unambiguous(opened, exact=False)  # rare objects explain a matrix as well as common ones do
+    for split in ("train", "test"):  # an answer that is right far too often is told about, and no other
+        for element, kind in (("object", "object category"), ("count", "object count")):
+            answers = Counter(
+                i.tag("label")[0] for i in opened.items(split, "neutral") if i.tag("element") == (element,)
+            )
+            (label, number), total = answers.most_common(1)[0], answers.total()
+            text = f"neutral {split}: {label} is the answer of {number} of {total} matrices about {kind}"
+            told = [
+                note
+                for note in report.notes
+                if f"matrices about {kind}" in note and note.startswith(f"neutral {split}")
+            ]
+            assert [note.startswith(text) for note in told] == [True] * (total >= 12 and number > 0.3 * total)
+    assert any("is the answer of" in note for note in report.notes)  # 42 photographs are few for a test
     for item in items:
         for name in (*item.panels, *item.candidates):
             panel = opened.panels[name]

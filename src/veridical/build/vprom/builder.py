@@ -46,6 +46,8 @@ FEW = 1000  # photographs that are mined here rather than by other processes
 NAMED = 5  # photographs without a usable picture that the report names
 NO_PICTURE = "its picture cannot be used"
 STORE_BATCH = 50
+MOST_OF_A_KIND = 0.3  # the share of a kind's matrices that one answer may have unnoted; of five counts it has a fifth
+FEW_OF_A_KIND = 12  # matrices, of which nothing is said
 WRITE_ROWS = 32_768
 
 
@@ -282,6 +284,7 @@ class _Job:
             for (relation, kind), number in made.missing.items():
                 text = f"{number:,} matrices, {relation} ({kind}), could not be made unambiguous."
                 self.notes.append(f"{name} {side}: {text}")
+            self.notes += [f"{name} {side}: {text}" for text in _lopsided(made, pool)]
 
     def write(self, writer: BenchmarkWriter, pool: Pool, photographs: Sequence[str], made: Made) -> None:
         """Items first, since hidden ones decide which objects are hidden; then what they show."""
@@ -333,6 +336,19 @@ class _Job:
             raise UserError(
                 f"A picture changed during the build. {error.problem}", "Build again: what cannot be used is left out."
             ) from error
+
+
+def _lopsided(made: Matrices, pool: Pool) -> Iterator[str]:
+    """Where one element is the answer so often that knowing it is worth a guess."""
+    kinds = np.array([CELLS[k][1] for k in made.cell], str)
+    for kind in np.unique(kinds):
+        labels, often = np.unique(made.label[kinds == kind], return_counts=True)
+        most, number = int(np.argmax(often)), int(often.sum())
+        if number >= FEW_OF_A_KIND and often[most] > MOST_OF_A_KIND * number:
+            yield (
+                f"{pool.elements[labels[most]].name} is the answer of {often[most]:,} of {number:,} matrices about "
+                f"{kind}, which can be learned without looking: use more photographs."
+            )
 
 
 def _addressed(panels: Sequence[Panel], address: str) -> list[Panel]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from veridical.build.vprom._explain import LONGEST_STEP
 from veridical.build.vprom._jit import compiled
 
 AND, PROGRESSION, UNION, OR = 0, 1, 2, 3  # places in elements.RELATIONS
@@ -19,7 +20,6 @@ PANELS = CANDIDATES = 8
 CAP = 4  # candidates of one super-attribute that has no eight, while others have some
 CLASHES = 60  # tries for a crop that goes with the others: another photograph, nothing that another was drawn for
 PATIENCE = 50  # candidate sets of which not all can be the answer, before one fewer will do
-STEPS = 4  # the longest step of a progression
 NONE = -1
 
 
@@ -226,9 +226,9 @@ def arrange_steps(state: Any, count_of: Any, own: Any, e: int, out: Any) -> bool
     element = np.full(12, -1, np.int64)  # count -> element
     for k in own:
         element[count_of[k]] = k
-    steps, number = np.zeros(2 * STEPS, np.int64), 0
+    steps, number = np.zeros(2 * LONGEST_STEP, np.int64), 0
     last = count_of[e]
-    for step in range(-STEPS, STEPS + 1):
+    for step in range(-LONGEST_STEP, LONGEST_STEP + 1):
         first = last - 2 * step
         if step != 0 and 1 <= first <= 10 and element[first] >= 0 and element[last - step] >= 0:
             steps[number] = step

@@ -15,7 +15,7 @@ from typing import Any
 import krippendorff
 import numpy as np
 
-from veridical.stats.agreement import bootstrap_alpha, count_ratings, krippendorff_alpha
+from veridical.statistics.agreement import bootstrap_alpha, count_ratings, krippendorff_alpha
 
 ITEMS, RATERS, RESAMPLES, RUNS = 100_000, 5, 1000, 7
 

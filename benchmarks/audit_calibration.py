@@ -22,9 +22,9 @@ from types import ModuleType
 
 import numpy as np
 
-from veridical.audit import CHECKS, Finding
-from veridical.audit.options import Options
-from veridical.audit.run import run_check
+from veridical.auditing import CHECKS, Finding
+from veridical.auditing.options import Options
+from veridical.auditing.run import run_check
 from veridical.benchmark import Benchmark
 from veridical.engine import run
 

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from veridical.audit import audit
+from veridical.auditing import audit
 from veridical.cli.audit import show
 from veridical.formats import import_release
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-from veridical.evaluate import evaluate
+from veridical.evaluation import evaluate
 from veridical.formats import import_release
 from veridical.solvers.vlm import Asking, Sending, solve_vlm
 

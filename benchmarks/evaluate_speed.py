@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from veridical.evaluate import evaluate
+from veridical.evaluation import evaluate
 from veridical.formats import import_release
 
 EXAMPLES = 107_292

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from veridical import features
+from veridical import encoders as features
 from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.features.images import cut, decode
-from veridical.features.texts import TextVectors
+from veridical.encoders.images import cut, decode
+from veridical.encoders.texts import TextVectors
 from veridical.records import TRUTH, Item, Panel, Text
 
 COCO = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "coco"
@@ -99,8 +99,8 @@ def extraction(folder: Path) -> None:
 
 def reading(folder: Path) -> None:
     """Random rows of a large file, memory-mapped."""
-    from veridical.features.encoder import Identity
-    from veridical.features.store import About, open_features, write_features
+    from veridical.encoders.encoder import Identity
+    from veridical.encoders.store import About, open_features, write_features
 
     keys = [f"{n:064x}" for n in range(50_000)]
     matrix = np.random.default_rng(0).random((len(keys), 1280), np.float32)

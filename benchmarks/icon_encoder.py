@@ -21,7 +21,7 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
-from veridical.build.vprom.icon_panels import IconPanels
+from veridical.builders.vprom.icon_panels import IconPanels
 from veridical.engine import run
 
 SEED, SIDE, PART = 777_001, 112, 250

@@ -19,10 +19,10 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 from veridical import engine
-from veridical.sources import icons
-from veridical.sources.icons_backgrounds import NOISE, TINTS
-from veridical.sources.icons_draw import QUALITY
-from veridical.sources.icons_glyphs import font_path
+from veridical.sources.icons import source as icons
+from veridical.sources.icons.backgrounds import NOISE, TINTS
+from veridical.sources.icons.draw import QUALITY
+from veridical.sources.icons.glyphs import font_path
 
 BATCH = 100
 

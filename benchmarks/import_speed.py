@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from veridical.formats import import_release, load_format
-from veridical.formats._format import Request
+from veridical.formats.format import Request
 from veridical.formats.lines import Problems
 
 DEV = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr2" / "dev.json"

@@ -19,14 +19,14 @@ from pathlib import Path
 
 import numpy as np
 
-from veridical.build.matching.folds import deal
-from veridical.build.matching.integrity import frequency_in, lengths, random_wrong
-from veridical.build.matching.items import choices_of, lay_out
-from veridical.build.matching.kinds import KindOptions
-from veridical.build.matching.machines import Accuracy, accuracy, by_machine, graded
-from veridical.build.matching.relevance import encoder
-from veridical.build.matching.stage import Models, Options, Responses, fit_models, match_stage, responses_of
-from veridical.build.matching.table import Asked, Columns, read_table
+from veridical.matching.blind_readers import Accuracy, accuracy, by_machine, graded
+from veridical.matching.data.folds import deal
+from veridical.matching.data.items import choices_of, lay_out
+from veridical.matching.data.table import Asked, Columns, read_table
+from veridical.matching.integrity import frequency_in, lengths, random_wrong
+from veridical.matching.scores.kinds import KindOptions
+from veridical.matching.scores.relevance import encoder
+from veridical.matching.wrong_choices import Models, Options, Responses, fit_models, match_stage, responses_of
 
 TESTED = ("0", "1", "2")
 DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "qa" / "next_oe_train.csv"

@@ -22,9 +22,9 @@ from itertools import pairwise
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from veridical.build.matching.problem import EmbeddingScores, Problem
-from veridical.build.matching.rounds import match, peak_bytes
 from veridical.engine import run
+from veridical.matching.assignment.problem import EmbeddingScores, Problem
+from veridical.matching.assignment.rounds import match, peak_bytes
 
 DIMENSIONS = 384
 FOLD = 26_500

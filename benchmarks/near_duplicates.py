@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from veridical.features.hashes import Hashes, IndexPairs, near_pairs, published_hash
+from veridical.encoders.hashes import Hashes, IndexPairs, near_pairs, published_hash
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr2" / "dev_hashes.json"
 

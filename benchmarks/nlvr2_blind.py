@@ -23,15 +23,15 @@ from pkgutil import resolve_name
 import numpy as np
 from PIL import Image, ImageEnhance
 
-from veridical.audit.blind import BLIND
-from veridical.audit.data import AuditData, folds
-from veridical.audit.harness import Run, run
-from veridical.audit.pictures import describe as describe_pictures
-from veridical.audit.sample import sample
+from veridical.auditing.blind import BLIND
+from veridical.auditing.data import AuditData, folds
+from veridical.auditing.harness import Run, run
+from veridical.auditing.pictures import describe as describe_pictures
+from veridical.auditing.sample import sample
 from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.build.nlvr2 import build_nlvr2
+from veridical.builders.nlvr2 import build_nlvr2
 from veridical.formats.card import describe
-from veridical.language.pair_statements import blindness, execute_pair
+from veridical.language.writing.pairs.statements import blindness, execute_pair
 from veridical.records import Item, Panel, Text
 
 SEED = 0

@@ -17,9 +17,9 @@ from typing import Any
 
 import veridical
 from veridical.benchmark import Benchmark
-from veridical.evaluate.run import evaluate_trials
+from veridical.evaluation.run import evaluate_trials
 from veridical.formats import import_release
-from veridical.solvers.zoo import solve
+from veridical.solvers.trained import solve
 from veridical.training import train
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr"

@@ -26,8 +26,8 @@ from rich.table import Table
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
-from veridical.build.nlvr import PRESENTATIONS, build_nlvr
-from veridical.language.phenomena import PHENOMENA, tag_many
+from veridical.builders.nlvr.build import PRESENTATIONS, build_nlvr
+from veridical.language.phenomena.tagger import PHENOMENA, tag_many
 from veridical.records import Item, Panel
 
 COLORS = {"black": (0, 0, 0), "yellow": (255, 255, 0), "blue": (0, 153, 255)}

@@ -32,8 +32,8 @@ from PIL import Image, ImageDraw
 from veridical.benchmark.tables import items_table, panels_table
 from veridical.benchmark.writer import BenchmarkWriter, content_address
 from veridical.records import TRUTH, Item, Panel, Text, View
-from veridical.sources import boxes_png
 from veridical.sources.boxes import COLORS, ORDERS, Placed, Scene, Thing, draw, draw_views, panel, presentations, see
+from veridical.sources.boxes import png as boxes_png
 
 NLVR = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr"
 PUBLISHED_COLORS = {"Black": "black", "Yellow": "yellow", "#0099ff": "blue"}

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from veridical.sources.boxes import Placed, Scene, Thing, kind_of, panel, presentations
-from veridical.sources.boxes_statistics import statistics
+from veridical.sources.boxes.statistics import statistics
 
 TRAIN = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr" / "train.json"
 COLORS = {"Black": "black", "Yellow": "yellow", "#0099ff": "blue"}

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from veridical.benchmark import Benchmark
 from veridical.formats import import_release
-from veridical.language.grammar import forget
+from veridical.language.reading.grammar import forget
 from veridical.solvers.programs import Answer, Example, ProgramSolver, examples, predict
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -67,7 +67,7 @@ def quality(solver: ProgramSolver, trained: Sequence[Example], known: Sequence[E
 
 def fallback_answers(solver: ProgramSolver, known: Sequence[Example]) -> list[Answer]:
     """What the fallback would say of every item."""
-    from veridical.language.execution import domain_of
+    from veridical.language.programs.execution import domain_of
 
     chances = [solver.fallback_.probability(e.sentence, domain_of(e.panels)) for e in known]
     return [Answer((1 - p, p), None, False, e.panels, e.sentence) for p, e in zip(chances, known, strict=True)]

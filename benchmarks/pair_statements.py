@@ -14,13 +14,13 @@ from collections import Counter
 
 import numpy as np
 
-from veridical.language.pair_statements import blindness
-from veridical.language.pair_statements import write as write_pair
-from veridical.language.pair_words import icon_nouns
-from veridical.language.statements import make_plan
-from veridical.language.statements import write as write_boxes
+from veridical.language.writing.boxes.statements import make_plan
+from veridical.language.writing.boxes.statements import write as write_boxes
+from veridical.language.writing.pairs.statements import blindness
+from veridical.language.writing.pairs.statements import write as write_pair
+from veridical.language.writing.pairs.words import icon_nouns
 from veridical.records import Panel
-from veridical.sources.icons import CATEGORIES, Group, NoRoom, compose, panel
+from veridical.sources.icons.source import CATEGORIES, Group, NoRoom, compose, panel
 
 PAPER = {  # Table 5, NLVR2
     "hard cardinality": 41.1,

@@ -17,7 +17,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from veridical.language.phenomena import (
+from veridical.language.phenomena.tagger import (
     AMBIGUITIES,
     PAIR_REASONING,
     PHENOMENA,

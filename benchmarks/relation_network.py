@@ -20,16 +20,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from veridical.features.encoder import Identity
-from veridical.features.store import About, open_features, write_features
-from veridical.models import load_model
-from veridical.models.architecture import Encoded, Example
-from veridical.models.matrix_inputs import Panels
-from veridical.models.relation_network import RelationNetwork, RelationNetworkConfig
+from veridical.encoders.encoder import Identity
+from veridical.encoders.store import About, open_features, write_features
 from veridical.records import Item
 from veridical.training.batches import Dataset
 from veridical.training.config import configure
 from veridical.training.trainer import Trainer
+from veridical.zoo import load_model
+from veridical.zoo.architecture import Encoded, Example
+from veridical.zoo.matrix_inputs import Panels
+from veridical.zoo.relation_network import RelationNetwork, RelationNetworkConfig
 
 SIZE, BATCH, PAPER, DISTINCT = 2048, 128, 103_323, 115_000
 

@@ -18,8 +18,8 @@ import numpy as np
 
 import veridical
 from veridical.benchmark import Benchmark
-from veridical.evaluate import Scores
-from veridical.solvers.zoo import solve
+from veridical.evaluation import Scores
+from veridical.solvers.trained import solve
 
 os.environ.setdefault("VERIDICAL_PROGRESS", "0")
 MODELS = {

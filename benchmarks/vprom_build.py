@@ -28,8 +28,8 @@ from rich.console import Console
 from rich.table import Table
 
 from veridical.benchmark import BenchmarkWriter
-from veridical.build.vprom.deck import Deck, make_deck, plan
-from veridical.build.vprom.elements import (
+from veridical.builders.vprom.deck import Deck, make_deck, plan
+from veridical.builders.vprom.elements import (
     CATEGORY,
     CELLS,
     COUNT,
@@ -41,12 +41,12 @@ from veridical.build.vprom.elements import (
     count_element,
     in_order,
 )
-from veridical.build.vprom.lists import read_lists
-from veridical.build.vprom.matrices import AGAIN, TRIES, make_matrices
-from veridical.build.vprom.mining import MOST_LABELS
-from veridical.build.vprom.pool import Lists2D, Pool
-from veridical.build.vprom.schemes import SIDES, Scheme, make_scheme
-from veridical.build.vprom.writing import items_table
+from veridical.builders.vprom.lists import read_lists
+from veridical.builders.vprom.matrices import AGAIN, TRIES, make_matrices
+from veridical.builders.vprom.mining import MOST_LABELS
+from veridical.builders.vprom.pool import Lists2D, Pool
+from veridical.builders.vprom.schemes import SIDES, Scheme, make_scheme
+from veridical.builders.vprom.writing import items_table
 from veridical.records import Item, pairs
 
 PHOTOGRAPHS = 108_077  # of Visual Genome

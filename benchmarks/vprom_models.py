@@ -24,9 +24,9 @@ from typing import Any
 import icon_encoder
 import veridical
 from veridical.benchmark import Benchmark
-from veridical.build.vprom import build_vprom
-from veridical.build.vprom.mining import Mining
-from veridical.report.sweep import Swept, sweep
+from veridical.builders.vprom import build_vprom
+from veridical.builders.vprom.mining import Mining
+from veridical.reporting.sweep import Swept, sweep
 
 CHANCE = 1 / 8
 FEW_PHOTOGRAPHS = Mining(least_images=3, most_others=30)  # COCO's 128 need it

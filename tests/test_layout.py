@@ -17,13 +17,14 @@ from veridical._verbs import VERBS
 SOURCE = Path(veridical.__file__).parent
 # Top to bottom: a module may import from its own folder and from those above it.
 ORDER = [
-    "errors", "records", "engine", "benchmark", "formats", "features", "sources", "language", "stats", "build",
-    "evaluate", "models", "training", "solvers", "audit", "report", "web", "cli",
+    "errors", "records", "common", "engine", "benchmark", "formats", "encoders", "sources", "language", "pages",
+    "statistics", "matching", "builders", "evaluation", "zoo", "training", "solvers", "experiments", "auditing",
+    "reporting", "web", "cli",
 ]  # fmt: skip
 EVERYWHERE = {"veridical", "veridical._verbs"}  # the package itself: its version and its verbs
-TORCH_ALLOWED = {"features", "models", "training", "solvers", "audit"}
+TORCH_ALLOWED = {"encoders", "zoo", "training", "solvers", "experiments", "auditing"}
 HEAVY = {"torch", "transformers", "numba", "sklearn", "scipy", "spacy", "datasets", "mlcroissant", "matplotlib"}
-HEAVY_ALLOWED_AT_TOP = {"models", "training"}
+HEAVY_ALLOWED_AT_TOP = {"zoo", "training"}
 
 
 def files() -> list[Path]:

@@ -1,7 +1,7 @@
 """Every verb of the command line is one public function of the same name: `veridical.check(DIR)`.
 
-Some verbs share their name with the package that implements them (`veridical.evaluate`); such a package is made
-callable, so that both `veridical.evaluate(DIR, FILE)` and `from veridical.evaluate import metrics` work.
+Some verbs share their name with the package that implements them (`veridical.evaluation`); such a package is made
+callable, so that both `veridical.evaluate(DIR, FILE)` and `from veridical.evaluation import metrics` work.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ VERBS: dict[str, str] = {
     "demo": "veridical.cli.demo:demo",
     "import_release": "veridical.formats:import_release",  # `import` is a keyword of Python
     "get": "veridical.formats.download:get",
-    "build": "veridical.build:build",
-    "match": "veridical.build.matching.verb:match",
+    "build": "veridical.builders:build",
+    "match": "veridical.matching.arguments:match",
     "check": "veridical.benchmark.check:check",
-    "stats": "veridical.stats:stats",
-    "audit": "veridical.audit:audit",
-    "features": "veridical.features:features",
+    "stats": "veridical.statistics:stats",
+    "audit": "veridical.auditing:audit",
+    "features": "veridical.encoders:features",
     "train": "veridical.training:train",
-    "models": "veridical.models:models",
+    "models": "veridical.zoo:models",
     "solve": "veridical.solvers.solve:solve",
-    "evaluate": "veridical.evaluate:evaluate",
-    "report": "veridical.report:report",
-    "sweep": "veridical.report.sweep:sweep",
+    "evaluate": "veridical.evaluation:evaluate",
+    "report": "veridical.reporting:report",
+    "sweep": "veridical.reporting.sweep:sweep",
     "export": "veridical.formats:export",
-    "tag": "veridical.language.phenomena:tag_file",
+    "tag": "veridical.language.phenomena.tagger:tag_file",
 }
 
 

@@ -23,7 +23,7 @@ def test_one_course_from_nothing_to_a_report(tmp_path: Path) -> None:
 
 
 def test_there_is_a_course_for_every_builder() -> None:
-    from veridical.build import BUILDERS
+    from veridical.builders import BUILDERS
 
     assert {course.kind for course in COURSES} == set(BUILDERS)
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 from veridical import cli
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.errors import UserError
-from veridical.evaluate import evaluate
+from veridical.evaluation import evaluate
 from veridical.formats import import_release
 from veridical.records import TRUTH, Item, Panel, SceneObject, Text, View
 from veridical.solvers.programs import examples, fingerprint

@@ -21,8 +21,8 @@ from PIL import Image
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.formats._fetch import Manners
 from veridical.formats.download import BASE_URL, check_photograph, get
+from veridical.formats.fetch import Manners
 
 from . import _server as server
 from ._server import Site

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from veridical.errors import UserError
-from veridical.formats._fetch import Manners, Outcome, Wanted, fetch
+from veridical.formats.fetch import Manners, Outcome, Wanted, fetch
 
 from . import _server as server
 from ._server import Site

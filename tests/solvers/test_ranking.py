@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from veridical.language.grammar import candidates
+from veridical.language.reading.grammar import candidates
 from veridical.solvers.ranking import Evidence, RankingConfig, features, learn, posterior, scores
 
 GOOD, BAD = ("good",), ("bad",)

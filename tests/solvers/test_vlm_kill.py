@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("inspect_ai", reason="needs the extra `vlm`")
 pytest.importorskip("openai", reason="needs the extra `vlm`")
 
-from veridical.evaluate import evaluate
+from veridical.evaluation import evaluate
 
 from ._vlm_server import Site, brightness, serve
 from ._vlm_world import write_pairs

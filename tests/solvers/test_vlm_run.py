@@ -18,7 +18,7 @@ from inspect_ai.log import list_eval_logs, read_eval_log
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.evaluate import evaluate
+from veridical.evaluation import evaluate
 from veridical.solvers.vlm import Asking, Sending, Solved, solve_vlm
 
 from ._vlm_server import Site, brightness, serve

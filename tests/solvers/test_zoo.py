@@ -10,13 +10,13 @@ import torch
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.evaluate.run import evaluate
+from veridical.evaluation.run import evaluate
 from veridical.records import split_view
-from veridical.solvers.zoo import solve
+from veridical.solvers.trained import solve
 from veridical.training import train
 
-from ..models import _matrices as matrices
-from ..models import _small as small
+from ..zoo import _matrices as matrices
+from ..zoo import _small as small
 
 
 @pytest.fixture(scope="module")

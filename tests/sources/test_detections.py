@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from veridical.encoders.detectors import Detection, TransformersDetector
 from veridical.errors import UserError
-from veridical.features.detectors import Detection, TransformersDetector
-from veridical.sources.coco import Coco
+from veridical.sources.coco.source import Coco
 from veridical.sources.detections import Detections
 from veridical.sources.folder import Folder
 from veridical.sources.pictures import BadPhotograph

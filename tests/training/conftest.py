@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from ..models import _small as small
+from ..zoo import _small as small
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.models.inputs import CandidateWords, Pixels
 from veridical.training.batches import Dataset, epoch_batches, ordered_batches, pad, padding_share
+from veridical.zoo.inputs import CandidateWords, Pixels
 
-from ..models import _small as small
+from ..zoo import _small as small
 
 
 @given(lengths=st.lists(st.integers(0, 30), min_size=1, max_size=300), size=st.integers(1, 40), seed=st.integers(0, 99))

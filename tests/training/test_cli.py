@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from veridical.cli.models import models
 from veridical.cli.train import train
 from veridical.errors import UserError
-from veridical.models import MODELS
+from veridical.zoo import MODELS
 
 
 def app() -> typer.Typer:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from veridical.errors import UserError
-from veridical.models import load_model
 from veridical.training import configure
+from veridical.zoo import load_model
 
 
 def test_options_reach_the_model_or_the_training() -> None:

@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.models import load_model
-from veridical.models.matrix_inputs import Heads, MatrixConfig
 from veridical.records import Item
 from veridical.training import configure, train
 from veridical.training.batches import Dataset, examples_of
@@ -22,8 +20,10 @@ from veridical.training.contexts import with_context
 from veridical.training.run import _examples
 from veridical.training.trained import build
 from veridical.training.trainer import Trainer, run_module
+from veridical.zoo import load_model
+from veridical.zoo.matrix_inputs import Heads, MatrixConfig
 
-from ..models import _matrices as matrices
+from ..zoo import _matrices as matrices
 from .test_resume import contents, finish, start
 
 FAST = {"images": "thumbnail", "epochs": 2, "batch": 32, "hidden": 16}

@@ -14,7 +14,7 @@ from veridical.errors import UserError
 from veridical.training import load_trained, train
 from veridical.training.checkpoint import load_tensors
 
-from ..models import _small as small
+from ..zoo import _small as small
 
 
 def test_maxent_learns_to_count_and_cannot_without_count_features(statements: Path, tmp_path: Path) -> None:

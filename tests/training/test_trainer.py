@@ -11,12 +11,12 @@ import torch
 from torch import Tensor, nn
 
 from veridical.errors import UserError
-from veridical.models.inputs import Words
 from veridical.training.batches import Dataset
 from veridical.training.config import TrainingConfig
 from veridical.training.trainer import Place, Trainer
+from veridical.zoo.inputs import Words
 
-from ..models import _small as small
+from ..zoo import _small as small
 
 
 class Constant(nn.Module):

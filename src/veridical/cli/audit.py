@@ -10,7 +10,7 @@ import typer
 from veridical.cli.output import print_json, say, table
 
 if TYPE_CHECKING:
-    from veridical.audit import Audit, Finding
+    from veridical.auditing import Audit, Finding
 
 
 def audit(
@@ -39,7 +39,7 @@ def audit(
 
     Exit code 0: nothing failed. 1: a check failed. 2: bad input.
     """
-    from veridical.audit import audit
+    from veridical.auditing import audit
 
     result = audit(
         benchmark, out=out, checks=check or (), skip=skip or (), scheme=scheme, corpus=corpus or (), hidden=hidden,
@@ -56,7 +56,7 @@ def audit(
 
 def show(result: Audit) -> None:
     """A table for people, the worst first."""
-    from veridical.audit.findings import ORDER
+    from veridical.auditing.findings import ORDER
 
     listed = sorted(result.findings, key=lambda f: ORDER.index(f.verdict))
     rows = [[f.title, f.verdict, _number(f), _reference(f), _seen(f)] for f in listed if f.verdict != "not applicable"]

@@ -13,8 +13,8 @@ from veridical.cli.output import print_json, say, table
 from veridical.errors import UserError
 
 if TYPE_CHECKING:
-    from veridical.build import BuildReport
-    from veridical.build.nlvr2 import TakedownReport
+    from veridical.builders import BuildReport
+    from veridical.builders.nlvr2 import TakedownReport
 
 build = typer.Typer(help="Build a benchmark.", no_args_is_help=True)
 
@@ -53,7 +53,7 @@ def nlvr(
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """NLVR: three boxes and a sentence, true or false; from nothing but a seed, or from people's sentences."""
-    from veridical.build.nlvr import build_nlvr
+    from veridical.builders.nlvr.build import build_nlvr
 
     report = build_nlvr(
         out,
@@ -123,8 +123,8 @@ def nlvr2(
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """NLVR2: two photographs and a sentence, true or false; from icons, your photographs, or what people wrote."""
-    from veridical.build.nlvr2 import Config, build_nlvr2, read_config
-    from veridical.build.nlvr2 import takedown as take_down
+    from veridical.builders.nlvr2 import Config, build_nlvr2, read_config
+    from veridical.builders.nlvr2 import takedown as take_down
 
     if takedown is not None:
         _show_takedown(take_down(out, takedown, work=work), json)
@@ -204,8 +204,8 @@ def vprom(
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """V-PROM: a matrix of photographs with the ninth missing, eight candidates; seven schemes of splits."""
-    from veridical.build.vprom import build_vprom
-    from veridical.build.vprom.mining import Mining
+    from veridical.builders.vprom import build_vprom
+    from veridical.builders.vprom.mining import Mining
 
     report = build_vprom(
         out,
@@ -264,9 +264,9 @@ def vcr(
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Visual commonsense reasoning (VCR): a tagged photograph and a question, four answers, four reasons."""
-    from veridical.build.matching.kinds import KindOptions
-    from veridical.build.matching.stage import Options
-    from veridical.build.vcr import build_vcr
+    from veridical.builders.vcr import build_vcr
+    from veridical.matching.scores.kinds import KindOptions
+    from veridical.matching.wrong_choices import Options
 
     report = build_vcr(
         out,

@@ -17,8 +17,8 @@ import typer
 from veridical.cli.output import say, table
 
 if TYPE_CHECKING:
-    from veridical.audit import Audit
-    from veridical.evaluate import Scores
+    from veridical.auditing import Audit
+    from veridical.evaluation import Scores
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def _build(course: Course, benchmark: Path, options: dict[str, Any], seed: int) 
     import veridical
 
     if course.kind == "vcr":  # words are enough to match so few questions, and no model has to be loaded
-        from veridical.build.matching.stage import Options
+        from veridical.matching.wrong_choices import Options
 
         options["matching"] = Options(relevance="tfidf", similarity="tfidf")
     veridical.build(course.kind, benchmark, seed=seed, **options)

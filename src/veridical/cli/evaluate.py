@@ -11,7 +11,7 @@ import typer
 from veridical.cli.output import print_json, say, table
 
 if TYPE_CHECKING:
-    from veridical.evaluate import Comparison, Estimate, Row, Scores, Trials
+    from veridical.evaluation import Comparison, Estimate, Row, Scores, Trials
 
 ROWS = 12  # values of a tag that are shown
 WORTH_SHOWING = 20  # a tag with many values, none of which has so many items, is only mentioned
@@ -37,7 +37,7 @@ def evaluate(
     official: Annotated[bool, typer.Option("--official", help="Print what the published script prints.")] = False,
 ) -> None:
     """Score predictions: accuracy, consistency, staged accuracy, per tag, with 95% intervals over groups."""
-    from veridical.evaluate import evaluate, evaluate_trials, official_output
+    from veridical.evaluation import evaluate, evaluate_trials, official_output
 
     if len(predictions) == 1:
         scores = evaluate(

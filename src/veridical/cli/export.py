@@ -42,7 +42,7 @@ def export(
 
 def _submission(benchmark: Path, predictions: Path | None, split: str | None, out: Path, json: bool) -> None:
     from veridical.errors import UserError
-    from veridical.evaluate.submission import write_submission
+    from veridical.evaluation.submission import write_submission
 
     if predictions is None or split is None:
         raise UserError("A submission is of predictions for a split.", "Give --predictions FILE and --split NAME.")

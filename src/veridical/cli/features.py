@@ -34,7 +34,7 @@ def features(
 
     Each distinct image or region is encoded once. Stop it at any moment and run it again: it continues.
     """
-    from veridical.features import features
+    from veridical.encoders import features
 
     found = features(
         encoder,

@@ -11,7 +11,7 @@ from veridical.cli.output import print_json, say, table
 from veridical.errors import UserError
 
 if TYPE_CHECKING:
-    from veridical.build.matching.report import MatchReport
+    from veridical.matching.report import MatchReport
 
 
 def match(
@@ -69,8 +69,8 @@ def match(
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Adversarial Matching: right answers become the wrong choices of other questions, each three times."""
-    from veridical.build.matching.verb import match as run
     from veridical.cli.build import _shares
+    from veridical.matching.arguments import match as run
 
     report = run(
         file, out, question=question, answer=answer, rationale=rationale, group=group, fold=fold, id=id,

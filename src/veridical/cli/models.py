@@ -14,7 +14,7 @@ def models(
     json: Annotated[bool, typer.Option("--json", help="Print the models and their options as JSON.")] = False,
 ) -> None:
     """List the models of the zoo: what each looks at, for which tasks, and where it is described."""
-    from veridical.models import models
+    from veridical.zoo import models
 
     found = models()
     if json:

@@ -38,7 +38,7 @@ def report(
     json: Annotated[bool, typer.Option("--json", help="Print what was written, as JSON.")] = False,
 ) -> None:
     """Make one self-contained HTML page from runs: the papers' tables beside ours, plots, examples."""
-    from veridical.report import report
+    from veridical.reporting import report
 
     made = report(
         runs,

@@ -11,7 +11,7 @@ import typer
 from veridical.cli.output import print_json, say, table
 
 if TYPE_CHECKING:
-    from veridical.stats import HumanPerformance, Lengths, Stats, Summary
+    from veridical.statistics import HumanPerformance, Lengths, Stats, Summary
 
 BAR = 40  # characters of the longest bar of a histogram
 BINS = 16  # rows of a histogram, at most
@@ -35,7 +35,7 @@ def stats(
     json: Annotated[bool, typer.Option("--json", help="Print the statistics as JSON.")] = False,
 ) -> None:
     """Count a benchmark: labels, human performance, agreement, sentence lengths, vocabulary."""
-    from veridical.stats import stats
+    from veridical.statistics import stats
 
     found = stats(benchmark, split=split, scheme=scheme, compare=compare or (), hidden=hidden)
     if json:

@@ -56,7 +56,7 @@ def sweep(
     fails stops no other; the exit code is then 1.
     """
     from veridical.cli.train import options_of
-    from veridical.report.sweep import ALL, MODELS, sweep
+    from veridical.reporting.sweep import ALL, MODELS, sweep
 
     done = sweep(
         benchmark,

@@ -19,7 +19,7 @@ def tag(
     ] = False,
 ) -> None:
     """Tag sentences with the papers' linguistic phenomena, and questions with the inference they ask for."""
-    from veridical.language.phenomena import tag_file
+    from veridical.language.phenomena.tagger import tag_file
 
     tagged = tag_file(sentences)
     if json:

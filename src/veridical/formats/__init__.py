@@ -22,17 +22,17 @@ import pyarrow.compute as pc
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.place import hidden_dir
 from veridical.errors import UserError
-from veridical.formats._format import Format, Part, Request, Writer
-from veridical.formats._staging import outside, staging
 from veridical.formats.card import describe
+from veridical.formats.format import Format, Part, Request, Writer
 from veridical.formats.images import is_inside
 from veridical.formats.lines import LeftOut, Problems
+from veridical.formats.staging import outside, staging
 
 # release format -> its Format; tests/formats/test_formats.py runs the contract over every entry
 FORMATS: dict[str, str] = {
-    "nlvr": "veridical.formats.nlvr:FORMAT",
-    "nlvr2": "veridical.formats.nlvr2:FORMAT",
-    "vcr": "veridical.formats.vcr:FORMAT",
+    "nlvr": "veridical.formats.nlvr.reading:FORMAT",
+    "nlvr2": "veridical.formats.nlvr2.reading:FORMAT",
+    "vcr": "veridical.formats.vcr.reading:FORMAT",
 }
 # what `export` writes -> its function of a benchmark and a folder or file to write
 EXPORTS: dict[str, str] = {

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from veridical.formats._about import PAPERS, citation, kind, summary, title
+from veridical.formats.about import PAPERS, citation, kind, summary, title
 from veridical.formats.canary import canary
 from veridical.formats.croissant import CROISSANT, croissant
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from veridical.benchmark import Benchmark
-from veridical.formats._about import citation, summary, title
-from veridical.formats._staging import outside
+from veridical.formats.about import citation, summary, title
 from veridical.formats.canary import canary
+from veridical.formats.staging import outside
 
 CROISSANT = "croissant.json"
 CONFORMS_TO = "http://mlcommons.org/croissant/1.0"

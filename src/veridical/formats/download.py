@@ -23,7 +23,7 @@ from typing import Any, Literal
 import msgspec
 
 from veridical.errors import UserError, missing_extra
-from veridical.formats._fetch import Manners, Outcome, Wanted, fetch
+from veridical.formats.fetch import Manners, Outcome, Wanted, fetch
 from veridical.formats.images import BadImage, image_size
 from veridical.formats.lines import DECODING_ERRORS, LeftOut, in_words
 

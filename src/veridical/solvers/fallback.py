@@ -16,10 +16,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from veridical.language.execution import RELATE, Domain, Thing, compiled
-from veridical.language.grammar import template
-from veridical.language.lexicon import BOXES, World, read_words
-from veridical.language.terms import term
+from veridical.language.programs.execution import RELATE, Domain, Thing, compiled
+from veridical.language.programs.terms import term
+from veridical.language.reading.grammar import template
+from veridical.language.reading.lexicon import BOXES, World, read_words
 
 BUCKETS = 1 << 15
 

@@ -1,6 +1,6 @@
 """The program solver: reads a human sentence, finds the program it means, executes it on the scene and says why.
 
-A sentence has several candidate programs (`veridical.language.grammar`), weighed by a ranking learned from labels
+A sentence has several candidate programs (`language.reading.grammar`), weighed by a ranking learned from labels
 (`veridical.solvers.ranking`). The answer is their vote; the program shown is the likeliest that gives this answer.
 Sentences that no program was found for are left to a trained `Fallback`, never to a crash.
 """
@@ -18,11 +18,11 @@ import numpy as np
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.language.execution import Domain, compiled, domain_of
-from veridical.language.explanations import Explanation, explain
-from veridical.language.grammar import candidates, template
-from veridical.language.lexicon import BOXES, World, read_words
-from veridical.language.terms import Term
+from veridical.language.programs.execution import Domain, compiled, domain_of
+from veridical.language.programs.explanations import Explanation, explain
+from veridical.language.programs.terms import Term
+from veridical.language.reading.grammar import candidates, template
+from veridical.language.reading.lexicon import BOXES, World, read_words
 from veridical.records import Item, Panel, Prediction, view_id
 from veridical.solvers.fallback import BUCKETS, Fallback, FallbackConfig
 from veridical.solvers.ranking import Evidence, RankingConfig, features, learn, posterior, scores

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from veridical.language.grammar import Candidate
-from veridical.language.terms import Term
+from veridical.language.programs.terms import Term
+from veridical.language.reading.grammar import Candidate
 
 Floats = NDArray[np.float64]
 

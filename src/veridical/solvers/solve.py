@@ -146,7 +146,7 @@ def _trained(
     run: Path, benchmark: Benchmark, split: str, out: Path, scheme: str, limit: int | None, options: Options
 ) -> Predicted:
     """A model that `veridical train` made."""
-    from veridical.solvers import zoo
+    from veridical.solvers import trained as zoo
 
     if limit is not None:
         raise UserError("Trained models solve whole splits.", "Leave out --limit.")

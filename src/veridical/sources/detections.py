@@ -17,8 +17,8 @@ from typing import Any
 
 import msgspec
 
+from veridical.encoders.detectors import DETECTOR, Detection, Detector, open_detector
 from veridical.errors import UserError
-from veridical.features.detectors import DETECTOR, Detection, Detector, open_detector
 from veridical.records import SceneObject
 from veridical.sources.photographs import Photograph, Source
 from veridical.sources.pictures import BadPhotograph, clipped

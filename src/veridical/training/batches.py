@@ -16,8 +16,8 @@ from torch import Tensor
 
 from veridical.benchmark import Benchmark
 from veridical.engine.progress import Progress
-from veridical.models.architecture import Array, Encoded, Example, Input, LookedUp, Prepared, Target
 from veridical.records import Item, Panel, Text
+from veridical.zoo.architecture import Array, Encoded, Example, Input, LookedUp, Prepared, Target
 
 POOL = 50  # batches whose examples are sorted by length together
 Ints = npt.NDArray[np.int64]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from veridical.errors import UserError
-from veridical.models.architecture import Architecture
 from veridical.records import Item
+from veridical.zoo.architecture import Architecture
 
 Schedule = Literal["constant", "linear", "cosine"]
 Optimizer = Literal["adamw", "adadelta"]
@@ -51,7 +51,7 @@ def of_stage(item: Item, stage: Stage) -> bool:
 def configure(architecture: Architecture, options: Mapping[str, Any] | None = None) -> tuple[Any, TrainingConfig]:
     """A model's config and the training config, with options by field name; text is read as the field's type.
 
-    >>> from veridical.models import load_model
+    >>> from veridical.zoo import load_model
     >>> model, training = configure(load_model("text"), {"hidden": "32", "rate": 0.01})
     >>> model.hidden, training.rate
     (32, 0.01)

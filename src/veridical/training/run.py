@@ -21,8 +21,6 @@ from veridical import __version__
 from veridical.benchmark import Benchmark
 from veridical.benchmark.splits import validation_slice
 from veridical.errors import UserError
-from veridical.models import load_model
-from veridical.models.architecture import Architecture, Estimator, Example
 from veridical.records import Item
 from veridical.training.batches import Dataset, examples_of
 from veridical.training.checkpoint import write_atomic, write_json
@@ -31,6 +29,8 @@ from veridical.training.contexts import with_context
 from veridical.training.curves import curves_svg
 from veridical.training.trained import Trained, build, config_json, restore_inputs, save_estimator, save_inputs
 from veridical.training.trainer import CHECKPOINT, AfterStep, Trainer
+from veridical.zoo import load_model
+from veridical.zoo.architecture import Architecture, Estimator, Example
 
 RUN, RESULT, CURVES = "run.json", "result.json", "curves.svg"
 

@@ -15,12 +15,12 @@ import torch
 from torch import nn
 
 from veridical.errors import UserError
-from veridical.models import load_model
-from veridical.models.architecture import Architecture, Estimator, Example, Input
 from veridical.training.batches import Dataset
 from veridical.training.checkpoint import load_tensors, save_tensors, write_json
 from veridical.training.config import configure
 from veridical.training.trainer import WEIGHTS, score
+from veridical.zoo import load_model
+from veridical.zoo.architecture import Architecture, Estimator, Example, Input
 
 INPUTS = "inputs.json"
 

@@ -1,9 +1,0 @@
-"""The audit: can a benchmark be passed without doing the task? `veridical.audit(DIR)` runs every check."""
-
-from veridical._verbs import make_callable
-from veridical.audit.findings import Example, Finding, Power, Verdict
-from veridical.audit.run import CHECKS, Audit, audit
-
-__all__ = ["CHECKS", "Audit", "Example", "Finding", "Power", "Verdict", "audit"]
-
-make_callable(__name__, audit)

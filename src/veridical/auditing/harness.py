@@ -1,0 +1,264 @@
+"""The harness of every check that guesses: train, test, compare with the reference, plant a cue, see if it is found.
+
+One run trains a model on every fold and predicts each item once. The positive control plants a cue into a share of the
+items and runs the same model again; the smallest share that is seen with 80% power is read off between a share that is
+seen and one that is not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from typing import Literal
+
+import numpy as np
+
+from veridical.auditing.data import Bools, Floats, Fold, Ints
+from veridical.auditing.findings import (
+    CRITICAL,
+    FAIL,
+    POWERED,
+    Power,
+    Verdict,
+    advantage,
+    ideal_power,
+    power_of,
+    real,
+)
+from veridical.auditing.sample import Fit, Plant, Predict, Sample
+from veridical.evaluation.bootstrap import Estimate, resample, stream
+
+Reference = Literal["majority", "chance"]
+
+RESAMPLES = 2000
+LEAST_STRENGTH, MOST_STRENGTH = 0.005, 0.45  # shares of the items that are planted
+PARTS = 840  # a right guess among up to eight equals, in whole numbers
+LEAST_ITEMS = 30  # fewer tested items say nothing
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a model achieves: `right` is 1, 0, or a share where several candidates have the highest score."""
+
+    tested: Ints  # positions
+    right: Floats  # (T,)
+    reference: Floats  # (T,) the same for the reference
+    margin: Floats  # (T,) by how much the right candidate leads
+    accuracy: Estimate
+    excess: Estimate  # over the reference
+    error: float  # the standard error of the excess
+
+    @property
+    def level(self) -> float:
+        """The reference's accuracy."""
+        return float(self.reference.mean()) if len(self.reference) else 0.0
+
+
+def run(s: Sample, folds: Sequence[Fold], fit: Fit, seed: int, reference: Reference = "majority") -> Run:
+    """Train and test on every fold; each item is tested once."""
+    with one_thread():
+        return _run(s, folds, fit, seed, reference)
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Small fits on many threads wait for each other, and on a busy machine for long: use one thread."""
+    try:
+        import_module("sklearn.ensemble")  # limits apply only to libraries that are loaded
+        limits: AbstractContextManager[object] = import_module("threadpoolctl").threadpool_limits(1)
+    except ImportError:
+        return nullcontext()
+    return limits
+
+
+def _run(s: Sample, folds: Sequence[Fold], fit: Fit, seed: int, reference: Reference) -> Run:
+    tested, right, margin, majority = [], [], [], []
+    for number, fold in enumerate(folds):
+        train, test = _apart(s, fold)
+        if not len(train) or not len(test):
+            continue
+        scores = fit(train, np.random.default_rng([seed, number]))(test.without_answers())
+        one, lead = _grade(scores, test)
+        tested.append(fold.test)
+        right.append(one)
+        margin.append(lead)
+        majority.append(_grade(most_common(train)(test), test)[0])
+    if not tested:
+        empty = np.empty(0)
+        return Run(np.empty(0, np.int64), empty, empty, empty, Estimate(0, 0, 0), Estimate(0, 0, 0), 0.0)
+    rows = np.concatenate(tested)
+    chance = 1.0 / s.choices[rows]
+    base = np.concatenate(majority)
+    base = chance if reference == "chance" or base.mean() < chance.mean() else base
+    return _measured(rows, np.concatenate(right), base, np.concatenate(margin), s.group[rows], seed)
+
+
+def most_common(train: Sample, rng: np.random.Generator | None = None) -> Predict:
+    """Always the most common answer of the training items."""
+    counts = np.bincount(train.answer, minlength=train.width).astype(np.float64)
+    return partial(_constant, counts)
+
+
+def _constant(counts: Floats, test: Sample) -> Floats:
+    return np.tile(counts[: test.width], (len(test), 1))
+
+
+def _apart(s: Sample, fold: Fold) -> tuple[Sample, Sample]:
+    """Training and test samples that share no sentence; candidates whose text the test uses are not trained on."""
+    test = s.take(fold.test)
+    keep = fold.train[~np.isin(s.query_key[fold.train], test.query_key)]
+    train = s.take(keep)
+    used = test.candidate_key[test.candidate_key >= 0]
+    return replace(train, usable=train.real() & ~np.isin(train.candidate_key, used)), test
+
+
+def _grade(scores: Floats, test: Sample) -> tuple[Floats, Floats]:
+    """How right each item is, and by how much the right candidate leads."""
+    shown = np.where(test.real(), scores, -np.inf)
+    best = shown.max(1)
+    first = shown == best[:, None]
+    rows = np.arange(len(test))
+    own = shown[rows, test.answer]
+    right = first[rows, test.answer] / first.sum(1)
+    others = shown.copy()
+    others[rows, test.answer] = -np.inf
+    return right, own - others.max(1)
+
+
+def _measured(rows: Ints, right: Floats, base: Floats, margin: Floats, group: Ints, seed: int) -> Run:
+    _, code = np.unique(group, return_inverse=True)
+    columns = [np.ones(len(rows)), np.rint(right * PARTS) / PARTS, np.rint(base * PARTS) / PARTS]
+    sums = [np.rint(np.bincount(code, weights=c) * PARTS).astype(np.int64) for c in columns]
+    drawn = resample(np.stack(sums, 1), RESAMPLES, stream(seed, "audit"))
+    differences = (drawn.drawn[:, 1] - drawn.drawn[:, 2]) / drawn.drawn[:, 0]
+    return Run(rows, right, base, margin, drawn.ratio(1, 0), drawn.difference(1, 2, 0), float(differences.std()))
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What is spent on a control. With no plants at all no guesser can pass: only what it finds is said."""
+
+    plants: int = 2  # per strength
+    tries: int = 4  # strengths beside the control's; 0: only whether the control is found
+
+
+FULL = Effort()
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """A run with its control and power, and the verdict."""
+
+    run: Run
+    power: Power
+    verdict: Verdict
+
+    @property
+    def advantage(self) -> float:
+        return advantage(self.run.accuracy.value, self.run.level)
+
+
+def assess(
+    s: Sample,
+    folds: Sequence[Fold],
+    fit: Fit,
+    plant: Plant,
+    *,
+    seed: int = 0,
+    reference: Reference = "majority",
+    fail: float = FAIL,
+    effort: Effort = FULL,
+) -> Assessment:
+    """Run a model, its positive control and its power."""
+    base = run(s, folds, fit, seed, reference)
+    if not effort.plants:
+        power = Power(None, ideal_power(base.error, base.level), fail)
+        return Assessment(base, power, verdict(base, power, fail))
+    if len(base.tested) < LEAST_ITEMS:
+        return Assessment(base, Power(None, 1.0, fail, 0.0, 0.0), "cannot tell")
+    power = _power(s, folds, fit, plant, base, seed, reference, fail, effort)
+    return Assessment(base, power, verdict(base, power, fail))
+
+
+def verdict(base: Run, power: Power, fail: float) -> Verdict:
+    """The rule of `findings`: what was found counts even where the control was not."""
+    if real(base.excess.value, base.error):
+        return "fail" if advantage(base.accuracy.value, base.level) >= fail else "warn"
+    return "pass" if power.ok else "cannot tell"
+
+
+def _power(
+    s: Sample,
+    folds: Sequence[Fold],
+    fit: Fit,
+    plant: Plant,
+    base: Run,
+    seed: int,
+    reference: Reference,
+    fail: float,
+    effort: Effort,
+) -> Power:
+    room = max(1.0 - base.level, 1e-9)
+
+    def seen(strength: float) -> tuple[float, float]:
+        """(gain in standard errors, share of the planted advantage that was won) at a strength."""
+        gains, errors, given = [], [], []
+        for repeat in range(effort.plants):
+            rng = np.random.default_rng([seed, repeat, int(strength * 1e6)])
+            marked = _marked(s, strength, rng)
+            planted = run(plant(s, marked, rng), folds, fit, seed, reference)
+            gains.append(planted.excess.value - base.excess.value)
+            errors.append(planted.error)
+            given.append(float((marked[base.tested] * (1 - base.right)).mean()))  # what is still to be won
+        gain, error = float(np.mean(gains)), float(np.mean(errors))
+        z = gain / error if error > 0 else math.copysign(math.inf, gain) if gain else 0.0
+        return z, gain / max(float(np.mean(given)), 1e-9)
+
+    at_control, share = seen(fail)
+    words = (plant.__doc__ or "").split("\n")[0].rstrip(".")
+    least = (CRITICAL + POWERED) ** 2 / (len(base.tested) * room)  # a perfect finder that errs nowhere else
+    ideal = min(max(least, ideal_power(base.error, base.level)), 1.0)
+    control = (fail, share, power_of(at_control, 1.0), words)
+    if real(base.excess.value, base.error):  # it found something: what it might have missed is beside the point
+        return Power(None, ideal, *control)
+    return Power(_smallest(lambda x: seen(x)[0], fail, at_control, effort.tries), ideal, *control)
+
+
+def _smallest(z: Callable[[float], float], fail: float, at_fail: float, tries: int) -> float | None:
+    """The least strength whose expected gain is seen with 80% power: between one that is seen and one that is not.
+
+    A gain of k times the strength would need `fail * wanted / z`; rarer cues are learned less well, so the truth lies
+    between this guess and `fail`, and two strengths are mostly enough. Where nothing weaker was missed, the weakest
+    that was tried and seen is given.
+    """
+    wanted = CRITICAL + POWERED
+    seen = at_fail >= wanted
+    edge, at_edge = fail, at_fail
+    for _ in range(tries):
+        ratio = wanted / max(at_edge, 0.1)
+        ratio = min(ratio, 0.8) if seen else max(ratio, 1.25)
+        guess = min(max(edge * ratio, LEAST_STRENGTH), MOST_STRENGTH)
+        at_guess = z(guess)
+        if (at_guess >= wanted) != seen:
+            one, other = (edge, at_edge), (guess, at_guess)
+            return _between(min(one, other), max(one, other), wanted)
+        edge, at_edge = guess, at_guess
+        if edge in (LEAST_STRENGTH, MOST_STRENGTH):
+            break
+    return edge if seen else None
+
+
+def _between(low: tuple[float, float], high: tuple[float, float], wanted: float) -> float:
+    """Where the line through two points reaches a height, on logarithmic scales; no gain lies far down on it."""
+    one, other = math.log(max(low[1], 0.1)), math.log(min(high[1], 1e3))
+    along = (math.log(wanted) - one) / max(other - one, 1e-9)
+    return float(low[0] * (high[0] / low[0]) ** min(max(along, 0.0), 1.0))
+
+
+def _marked(s: Sample, strength: float, rng: np.random.Generator) -> Bools:
+    out = np.zeros(len(s), np.bool_)
+    out[rng.permutation(len(s))[: max(1, round(strength * len(s)))]] = True
+    return out

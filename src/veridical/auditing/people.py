@@ -1,0 +1,134 @@
+"""What people said about the items: ambiguous and unanswerable ones, agreement, and how well people do."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veridical.auditing.data import AuditData, Bools, Ints
+from veridical.auditing.findings import (
+    EXAMPLES,
+    FAIL_JUDGED,
+    GOOD_ALPHA,
+    GOOD_HUMAN,
+    LEAST_ALPHA,
+    LEAST_HUMAN,
+    RARE,
+    Example,
+    Finding,
+    Verdict,
+    graded,
+    not_applicable,
+)
+from veridical.auditing.options import Options
+from veridical.evaluation.bootstrap import resample, stream
+from veridical.statistics import human_performance
+from veridical.statistics.judgements import NONSENSE, Judged, load_judged
+from veridical.statistics.summary import agreement
+
+_SEVERAL = 2  # judgements that an item needs before disagreement can show
+_NOBODY = "Nobody's judgements are in the benchmark, or each item has only one."
+
+
+def _judged(data: AuditData, options: Options) -> Judged:
+    return load_judged(data.benchmark, data.splits, data.scheme, hidden=options.hidden)
+
+
+def ambiguous_check(name: str, data: AuditData, options: Options) -> Finding:
+    """Items whose label is not the clear majority of the judgements."""
+    title = "Ambiguous items"
+    judged = _judged(data, options)
+    if not len(judged.item):
+        return not_applicable(name, title, _NOBODY)
+    counts = judged.where(judged.verdict >= 0).counts()
+    several = counts.sum(1) >= _SEVERAL
+    if not several.any():
+        return not_applicable(name, title, _NOBODY)
+    label = np.clip(judged.answer, 0, counts.shape[1] - 1)
+    own = counts[np.arange(len(label)), label]
+    others = counts.copy()
+    others[np.arange(len(label)), label] = 0
+    gap = own - others.max(1)
+    bad = several & (judged.answer >= 0) & (gap < _SEVERAL)
+    against = bad & (gap < 0)
+    says = f"In {int(bad.sum()):,} of {int(several.sum()):,} items with several judgements the label leads by fewer"
+    says += f" than two votes; in {int(against.sum()):,} the majority says otherwise."
+    texts = [f"{own[i]} for the label, {others[i].max()} against" for i in range(len(label))]
+    return _shares(name, title, data, judged, bad, several, -gap, texts, says, options)
+
+
+def unanswerable_check(name: str, data: AuditData, options: Options) -> Finding:
+    """Items that people called nonsense."""
+    title = "Unanswerable items"
+    judged = _judged(data, options)
+    if not len(judged.item):
+        return not_applicable(name, title, _NOBODY)
+    votes = np.bincount(judged.item, minlength=len(judged.ids))
+    nonsense = np.bincount(judged.item[judged.verdict == NONSENSE], minlength=len(judged.ids))
+    seen, bad = votes > 0, (nonsense > 0) & (2 * nonsense >= votes)
+    says = f"{int((nonsense > 0).sum()):,} of {int(seen.sum()):,} judged items were called nonsense by somebody,"
+    says += f" {int(bad.sum()):,} by half or more."
+    texts = [f"{nonsense[i]} of {votes[i]} say nonsense" for i in range(len(votes))]
+    return _shares(name, title, data, judged, bad, seen, nonsense, texts, says, options)
+
+
+def _shares(
+    name: str,
+    title: str,
+    data: AuditData,
+    judged: Judged,
+    bad: Bools,
+    seen: Bools,
+    badness: Ints,
+    notes: list[str],
+    says: str,
+    options: Options,
+) -> Finding:
+    flags = bad[seen].astype(np.int64)
+    e = resample(np.stack([np.ones_like(flags), flags], 1), 2000, stream(options.seed, name)).ratio(1, 0)
+    verdict = graded(e.value, RARE, FAIL_JUDGED)
+    by_id = {r.item.id: r for r in data.rows}
+    worst = [i for i in np.argsort(-np.where(bad, badness, -99), kind="stable")[:EXAMPLES] if bad[i]]
+    examples = [Example(judged.ids[i], by_id[judged.ids[i]].query, notes[i]) for i in worst if judged.ids[i] in by_id]
+    do = "Prune or rewrite them (`veridical stats` applies the papers' pruning rules)." if verdict != "pass" else ""
+    return Finding(
+        name, title, verdict, says, e.value, e.low, e.high, 0.0, "share", "none", examples=tuple(examples), do=do,
+        details={"items": int(seen.sum()), "bad": int(bad.sum())},
+    )  # fmt: skip
+
+
+def agreement_check(name: str, data: AuditData, options: Options) -> Finding:
+    """Krippendorff's alpha of all judgements, after the papers' pruning where it applies."""
+    title = "Agreement of people"
+    found = agreement(_judged(data, options), options.seed)
+    if found is None or found["alpha"] is None:
+        return not_applicable(name, title, _NOBODY)
+    alpha = found["alpha"]
+    verdict: Verdict = "fail" if alpha < LEAST_ALPHA else "warn" if alpha < GOOD_ALPHA else "pass"
+    says = f"Krippendorff's alpha is {alpha:.3f} over {found['items']:,} items with several judgements;"
+    says += f" {GOOD_ALPHA} is good, below {LEAST_ALPHA} labels are not reliable."
+    do = "Make the instructions clearer, or prune items on which people disagree." if verdict != "pass" else ""
+    return Finding(
+        name, title, verdict, says, alpha, found["low"], found["high"], GOOD_ALPHA, "alpha", "good agreement", do=do,
+        details={k: v for k, v in found.items() if k != "after"},
+    )  # fmt: skip
+
+
+def human_check(name: str, data: AuditData, options: Options) -> Finding:
+    """How well people do: the ceiling of any score."""
+    title = "Human ceiling"
+    people = human_performance(data.benchmark, scheme=data.scheme, hidden=options.hidden)
+    if people is None or people.mean is None:
+        return not_applicable(name, title, "No judgements that measure people are in the benchmark.")
+    y = np.array([r.answer for r in data.labelled()], np.int64)
+    chance = float(np.bincount(y).max() / len(y)) if len(y) else 0.0
+    low = people.mean < LEAST_HUMAN or people.mean <= chance
+    verdict: Verdict = "fail" if low else "warn" if people.mean < GOOD_HUMAN else "pass"
+    error = (people.std or 0.0) / max(people.workers, 1) ** 0.5
+    says = f"People are right in {100 * people.mean:.1f}% ({people.workers:,} workers,"
+    says += f" {people.judgements:,} judgements; {people.rule})."
+    do = "Look at the items people get wrong: labels or instructions may be unclear." if verdict != "pass" else ""
+    return Finding(
+        name, title, verdict, says, people.mean,
+        max(people.mean - 1.96 * error, 0.0), min(people.mean + 1.96 * error, 1.0), chance,
+        "accuracy", "majority", do=do, details={"std": people.std, "workers": people.workers},
+    )  # fmt: skip

@@ -1,0 +1,170 @@
+"""What a cheap blind model can see of pictures: pixel statistics where the pixels are here, elements where objects are.
+
+Features are per panel: a colour histogram, a small grey thumbnail, means and deviations of the channels and of the
+edges; and, from annotations, how often each common element (category, attribute, both) occurs, and where things stand.
+An encoder's features can stand in for the pixel part (`encoder`): panels to a matrix.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+
+import numpy as np
+
+from veridical.auditing.data import Floats, Row
+from veridical.benchmark import Benchmark
+from veridical.records import Panel
+
+ELEMENTS = 48  # most common elements that are counted
+SIDE = 32  # pixels of the picture that statistics are taken from
+THUMB = 8
+LEVELS = 4  # of each colour channel in the histogram
+MOST_PANELS = 4  # of an item, that are described one by one
+COVERED = 0.95  # of the panels must have pixels for them to be used
+
+Encoder = Callable[[Sequence[Panel]], Floats]
+
+
+@dataclass(frozen=True)
+class Described:
+    """Features of panels, and what they were taken from."""
+
+    features: Floats  # (P, D)
+    place: dict[str, int]  # panel id -> row
+    source: str  # "pixels", "objects", "pixels and objects", ""
+
+    def context(self, rows: Sequence[Row]) -> Floats:
+        """(N, D) The panels of each item: one by one where they are few and equally many, and pooled."""
+        parts = [self._of(r.item.panels) for r in rows]
+        pooled = [np.concatenate([p.mean(0), p.max(0), p.min(0)]) for p in parts]
+        numbers = {len(p) for p in parts}
+        if len(numbers) == 1 and 1 < next(iter(numbers)) <= MOST_PANELS:
+            return np.stack([np.concatenate([p.ravel(), q]) for p, q in zip(parts, pooled, strict=True)])
+        return np.stack(pooled) if numbers != {1} else np.stack([p[0] for p in parts])
+
+    def responses(self, rows: Sequence[Row]) -> Floats | None:
+        """(N, C, D) The candidates that are panels; None where they are texts."""
+        if any(c not in self.place for r in rows for c in r.candidates):
+            return None
+        width = max(len(r.candidates) for r in rows)
+        out = np.zeros((len(rows), width, self.features.shape[1]))
+        for i, row in enumerate(rows):
+            out[i, : len(row.candidates)] = self._of(row.candidates)
+        return out
+
+    def _of(self, ids: Sequence[str]) -> Floats:
+        found = [self.place[p] for p in ids if p in self.place]
+        return self.features[found] if found else np.zeros((1, self.features.shape[1]))
+
+
+def describe(benchmark: Benchmark, rows: Sequence[Row], encoder: Encoder | None = None) -> Described | None:
+    """Describe all panels of the items; None where neither pixels nor objects are here."""
+    ids = {p: None for r in rows for p in (*r.item.panels, *(c for c in r.item.candidates if isinstance(c, str)))}
+    panels = [benchmark.panels[p] for p in ids if p in benchmark.panels]
+    if not panels:
+        return None
+    parts, sources = [], []
+    if encoder is not None:
+        parts, sources = [encoder(panels)], ["an encoder"]
+    elif sum(p.image is not None for p in panels) >= COVERED * len(panels):
+        parts.append(pixel_features(benchmark, panels))
+        sources.append("pixels")
+    if sum(bool(p.objects) for p in panels) >= COVERED / 2 * len(panels):
+        parts.append(element_features(panels))
+        sources.append("objects")
+    if not parts:
+        return None
+    place = {p.id: k for k, p in enumerate(panels)}
+    return Described(np.concatenate(parts, 1), place, " and ".join(sources))
+
+
+def pixel_features(benchmark: Benchmark, panels: Sequence[Panel]) -> Floats:
+    """(P, D) Statistics of the pixels of each panel; zeros where there are none."""
+    out = np.zeros((len(panels), LEVELS**3 + THUMB**2 + 8))
+    for k, pixels in enumerate(_pixels(benchmark, panels)):
+        if pixels is not None:
+            out[k] = _statistics(pixels)
+    return out
+
+
+def _pixels(benchmark: Benchmark, panels: Sequence[Panel]) -> Iterator[Floats | None]:
+    """Each panel as (SIDE, SIDE, 3) in [0, 1]; an image that several panels share is decoded once in a row."""
+    from PIL import Image
+
+    last, image = None, None
+    for panel in panels:
+        if panel.image is None:
+            yield None
+            continue
+        if panel.image != last:
+            with Image.open(BytesIO(benchmark.image(panel.image).to_pybytes())) as opened:
+                image = opened.convert("RGB")
+            last = panel.image
+        if image is None:
+            yield None
+            continue
+        small = image.resize((SIDE, SIDE), Image.Resampling.BOX, box=panel.region)
+        yield np.asarray(small, np.float64) / 255
+
+
+def _statistics(pixels: Floats) -> Floats:
+    level = np.minimum((pixels * LEVELS).astype(np.int64), LEVELS - 1)
+    code = (level * np.array([LEVELS**2, LEVELS, 1])).sum(2)
+    histogram = np.bincount(code.ravel(), minlength=LEVELS**3) / code.size
+    grey = pixels.mean(2)
+    thumb = grey.reshape(THUMB, SIDE // THUMB, THUMB, SIDE // THUMB).mean((1, 3))
+    edges = (np.abs(np.diff(grey, axis=0)).mean(), np.abs(np.diff(grey, axis=1)).mean())
+    return np.concatenate([histogram, thumb.ravel(), pixels.mean((0, 1)), pixels.std((0, 1)), edges])
+
+
+def elements(panel: Panel) -> Counter[str]:
+    """The elements of a panel: categories, attribute values, and both together, with how often each occurs.
+
+    >>> from veridical.records import SceneObject
+    >>> sorted(elements(Panel("p", objects=(SceneObject("0", "square", (("color", "black"),)),))))
+    ['black', 'black square', 'square']
+    """
+    found: Counter[str] = Counter()
+    for o in panel.objects:
+        values = [value for _, value in o.attributes]
+        found.update([o.category, *values, *(f"{value} {o.category}" for value in values)])
+    return found
+
+
+def element_features(panels: Sequence[Panel]) -> Floats:
+    """(P, D) Counts of the common elements, the number of objects, and the mean, deviation and ends of their places."""
+    counted = [elements(p) for p in panels]
+    common = Counter(name for c in counted for name in c)
+    names = {name: k for k, (name, _) in enumerate(sorted(common.items(), key=lambda x: (-x[1], x[0]))[:ELEMENTS])}
+    out = np.zeros((len(panels), len(names) + 11))
+    for k, (panel, counts) in enumerate(zip(panels, counted, strict=True)):
+        for name, number in counts.items():
+            if name in names:
+                out[k, names[name]] = number
+        out[k, len(names)] = len(panel.objects)
+        out[k, len(names) + 1 :] = _places(panel)
+    return out
+
+
+def _places(panel: Panel) -> Floats:
+    boxes = np.array([o.box for o in panel.objects if o.box is not None])
+    if not len(boxes):
+        return np.zeros(10)
+    scale = np.array([panel.width or boxes[:, 2].max() or 1, panel.height or boxes[:, 3].max() or 1])
+    middle = (boxes[:, :2] + boxes[:, 2:]) / 2 / scale
+    area = ((boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1]) / scale.prod())[:, None]
+    three = np.concatenate([middle, area], 1)
+    at_wall = ((boxes[:, :2] <= 0).any(1) | (boxes[:, 2:] >= scale).any(1)).sum()
+    return np.concatenate([three.mean(0), three.min(0), three.max(0), [at_wall]])
+
+
+def scene_signature(panels: Sequence[Panel]) -> str | None:
+    """A text that two items share only if all their objects are the same, whatever the order; None without places."""
+    if not panels or not all(p.objects and all(o.box for o in p.objects) for p in panels):
+        return None
+    return "|".join(
+        sorted(";".join(sorted(repr((o.category, o.attributes, o.box)) for o in p.objects)) for p in panels)
+    )

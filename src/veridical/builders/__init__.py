@@ -1,0 +1,39 @@
+"""Builders: each makes a benchmark of one kind from a source. Adding one costs a file and a line in `BUILDERS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from veridical._verbs import make_callable
+from veridical.builders.report import BuildReport
+from veridical.errors import UserError
+
+__all__ = ["BUILDERS", "BuildReport", "build", "load_builder"]
+
+# kind of benchmark -> its function of a folder to write and options
+BUILDERS: dict[str, str] = {
+    "nlvr": "veridical.builders.nlvr.build:build_nlvr",
+    "vprom": "veridical.builders.vprom:build_vprom",
+    "nlvr2": "veridical.builders.nlvr2:build_nlvr2",
+    "vcr": "veridical.builders.vcr:build_vcr",
+}
+
+
+def load_builder(kind: str) -> Callable[..., BuildReport]:
+    """The function that builds one kind of benchmark."""
+    if kind not in BUILDERS:
+        raise UserError(f"There is no builder {kind!r}.", f"Choose one of: {', '.join(BUILDERS)}.")
+    module, _, attribute = BUILDERS[kind].partition(":")
+    found: Callable[..., BuildReport] = getattr(import_module(module), attribute)
+    return found
+
+
+def build(kind: str, out: Path | str, **options: Any) -> BuildReport:
+    """Build a benchmark of one kind into the folder `out`; the options are those of its builder."""
+    return load_builder(kind)(out, **options)
+
+
+make_callable(__name__, build)

@@ -1,0 +1,312 @@
+"""`veridical build nlvr`: presentations, statements, validation, six drawings an item, splits (Suhr et al. 2017, 4-5).
+
+From nothing but a seed (statements are generated, judged by running their programs), or from what people wrote and
+judged: `--stage presentations` makes what they look at. The label is the majority of judgements, never the position
+that an image had for the writer, and no id, order or split says anything about it.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.benchmark.hidden import SECRET, check_seed, check_splits, drawn_secret, mix_secret
+from veridical.benchmark.place import hidden_dir
+from veridical.benchmark.splits import split_by_origin
+from veridical.benchmark.writer import file_hash
+from veridical.builders.nlvr.draw import Labelled, draw_batch
+from veridical.builders.nlvr.people import (
+    Verdicts,
+    presentation_line,
+    read_judgements,
+    read_presentations,
+    read_statements,
+    selections,
+    settle,
+)
+from veridical.builders.nlvr.scenes import Example, Sampling, kind_of_number, present_batch, unpack, write_batch
+from veridical.builders.report import BuildReport
+from veridical.engine import run
+from veridical.errors import UserError
+from veridical.formats.card import describe
+from veridical.language.programs.execution import execute
+from veridical.language.programs.terms import parse
+from veridical.language.writing.boxes.statements import PAPER, make_plan
+from veridical.records import Judgement, Pruned
+from veridical.sources.boxes import draw_png
+
+SIZE = 3962  # unique sentences of NLVR (Table 1)
+SPLITS: dict[str, float] = {"train": 3163, "dev": 267, "test-p": 266, "test-u": 266}
+HIDDEN = ("test-u",)
+PRESENTATIONS = "presentations.jsonl"
+PROGRAM = "program"  # who judges generated statements
+WRITE_BATCH = 20  # presentations; a batch takes under a second
+DRAW_BATCH = 40
+
+Stage = Literal["all", "presentations"]
+Part = TypeVar("Part")
+
+
+def build_nlvr(
+    out: Path | str,
+    *,
+    presentations: int = SIZE,
+    seed: int = 0,
+    phenomena: Mapping[str, float] | None = None,
+    splits: Mapping[str, float] | None = None,
+    hidden: Sequence[str] | None = None,
+    secret: str = "",
+    stage: Stage = "all",
+    scenes: Path | str | None = None,
+    statements: Path | str | None = None,
+    judgements: Path | str | None = None,
+    licence: str = "",
+    processes: int | None = None,
+) -> BuildReport:
+    """Build an NLVR benchmark of `presentations` sentences, four items each, six drawings an item.
+
+    `phenomena` are the shares of linguistic phenomena among generated statements (the paper's unless given). `splits`
+    are the sizes of splits in proportion (the paper's unless given); the answers of those in `hidden` (test-u) go to
+    `OUT.hidden`. The same seed and config give the same bytes, hidden answers too: for a benchmark that others compete
+    on, have a `secret` mixed into the seed of what is hidden ("random" draws one, kept in the hidden folder).
+    `stage="presentations"` writes what people look at, and what they then wrote and judged is given as `scenes` (that
+    folder or its file), `statements` and `judgements`.
+    """
+    shares = dict(SPLITS if splits is None else splits)
+    hide = tuple(name for name in HIDDEN if name in shares) if hidden is None else tuple(hidden)
+    check_splits(shares, hide)
+    check_seed(seed)
+    if presentations < 1:
+        raise UserError(f"{presentations} presentations make no benchmark.", "Ask for one or more.")
+    asked = None if phenomena is None else tuple(sorted(phenomena.items()))
+    job = _Job(Path(os.path.abspath(out)), Sampling(seed, asked, secret), shares, hide, processes, licence)
+    if stage == "presentations":
+        return _present(job, presentations)
+    if stage != "all":
+        raise UserError(f"There is no stage {stage!r}.", "Choose all or presentations.")
+    given = [None if path is None else Path(path) for path in (scenes, statements, judgements)]
+    if any(path is None for path in given) and any(path is not None for path in given):
+        raise UserError(
+            "People's statements come in three files: the presentations, the statements, the judgements.",
+            "Give all of --scenes, --statements and --judgements, or none.",
+        )
+    people = [path for path in given if path is not None]
+    return _collected(job, *people) if people else _generated(job, presentations)
+
+
+@dataclass
+class _Job:
+    """What is built, and how long its stages took."""
+
+    out: Path
+    sampling: Sampling
+    shares: dict[str, float]
+    hidden: tuple[str, ...]
+    processes: int | None
+    licence: str
+    notes: list[str] = field(default_factory=list)  # what the report says beside the counts
+    seconds: dict[str, float] = field(default_factory=dict)
+    clock: float = field(default_factory=time.perf_counter)
+
+    def done(self, stage: str) -> None:
+        """A stage has ended, and the next begins."""
+        now = time.perf_counter()
+        self.seconds[stage], self.clock = now - self.clock, now
+
+    @property
+    def work(self) -> Path:
+        """Where finished batches of statements lie, so that a build that was killed continues."""
+        return self.out.with_name(f".{self.out.name}.statements")
+
+    def mix_secret(self, kept: Path, draw: Callable[[], str]) -> bytes:
+        """What to keep of the secret; empty, with a warning, where anybody can make hidden answers from the seed."""
+        mixed = mix_secret(self.sampling.secret, kept, draw)
+        self.sampling = replace(self.sampling, secret=mixed.secret)
+        self.notes += [mixed.note] if mixed.note else []
+        return mixed.kept
+
+    def writer(self, config: Mapping[str, Any]) -> BenchmarkWriter:
+        return BenchmarkWriter(
+            self.out,
+            name="NLVR",
+            task="statement",
+            config={"format": "nlvr", "splits": self.shares, **config},
+            seed=self.sampling.seed,
+            licence=self.licence,
+            hidden=self.hidden,
+            describe=describe,
+        )
+
+
+def _generated(job: _Job, count: int) -> BuildReport:
+    """From nothing but a seed."""
+    phenomena = dict(job.sampling.phenomena or sorted(PAPER.items()))
+    make_plan(phenomena)  # refuses bad shares at once
+    split = _deal(job, [str(n) for n in range(count)], [kind_of_number(n) for n in range(count)])
+    numbers = [(n, split[str(n)] in job.hidden) for n in range(count)]
+    config = {
+        "presentations": count,
+        "phenomena": phenomena,
+        "statements": "generated",
+        "judgements": "each statement's program, run",
+        "secret": bool(job.hidden and job.sampling.secret),
+    }
+    with job.writer(config) as writer:
+        if job.hidden:
+            secret = job.mix_secret(hidden_dir(job.out) / SECRET, partial(drawn_secret, job.work))
+            if secret:
+                writer.add_hidden_file(SECRET, secret)
+        examples = _run(job, write_batch, numbers, "writing statements", job.work)
+        job.done("statements")
+        judged = _judge(examples)
+        job.done("judgements")
+        verdicts = settle([name for one in examples for name in one.ids], judged)
+        _fill(job, writer, examples, split, judged, verdicts)
+    shutil.rmtree(job.work, ignore_errors=True)
+    return _report(job, examples, verdicts)
+
+
+def _judge(examples: Sequence[Example]) -> list[Judgement]:
+    """What the program of each statement says of its four scenes."""
+    out = []
+    for one in examples:
+        program = parse(one.program or "")
+        for name, packed in zip(one.ids, one.scenes, strict=True):
+            out.append(Judgement(name, PROGRAM, int(execute(program, unpack(packed))), "validation"))
+    return out
+
+
+def _collected(job: _Job, scenes: Path, statements: Path, judgements: Path) -> BuildReport:
+    """From what people wrote and judged."""
+    scenes = scenes / PRESENTATIONS if scenes.is_dir() else scenes
+    files = {"scenes": scenes, "statements": statements, "judgements": judgements}
+    seen = read_presentations(scenes)
+    examples = read_statements(statements, seen)
+    if not examples:
+        raise UserError(f"{statements} has no statement.", "Give a line for each presentation that was written about.")
+    judged, own = read_judgements(judgements, examples)
+    if own:
+        job.notes.append(f"Left out: {own:,} judgements that writers gave on their own sentences.")
+    items = [name for one in examples for name in one.ids]
+    verdicts = settle(items, judged)
+    if not verdicts.labels:
+        counts = ", ".join(f"{count:,} for {reason}" for reason, count in verdicts.reasons.items())
+        raise UserError(f"All {len(items):,} items were removed: {counts}.", "Collect more judgements.")
+    kept = [one for one in examples if not verdicts.labels.keys().isdisjoint(one.ids)]
+    if len(kept) < len(examples):
+        job.notes.append(f"All items of {len(examples) - len(kept):,} presentations were removed.")
+    split = _deal(job, [one.presentation for one in kept], [one.kind for one in kept])
+    config = {
+        "presentations": len(seen),
+        "without_statement": len(seen) - len(examples),
+        "statements": "people's",
+        "judgements": "people's",
+        "judgements_on_own_sentences": own,  # left out
+        "inputs": {name: file_hash(path) for name, path in files.items()},
+    }
+    job.done("reading")
+    with job.writer(config) as writer:
+        _fill(job, writer, kept, split, [*selections(examples), *judged], verdicts)
+    return _report(job, examples, verdicts)
+
+
+def _fill(
+    job: _Job,
+    writer: BenchmarkWriter,
+    examples: list[Example],
+    split: dict[str, str],
+    judgements: list[Judgement],
+    verdicts: Verdicts,
+) -> None:
+    """Draw and store what keeps an item."""
+    labelled = [
+        Labelled(one, split[one.presentation], tuple(verdicts.labels.get(name) for name in one.ids)) for one in examples
+    ]
+    for drawn in run(draw_batch, list(_batches(labelled, DRAW_BATCH)), processes=job.processes, label="drawing"):
+        for image in drawn.images:
+            writer.add_image(image)
+        for name, rows in drawn.items.items():
+            writer.add_items(name, rows)
+        writer.add_panels(drawn.panels)
+    writer.add_judgements(judgements)
+    if verdicts.removed:
+        writer.add_pruned(Pruned(name, reason, "validation") for name, reason in verdicts.removed.items())
+
+
+def _report(job: _Job, examples: Sequence[Example], verdicts: Verdicts) -> BuildReport:
+    job.done("drawing and storing")
+    made = Benchmark(job.out)
+    written = [one.phenomena for one in examples if one.program]
+    shown = {n: sum(n in each for each in written) / len(written) for n in PAPER} if written else {}
+    return BuildReport(
+        "nlvr", made.directory, made.manifest["counts"], verdicts.reasons, shown, tuple(job.notes), job.seconds
+    )
+
+
+def _deal(job: _Job, presentations: list[str], kinds: Sequence[str]) -> dict[str, str]:
+    """A split for each presentation: the kinds of scenes in equal proportion, no split empty."""
+    if len(presentations) < len(job.shares):
+        found = "1 presentation" if len(presentations) == 1 else f"{len(presentations)} presentations"
+        raise UserError(
+            f"{found} cannot fill {len(job.shares)} splits ({', '.join(job.shares)}).",
+            f"Use {len(job.shares)} presentations or more, or fewer splits, such as --split train=1.",
+        )
+    rng = np.random.default_rng(np.random.SeedSequence(job.sampling.seed, spawn_key=(0,)))
+    names = split_by_origin([[one] for one in presentations], job.shares, rng, kinds)
+    return dict(zip(presentations, names, strict=True))
+
+
+def _present(job: _Job, count: int) -> BuildReport:
+    """Presentations for a collection: their scenes, and a drawing of each image."""
+    if job.out.exists() and (not job.out.is_dir() or any(job.out.iterdir())):
+        raise UserError(f"{job.out} exists and is not an empty folder.", "Choose another --out.")
+    job.out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{job.out.name}.", dir=job.out.parent) as work:
+        folder = Path(work) / "made"
+        (folder / "images").mkdir(parents=True)
+        if job.hidden:  # which presentations will be is not known yet
+            data = job.mix_secret(job.out / SECRET, partial(secrets.token_hex, 16))
+            if data:
+                (folder / SECRET).write_bytes(data)
+        examples = _run(job, present_batch, [(n, bool(job.hidden)) for n in range(count)], "sampling")
+        with (folder / PRESENTATIONS).open("wb") as file:
+            for one in examples:
+                file.write(presentation_line(one))
+                for name, packed in zip(one.ids, one.scenes, strict=True):
+                    (folder / "images" / f"{name}.png").write_bytes(draw_png(unpack(packed)))
+        if job.out.exists():
+            job.out.rmdir()
+        folder.rename(job.out)
+    job.done("presentations")
+    counts = {"presentations": count, "images": 4 * count}
+    return BuildReport("nlvr", job.out, counts, notes=tuple(job.notes), seconds=job.seconds)
+
+
+def _run(
+    job: _Job,
+    function: Callable[[Sampling, Sequence[tuple[int, bool]]], list[Example]],
+    numbers: list[tuple[int, bool]],
+    label: str,
+    work: Path | None = None,
+) -> list[Example]:
+    batches = list(_batches(numbers, WRITE_BATCH))
+    made = run(partial(function, job.sampling), batches, processes=job.processes, work=work, label=label)
+    return [one for batch in made for one in batch]
+
+
+def _batches(values: Sequence[Part], size: int) -> Iterator[list[Part]]:
+    source = iter(values)
+    while batch := list(islice(source, size)):
+        yield batch

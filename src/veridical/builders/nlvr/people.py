@@ -1,0 +1,243 @@
+"""What people collect for NLVR: presentations they saw, sentences they wrote, judgements they gave, all JSON lines.
+
+presentations.jsonl  {"presentation": "7", "kind": "tower", "images": [{"id": "7-2", "file": "images/7-2.png",
+                      "boxes": [[{"x_loc": 40, "y_loc": 80, "size": 20, "type": "square", "color": "Black"}], ...]}]}
+                     four images, in the order A, B, C, D
+statements           {"presentation": "7", "sentence": "There is a tower with ...", "writer": "w3"}
+judgements           {"item": "7-2", "worker": "w5", "verdict": true}     or false, "nonsense", "skip"
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import msgspec
+import numpy as np
+
+from veridical.builders.nlvr.scenes import Example, pack, unpack
+from veridical.errors import UserError
+from veridical.formats.nlvr.writing import COLORS
+from veridical.records import JUDGEMENT_KINDS, Judgement, Panel, Verdict
+from veridical.sources.boxes import Placed, Scene, Thing, panel, placed
+from veridical.statistics.judgements import NONSENSE, SKIP, UNKNOWN, Judged
+from veridical.statistics.pruning import NO_REASON, prune_nlvr
+
+NO_JUDGEMENT = "no judgement"
+_COLOR_NAMES = {"black": "Black", "yellow": "Yellow", "blue": "#0099ff"}  # as the official release writes them
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")  # of a presentation
+_UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})  # controls, halves of characters, separators of lines and paragraphs
+_TURNING = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})  # the direction of writing
+_MARKS = "\u200e\u200f\u061c"  # marks that turn it, too
+_VERDICTS: dict[bool | str, Verdict] = {
+    True: 1,
+    False: 0,
+    "true": 1,
+    "false": 0,
+    "nonsense": "nonsense",
+    "skip": "skip",
+}
+
+
+class _Object(msgspec.Struct, frozen=True):
+    x_loc: int
+    y_loc: int
+    size: Literal[10, 20, 30]
+    type: Literal["square", "triangle", "circle"]
+    color: Literal["Black", "Yellow", "#0099ff"]
+
+
+class _Image(msgspec.Struct, frozen=True):
+    id: str
+    boxes: list[list[_Object]]
+    file: str = ""
+
+
+class _Presentation(msgspec.Struct, frozen=True):
+    presentation: str
+    kind: Literal["scatter", "tower"]
+    images: list[_Image]
+
+
+class _Statement(msgspec.Struct, frozen=True):
+    presentation: str
+    sentence: str
+    writer: str
+
+
+class _Judgement(msgspec.Struct, frozen=True):
+    item: str
+    worker: str
+    verdict: bool | Literal["true", "false", "nonsense", "skip"]
+    time: float | None = None
+
+
+Line = TypeVar("Line", _Presentation, _Statement, _Judgement)
+
+
+def presentation_line(example: Example) -> bytes:
+    """A presentation for the file that a collection reads."""
+    images = [
+        _Image(name, [_objects(box) for box in unpack(packed)], f"images/{name}.png")
+        for name, packed in zip(example.ids, example.scenes, strict=True)
+    ]
+    return msgspec.json.encode(_Presentation(example.presentation, example.kind, images)) + b"\n"
+
+
+def _objects(box: Panel) -> list[_Object]:
+    return [
+        msgspec.convert({"x_loc": x, "y_loc": y, "size": size, "type": shape, "color": _COLOR_NAMES[color]}, _Object)
+        for y, x, (shape, color, size) in placed(box)
+    ]
+
+
+def read_presentations(path: Path) -> list[Example]:
+    """The presentations that people saw."""
+    out = []
+    seen: set[str] = set()
+    for number, line in _lines(path, _Presentation):
+        names = [image.id for image in line.images]
+        expected = [f"{line.presentation}-{place}" for place in range(4)]
+        if sorted(names) != expected:
+            raise _wrong(path, number, f"the images are {names}; expected the four of {expected}, in the order A to D")
+        if not _NAME.fullmatch(line.presentation):
+            problem = f"{line.presentation!r} cannot name a presentation; use letters, digits, '.', '-' and '_'"
+            raise _wrong(path, number, problem)
+        _new(seen, line.presentation, path, number, "presentation")
+        scenes = tuple(pack(_scene(image, path, number)) for image in line.images)
+        out.append(Example(line.presentation, line.kind, tuple(names), scenes))
+    return out
+
+
+def _scene(image: _Image, path: Path, number: int) -> Scene:
+    if len(image.boxes) != 3:
+        raise _wrong(path, number, f"image {image.id} has {len(image.boxes)} boxes; expected 3")
+    boxes = [[Placed(o.y_loc, o.x_loc, Thing(o.type, COLORS[o.color], o.size)) for o in box] for box in image.boxes]
+    return tuple(panel(box, index, image.id) for index, box in enumerate(boxes))
+
+
+def read_statements(path: Path, examples: Sequence[Example]) -> list[Example]:
+    """The presentations that have a sentence, with it."""
+    known = {one.presentation: one for one in examples}
+    seen: set[str] = set()
+    written: dict[str, Example] = {}
+    for number, line in _lines(path, _Statement):
+        if line.presentation not in known:
+            raise _wrong(path, number, f"there is no presentation {line.presentation!r}")
+        _named(line.sentence, "sentence", path, number)
+        _named(line.writer, "writer", path, number)
+        _new(seen, line.presentation, path, number, "statement on presentation")
+        one = known[line.presentation]
+        written[line.presentation] = replace(one, sentence=line.sentence.strip(), writer=line.writer)
+    return [written[one.presentation] for one in examples if one.presentation in written]
+
+
+def read_judgements(path: Path, examples: Iterable[Example]) -> tuple[list[Judgement], int]:
+    """Validation judgements on the items of some presentations, and how many were left out: nobody validates a
+    sentence of his own."""
+    known = {name: one.writer for one in examples for name in one.ids}
+    seen: set[str] = set()
+    out = []
+    own = 0
+    for number, line in _lines(path, _Judgement):
+        if line.item not in known:
+            raise _wrong(path, number, f"there is no item {line.item!r} that has a statement")
+        _named(line.worker, "worker", path, number)
+        _new(seen, f"{line.item} by {line.worker}", path, number, "judgement on")
+        if line.worker == known[line.item]:
+            own += 1
+            continue
+        out.append(Judgement(line.item, line.worker, _VERDICTS[line.verdict], "validation", line.time))
+    return out, own
+
+
+def selections(examples: Iterable[Example]) -> list[Judgement]:
+    """What the writers meant: their sentence is true of A and B."""
+    return [
+        Judgement(name, one.writer or "", int(letter < 2), "selection")
+        for one in examples
+        for letter, name in enumerate(one.ids)
+    ]
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What the judgements make of the items: a label, or a reason to remove one."""
+
+    labels: dict[str, int]
+    removed: dict[str, str]  # item -> reason
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        return dict(sorted(Counter(self.removed.values()).items()))
+
+
+def settle(items: Sequence[str], judgements: Sequence[Judgement]) -> Verdicts:
+    """NLVR, section 4: remove majority nonsense and small gaps; the label of the others is the majority's."""
+    number = {name: index for index, name in enumerate(items)}
+    codes = {"nonsense": NONSENSE, "skip": SKIP}
+    verdict = [codes[j.verdict] if isinstance(j.verdict, str) else j.verdict for j in judgements]
+    judged = Judged(
+        ids=tuple(items),
+        answer=np.full(len(items), UNKNOWN, np.int64),
+        writer=np.full(len(items), UNKNOWN, np.int64),
+        kept=np.ones(len(items), bool),
+        workers=(),
+        item=np.array([number[j.item] for j in judgements], np.int64),
+        worker=np.zeros(len(judgements), np.int64),
+        verdict=np.array(verdict, np.int64),
+        kind=np.array([JUDGEMENT_KINDS.index(j.kind) for j in judgements], np.int64),
+    )
+    reasons = prune_nlvr(judged)
+    said = judged.verdict != SKIP
+    votes = np.bincount(judged.item[said], minlength=len(items))
+    chosen = judged.where(judged.verdict >= 0).counts()
+    labels, removed = {}, {}
+    for index, name in enumerate(items):
+        reason = str(reasons[index]) if votes[index] else NO_JUDGEMENT
+        if reason == NO_REASON:
+            labels[name] = int(chosen[index].argmax())
+        else:
+            removed[name] = reason
+    return Verdicts(labels, removed)
+
+
+def _lines(path: Path, kind: type[Line]) -> Iterable[tuple[int, Line]]:
+    """The lines of a file, numbered from 1; empty ones are passed over."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}.", "Give a file of JSON lines.") from None
+    decoder = msgspec.json.Decoder(kind)
+    for number, line in enumerate(data.splitlines(), start=1):
+        if line.strip():
+            try:
+                yield number, decoder.decode(line)
+            except UnicodeDecodeError:
+                raise _wrong(path, number, "it is not written in UTF-8") from None
+            except (msgspec.DecodeError, RecursionError) as error:
+                raise _wrong(path, number, str(error)) from None
+
+
+def _named(text: str, noun: str, path: Path, number: int) -> None:
+    """Refuse an empty text, and one with characters that cannot be seen or that turn others around."""
+    if not text.strip():
+        raise _wrong(path, number, f"the {noun} is empty")
+    for char in text.strip():
+        if unicodedata.category(char) in _UNSEEN or unicodedata.bidirectional(char) in _TURNING or char in _MARKS:
+            raise _wrong(path, number, f"the {noun} has the control character U+{ord(char):04X}")
+
+
+def _new(seen: set[str], key: str, path: Path, number: int, noun: str) -> None:
+    if key in seen:
+        raise _wrong(path, number, f"a second {noun} {key}")
+    seen.add(key)
+
+
+def _wrong(path: Path, number: int, problem: str) -> UserError:
+    return UserError(f"{path}, line {number}: {problem.rstrip('.')}.", "Correct the line. Nothing was written.")

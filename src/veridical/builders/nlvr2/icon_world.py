@@ -1,0 +1,151 @@
+"""Icon pictures that come in series, as photographs of one event do: what the embedded NLVR2 finds its sets in.
+
+A series has a main thing (its synset), a few companions, a palette and a background; its pictures differ in how many
+there are of each, in colours and in places. So the pictures of a series are similar and a sentence has to count and
+compare; another series of the same synset looks different.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from veridical.builders.nlvr2.synsets import Synset
+from veridical.builders.nlvr2.wordnet import Thesaurus
+from veridical.errors import UserError
+from veridical.records import Pairs
+from veridical.sources import Photograph
+from veridical.sources.icons.source import (
+    BACKGROUNDS,
+    CATEGORIES,
+    COLORS,
+    LICENCE,
+    PERSON,
+    Group,
+    IconScene,
+    NoRoom,
+    compose,
+    encode,
+    panel,
+    relationships,
+)
+
+PICTURES = 10  # of a series: a set takes eight
+MOST = 5  # instances of the main thing; companions go up to three
+COMPANIONS = 3
+PALETTE = 3
+TRIES = 5
+
+
+@dataclass(frozen=True)
+class IconSeries:
+    """Series of icon pictures as a source; picture n of series s is a function of the seed, s and n alone."""
+
+    series: int = 100
+    seed: int = 0
+    width: int = 400
+    height: int = 300
+    categories: tuple[str, ...] = ()  # the main things, in turn; all that are not people unless given
+
+    name = "icons"
+    exact = True
+
+    def __post_init__(self) -> None:
+        if self.series < 1 or self.seed < 0:
+            raise UserError(f"{self.series} series of seed {self.seed}.", "Give one or more, and a seed from 0.")
+        for name in self.categories:
+            if name not in CATEGORIES:
+                raise UserError(f"The icon world has no {name!r}.", f"It has: {', '.join(CATEGORIES)}.")
+
+    @property
+    def mains(self) -> tuple[str, ...]:
+        return self.categories or tuple(name for name in CATEGORIES if name != PERSON)
+
+    def scene(self, series: int, number: int) -> IconScene:
+        """One picture's plan."""
+        event = np.random.default_rng([self.seed, series])
+        mains = self.mains
+        main = mains[series % len(mains)]
+        others = [name for name in CATEGORIES if name != main]
+        companions = [others[int(i)] for i in event.choice(len(others), COMPANIONS, replace=False)]
+        palette = [COLORS[int(i)] for i in event.choice(len(COLORS), PALETTE, replace=False)]
+        background = BACKGROUNDS[int(event.integers(len(BACKGROUNDS)))]
+        rng = np.random.default_rng([self.seed, series, number])
+        for attempt in range(TRIES):
+            groups = _groups(rng, main, companions, palette, smaller=attempt)
+            try:
+                return compose(rng, groups, width=self.width, height=self.height, background=background)
+            except NoRoom:
+                continue
+        return compose(rng, [Group(main)], width=self.width, height=self.height, background=background)
+
+    def photograph(self, series: int, number: int) -> Photograph:
+        scene = self.scene(series, number)
+        return Photograph(
+            panel(scene, f"icons-{self.seed}-{series}-{number}"),
+            licence=LICENCE,
+            relationships=relationships(scene),
+            tags=(("background", scene.background), ("layout", scene.layout), ("series", str(series))),
+        )
+
+    @property
+    def count(self) -> int:
+        return self.series * PICTURES
+
+    def at(self, index: int) -> Photograph:
+        """A photograph by its number."""
+        return self.photograph(*divmod(index, PICTURES))
+
+    def find(self, id: str) -> Photograph:
+        """A photograph by its id."""
+        return self.photograph(*_numbers(id))
+
+    def photographs(self) -> Iterator[Photograph]:
+        return map(self.at, range(self.count))
+
+    def picture(self, photograph: Photograph) -> bytes:
+        return encode(self.scene(*_numbers(photograph.panel.id)))
+
+    def config(self) -> dict[str, Any]:
+        size = {"width": self.width, "height": self.height}
+        return {"source": "icons", "series": self.series, "pictures": PICTURES, "seed": self.seed, **size}
+
+
+def icon_synsets(wordnet: Thesaurus, categories: tuple[str, ...]) -> list[Synset]:
+    """The icon world's categories as synsets."""
+    out = []
+    for name in categories:
+        kind = CATEGORIES[name]
+        wnid = wordnet.sense(kind.synset) if kind.synset else None
+        synonyms = wordnet.names(wnid) if wnid else ()
+        names = tuple(dict.fromkeys([name, *(s for s in synonyms if s.lower() != name.lower())]))
+        out.append(Synset(name, names, kind.hypernym == "animal", wnid))
+    return out
+
+
+def _numbers(id: str) -> tuple[int, int]:
+    _, _, series, number = id.split("-")
+    return int(series), int(number)
+
+
+def _groups(
+    rng: np.random.Generator, main: str, companions: list[str], palette: list[str], smaller: int
+) -> list[Group]:
+    """Some of the main thing in one or two colours, and up to three of each companion."""
+    total = int(rng.integers(1, max(MOST - smaller, 1) + 1))
+    first = int(rng.integers(0, total + 1))
+    colors = [palette[int(i)] for i in rng.choice(len(palette), 2, replace=False)]
+    groups = [_group(main, n, c) for n, c in zip((total - first, first), colors, strict=True) if n]
+    for name in companions:
+        count = int(rng.integers(0, max(3 - smaller, 0) + 1))
+        if count:
+            groups.append(_group(name, count, palette[int(rng.integers(len(palette)))]))
+    return groups
+
+
+def _group(name: str, count: int, color: str) -> Group:
+    fixed: Pairs = (("color", color),) if color in CATEGORIES[name].allows("color") else ()
+    return Group(name, count, fixed)

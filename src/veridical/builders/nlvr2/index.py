@@ -1,0 +1,221 @@
+"""Looking at every photograph of a source once: what is in it, its perceptual hash, its embedding.
+
+The pictures go through worker processes in batches and are not kept; what was finished when a build was killed is
+remembered. `annotations` is an embedding of what is annotated, for sources whose annotations are all there is to see;
+every other name is an encoder of `features`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from veridical.builders.nlvr2.config import Config
+from veridical.builders.nlvr2.icon_world import IconSeries
+from veridical.builders.nlvr2.records import Seen
+from veridical.encoders import open_encoder
+from veridical.encoders.encoder import unit
+from veridical.encoders.hashes import perceptual_hash
+from veridical.engine import run
+from veridical.errors import UserError
+from veridical.records import Box
+from veridical.sources import Photograph, Source, open_source
+
+ANNOTATIONS = "annotations"  # the embedding of what is annotated
+BATCH = 32
+ICON_SETS = 250
+SLACK = 1.2  # series of icons for each set wanted: not every series is found whole
+FEW = 128  # photographs that are made without worker processes
+_WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
+# relationships that say where something is, not what it does
+_PLACES = frozenset(
+    {"left of", "right of", "to the left of", "to the right of", "above", "below", "under", "near", "next to", "by"}
+    | {"beside", "behind", "in front of", "has", "of", "with", "at", "in", "on", "on top of", "over", "around"}
+)
+# attributes and tags that say what is there or going on
+_SPOKEN = frozenset({"action", "activity", "pose", "synset", "label", "keywords", "title"})
+
+
+@dataclass(frozen=True)
+class Where:
+    """How a worker process opens a source: the name of one, or the `module:attribute` of a builder's own."""
+
+    name: str
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def open(self) -> Source:
+        return _open(self)
+
+
+def open_photographs(config: Config, cache: Path) -> Source | None:
+    """The source of a build; with a detector, what it finds is in the photographs that have no objects."""
+    if config.source == "none":
+        return None
+    if config.source == "icons":
+        return IconSeries(round(SLACK * (config.sets or ICON_SETS)) + 1, config.seed)
+    source = open_source(config.source)
+    if config.detector is None:
+        return source
+    from veridical.sources.detections import Detections
+
+    # The protocol's name can be set, and that of detections is the source's.
+    return Detections(source, config.detector, threshold=config.threshold, cache=cache)  # type: ignore[return-value]
+
+
+class Numbered(Protocol):
+    """A source whose photographs can be made one by one, by any process."""
+
+    count: int
+
+    def at(self, index: int) -> Photograph: ...
+
+    def find(self, id: str) -> Photograph: ...
+
+
+@lru_cache(maxsize=2)
+def _open(where: Where) -> Source:
+    return open_source(where.name, **dict(where.options))
+
+
+def look(
+    source: Source, where: Where | None, encoder: str, *, processes: int | None = None, work: Path | None = None
+) -> tuple[list[Seen], np.ndarray]:
+    """Every photograph, and a vector of length 1 for each: (N, D)."""
+    batches: Iterable[Sequence[Photograph | int]]
+    if hasattr(source, "at"):
+        count: int = source.count  # type: ignore[attr-defined]
+        batches = [range(i, min(i + BATCH, count)) for i in range(0, count, BATCH)]
+    else:
+        batches = _batches(source.photographs(), BATCH)
+    function = partial(_look_batch, where if where is not None else source, encoder)
+    seen: list[Seen] = []
+    vectors: list[np.ndarray] = []
+    for found in run(function, batches, processes=processes, work=work, label="looking at photographs"):
+        for one, vector in found:
+            seen.append(one)
+            vectors.append(vector)
+    if not seen:
+        raise UserError("The source has no photographs.", "Give one that has some.")
+    if encoder == ANNOTATIONS:
+        return seen, annotation_vectors(seen)
+    size = max(len(v) for v in vectors)
+    return seen, unit(np.stack([v if len(v) else np.zeros(size, np.float32) for v in vectors]))
+
+
+def _look_batch(
+    where: Where | Source, encoder: str, batch: Sequence[Photograph | int]
+) -> list[tuple[Seen, np.ndarray]]:
+    from veridical.encoders.images import decode
+
+    source = where.open() if isinstance(where, Where) else where
+    network = None if encoder == ANNOTATIONS else _encoder(encoder)
+    seen: list[Seen] = []
+    pixels: list[np.ndarray] = []
+    usable: list[int] = []
+    for one in batch:
+        photograph = source.at(one) if isinstance(one, int) else one  # type: ignore[attr-defined]
+        problem, phash = "", photograph.panel.phash
+        try:
+            image = decode(source.picture(photograph), photograph.panel.id)
+        except UserError as error:
+            problem = error.problem
+        else:
+            phash = phash or f"{perceptual_hash(image):016x}"
+            if network is not None:
+                pixels.append(network.prepare(image))
+                usable.append(len(seen))
+        seen.append(describe(photograph, phash, problem))
+    vectors = [np.zeros(0, np.float32) for _ in seen]
+    if network is not None and pixels:
+        for place, vector in zip(usable, network.images(np.stack(pixels)), strict=True):
+            vectors[place] = vector.astype(np.float32)
+    return list(zip(seen, vectors, strict=True))
+
+
+@lru_cache(maxsize=2)
+def _encoder(name: str) -> Any:
+    return open_encoder(name)
+
+
+def describe(photograph: Photograph, phash: str | None = None, problem: str = "") -> Seen:
+    """What a search and the named rules know of a photograph."""
+    panel = photograph.panel
+    texts = [panel.id.rpartition("/")[0]]  # the folders that somebody sorted photographs into
+    texts += [*photograph.captions, *(region.phrase for region in photograph.regions)]
+    texts += [r.predicate for r in photograph.relationships if r.predicate.lower() not in _PLACES]
+    texts += [value for name, value in photograph.tags if name in _SPOKEN]
+    texts += [value for one in panel.objects for name, value in one.attributes if name in _SPOKEN]
+    words = {word for text in texts for word in _WORD.findall(text.lower())}
+    return Seen(
+        id=panel.id,
+        uri=panel.uri,
+        licence=photograph.licence,
+        phash=phash,
+        objects=dict(sorted(Counter(one.category for one in panel.objects).items())),
+        words=tuple(sorted(words)),
+        touching=tuple(sorted(_touching(photograph))),
+        crowd=any(one.attribute("crowd") == "true" for one in panel.objects),
+        problem=problem,
+    )
+
+
+def _touching(photograph: Photograph) -> set[str]:
+    """Categories with an instance that overlaps one of another category, or that does something to another object."""
+    objects = photograph.panel.objects
+    category = {one.id: one.category for one in objects}
+    acts = [r for r in photograph.relationships if r.predicate.lower() not in _PLACES]
+    out = {category[name] for r in acts for name in (r.subject, r.object) if name in category}
+    boxed = [(one.category, one.box) for one in objects if one.box is not None]
+    for i, (a, box) in enumerate(boxed):
+        for b, other in boxed[:i]:
+            if a != b and _overlap(box, other):
+                out |= {a, b}
+    return out
+
+
+def _overlap(a: Box, b: Box) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def annotation_vectors(seen: Sequence[Seen]) -> np.ndarray:
+    """What is annotated as vectors of length 1: rarer things weigh more, the tenth instance less than the second."""
+    terms = [{**{f"object {c}": float(np.log1p(n)) for c, n in one.objects.items()}} for one in seen]
+    for one, row in zip(seen, terms, strict=True):
+        row.update({f"word {word}": 0.5 for word in one.words})
+    documents = Counter(term for row in terms for term in row)
+    places = {term: place for place, term in enumerate(sorted(documents))}
+    out = np.zeros((len(seen), max(len(places), 1)), np.float32)
+    for vector, row in zip(out, terms, strict=True):
+        for term, weight in row.items():
+            vector[places[term]] = weight * np.log(1 + len(seen) / documents[term])
+    return unit(out)
+
+
+def _batches(photographs: Iterator[Photograph], size: int) -> Iterator[list[Photograph]]:
+    while batch := list(islice(photographs, size)):
+        yield batch
+
+
+def _fetch_batch(source: Any, names: Sequence[str]) -> list[Photograph]:
+    return [source.find(name) for name in names]
+
+
+def fetch(source: Source, ids: Iterable[str], processes: int | None = None) -> dict[str, Photograph]:
+    """Photographs by id: made by worker processes where the source can, otherwise found in one pass."""
+    wanted = set(ids)
+    if hasattr(source, "find"):
+        names = sorted(wanted)
+        if len(names) <= FEW:  # not worth a process
+            return {name: source.find(name) for name in names}
+        batches = [names[i : i + BATCH] for i in range(0, len(names), BATCH)]
+        made = run(partial(_fetch_batch, source), batches, processes=processes, label="fetching photographs")
+        return {one.panel.id: one for batch in made for one in batch}
+    return {one.panel.id: one for one in source.photographs() if one.panel.id in wanted}

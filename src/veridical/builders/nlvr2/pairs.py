@@ -1,0 +1,130 @@
+"""Sentence-writing tasks (NLVR2, section 3.2): each set of eight is split at random into four pairs, for two sentences.
+
+Both tasks of a set show the same four pairs, as in the published data. A generated second sentence is true of the two
+pairs that the first is false of: every pair of photographs is then in the benchmark with both labels, so that no model
+that sees photographs alone can be right more often than half of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from veridical.builders.nlvr2.records import ImageSet, Sentence, Task, Verdict, item_id
+from veridical.engine import run
+from veridical.language.programs.terms import parse
+from veridical.language.writing.pairs.claims import deny
+from veridical.language.writing.pairs.statements import execute_pair, write
+from veridical.language.writing.pairs.words import Nouns
+from veridical.records import Panel
+
+TASKS = 2  # of a set
+PAIRS = 4
+BATCH = 8  # sets whose sentences are written together
+TRIES = 4  # sentences for the second task before one that only denies the first is taken
+NOT_TOLD_APART = "no sentence was found for two pairs and another for the other two"
+WRITER = "program"
+CHOICES: tuple[tuple[int, int], ...] = tuple(combinations(range(PAIRS), 2))
+
+
+def make_tasks(one: ImageSet, rng: np.random.Generator) -> list[Task]:
+    """Two tasks over the same four random pairs."""
+    pairs = pair_up(one.photographs, rng)
+    return [Task(f"{one.set}-{n}", one.set, one.synset, one.query, pairs) for n in range(TASKS)]
+
+
+def pair_up(photographs: Sequence[str], rng: np.random.Generator) -> tuple[tuple[str, str], ...]:
+    """Photographs in random pairs, left and right at random.
+
+    >>> len(pair_up("abcdefgh", np.random.default_rng(0)))
+    4
+    """
+    order = rng.permutation(len(photographs))
+    return tuple((photographs[a], photographs[b]) for a, b in zip(order[::2], order[1::2], strict=True))
+
+
+def write_sentences(
+    one: Sequence[Task],
+    panels: Mapping[str, Panel],
+    nouns: Nouns,
+    rng: np.random.Generator,
+) -> list[Sentence]:
+    """Generated sentences for the tasks of a set: the second is true where the first is false. Both, or neither."""
+    pairs = [(panels[a], panels[b]) for a, b in one[0].pairs]
+    for index in rng.permutation(len(CHOICES)):
+        chosen = CHOICES[index]
+        others = tuple(i for i in range(PAIRS) if i not in chosen)
+        out: list[Sentence] = []
+        for task, selected in zip(one, (chosen, others), strict=False):  # people may have left one of two tasks
+            truth = [i in selected for i in range(PAIRS)]
+            found = None
+            for _ in range(TRIES):
+                found = write(rng, pairs, truth, nouns=nouns, synset=task.synset, avoid=[w.sentence for w in out])
+                if found is None or not any(_denies(found.program, w.program or "") for w in out):
+                    break
+            if found is None:
+                break
+            out.append(
+                Sentence(task.task, found.sentence, selected, WRITER, found.program, found.phenomena, found.family)
+            )
+        if len(out) == len(one):
+            return out
+    return [Sentence(task.task, flagged=NOT_TOLD_APART) for task in one]
+
+
+Job = tuple[tuple[Task, ...], Mapping[str, Panel], tuple[int, ...]]  # tasks, their panels, what seeds them
+
+
+def write_batch(nouns: Nouns, batch: Sequence[Job]) -> list[Sentence]:
+    return [
+        sentence
+        for tasks, panels, seeds in batch
+        for sentence in write_sentences(tasks, panels, nouns, np.random.default_rng(seeds))
+    ]
+
+
+def write_all(
+    tasks: Sequence[Task],
+    panels: Mapping[str, Panel],
+    nouns: Nouns,
+    seeds: Callable[[Task], tuple[int, ...]],
+    *,
+    processes: int | None = None,
+    work: Path | None = None,
+) -> list[Sentence]:
+    """Sentences for all tasks, by worker processes; `seeds` are those of the first task of some pairs."""
+    by_pairs: dict[Any, list[Task]] = {}
+    for task in tasks:
+        by_pairs.setdefault((task.set, task.pairs), []).append(task)
+    jobs: list[Job] = []
+    for (_, pairs), own in by_pairs.items():
+        jobs.append((tuple(own), {name: panels[name] for pair in pairs for name in pair}, seeds(own[0])))
+    batches = [jobs[i : i + BATCH] for i in range(0, len(jobs), BATCH)]
+    made = run(partial(write_batch, nouns), batches, processes=processes, work=work, label="writing sentences")
+    return [one for batch in made for one in batch]
+
+
+def run_programs(
+    tasks: Mapping[str, Task], sentences: Sequence[Sentence], panels: Mapping[str, Panel]
+) -> Iterator[Verdict]:
+    """What the program of each sentence says of its four pairs."""
+    for one in sentences:
+        if one.program is not None:
+            task = tasks[one.task]
+            for pair, (left, right) in enumerate(task.pairs):
+                verdict = execute_pair(one.program, panels[left], panels[right])
+                yield Verdict(item_id(task, pair), WRITER, verdict)
+
+
+def _denies(one: str, other: str) -> bool:
+    """Whether one program says that another is false.
+
+    >>> _denies("(not (every things (is category cat)))", "(every things (is category cat))")
+    True
+    """
+    return deny(parse(one)) == parse(other) or deny(parse(other)) == parse(one)

@@ -1,0 +1,117 @@
+"""Contact sheets: sets and written tasks as pictures, for people to look at before they trust a build."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from veridical.builders.nlvr2.index import fetch
+from veridical.builders.nlvr2.records import ImageSet, Sentence, Task
+from veridical.errors import UserError
+from veridical.sources import Photograph, Source
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+Show = Callable[[str], "Image.Image | None"]
+SIDE = (200, 150)  # of a photograph
+PAD = 12
+FRAME = 3
+SETS, TASKS = 40, 40  # that are shown, evenly spaced
+ON_A_PAGE = 8
+
+
+def write_sheets(
+    folder: Path,
+    sets: Sequence[ImageSet],
+    tasks: Sequence[Task],
+    sentences: Sequence[Sentence],
+    used: Mapping[str, Photograph],
+    source: Source | None,
+) -> list[Path]:
+    """PNG files of some sets (`sets-0.png` ...) and some tasks with their sentences (`tasks-0.png` ...)."""
+    if source is None:
+        return []
+    folder.mkdir(parents=True, exist_ok=True)
+    shown = _some([one for one in sets if not one.discarded], SETS)
+    known = dict(used)
+    if missing := {name for one in shown for name in one.photographs} - known.keys():
+        known |= fetch(source, missing)
+    show = lru_cache(maxsize=None)(partial(_thumbnail, known, source))
+    rows = [_set_row(one, known, show) for one in shown]
+    out = _pages(folder, "sets", rows)
+    said = {one.task: one for one in sentences if one.sentence}
+    written = _some([task for task in tasks if task.task in said], TASKS)
+    out += _pages(folder, "tasks", [_task_row(task, said[task.task], known, show) for task in written])
+    return out
+
+
+def _some(values: Sequence[Any], count: int) -> list[Any]:
+    step = max(len(values) / count, 1)
+    return [values[int(i * step)] for i in range(min(count, len(values)))]
+
+
+def _thumbnail(known: Mapping[str, Photograph], source: Source, name: str) -> Image.Image | None:
+    """A small copy of a photograph; None where it does not load."""
+    from PIL import Image
+
+    try:
+        image = Image.open(BytesIO(source.picture(known[name]))).convert("RGB")
+    except UserError:
+        return None
+    image.thumbnail((SIDE[0] - 2 * FRAME, SIDE[1] - 2 * FRAME))
+    return image
+
+
+def _set_row(one: ImageSet, known: Mapping[str, Photograph], show: Show) -> Image.Image:
+    """Eight photographs; a green frame means interesting."""
+    title = f"set {one.set}   synset: {one.synset}   query: {one.query}"
+    frames = ["green" if name in one.interesting else "gray" for name in one.photographs]
+    return _row(title, [known[name] for name in one.photographs], frames, show)
+
+
+def _task_row(task: Task, sentence: Sentence, known: Mapping[str, Photograph], show: Show) -> Image.Image:
+    """Four pairs; green: the sentence is true, red: false."""
+    title = f"task {task.task} ({task.synset}; {sentence.kind})   {sentence.sentence}"
+    frames = [("green" if i in sentence.selected else "red") for i in range(len(task.pairs)) for _ in range(2)]
+    return _row(title, [known[name] for pair in task.pairs for name in pair], frames, show)
+
+
+def _row(title: str, photographs: Sequence[Photograph], frames: Sequence[str], show: Show) -> Image.Image:
+    from PIL import Image, ImageDraw
+
+    lines = textwrap.wrap(title, 200)
+    top = 14 * len(lines) + PAD
+    width, height = SIDE[0] + PAD, SIDE[1] + PAD
+    out = Image.new("RGB", (width * len(photographs) + PAD, top + height + PAD), "white")
+    draw = ImageDraw.Draw(out)
+    draw.text((PAD, 2), "\n".join(lines), fill="black")
+    for i, (photograph, frame) in enumerate(zip(photographs, frames, strict=True)):
+        left = PAD + i * width - (PAD - FRAME if i % 2 else 0)  # the two of a pair stand close together
+        image = show(photograph.panel.id)
+        if image is None:
+            continue
+        draw.rectangle((left, top, left + image.width + 2 * FRAME - 1, top + image.height + 2 * FRAME - 1), fill=frame)
+        out.paste(image, (left + FRAME, top + FRAME))
+    return out
+
+
+def _pages(folder: Path, name: str, rows: Sequence[Image.Image]) -> list[Path]:
+    from PIL import Image
+
+    out = []
+    for start in range(0, len(rows), ON_A_PAGE):
+        some = rows[start : start + ON_A_PAGE]
+        page = Image.new("RGB", (max(r.width for r in some), sum(r.height for r in some)), "white")
+        at = 0
+        for row in some:
+            page.paste(row, (0, at))
+            at += row.height
+        path = folder / f"{name}-{start // ON_A_PAGE}.png"
+        page.save(path)
+        out.append(path)
+    return out

@@ -1,0 +1,170 @@
+"""Taking photographs down: the same benchmark without some of them, and without every item that shows one.
+
+Somebody's photograph may have to go long after a benchmark was published. A list names photographs by address, id or
+content; what is left is written anew, so that hashes, counts and the hidden part stay true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.builders.nlvr2.records import Seen
+from veridical.builders.nlvr2.work import write_whole
+from veridical.errors import UserError
+from veridical.formats.card import describe
+from veridical.records import Pruned
+
+REASON = "photograph taken down"
+LIST = "takedown.txt"  # in the work folder: what later builds leave out, too
+
+
+@dataclass(frozen=True)
+class TakedownReport:
+    """What was taken down and what is left."""
+
+    out: Path
+    photographs: int  # taken down
+    unknown: tuple[str, ...]  # names of the list that the benchmark does not have
+    items_removed: int
+    items: dict[str, int]  # split -> items that are left
+    images: int  # that are left
+    groups_without_item: int  # sentences of which no item is left
+    kept_in: Path  # the list that later builds leave out
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"out": str(self.out), "kept_in": str(self.kept_in)}
+
+
+def takedown(
+    benchmark: Path | str,
+    photographs: Path | str | Iterable[str],
+    out: Path | str | None = None,
+    work: Path | str | None = None,
+) -> TakedownReport:
+    """Write a benchmark without some photographs, named in a file (one a line) or a list; in its place unless `out`.
+
+    A photograph is named by its address, its panel's id or its picture's content address. Where answers are hidden, the
+    hidden folder must be here: its part is written anew, too. The list is kept in the work folder (`OUT.work` unless
+    given), so that later builds leave these photographs out as well.
+    """
+    opened = Benchmark(benchmark)
+    names = _names(photographs)
+    panels = opened.panels_table(hidden=True)
+    gone, unknown = _find(panels, names)
+    if not gone:
+        raise UserError("The benchmark has none of these photographs.", "Name them by address, id or content address.")
+    target = Path(out) if out is not None else opened.directory
+    manifest = opened.manifest
+    config = dict(manifest["config"])
+    config["takedowns"] = int(config.get("takedowns", 0)) + len(gone)
+    removed: list[str] = []
+    groups: set[str] = set()
+    with BenchmarkWriter(
+        target,
+        name=manifest["name"],
+        task=manifest["task"],
+        config=config,
+        seed=manifest["seed"],
+        licence=manifest["licence"],
+        hidden=manifest["hidden"],
+        hide_objects=bool(manifest.get("hide_objects")),
+        official=manifest["official"],
+        describe=describe,
+    ) as writer:
+        for scheme in opened.schemes:
+            for split in opened.splits(scheme):
+                table = opened.items_table(split, scheme, answers=opened.is_hidden(split))
+                shows = pa.array([not gone.isdisjoint(_shown(row)) for row in table.select(_COLUMNS).to_pylist()])
+                left = table.filter(pc.invert(shows))
+                if not len(left):
+                    raise UserError(f"No item of {split} would be left.", "Build the benchmark again instead.")
+                removed += table.filter(shows)["id"].to_pylist()
+                groups |= set(table["group"].to_pylist()) - set(left["group"].to_pylist())
+                writer.add_items(split, left, scheme)
+        _copy(opened, writer, panels, gone, removed)
+    made = Benchmark(target)
+    kept = remember(Path(work) if work is not None else work_folder(made.directory), [*names, *sorted(gone)])
+    items = {split: n for splits in made.manifest["counts"]["items"].values() for split, n in splits.items()}
+    return TakedownReport(
+        made.directory, len(gone), unknown, len(removed), items, made.manifest["counts"]["images"], len(groups), kept
+    )
+
+
+def work_folder(out: Path) -> Path:
+    """Where a build's stages are kept unless told otherwise."""
+    return out.with_name(f"{out.name}.work")
+
+
+def remember(work: Path, names: Iterable[str]) -> Path:
+    """Add photographs to those that builds with this work folder leave out."""
+    work.mkdir(parents=True, exist_ok=True)
+    path = work / LIST
+    known = dict.fromkeys([*(_names(path) if path.exists() else ()), *names])
+    write_whole(path, "".join(f"{name}\n" for name in known).encode("utf-8", "surrogateescape"))
+    return path
+
+
+def taken_down(work: Path, seen: Iterable[Seen]) -> set[str]:
+    """The photographs that were taken down from a build with this work folder, by id or address."""
+    path = work / LIST
+    gone = set(_names(path)) if path.exists() else set()
+    return {one.id for one in seen if one.id in gone or one.uri in gone} if gone else set()
+
+
+_COLUMNS = ["panels", "candidates"]
+
+
+def _shown(row: dict[str, Any]) -> set[str]:
+    return {*row["panels"], *(c["panel"] for c in row["candidates"] or () if c.get("panel"))}
+
+
+def _copy(opened: Benchmark, writer: BenchmarkWriter, panels: pa.Table, gone: set[str], removed: list[str]) -> None:
+    """Everything but the items."""
+    stays = panels.filter(pc.invert(pc.is_in(panels["id"], value_set=pa.array(sorted(gone)))))
+    for address in dict.fromkeys(stays["image"].drop_null().to_pylist()):
+        writer.add_image(opened.image(address).to_pybytes())
+    writer.add_panels(stays)
+    origins = opened.photographs_table()
+    if len(origins):
+        writer.add_photographs(origins.filter(pc.is_in(origins["id"], value_set=stays["id"].combine_chunks())))
+    writer.add_judgements(opened.judgements_table(hidden=True))
+    before = [Pruned(row["item"], row["reason"], row["stage"]) for row in opened.pruned_table().to_pylist()]
+    writer.add_pruned([*before, *(Pruned(name, REASON, "takedown") for name in removed)])
+    secret = opened.hidden_directory / "secret.txt"
+    if opened.manifest["hidden"] and secret.exists():
+        writer.add_hidden_file(secret.name, secret.read_bytes())
+
+
+def _names(photographs: Path | str | Iterable[str]) -> list[str]:
+    if isinstance(photographs, Path | str):
+        try:
+            photographs = Path(photographs).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(
+                f"{photographs} cannot be read: {error}.", "Give a file with a photograph a line."
+            ) from None
+    names = [name.strip() for name in photographs if name.strip()]
+    if not names:
+        raise UserError("The list names no photograph.", "Give an address, an id or a content address a line.")
+    return list(dict.fromkeys(names))
+
+
+def _find(panels: pa.Table, names: list[str]) -> tuple[set[str], tuple[str, ...]]:
+    """The panels to take down, with all others that show the same picture; and names that are not known."""
+    by_name: dict[str, set[str]] = {}
+    pictures: dict[str, set[str]] = {}
+    for id_, image, uri in zip(*(panels[c].to_pylist() for c in ("id", "image", "uri")), strict=True):
+        for name in filter(None, (id_, image, uri)):
+            by_name.setdefault(name, set()).add(id_)
+        if image:
+            pictures.setdefault(image, set()).add(id_)
+    gone = {id_ for name in names for id_ in by_name.get(name, ())}
+    gone |= {id_ for same in pictures.values() if same & gone for id_ in same}
+    return gone, tuple(name for name in names if name not in by_name)

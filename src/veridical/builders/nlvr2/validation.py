@@ -1,0 +1,183 @@
+"""What is kept, and in which split (NLVR2, sections 3.3 and 3.4).
+
+An item is kept where its validator says what the writer meant; all items of a sentence that was reported as nonsense
+go. A fifth is then held out by image set and judged four more times; items with which two or more of these disagree go,
+and the rest makes three equal parts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from veridical.benchmark.splits import blocks, nlvr2_held_out, nlvr2_thirds, split_by_origin
+from veridical.builders.nlvr2.pairs import PAIRS
+from veridical.builders.nlvr2.records import Sentence, Task, Verdict, item_id
+from veridical.errors import UserError
+from veridical.records import JUDGEMENT_KINDS, Judgement
+from veridical.statistics.judgements import NONSENSE, SKIP, UNKNOWN, Judged
+from veridical.statistics.pruning import NO_REASON, prune_nlvr2
+
+REPORTED = "sentence reported as nonsense"
+DISAGREES = "validator disagrees with the writer"
+NOT_VALIDATED = "no validation"
+EXTRA = 4  # judgements on each held-out item
+FEW_SETS = 25  # a fifth of fewer does not make three splits of more than one set
+PAPER_SPLITS = {"train": 0.8, "dev": 0.2 / 3, "test-p": 0.2 / 3, "test-u": 0.2 / 3}
+THIRDS = 3  # splits of what is held out
+TRAIN, HELD_OUT = "train", "held-out"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An item that may be in the benchmark."""
+
+    id: str
+    task: Task
+    pair: int
+    sentence: Sentence
+    label: int
+
+
+@dataclass
+class Outcome:
+    """Items with their splits, and what was removed."""
+
+    items: list[Kept]
+    splits: dict[str, str]  # item -> split
+    removed: dict[str, tuple[str, str]]  # item -> stage and reason
+    reported: int = 0  # sentences
+    passed: int = 0  # items that passed validation
+    held_out: list[str] = field(default_factory=list)  # items that get extra judgements
+    missing_extra: int = 0  # held-out items with fewer than four
+    few_sets: bool = False  # too few for the paper's rule
+
+    def drop(self, stage: str, reason: str, gone: Callable[[Kept], bool]) -> int:
+        """Remove some items; how many."""
+        names = [k.id for k in self.items if gone(k)]
+        self.removed |= dict.fromkeys(names, (stage, reason))
+        self.items = [k for k in self.items if k.id not in self.removed]
+        for name in names:
+            self.splits.pop(name, None)
+        return len(names)
+
+    def reasons(self) -> dict[str, int]:
+        return dict(sorted(Counter(reason for _, reason in self.removed.values()).items()))
+
+
+def validate(tasks: Sequence[Task], sentences: Sequence[Sentence], verdicts: Sequence[Verdict]) -> Outcome:
+    """Section 3.3: keep what the validator confirms."""
+    said = {v.item: v.verdict for v in verdicts if v.kind == "validation" and v.verdict != "skip"}
+    by_task = {task.task: task for task in tasks}
+    out = Outcome([], {}, {})
+    for one in sentences:
+        if not one.sentence:
+            continue
+        task = by_task[one.task]
+        names = [item_id(task, pair) for pair in range(PAIRS)]
+        if any(said.get(name) == "nonsense" for name in names):
+            out.reported += 1
+            out.removed |= dict.fromkeys(names, ("validation", REPORTED))
+            continue
+        for pair, name in enumerate(names):
+            meant = pair in one.selected
+            if name not in said:
+                out.removed[name] = ("validation", NOT_VALIDATED)
+            elif bool(said[name]) != meant:
+                out.removed[name] = ("validation", DISAGREES)
+            else:
+                out.items.append(Kept(name, task, pair, one, int(meant)))
+    out.passed = len(out.items)
+    return out
+
+
+def split(
+    out: Outcome,
+    verdicts: Sequence[Verdict],
+    rng: np.random.Generator,
+    shares: Mapping[str, float] | None = None,
+    *,
+    extra: bool = True,
+) -> Outcome:
+    """Section 3.4: a fifth held out by image set, low agreement removed, three equal parts; or the `shares` given.
+
+    `extra` says whether extra judgements are expected on what is held out.
+    """
+    check_left(out, len(out.items), "No item is left")
+    # Sets that share a photograph are one: named after the first of their block.
+    origins = [[f"set {k.task.set}", *map(str, k.task.pairs[k.pair])] for k in out.items]
+    sets = [str(number) for number in blocks(origins)]
+    synsets = [k.task.synset for k in out.items]
+    if shares is None and len(set(sets)) < FEW_SETS:
+        shares, out.few_sets = PAPER_SPLITS, True
+    if shares is not None:
+        names = split_by_origin([[s] for s in sets], shares, rng, synsets)
+        out.splits = {k.id: name for k, name in zip(out.items, names, strict=True)}
+        out.held_out = [k.id for k in out.items if out.splits[k.id] != TRAIN]
+        _drop_low_agreement(out, verdicts, extra)
+        check_left(out, len(out.items), "No item is left")
+        return out
+    held = nlvr2_held_out(sets, synsets, rng)
+    out.held_out = [k.id for k, is_held in zip(out.items, held, strict=True) if is_held]
+    out.splits = {k.id: HELD_OUT if is_held else TRAIN for k, is_held in zip(out.items, held, strict=True)}
+    set_of = {k.id: (s, k.task.synset) for k, s in zip(out.items, sets, strict=True)}
+    _drop_low_agreement(out, verdicts, extra)
+    rest = [k.id for k in out.items if out.splits[k.id] == HELD_OUT]
+    few = len({set_of[name][0] for name in rest})
+    check_left(out, few >= THIRDS, f"Only {few} of the sets that were held out are left, for three splits")
+    thirds = nlvr2_thirds([set_of[name][0] for name in rest], [set_of[name][1] for name in rest], rng)
+    out.splits |= dict(zip(rest, thirds, strict=True))
+    return out
+
+
+def check_left(out: Outcome, enough: object, problem: str) -> None:
+    """Refuse to go on where not enough is left, and say what went."""
+    if not enough:
+        reasons = ", ".join(f"{count:,} went for {reason!r}" for reason, count in out.reasons().items())
+        raise UserError(f"{problem}: {reasons or 'there was no sentence'}.", "Collect more sentences and judgements.")
+
+
+def _drop_low_agreement(out: Outcome, verdicts: Sequence[Verdict], extra: bool) -> None:
+    """Remove held-out items with which two or more extra judgements disagree."""
+    place = {name: i for i, name in enumerate(out.held_out)}
+    label = {k.id: k.label for k in out.items}
+    judged = [v for v in verdicts if v.kind == "extra" and v.item in place]
+    codes = {"nonsense": NONSENSE, "skip": SKIP}
+    table = Judged(
+        ids=tuple(out.held_out),
+        answer=np.array([label[name] for name in out.held_out], np.int64),
+        writer=np.full(len(out.held_out), UNKNOWN, np.int64),
+        kept=np.ones(len(out.held_out), bool),
+        workers=(),
+        item=np.array([place[v.item] for v in judged], np.int64),
+        worker=np.zeros(len(judged), np.int64),
+        verdict=np.array([codes.get(str(v.verdict), int(v.verdict is True)) for v in judged], np.int64),
+        kind=np.full(len(judged), JUDGEMENT_KINDS.index("extra"), np.int64),
+    )
+    if extra:
+        counts = np.bincount(table.item[table.verdict != SKIP], minlength=len(out.held_out))
+        out.missing_extra = int((counts < EXTRA).sum())
+    for name, reason in zip(out.held_out, prune_nlvr2(table), strict=True):
+        if reason != NO_REASON:
+            out.removed[name] = ("agreement", str(reason))
+            del out.splits[name]
+    out.items = [k for k in out.items if k.id in out.splits]
+
+
+def judgements(
+    sentences: Sequence[Sentence], tasks: Mapping[str, Task], verdicts: Sequence[Verdict]
+) -> list[Judgement]:
+    """Everything that was said, as records: the writers' own selections first."""
+    out = [
+        Judgement(item_id(tasks[one.task], pair), one.writer, int(pair in one.selected), "selection")
+        for one in sentences
+        if one.sentence and one.program is None
+        for pair in range(PAIRS)
+    ]
+    for v in verdicts:
+        verdict = v.verdict if isinstance(v.verdict, str) else int(v.verdict)
+        out.append(Judgement(v.item, v.worker, verdict, v.kind, v.time))  # type: ignore[arg-type]
+    return out

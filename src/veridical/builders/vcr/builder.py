@@ -1,0 +1,305 @@
+"""`veridical build vcr`: photographs, questions, folds by origin, Adversarial Matching, items of both stages.
+
+Stages (VCR sections 3 and 4): choose photographs with at least three confident objects that are interesting; take the
+questions, answers and rationales people wrote, or tell stories; deal photographs to eleven folds by movie; match
+answers and rationales within each fold; write one answer item and four rationale items for each question.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.benchmark.hidden import RANDOM, SECRET, check_seed, drawn_secret, mix_secret
+from veridical.benchmark.place import hidden_dir
+from veridical.benchmark.splits import vcr_folds, vcr_splits
+from veridical.builders.report import BuildReport
+from veridical.builders.vcr.interesting import choose, read_interest
+from veridical.builders.vcr.photographs import Asking, by_name, tell
+from veridical.builders.vcr.rows import asked, needed, same_sayings, write_out_rare
+from veridical.builders.vcr.written import Written, read_written
+from veridical.errors import UserError
+from veridical.formats.card import describe
+from veridical.matching.assignment.feasibility import UNFIT, match_with_room
+from veridical.matching.data.items import items_of, lay_out, query, response
+from veridical.matching.data.table import Asked
+from veridical.matching.report import kinds_used, notes_on
+from veridical.matching.wrong_choices import Matched, Options, Responses, check_folds, fit_models, responses_of
+from veridical.records import Panel, Pruned
+from veridical.sources import Photograph, Source, open_source
+
+FOLDS = 11
+SPLITS = ("train", "val", "test")
+STAGES = ("answer", "rationale")
+
+
+@dataclass
+class _Job:
+    """What is built from, as it grows."""
+
+    out: Path
+    hidden: tuple[str, ...]
+    folds: int
+    seed: int
+    notes: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    clock: float = field(default_factory=time.perf_counter)
+    config: dict[str, Any] = field(default_factory=dict)
+    secret: str = ""
+    kept: bytes = b""  # of the secret
+
+    def done(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.seconds[stage], self.clock = now - self.clock, now
+
+    @property
+    def work(self) -> Path:
+        """Where finished batches lie, so that a build that was killed continues."""
+        return self.out.with_name(f".{self.out.name}.stories")
+
+
+@dataclass
+class _Material:
+    """Photographs with their pictures and questions."""
+
+    photographs: dict[str, Photograph]
+    pictures: dict[str, bytes]
+    written: list[Written]
+    fold: dict[str, str]  # photograph -> fold
+    pruned: list[Pruned]
+    licence: str = ""
+
+
+def build_vcr(
+    out: Path | str,
+    *,
+    source: str | Source = "icons",
+    photographs: int = 1000,
+    questions: Path | str | None = None,
+    each: int = 3,
+    labels: Path | str | None = None,
+    encoder: str | None = None,
+    folds: int = FOLDS,
+    hidden: Sequence[str] = ("test",),
+    secret: str = "",
+    seed: int = 0,
+    matching: Options | None = None,
+    licence: str = "",
+    processes: int | None = None,
+) -> BuildReport:
+    """Build a benchmark of questions about tagged photographs.
+
+    `source` is icons (stories are told about `photographs` pictures, up to `each` questions about each), or a source
+    with a file of `questions` that people wrote (`build.vcr.written` says how). `labels` of interesting photographs
+    train the filter, over what was detected and an `encoder`'s vectors. The answers of `hidden` splits (train, val,
+    test) go to `OUT.hidden`; a `secret` keeps them from being built again from the seed. `matching` holds the models
+    and lambda of Adversarial Matching.
+    """
+    check_seed(seed)
+    _check(photographs, each, folds, hidden)
+    job = _Job(Path(out).absolute(), tuple(hidden), folds, seed)
+    told = source == "icons" and questions is None
+    if hidden:
+        # people's questions are nowhere else to be had, so a secret costs nothing; stories are told again from a seed
+        wanted = secret or ("" if told else RANDOM)
+        mixed = mix_secret(wanted, hidden_dir(job.out) / SECRET, partial(drawn_secret, job.work))
+        job.secret, job.kept = mixed.secret, mixed.kept
+        job.notes += [mixed.note] if mixed.note else []
+    if told:
+        material = _stories(job, photographs, each, processes)
+    else:
+        material = _collected(job, source, questions, labels, encoder)
+    job.done("photographs and questions")
+    panels = {name: one.panel for name, one in material.photographs.items()}
+    rows = asked(material.written, panels, material.fold)
+    hidden_folds = frozenset(fold for fold in material.fold.values() if _split(fold) in job.hidden)
+    options = replace(matching or Options(), seed=seed, secret=job.secret, hidden=hidden_folds)
+    rows, matched, left = _match(job, rows, material.written, options)
+    material.pruned += left
+    job.done("matching")
+    _write(job, material, rows, matched, licence or material.licence)
+    shutil.rmtree(job.work, ignore_errors=True)
+    job.done("storing")
+    return _report(job, material)
+
+
+def _check(photographs: int, each: int, folds: int, hidden: Sequence[str]) -> None:
+    if photographs < 1 or each < 1:
+        raise UserError(f"{photographs} photographs with {each} questions each were asked for.", "Ask for 1 or more.")
+    if folds < 3:
+        raise UserError(f"{folds} folds were asked for.", "Use 3 or more: training, validation and test.")
+    for name in hidden:
+        if name not in SPLITS:
+            raise UserError(f"There is no split {name!r} to hide.", f"The splits are: {', '.join(SPLITS)}.")
+
+
+def _stories(job: _Job, photographs: int, each: int, processes: int | None) -> _Material:
+    fold = _deal(job, {f"story-{k}": f"story-{k}" for k in range(photographs)})
+    is_hidden = [_split(fold[f"story-{k}"]) in job.hidden for k in range(photographs)]
+    told = tell(Asking(job.seed, each, job.secret), is_hidden, processes=processes, work=job.work)
+    job.config |= {"source": {"source": "icons"}, "questions": "generated", "interesting": "all stories"}
+    bare = {one.photograph.panel.id: replace(one.photograph, panel=_bare(one.photograph.panel)) for one in told}
+    return _Material(
+        bare,
+        {one.photograph.panel.id: one.picture for one in told},
+        [written for one in told for written in one.written],
+        fold,
+        [],
+        told[0].photograph.licence,
+    )
+
+
+def _collected(
+    job: _Job, source: str | Source, questions: Path | str | None, labels: Path | str | None, encoder: str | None
+) -> _Material:
+    """From a source of photographs and what people wrote about them."""
+    if questions is None:
+        raise UserError(
+            f"The source {source!r} has photographs but no questions.",
+            "Give what people wrote as --questions FILE, or use --source icons, where questions are generated.",
+        )
+    opened = open_source(source) if isinstance(source, str) else source
+    photographs, panels = by_name(opened)
+    marked = None if labels is None else read_interest(Path(labels))
+    kept, pruned, about = choose(
+        [one.panel for one in photographs.values()],
+        labels=marked,
+        picture=lambda panel: opened.picture(photographs[panel.id]),
+        encoder=encoder,
+        seed=job.seed,
+    )
+    names = {panel.id for panel in kept}
+    written, left = read_written(Path(questions), {k: panel for k, panel in panels.items() if panel.id in names})
+    if not written:
+        raise UserError(f"No question of {questions} is about a photograph that was kept.", f"Left out: {left}.")
+    job.notes += [f"Left out: {count:,} questions, {reason}." for reason, count in left.items()]
+    pictures: dict[str, bytes] = {}
+    for name in dict.fromkeys(one.image for one in written):
+        try:
+            pictures[name] = opened.picture(photographs[name])
+        except UserError as error:
+            pruned.append(Pruned(name, error.problem, "photographs"))
+    written = [one for one in written if one.image in pictures]
+    if not written:
+        raise UserError("No photograph that was asked about can be read.", f"The first: {pruned[-1].reason}")
+    fold = _deal(job, {one.image: one.movie or one.image for one in written})
+    job.config |= {"source": opened.config(), "questions": "people's", **about}
+    return _Material({name: photographs[name] for name in pictures}, pictures, written, fold, pruned)
+
+
+def _deal(job: _Job, movies: Mapping[str, str]) -> dict[str, str]:
+    """The fold of each photograph; movies stay whole."""
+    rng = np.random.default_rng(np.random.SeedSequence(job.seed, spawn_key=(0,)))
+    numbers = vcr_folds(list(movies.values()), rng, job.folds)
+    return dict(zip(movies, (f"{number:02}" for number in numbers), strict=True))
+
+
+def _split(fold: str) -> str:
+    return vcr_splits([int(fold)])[0]
+
+
+def _bare(panel: Panel) -> Panel:
+    """A panel as people tag it: classes, boxes and outlines. What an object looks like is for looking."""
+    return replace(panel, objects=tuple(replace(one, attributes=()) for one in panel.objects))
+
+
+def _match(
+    job: _Job, rows: list[Asked], written: Sequence[Written], options: Options
+) -> tuple[list[Asked], dict[str, Matched], list[Pruned]]:
+    """Match both stages. Tags that no other photograph could take are written out, and where that is not enough,
+    questions are left out: the rows that stay, what they got, and what was left out."""
+    stages: dict[str, Responses] = {}
+    about: dict[str, Any] = {"lambda": options.weight, "rounds": options.wrong, "tolerance": options.tolerance}
+    for stage in STAGES:
+        rows, changed = write_out_rare(rows, stage)
+        if changed:
+            job.notes.append(f"{changed:,} {stage}s had tags of rare classes, which were written out as words.")
+        stages[stage] = _responses(rows, written, stage)
+        check_folds(stages[stage], options.wrong, stage)
+        about[stage] = {"written_out": changed}
+    found = match_with_room(stages, {stage: fit_models(stages[stage], options) for stage in STAGES}, options)
+    for stage in STAGES:
+        one = found.matched[stage]
+        about[stage] |= {**found.models[stage].to_json(), "gap": one.gap, "reserved": list(one.reserved)}
+    about["kinds"] = kinds_used(options, found.matched)
+    job.notes += notes_on(options, found.matched)
+    job.config["matching"] = about
+    kept = set(found.kept.tolist())
+    left = [Pruned(row.id, UNFIT, "matching") for k, row in enumerate(rows) if k not in kept]
+    return [rows[k] for k in found.kept.tolist()], found.matched, left
+
+
+def _responses(rows: Sequence[Asked], written: Sequence[Written], stage: str) -> Responses:
+    """The rows of a stage: two of one fact are one text, and things spoken of are needed like tagged ones."""
+    said = [response(row, stage) for row in rows]
+    folds = [row.fold or "" for row in rows]
+    given = responses_of([query(row, stage) for row in rows], said, [row.panel for row in rows], folds)
+    sayings = [one.says if stage == "answer" else one.because for one in written]
+    given = replace(given, texts=same_sayings([str(t) for t in given.texts], sayings))
+    if not any(one.about for one in written):
+        return given
+    needs, have = needed(said, [one.about for one in written], [row.panel for row in rows if row.panel is not None])
+    return replace(given, needs=needs, have=have)
+
+
+def _write(job: _Job, material: _Material, rows: list[Asked], matched: Mapping[str, Matched], licence: str) -> None:
+    split_of = {row.id: _split(row.fold or "0") for row in rows}
+    hidden = np.array([split_of[row.id] in job.hidden for row in rows], bool)
+    laid = {stage: lay_out(matched[stage].wrong, rows, stage, job.seed, job.secret, hidden) for stage in STAGES}
+    config = {"format": "vcr", "folds": job.folds, "photographs": len(material.photographs), **job.config}
+    with BenchmarkWriter(
+        job.out, name="VCR", task="choice", config=config, seed=job.seed, licence=licence, hidden=job.hidden,
+        describe=describe,
+    ) as writer:  # fmt: skip
+        if job.kept:
+            writer.add_hidden_file(SECRET, job.kept)
+        used = dict.fromkeys(row.panels[0] for row in rows)
+        panels = []
+        for name in used:
+            address = writer.add_image(material.pictures[name])
+            panels.append(replace(material.photographs[name].panel, image=address))
+        items = list(items_of(rows, laid["answer"], laid["rationale"]))
+        for split in SPLITS:
+            chosen = [item for item in items if split_of[item.parent or item.id] == split]
+            if chosen:
+                writer.add_items(split, chosen)
+        writer.add_panels(panels)
+        writer.add_photographs(_sources(material, used))
+        if material.pruned:
+            writer.add_pruned(material.pruned)
+
+
+def _sources(material: _Material, used: Mapping[str, None]) -> pa.Table:
+    """Where each photograph came from."""
+    found = [material.photographs[name] for name in used]
+    return pa.table(
+        {
+            "id": [one.panel.id for one in found],
+            "source": [one.panel.id.partition("-")[0] for one in found],
+            "uri": pa.array([one.panel.uri for one in found], pa.string()),
+            "licence": [one.licence for one in found],
+        }
+    )
+
+
+def _report(job: _Job, material: _Material) -> BuildReport:
+    made = Benchmark(job.out)
+    removed = dict(Counter(one.reason for one in material.pruned))
+    job.notes.append(
+        f"Certified gap to the best matching: {100 * max(m['gap'] for m in _stages(job)):.3f}% or less in every fold."
+    )
+    return BuildReport("vcr", made.directory, made.manifest["counts"], removed, {}, tuple(job.notes), job.seconds)
+
+
+def _stages(job: _Job) -> list[dict[str, Any]]:
+    return [job.config["matching"][stage] for stage in STAGES]

@@ -1,0 +1,89 @@
+"""What may be asked of a V-PROM build: checked before anything is mined or drawn, which may take an hour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from veridical.builders.vprom.icon_panels import THINGS, IconPanels
+from veridical.builders.vprom.mining import Mining
+from veridical.builders.vprom.pool import Pool
+from veridical.builders.vprom.schemes import SCHEMES, SIDES, SPLIT
+from veridical.errors import UserError
+from veridical.sources import Source, open_source
+
+_LOWER = {"richness": "lower --least-images", "purity": "raise --most-others", "quality": "lower --least-side"}
+
+
+def check_options(names: Sequence[str], matrices: int, seed: int, hidden: Sequence[str], secret: str) -> None:
+    """Refuse options that make no benchmark."""
+    if not names:
+        raise UserError("No scheme was asked for.", f"Choose from: {', '.join(SCHEMES)}.")
+    for name in names:
+        if name not in SCHEMES:
+            raise UserError(f"There is no scheme {name!r}.", f"Choose from: {', '.join(SCHEMES)}.")
+    if matrices < SPLIT:
+        raise UserError(f"{matrices} matrices cannot be divided two to one.", f"Ask for {SPLIT} or more.")
+    if seed < 0:
+        raise UserError(f"The seed is {seed}.", "Give a whole number from 0.")
+    for split in hidden:
+        if split not in SIDES:
+            raise UserError(f"There is no split {split!r} to hide.", f"The splits are: {', '.join(SIDES)}.")
+    if secret and not hidden:
+        raise UserError("A secret was given, and no split is hidden.", "Name the split to hide: --hide test.")
+
+
+def check_mining(mining: Mining, source: Source) -> None:
+    """Refuse principles that nothing, or nothing of this source, can meet."""
+    for option, given, least in (
+        ("--least-images", mining.least_images, 1),
+        ("--most-others", mining.most_others, 0),
+        ("--least-side", mining.least_side, 1),
+    ):
+        if given < least:
+            raise UserError(f"{option} is {given}.", f"Give a whole number from {least}.")
+    if isinstance(source, IconPanels) and mining.least_side > source.side:
+        raise UserError(
+            f"--least-side is {mining.least_side}, and the panels of the icon world have {source.side} pixels a side.",
+            f"Give {source.side} or less.",
+        )
+
+
+def open_panels(source: str | Source, images: int | None, categories: int | None, seed: int, matrices: int) -> Source:
+    """The source of a build; `images` and `categories` are those of the icon world."""
+    given = {"images": images, "categories": categories}
+    if source != "icons":
+        for option, number in given.items():
+            if number is not None:
+                raise UserError(
+                    f"The number of {option} is that of the source.", f"Leave --{option} out, or use --source icons."
+                )
+        return open_source(source) if isinstance(source, str) else source
+    for option, most in (("images", None), ("categories", len(THINGS))):
+        number = given[option]
+        if number is not None and not 1 <= number <= (most or number):
+            limit = "1 or more" if most is None else f"1 to {most}"
+            raise UserError(f"{number} {option} of icons were asked for.", f"Give {limit}, or leave --{option} out.")
+    return IconPanels(default_images(matrices) if images is None else images, seed, categories=categories or 0)
+
+
+def too_little(pool: Pool) -> UserError:
+    """Why no matrix could be made: the principle that removed the most is the first to be lowered."""
+    removed = {principle: sum(kinds.values()) for principle, kinds in pool.removed.items() if principle in _LOWER}
+    worst = max(_LOWER, key=lambda principle: removed.get(principle, 0))
+    number = removed.get(worst, 0)
+    why = f" {worst.capitalize()} removed the most: {number:,} depictions." if number else ""
+    return UserError(
+        f"No matrix could be made: {len(pool):,} crops show {int(pool.usable.sum())} elements.{why}",
+        f"Use a larger source, or {_LOWER[worst]}.",
+    )
+
+
+def default_images(matrices: int) -> int:
+    """Icon panels to draw from: enough for each of 140 categories on both sides, and more for more matrices.
+
+    >>> default_images(3), default_images(15_000), default_images(1_000_000)
+    (6000, 7500, 20000)
+    """
+    return int(np.clip(matrices // 2, 6000, 20_000))

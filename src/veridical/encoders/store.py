@@ -1,0 +1,225 @@
+"""Vectors of a benchmark's panels on disk: features-<encoder>.arrow, memory-mapped, tied to images and encoder.
+
+A key is the content address of an image, with the region where a panel is only a part of it: `9f2c...@0,0,100,100`.
+The file says which images and which weights it was made from, and loading it checks that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from veridical.benchmark import Benchmark
+from veridical.encoders.encoder import Encoder, Identity, slug, unit
+from veridical.errors import UserError
+from veridical.records import Box, Panel
+
+FORMAT = 1
+_ABOUT = b"veridical"  # the schema's metadata key
+
+
+def region_key(address: str, region: Box | None = None) -> str:
+    """The key of (a region of) an image.
+
+    >>> region_key("9f2c"), region_key("9f2c", (150.0, 0, 250.5, 100))
+    ('9f2c', '9f2c@150,0,250.5,100')
+    """
+    return address if region is None else f"{address}@{','.join(f'{edge:.12g}' for edge in region)}"
+
+
+def panel_key(panel: Panel) -> str | None:
+    """The key of a panel's vector; None where its image is not in the benchmark."""
+    return None if panel.image is None else region_key(panel.image, panel.region)
+
+
+def object_regions(panel: Panel) -> list[Box]:
+    """Where a panel's objects lie in its image: boxes are local to the panel, regions are not."""
+    left, top = panel.region[:2] if panel.region else (0.0, 0.0)
+    boxes = [o.box for o in panel.objects if o.box is not None]
+    return [(left + b[0], top + b[1], left + b[2], top + b[3]) for b in boxes]
+
+
+def images_hash(benchmark: Benchmark) -> str:
+    """What the vectors are tied to: a hash over the benchmark's image files."""
+    files = {n: f["sha256"] for n, f in benchmark.manifest["files"].items() if n.startswith("images-")}
+    return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class About:
+    """What a file of vectors says about itself."""
+
+    identity: Identity
+    images: str  # `images_hash` of the benchmark
+    normalised: bool  # vectors have length 1
+    vectors: str  # sha256 of keys and vectors
+
+    def to_json(self) -> dict[str, Any]:
+        out = asdict(self)
+        return {"format": FORMAT, **out.pop("identity"), **out}
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> About:
+        if found["format"] != FORMAT:
+            raise ValueError(f"it has format {found['format']!r}, and this version reads format {FORMAT}")
+        identity = Identity(found["encoder"], found["weights"], found["recipe"])
+        return cls(identity, found["images"], bool(found["normalised"]), found["vectors"])
+
+
+class Features:
+    """Vectors by key, memory-mapped: nothing is read before it is asked for."""
+
+    def __init__(self, path: Path, about: About, keys: pa.Array, matrix: np.ndarray, normalise: bool = False) -> None:
+        self.path = path
+        self.about = about
+        self.identity = about.identity
+        self.keys = keys  # (N,), sorted
+        self.matrix = matrix  # (N, D) float32 as stored: a view of the file
+        self.normalised = normalise or about.normalised  # whether `rows` gives vectors of length 1
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._places
+
+    @property
+    def size(self) -> int:
+        """Numbers in a vector."""
+        return int(self.matrix.shape[1])
+
+    def places(self, keys: Sequence[str]) -> np.ndarray:
+        """The row of each key in `matrix`: (K,) int64."""
+        known = self._places
+        try:
+            return np.fromiter((known[key] for key in keys), np.int64, len(keys))
+        except KeyError:
+            missing = sorted({key for key in keys if key not in known})
+            again = f"`veridical features {self.identity.encoder} {self.path.parent}"
+            boxes = (
+                f" Vectors of objects' boxes come with {again} --objects`."
+                if any("@" in key for key in missing)
+                else ""
+            )
+            raise UserError(
+                f"{self.path.name} has no vector for {len(missing):,} of the images asked for, such as {missing[0]}.",
+                f"Run {again}`: it adds what is missing.{boxes}",
+            ) from None
+
+    def rows(self, keys: Sequence[str]) -> np.ndarray:
+        """Vectors of keys, in their order: (K, D). Keys that follow each other in the file are not copied."""
+        places = self.places(keys)
+        follow = len(places) > 0 and bool(np.all(np.diff(places) == 1))
+        found = self.matrix[places[0] : places[-1] + 1] if follow else self.matrix[places]
+        return unit(found) if self.normalised and not self.about.normalised else found
+
+    def panels(self, panels: Iterable[Panel]) -> np.ndarray:
+        """Vectors of panels, in their order."""
+        keys = [panel_key(panel) for panel in panels]
+        return self.rows([key if key is not None else "(no image)" for key in keys])
+
+    def verify(self) -> None:
+        """Hash every key and vector: an error where a byte is not the one that was written."""
+        if vectors_hash(self.keys, self.matrix) != self.about.vectors:
+            raise _damaged(self.path, "its bytes are not the ones that were written")
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {key: row for row, key in enumerate(self.keys.to_pylist())}
+
+
+def feature_path(directory: Path, encoder: str | Encoder) -> Path:
+    """Where an encoder's vectors lie in a benchmark."""
+    if isinstance(encoder, str) and Path(encoder).is_dir():
+        from veridical.encoders.encoder import open_encoder
+
+        encoder = open_encoder(encoder)
+    return directory / f"features-{slug(encoder) if isinstance(encoder, str) else encoder.slug}.arrow"
+
+
+def load(
+    benchmark: Benchmark | Path | str, encoder: str | Encoder, *, normalise: bool = False, verify: bool = False
+) -> Features:
+    """The vectors of a benchmark by one encoder, checked to be of its images (and of the weights of an open encoder).
+
+    With `normalise`, `rows` gives vectors of length 1; with `verify`, every byte is hashed.
+    """
+    opened = benchmark if isinstance(benchmark, Benchmark) else Benchmark(benchmark)
+    path = feature_path(opened.directory, encoder)
+    name = encoder if isinstance(encoder, str) else encoder.name
+    again = f"Run `veridical features {name} {opened.directory}`"
+    if not path.exists():
+        others = sorted(p.name[9:-6] for p in opened.directory.glob("features-*.arrow"))
+        here = f" (there are vectors of: {', '.join(others)})" if others else ""
+        raise UserError(f"{opened.directory} has no vectors of the encoder {name}{here}.", f"{again}.")
+    features = open_features(path, normalise=normalise)
+    if features.about.images != images_hash(opened):
+        raise UserError(
+            f"{path.name} was made from other images than those of {opened.directory}.",
+            f"{again}: vectors of images that are still there are kept.",
+        )
+    if isinstance(encoder, Encoder) and encoder.identity != features.identity:
+        raise UserError(f"{path.name} was made with other weights or another version of {name}.", f"{again}.")
+    if verify:
+        features.verify()
+    return features
+
+
+def open_features(path: Path, *, normalise: bool = False) -> Features:
+    """A file of vectors, whatever benchmark it lies in."""
+    try:
+        reader = pa.ipc.open_file(pa.memory_map(str(path)))
+        about = About.from_json(json.loads(reader.schema.metadata[_ABOUT]))
+        batch = reader.get_batch(0)
+        vectors = batch.column("vector")
+        matrix = vectors.flatten().to_numpy(zero_copy_only=True).reshape(len(batch), vectors.type.list_size)
+        return Features(path, about, batch.column("address"), matrix, normalise)
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise _damaged(path, str(error)) from None
+
+
+def write_features(path: Path, keys: Sequence[str], matrix: np.ndarray, about: About) -> None:
+    """Write all vectors as one batch, so that reading gives one array; the file is there whole or not at all."""
+    addresses = pa.array(keys, pa.string())
+    vectors = pa.FixedSizeListArray.from_arrays(_arrow(matrix), matrix.shape[1])
+    metadata = {_ABOUT: json.dumps(about.to_json(), sort_keys=True).encode()}
+    schema = pa.schema([("address", pa.string()), ("vector", vectors.type)], metadata)
+    temporary = path.with_suffix(".writing")
+    options = pa.ipc.IpcWriteOptions(allow_64bit=True)
+    with temporary.open("wb") as file:
+        with pa.ipc.new_file(file, schema, options=options) as writer:
+            writer.write_batch(pa.record_batch([addresses, vectors], schema=schema))
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.rename(path)
+
+
+def vectors_hash(keys: Sequence[str] | pa.Array, matrix: np.ndarray) -> str:
+    """A hash over keys and vectors, in their order."""
+    names = keys.to_pylist() if isinstance(keys, pa.Array) else keys
+    digest = hashlib.sha256("\n".join(names).encode())
+    step = max(1, (16 << 20) // max(matrix.shape[1] * 4, 1))
+    for start in range(0, len(matrix), step):
+        digest.update(np.ascontiguousarray(matrix[start : start + step]).data)
+    return digest.hexdigest()
+
+
+def _arrow(matrix: np.ndarray) -> pa.Array:
+    """The numbers of a C-contiguous matrix as an Arrow array, not copied (it may be larger than memory)."""
+    return pa.Array.from_buffers(pa.float32(), matrix.size, [None, pa.py_buffer(matrix.reshape(-1))])
+
+
+def _damaged(path: Path, problem: str) -> UserError:
+    return UserError(
+        f"{path} is damaged: {next(iter(problem.splitlines()), '')}.",
+        "Remove it and run `veridical features` again.",
+    )

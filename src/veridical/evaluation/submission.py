@@ -1,0 +1,121 @@
+"""Predictions as official leaderboards take them: `identifier,true` lines, or VCR's 20 probabilities a question.
+
+Nothing needs to be known of the answers, so it works for hidden splits. What `veridical evaluate` reads back is the
+same.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from veridical.benchmark import Benchmark
+from veridical.errors import UserError
+from veridical.evaluation.readers import ANSWER_COLUMNS, RATIONALE_COLUMNS
+from veridical.records import Item, split_view
+
+CHOICES = 4
+
+
+class _Line(msgspec.Struct):
+    item: str
+    scores: list[float] | None = None
+
+
+def write_submission(
+    benchmark: Path | str, predictions: Path | str, out: Path | str, *, split: str, scheme: str = "main"
+) -> int:
+    """Write a prediction file (JSON lines) as the official CSV of its benchmark; returns how many rows it has."""
+    bench = Benchmark(benchmark)
+    items = list(bench.items(split, scheme))
+    scores = _read(Path(predictions))
+    if bench.task == "statement":
+        rows = _statements(items, scores, split)
+    elif bench.task == "choice" and all(len(item.candidates) == CHOICES for item in items):
+        rows = _questions(items, scores)
+    else:
+        raise UserError(f"{bench.name} has no official submission file.", "NLVR, NLVR2 and VCR have one.")
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    out = Path(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    part = out.with_name(f".{out.name}.part")
+    part.write_text(text.getvalue(), encoding="utf-8")
+    part.replace(out)
+    return len(rows) - (bench.task == "choice")
+
+
+def _read(path: Path) -> dict[str, list[float]]:
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}.", "Give a file of predictions.") from None
+    out: dict[str, list[float]] = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            one = msgspec.json.decode(line, type=_Line)
+        except (msgspec.DecodeError, msgspec.ValidationError) as error:
+            raise UserError(
+                f"{path}, line {number}: {error}", 'Each line is {"item": "...", "scores": [...]}.'
+            ) from None
+        out[one.item] = one.scores or []
+    return out
+
+
+def _statements(items: Sequence[Item], scores: dict[str, list[float]], split: str) -> list[list[str]]:
+    known = {item.id for item in items}
+    rows, missing = [], set(known)
+    for name, found in scores.items():
+        item, view = split_view(name)
+        if item not in known:
+            continue
+        missing.discard(item)
+        if len(found) != 2:
+            raise UserError(f"The prediction of {name} could not be read.", "Official files must say true or false.")
+        shown = item if view is None else f"{split}-{item}-{view}.png"
+        rows.append([shown, "true" if found[1] > found[0] else "false"])
+    _all_there(missing)
+    return rows
+
+
+def _questions(items: Sequence[Item], scores: dict[str, list[float]]) -> list[list[str]]:
+    """A header, and a row for each question: its answers, then the rationales given each answer."""
+    rows = [["annot_id", *ANSWER_COLUMNS, *RATIONALE_COLUMNS]]
+    missing = {item.id for item in items} - scores.keys()
+    _all_there(missing)
+    reasons = {(item.parent, item.given): item.id for item in items if item.parent is not None}
+    for item in items:
+        if item.parent is not None:
+            continue
+        names = [item.id, *(reasons.get((item.id, given), "") for given in range(CHOICES))]
+        if "" in names:
+            raise UserError(f"Question {item.id} has no rationale items.", "The official file asks for both stages.")
+        cells = np.concatenate([_probabilities(scores[name]) for name in names])
+        rows.append([item.id, *(f"{cell:.6g}" for cell in cells)])
+    return rows
+
+
+def _probabilities(scores: list[float]) -> np.ndarray:
+    """Scores as probabilities; those that could not be read are no numbers."""
+    if len(scores) != CHOICES:
+        return np.full(CHOICES, np.nan)
+    numbers = np.array(scores, np.float64)
+    if (numbers >= 0).all() and abs(numbers.sum() - 1) < 1e-6:
+        return numbers
+    raised = np.exp(numbers - numbers.max())
+    return np.asarray(raised / raised.sum())
+
+
+def _all_there(missing: set[str]) -> None:
+    if missing:
+        raise UserError(
+            f"{len(missing):,} items have no prediction, such as {sorted(missing)[0]}.",
+            "Leaderboards take whole splits only: predict every item.",
+        )

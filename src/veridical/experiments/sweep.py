@@ -1,0 +1,382 @@
+"""Many models on many schemes of one benchmark of matrices: trained, solved, scored and controlled, run by run.
+
+A point of the sweep is one run folder of `veridical train` with its predictions and `point.json`, its scores and what
+they were made from. Points are independent: they go to as many processes as there are, a finished one is skipped, a
+killed one continues, and one that fails (its loss diverges, say) is told about and stops no other.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from veridical.benchmark import Benchmark
+from veridical.engine import run
+from veridical.errors import UserError
+from veridical.evaluation import evaluate_trials
+from veridical.solvers import trained as zoo
+
+if TYPE_CHECKING:
+    from veridical.training.config import Context
+
+SWEEP, POINT, RUNS, VECTORS = "sweep.json", "point.json", "runs", "vectors.json"
+TYPES = ("relation", "element")  # tags that accuracies are broken down by
+_OWN = {"images": "features", "fraction": "fractions", "context": "controls"}  # what points differ in -> what sets it
+_PROBED = 16  # items of each split that are encoded before any training
+# As the paper's tables call them.
+TITLES = {
+    **{f"mlp-{join}-{k}": f"MLP-{join}-{k}" for join in ("sum", "cat") for k in (2, 4, 6)},
+    "gru": "GRU",
+    "gru-shared": "GRU-shared",
+    "vqa": "VQA-like",
+    "vqa-attention": "VQA-like with attention",
+    "relation-network-no-ids": "RN without panel IDs",
+    "relation-network": "RN",
+}
+
+
+@dataclass(frozen=True)
+class Point:
+    """One model, trained in one way on one scheme."""
+
+    model: str
+    scheme: str
+    features: str
+    auxiliary: bool = False  # with the auxiliary loss
+    fraction: float = 1.0  # of the training data
+    context: Context = "own"  # "other": the paper's lower bound, trained and tested on contexts of other items
+
+    @property
+    def folder(self) -> str:
+        """The name of its run folder."""
+        parts = [self.model, self.scheme, self.features.strip("/").replace("/", "--")]
+        parts += ["aux"] * self.auxiliary + [f"{self.fraction:g}"] * (self.fraction != 1)
+        return "_".join([*parts, *([f"{self.context}-contexts"] if self.context != "own" else [])])
+
+    def title(self, features: str) -> str:
+        """What it is called in tables, where its features are called so: `RN, efficientnet-lite0 + aux. loss`."""
+        out = f"{TITLES.get(self.model, self.model)}, {features}"
+        out += " + aux. loss" if self.auxiliary else ""
+        out += f", {100 * self.fraction:g}% of training" if self.fraction != 1 else ""
+        return out + {"own": "", "other": ", contexts of other items", "shuffled": ", shuffled contexts"}[self.context]
+
+
+def titles(points: Iterable[Point]) -> dict[Point, str]:
+    """What points are called in tables: encoders by the last part of their name, in full where two share that part."""
+    points = list(points)
+    times = Counter(Path(name).name for name in {point.features for point in points})
+    return {p: p.title(p.features if times[Path(p.features).name] > 1 else Path(p.features).name) for p in points}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all points share."""
+
+    benchmark: str  # its folder
+    split: str = "train"
+    test: str = "test"
+    seed: int = 0
+    trials: int = 1
+    controls: bool = True  # also test on contexts of other items and on shuffled ones
+    resamples: int = 2000
+    device: str = "cpu"
+    options: Mapping[str, Any] = field(default_factory=dict)  # of models and training, by name
+
+
+def plan(
+    models: Sequence[str],
+    schemes: Sequence[str],
+    features: Sequence[str],
+    auxiliary: Sequence[bool],
+    fractions: Sequence[float],
+    bound: str | None,
+    bounds: Sequence[str],
+) -> list[Point]:
+    """All points: every combination on all training data; fractions (figure 7) on the first scheme, plain, only.
+
+    `bound` names a model that is also trained on contexts of other items (the paper's lower bound), on the schemes
+    `bounds`.
+    """
+    whole = [Point(m, s, f, a) for s in schemes for f in features for a in auxiliary for m in models]
+    parts = [Point(m, schemes[0], features[0], fraction=x) for x in sorted(set(fractions) - {1.0}) for m in models]
+    lower = [Point(bound, s, features[0], context="other") for s in bounds] if bound else []
+    return list(dict.fromkeys([*whole, *parts, *lower]))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a sweep's points."""
+
+    points: list[dict[str, Any]]  # scores of those that were asked for
+    failed: list[dict[str, Any]]  # those without, and why
+    seconds: float  # of this call
+
+
+def run_sweep(points: Sequence[Point], settings: Settings, out: Path, processes: int | None = None) -> Outcome:
+    """Run every point that is not finished; OUT/sweep.json holds their scores and those of earlier calls."""
+    start = time.monotonic()
+    here = replace(settings, benchmark=os.path.abspath(settings.benchmark))
+    bench = Benchmark(here.benchmark)
+    made = _check(points, here, out, bench)
+    found = {point: _finished(out / RUNS / point.folder, made[point]) for point in points}
+    left = [point for point, result in found.items() if result is None]
+    if left:
+        function = partial(run_point, here, out.absolute())
+        work = [(point, made[point]) for point in left]
+        found |= dict(zip(left, run(function, work, processes=processes, label="sweep"), strict=True))
+    results = {point: result for point, result in found.items() if result is not None}
+    done = {point: result for point, result in results.items() if "problem" not in result}
+    earlier = _earlier(out, here, bench, set(points))
+    if not done and not earlier:
+        first = next(iter(results.values()))
+        raise UserError(first["problem"], first["fix"])
+    names = titles([*results, *earlier])
+    scores = [{**result, "title": names[point]} for point, result in done.items()]
+    failed = [{**result, "title": names[point]} for point, result in results.items() if point not in done]
+    seconds = round(time.monotonic() - start, 1)
+    record = {
+        "benchmark": {"name": bench.name, "hash": bench.hash, "folder": here.benchmark},
+        "settings": {k: v for k, v in asdict(settings).items() if k != "benchmark"},
+        "seconds": seconds,
+        "points": [*scores, *({**result, "title": names[point]} for point, result in earlier.items())],
+        "failed": failed,
+    }
+    _write(out / SWEEP, record)
+    return Outcome(scores, failed, seconds)
+
+
+def _finished(folder: Path, made: dict[str, Any]) -> dict[str, Any] | None:
+    """The scores of a run that was finished with the same settings on the same vectors."""
+    path = folder / POINT
+    found: dict[str, Any] | None = json.loads(path.read_text()) if path.exists() else None
+    return found if found is not None and found["made"] == made else None
+
+
+def _earlier(out: Path, settings: Settings, bench: Benchmark, known: set[Point]) -> dict[Point, dict[str, Any]]:
+    """Points of earlier calls that this one did not ask for, and that would come out the same today."""
+    found: dict[Point, dict[str, Any]] = {}
+    vectors: dict[str, str] = {}
+    for path in sorted((out / RUNS).glob(f"*/{POINT}")):
+        result = json.loads(path.read_text())
+        point = Point(**{f.name: result[f.name] for f in fields(Point)})
+        if point in known:
+            continue
+        try:
+            vectors |= {} if point.features in vectors else _vectors(bench, [point])
+            wanted = _made(point, settings, bench, vectors)
+        except UserError:  # its vectors or its model are not here any more
+            continue
+        if result["made"] == wanted:
+            found[point] = result
+    return found
+
+
+def run_point(settings: Settings, out: Path, work: tuple[Point, dict[str, Any]]) -> dict[str, Any]:
+    """Train, solve and score one point; training that was stopped continues. Of one that fails, the reason."""
+    os.environ["VERIDICAL_PROGRESS"] = "0"  # this is a worker: the sweep shows how far it is
+    point, made = work
+    about = {**asdict(point), "folder": f"{RUNS}/{point.folder}"}
+    try:
+        result = about | _train_and_score(settings, out / RUNS / point.folder, point) | {"made": made}
+    except UserError as error:
+        return about | {"problem": error.problem, "fix": error.fix}
+    _write(out / RUNS / point.folder / POINT, result)
+    return result
+
+
+def _train_and_score(settings: Settings, folder: Path, point: Point) -> dict[str, Any]:
+    from veridical.training import train
+
+    start = time.monotonic()
+    done = train(
+        point.model,
+        settings.benchmark,
+        folder,
+        config=_options(point, settings.options),
+        split=settings.split,
+        scheme=point.scheme,
+        seed=settings.seed,
+        trials=settings.trials,
+        device=settings.device,
+    )
+    contexts: tuple[Context, ...] = (point.context,)
+    if settings.controls and point.context == "own" and point.fraction == 1:
+        contexts = ("own", "other", "shuffled")
+    scores = {context: _scores(folder, point, settings, context) for context in contexts}
+    own = scores[point.context]
+    return {
+        "accuracy": own["accuracy"],
+        "by": {tag: own["by"].get(tag, {}) for tag in TYPES},
+        "controls": {c: scores[c]["accuracy"] for c in contexts if c != point.context},
+        "validation": done.mean,
+        "epochs": [t["epochs"] for t in done.trials],
+        "training_items": done.trials[0]["training_items"],
+        "seconds": round(time.monotonic() - start, 1),
+    }
+
+
+def _scores(folder: Path, point: Point, settings: Settings, context: Context) -> dict[str, Any]:
+    """Predictions of all trials for the test split, and their scores. Controls are called otherwise: no report mixes
+    them up with the real ones."""
+    name = f"predictions-{settings.test}" if context == point.context else f"control-{context}-{settings.test}"
+    files = []
+    for trial in range(settings.trials):
+        file = folder / (f"{name}.jsonl" if not trial else f"{name}-{trial}.jsonl")
+        zoo.solve(
+            folder,
+            settings.benchmark,
+            settings.test,
+            file,
+            scheme=point.scheme,
+            trial=trial,
+            device=settings.device,
+            context=context,
+            seed=settings.seed,
+        )
+        files.append(file)
+    found = evaluate_trials(
+        settings.benchmark, files, split=settings.test, scheme=point.scheme, resamples=settings.resamples
+    )
+    by = {tag: {value: _part(one) for value, one in found.by.get(tag, {}).items()} for tag in TYPES}
+    return {"accuracy": _part(found.accuracy) | {"items": found.each[0].items}, "by": by}
+
+
+def _part(one: Any) -> dict[str, float]:
+    return {"value": one.mean, "low": one.low, "high": one.high}
+
+
+def _options(point: Point, given: Mapping[str, Any]) -> dict[str, Any]:
+    """A point's own options, and those of all that this model has; `auxiliary` says which loss, where there is one."""
+    from veridical.training import TrainingConfig
+    from veridical.zoo import load_model
+
+    known = {f.name for kind in (load_model(point.model).config, TrainingConfig) for f in fields(kind)}
+    if not point.auxiliary:
+        known -= {"auxiliary", "auxiliary_weight"}
+    own: dict[str, Any] = {"images": point.features, "fraction": point.fraction, "context": point.context}
+    if point.auxiliary:
+        own["auxiliary"] = "two"
+    return {**own, **{name: value for name, value in given.items() if name in known}}
+
+
+def _made(point: Point, settings: Settings, bench: Benchmark, vectors: Mapping[str, str]) -> dict[str, Any]:
+    """Everything that a point's scores depend on."""
+    scored = {name: getattr(settings, name) for name in ("test", "trials", "controls", "resamples")}
+    return _run_settings(point, settings, bench) | scored | {"vectors": vectors[point.features]}
+
+
+def _run_settings(point: Point, settings: Settings, bench: Benchmark) -> dict[str, Any]:
+    """What its run folder is tied to."""
+    from veridical.training.run import settings_of
+
+    return settings_of(
+        point.model,
+        bench,
+        config=_options(point, settings.options),
+        split=settings.split,
+        scheme=point.scheme,
+        seed=settings.seed,
+        device=settings.device,
+    )
+
+
+def _vectors(bench: Benchmark, points: Iterable[Point]) -> dict[str, str]:
+    """Encoder -> a hash over its vectors."""
+    from veridical.encoders import load
+
+    return {name: load(bench, name).about.vectors for name in dict.fromkeys(point.features for point in points)}
+
+
+def _check(points: Sequence[Point], settings: Settings, out: Path, bench: Benchmark) -> dict[Point, dict[str, Any]]:
+    """What each point would be made from; all that can be known to be wrong is found before any model is trained."""
+    from veridical.training.run import check_run
+
+    if bench.task != "matrix":
+        raise UserError(f"{bench.name} has {bench.task} items.", "A sweep is about matrices: see `veridical train`.")
+    if (
+        out.exists()
+        and not (out / SWEEP).exists()
+        and not (out / RUNS).is_dir()
+        and (out.is_file() or any(out.iterdir()))
+    ):
+        raise UserError(f"{out} exists and is not a sweep.", "Choose another folder.")
+    _check_options(points, settings.options)
+    vectors = _vectors(bench, points)
+    made = {point: _made(point, settings, bench, vectors) for point in points}
+    for point in points:
+        check_run(out / RUNS / point.folder, _run_settings(point, settings, bench))
+    _probe(points, settings, bench)
+    _claim(out, vectors)
+    return made
+
+
+def _check_options(points: Sequence[Point], given: Mapping[str, Any]) -> None:
+    from veridical.zoo import load_model
+
+    for name in _OWN.keys() & given.keys():
+        raise UserError(f"The option {name} is what the runs of a sweep differ in.", f"Say it with --{_OWN[name]}.")
+    if given.get("auxiliary") == "none":
+        raise UserError("The option auxiliary=none would undo --auxiliary.", "Say --auxiliary no, or leave both out.")
+    used: set[str] = set()
+    for point in points:
+        if "matrix" not in load_model(point.model).tasks:
+            raise UserError(f"{point.model} is no model of matrices.", f"Take some of: {', '.join(TITLES)}.")
+        used |= set(_options(point, given))
+    for model in TITLES:  # not of this call perhaps, but of the folder
+        used |= set(_options(replace(points[0], model=model), given))
+    if unused := sorted(set(given) - used):
+        if unused[0].startswith("auxiliary"):
+            raise UserError(f"No run of the sweep has the loss of {unused[0]}.", "Add --auxiliary yes, or both.")
+        raise UserError(f"No model of matrices has an option {unused[0]!r}.", "See `veridical models --json`.")
+
+
+def _probe(points: Sequence[Point], settings: Settings, bench: Benchmark) -> None:
+    """Encode some items as every model would, and look for the answers that scores need."""
+    from veridical.evaluation.key import read_key
+    from veridical.training import configure
+    from veridical.training.batches import examples_of
+    from veridical.zoo import load_model
+
+    some = {}
+    for scheme in dict.fromkeys(point.scheme for point in points):
+        for split in (settings.split, settings.test):
+            some[scheme, split] = examples_of(bench, list(islice(bench.items(split, scheme), _PROBED)))
+        read_key(bench, settings.test, scheme)
+    for point in {(p.model, p.features, p.auxiliary): p for p in points}.values():
+        architecture = load_model(point.model)
+        config, _ = configure(architecture, _options(point, settings.options))
+        sources, targets = architecture.inputs(config), architecture.targets(config)
+        for (_, split), examples in some.items():
+            for example in examples:
+                for source in sources.values():
+                    source.encode(example)
+                for target in targets.values() if split == settings.split else ():
+                    target.encode(example)
+
+
+def _claim(out: Path, vectors: Mapping[str, str]) -> None:
+    """OUT/vectors.json: what its runs are trained on. Runs that were stopped cannot go on with other vectors."""
+    path = out / VECTORS
+    before = json.loads(path.read_text()) if path.exists() else {}
+    for name, digest in vectors.items():
+        if before.get(name, digest) != digest:
+            raise UserError(
+                f"{out} has runs on other vectors of {name}: those of the benchmark have changed.",
+                "Choose another folder, or delete it to start again.",
+            )
+    (out / RUNS).mkdir(parents=True, exist_ok=True)
+    _write(path, {**before, **vectors})
+
+
+def _write(path: Path, value: Any) -> None:
+    from veridical.training.checkpoint import write_json
+
+    write_json(path, value)

@@ -1,0 +1,1 @@
+"""NLVR as its authors released it, both ways: `reading` and `writing`."""

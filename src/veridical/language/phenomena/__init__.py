@@ -1,0 +1,1 @@
+"""The tagger: linguistic phenomena of sentences, and kinds of inference of questions."""

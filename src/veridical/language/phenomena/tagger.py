@@ -1,0 +1,108 @@
+"""Tags sentences with the linguistic phenomena of the NLVR and NLVR2 papers.
+
+`tag` gives the names used in NLVR2's `annotated_dev_examples.txt`: ten semantic phenomena (NLVR, Table 2) and three
+syntactic ambiguities. `pair_reasoning` gives the five kinds of reasoning over two images (NLVR2, arXiv draft, Table 9).
+Both are rules over a dependency parse, so they need spaCy and its English model (the `[offline]` extra).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from veridical.errors import UserError
+from veridical.language.phenomena import ambiguity, rules
+from veridical.language.phenomena.inference import inferences
+from veridical.language.phenomena.pairs import PAIR_REASONING, pair_kinds
+from veridical.language.phenomena.parse import Parse, parse_many
+from veridical.language.phenomena.spatial import spatial_relation
+
+__all__ = [
+    "AMBIGUITIES",
+    "PAIR_REASONING",
+    "PHENOMENA",
+    "SEMANTIC",
+    "TaggedSentence",
+    "pair_reasoning",
+    "pair_reasoning_many",
+    "tag",
+    "tag_file",
+    "tag_many",
+]
+
+RULES: dict[str, Callable[[Parse], bool]] = {
+    "hard cardinality": rules.hard_cardinality,
+    "soft cardinality": rules.soft_cardinality,
+    "existential quantifier": rules.existential_quantifier,
+    "universal quantifier": rules.universal_quantifier,
+    "coordination": rules.coordination,
+    "coreference": rules.coreference,
+    "spatial relation": spatial_relation,
+    "comparison": rules.comparison,
+    "presupposition": rules.presupposition,
+    "negation": rules.negation,
+    "cc ambiguity": ambiguity.cc_ambiguity,
+    "pp ambiguity": ambiguity.pp_ambiguity,
+    "sbar ambiguity": ambiguity.sbar_ambiguity,
+}
+PHENOMENA = tuple(RULES)  # all thirteen, in the order of the papers' tables
+SEMANTIC = PHENOMENA[:10]
+AMBIGUITIES = PHENOMENA[10:]
+
+
+def tag_many(sentences: Iterable[str]) -> list[tuple[str, ...]]:
+    """The phenomena of each sentence, in the order of `PHENOMENA`; parses in batches."""
+    return [tuple(name for name, holds in RULES.items() if holds(parse)) for parse in parse_many(sentences)]
+
+
+def tag(sentence: str) -> tuple[str, ...]:
+    """The phenomena of one sentence.
+
+    >>> tag("There are at least two dogs.")
+    ('soft cardinality', 'existential quantifier')
+    """
+    return tag_many([sentence])[0]
+
+
+@dataclass(frozen=True)
+class TaggedSentence:
+    """A sentence and what was found in it."""
+
+    sentence: str
+    phenomena: tuple[str, ...]
+    pair_reasoning: tuple[str, ...]
+    inference: tuple[str, ...]  # what a question asks for (VCR, Figure 2)
+
+
+def tag_file(sentences: Path) -> list[TaggedSentence]:
+    """Tag every line of a text file; blank lines are passed over."""
+    try:
+        lines = [line.strip() for line in sentences.read_text(encoding="utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(
+            f"{sentences} cannot be read: {getattr(error, 'strerror', None) or error}.",
+            "Give a UTF-8 text file, one sentence a line.",
+        ) from None
+    lines = [line for line in lines if line]
+    parses = parse_many(lines)
+    return [
+        TaggedSentence(
+            line, tuple(name for name, holds in RULES.items() if holds(parse)), pair_kinds(parse), inferences(line)
+        )
+        for line, parse in zip(lines, parses, strict=True)
+    ]
+
+
+def pair_reasoning_many(sentences: Iterable[str]) -> list[tuple[str, ...]]:
+    """The kinds of image-pair reasoning of each sentence, in the order of `PAIR_REASONING`; parses in batches."""
+    return [pair_kinds(parse) for parse in parse_many(sentences)]
+
+
+def pair_reasoning(sentence: str) -> tuple[str, ...]:
+    """The kinds of reasoning over two images that a sentence calls for; none where it just states a property.
+
+    >>> pair_reasoning("Only one image shows warthogs butting heads.")
+    ('exactly one image',)
+    """
+    return pair_reasoning_many([sentence])[0]

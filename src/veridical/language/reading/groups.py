@@ -1,0 +1,329 @@
+"""Rules for boxes and towers: what they are called, what is said of them, and how they agree.
+
+A group phrase means (quantifier, groups, condition); the condition is a truth about the objects inside one group.
+"""
+
+from __future__ import annotations
+
+from veridical.language.reading.drafts import (
+    ANY,
+    THINGS,
+    Draft,
+    Quantifier,
+    both,
+    choice,
+    keep,
+    only,
+    quantify,
+    refer,
+    some,
+)
+from veridical.language.reading.modifiers import of_attribute
+from veridical.language.reading.nouns import HEIGHT, adjectives, bare_noun, quantifier
+from veridical.language.reading.phrases import exists, noun_phrase
+from veridical.language.reading.reader import Marks, Reader, Reading, rule
+
+GROUPS: dict[str, Draft] = {"box": ("panels",), "tower": ("towers",)}
+
+
+@rule
+def group_noun(r: Reader, at: int) -> list[Reading]:
+    """`tower`, `grey box`, `3 blocks tower`, `yellow tower`: (kind, groups, condition)."""
+    out: list[Reading] = []
+    start, condition = r.skip(at, "grey", "other", "different"), ANY
+    n = r.number(start)
+    if n is not None and r.word(start + 1) in ("block", "item", "level"):
+        condition, start = quantify(("num", n, ""), THINGS, "tower"), start + 2
+    elif n is not None and r.sequence(start + 1, "tower", "block"):
+        return [(start + 3, ("tower", GROUPS["tower"], quantify(("num", n, ""), THINGS, "tower")), ("group.n-block",))]
+    elif r.word(start) == "block" and r.word(start + 1) == "tower":
+        if start and r.number(start - 1) is not None:  # `a 4 block tower` is one tower of four blocks
+            return []
+        start += 1
+    for end, (test, _parts), marks in adjectives(r, start):
+        word = r.word(end)
+        if word == "tower" and r.word(end + 1) in ("tower", "block"):
+            end += 1
+        if word not in GROUPS:
+            continue
+        coloured = ANY if test == ANY else both(some(keep(test)), only(keep(test)))
+        out.append((end + 1, (word, GROUPS[word], both(condition, coloured)), marks))
+    if r.word(start) == "square" and r.word(start + 1) in ("with", "which", "has"):
+        out.append((start + 1, ("box", GROUPS["box"], condition), ("group.square",)))
+    return out
+
+
+@rule
+def group_phrase(r: Reader, at: int) -> list[Reading]:
+    """Boxes or towers with all that is said of them: (quantifier, groups, condition)."""
+    out: list[Reading] = []
+    for start, q, marks in quantifier(r, at):
+        for end, (kind, groups, condition), marks2 in group_noun(r, start):
+            for last, more, marks3 in group_modifiers(r, end, kind):
+                out.append((last, (q, groups, both(condition, more)), (*marks, *marks2, *marks3)))
+    return out
+
+
+@rule
+def group_modifiers(r: Reader, at: int, kind: str) -> list[Reading]:
+    """What follows `box` or `tower`, as one condition."""
+    out: list[Reading] = [(at, ANY, ())]
+    for end, truth, marks in group_modifier(r, at, kind):
+        for last, more, marks2 in group_modifiers(r, end, kind):
+            out.append((last, both(truth, more), marks + marks2))
+    return out
+
+
+@rule
+def group_modifier(r: Reader, at: int, kind: str) -> list[Reading]:
+    """`with 2 items`, `that has a blue base`, `which is yellow`, `of 3 blocks each`, `without circles`."""
+    return _group_modifier(r, at, kind) + _of_height(r, at, kind)
+
+
+def _group_modifier(r: Reader, at: int, kind: str) -> list[Reading]:
+    if r.word(at) == "," and r.word(at + 1) in ("with", "has", "which", "where"):
+        at += 1
+    word = r.word(at)
+    out: list[Reading] = []
+    if word in ("and", "but", ","):
+        after = r.skip(at, "and", "but", ",", "with", "it", "has", "each", "they")
+        for end, truth, marks in r("conditions", after, kind):
+            out.append((end, truth, (*marks, "group.and")))
+    elif word in ("with", "has", "which", "where", "including", "than") or (word == "in" and kind == "tower"):
+        start = r.skip(at, "with", "has", "which", "where", "than", "there", "be", "it", "including", "made", "of")
+        negative = r.word(start) in ("not", "without")
+        start = r.skip(start + 1, "has", "with") if negative else start
+        for end, truth, marks in r("conditions", start, kind):
+            end = r.skip(end, "each", "in", "it") if r.word(end) == "each" or r.sequence(end, "in", "it") else end
+            out.append((end, ("not", truth) if negative else truth, marks))
+        for end, truth, marks in r("clause", r.skip(at, "which", "where"), kind):
+            out.append((end, refer(truth, THINGS), marks))
+        out += _group_predicate(r, start)
+    elif word == "in" and r.word(at + 1) == "which":
+        for end, truth, marks in r("clause", r.skip(at + 2, "there", "be"), kind) + r("conditions", at + 2, kind):
+            out.append((end, refer(truth, THINGS), marks))
+    elif r.number(at) is not None and r.word(at + 1) == "block" and kind == "tower":  # `a tower four blocks high`
+        out.append((at + 2, quantify(("num", r.number(at) or 0, ""), THINGS, kind), ("group.height",)))
+    elif word == "without":
+        for end, np, marks in noun_phrase(r, at + 1, kind):
+            out.append((end, ("not", exists((("a", 1, ""), *np[1:]), kind)), (*marks, "group.without")))
+    elif word in ("of", "made"):
+        for end, np, marks in noun_phrase(r, r.skip(at, "made", "of"), kind):
+            out.append((r.skip(end, "each"), exists(np, kind), (*marks, "group.of")))
+        out += [(e, refer(t, THINGS), m) for e, t, m in _of_values(r, at)]
+    return out
+
+
+def _of_height(r: Reader, at: int, kind: str) -> list[Reading]:
+    """`a tower of height 3`, `with a height of 3 blocks`."""
+    after = r.skip(at, "of", "with", "has", "a", "the")
+    if r.word(after) != "height":
+        return []
+    found = []
+    for end, q, marks in quantifier(r, r.skip(after + 1, "of", "be")):
+        if q[1] and q[0] not in ("bare", "a", "the"):
+            end = r.skip(end, "block", "item", "level")
+            found.append((end, quantify(q, THINGS, kind), (*marks, "group.height")))
+    return found
+
+
+def _of_values(r: Reader, at: int) -> list[Reading]:
+    found = []
+    for end, meaning, marks in of_attribute(r, at):
+        if meaning[0] in ("cond", "same"):
+            found.append((end, meaning[1], (*marks, "group.of-values")))
+        elif meaning[0] in ("only", "test"):
+            found.append((end, only(keep(meaning[1])), (*marks, "group.of-values")))
+    return found
+
+
+def _group_predicate(r: Reader, at: int) -> list[Reading]:
+    """A box or tower that `is yellow`: nothing in it is of another colour."""
+    found = []
+    for end, meaning, marks in r("predicate", at):
+        if meaning[0] == "test":
+            found.append((end, only(keep(meaning[1])), (*marks, "group.is")))
+    return found
+
+
+@rule
+def group_statement(r: Reader, at: int) -> list[Reading]:
+    """A statement about boxes or towers: `a tower with ...`, `each box has ...`, `2 boxes have the same ...`."""
+    out: list[Reading] = []
+    start = r.skip(at, "in", "on", "of") if r.word(at) in ("in", "of", "on") else at
+    out += _number_agreement(r, at) + _colour_across(r, at) + _among(r, at)
+    for end, (q, groups, held), marks in group_phrase(r, start):
+        if q[0] not in ("all", "each"):
+            out.append((end, group_truth(q, groups, held, ANY), marks))
+        verb = r.skip(end, "there", ",", "not") if start > at else end
+        if r.word(verb) in ("has", "with", "be", "contain", "only", "not") or start > at:
+            after = r.skip(verb, "has", "with", "be", "not", "either")
+            negative = "not" in r.tokens[verb:after]
+            if r.word(verb) == "be" and r.word(verb + 1) not in ("with", "has"):
+                found = _group_predicate(r, after)
+            else:
+                found = r("conditions", after, "box" if groups[0] == "panels" else "tower")
+            for last, said, marks2 in found:
+                last = r.skip(last, "each")
+                said = ("not", said) if negative else said
+                out.append((last, group_truth(q, groups, held, said), (*marks, *marks2, f"vp.{r.word(verb)}")))
+        out += _agreeing(r, end, q, groups, held, marks)
+    for end, truth, marks in _extreme(r, at):
+        out.append((end, truth, marks))
+    return out
+
+
+def _among(r: Reader, at: int) -> list[Reading]:
+    """`of the three towers, one has a black base`."""
+    out: list[Reading] = []
+    if r.word(at) not in ("of", "among", "in"):
+        return out
+    for end, (_, groups, held), marks in group_phrase(r, at + 1):
+        for verb, q, marks2 in quantifier(r, r.skip(end, ",")):
+            if verb == end or r.word(verb) not in ("has", "with", "be"):
+                continue
+            kind = "box" if groups[0] == "panels" else "tower"
+            said = _group_predicate(r, verb + 1) if r.word(verb) == "be" else r("conditions", verb + 1, kind)
+            for last, truth, marks3 in said:
+                out.append((last, group_truth(q, groups, held, truth), (*marks, *marks2, *marks3, "group.among")))
+    return out
+
+
+def _number_agreement(r: Reader, at: int) -> list[Reading]:
+    """`the number of items in the boxes is different`, `a different number of items in the boxes`."""
+    start = r.skip(at, "a", "the")
+    said = r.word(start) if r.word(start) in ("same", "different") else ""
+    after = r.skip(start + bool(said), "number", "of", "the")
+    out: list[Reading] = []
+    if "number" not in r.tokens[start:after]:
+        return out
+    for end, (test, _, _), marks in bare_noun(r, after):
+        box = r.skip(end, "in", "of", "the", "each", "all", "3")
+        if box == end or r.word(box) not in GROUPS:
+            continue
+        last = box + 1
+        if not said:
+            last = r.skip(last, "be", "not", "the")
+            said, last = r.word(last), last + 1
+        if said in ("same", "different"):
+            groups = GROUPS[r.word(box)]
+            agree = ("agree", ("exactly", ("size", groups)), ("tally", keep(test)), groups)
+            distinct = ("agree", ("exactly", 1), ("tally", keep(test)), groups)
+            truth = agree if said == "same" else choice("differ", distinct=distinct, unequal=("not", agree))
+            out.append((last, truth, (*marks, "group.number")))
+    return out
+
+
+def _colour_across(r: Reader, at: int) -> list[Reading]:
+    """`the same color is on top in all 3 boxes`: the groups agree in the colour at a height."""
+    start = r.skip(at, "the", "only", "a")
+    if r.word(start) not in ("same", "1") or r.word(start + 1) != "color":
+        return []
+    after = r.skip(start + 2, "be", "block", "on", "at", "in", "the")
+    end = r.skip(after + 1, "of", "in", "all", "each", "the", "3")
+    if r.word(after) not in HEIGHT or r.word(end) not in GROUPS:
+        return []
+    groups = GROUPS[r.word(end)]
+    key = ("value", "color", keep(("at", HEIGHT[r.word(after)])))
+    return [(end + 1, ("agree", ("exactly", ("size", groups)), key, groups), ("group.colour-across",))]
+
+
+def group_truth(q: Quantifier, groups: Draft, held: Draft, said: Draft) -> Draft:
+    """The truth of a quantifier over the groups that meet a condition, of which something may be said."""
+    base = groups if held == ANY else ("where", held, groups)
+    if q[0] in ("each", "all") and said != ANY:
+        if q[0] == "all" or held == ANY:
+            return ("every", base, said)
+        return both(some(base), ("every", base, said))
+    if q[0] in ("the", "bare") and q[1] == 1 and said != ANY:
+        every = both(some(base), ("every", base, said))
+        return choice("the-group", some=some(("where", both(held, said), groups)), every=every)
+    whole = both(held, said)
+    chosen = groups if whole == ANY else ("where", whole, groups)
+    if q[0] == "only" and not q[1]:
+        q = ("exactly", 1, "only")
+    if q[0] == "all":
+        return ("every", groups, whole) if whole != ANY else some(groups)
+    return quantify(q, chosen, "groups")
+
+
+def _agreeing(r: Reader, at: int, q: Quantifier, groups: Draft, held: Draft, marks: tuple[str, ...]) -> list[Reading]:
+    """`two boxes with the same number of items`, `all towers have the same base`, `towers of different height`."""
+    if q[0] in ("a", "any") or (q[0] == "no" and q[1] < 2):
+        return []
+    start = r.skip(at, "with", "has", "which", "be", "not", "of", "a", "an", "the")
+    negative = "not" in r.tokens[at:start]
+    if start > at and r.word(start) not in ("same", "different"):
+        return _sharing(r, start, q, groups, held, marks)
+    if start == at:
+        return []
+    differ = (r.word(start) == "different") != negative
+    base = groups if held == ANY else ("where", held, groups)
+    end = r.skip(start + 1, "in", "number", "of", "set")
+    keys: list[tuple[int, Draft]] = []
+    if r.word(end) == "height":
+        keys.append((end + 1, ("tally", THINGS)))
+    if "number" in r.tokens[start:end]:
+        keys += [(e, ("tally", keep(test))) for e, (test, _, _), _ in bare_noun(r, end)]
+    elif r.word(end) == "color":
+        after = r.skip(end + 1, "block", "item", "at", "on", "as", "in", "the")
+        if r.word(after) in HEIGHT:
+            keys.append((after + 1, ("value", "color", keep(("at", HEIGHT[r.word(after)])))))
+        else:
+            keys.append((end + 1, ("value", "color", THINGS)))
+    else:
+        keys += [(r.skip(e, "color"), ("value", "color", keep(t))) for e, (t, _, _), _ in bare_noun(r, end)]
+    total: Draft | int = ("size", base)
+    out: list[Reading] = []
+    for last, key in keys:
+        n = total if q[0] in ("all", "each", "the", "bare") else max(q[1], 2)
+        amount = ("exactly" if q[0] in ("exactly", "only") else "at-least", n)
+        if differ:
+            several = ("agree", ("exactly", 1), key, base)
+            unequal = ("not", ("agree", ("exactly", total), key, base))
+            truth = choice("differ", distinct=several, unequal=unequal)
+        else:
+            truth = ("agree", amount, key, base)
+            truth = ("not", truth) if q[0] == "no" else truth
+        out.append((last, truth, (*marks, "group.agree")))
+    return out
+
+
+def _sharing(r: Reader, at: int, q: Quantifier, groups: Draft, held: Draft, marks: Marks) -> list[Reading]:
+    """`every box has a circle of the same color`: all have one, and these agree."""
+    out: list[Reading] = []
+    if q[0] not in ("all", "each") or held != ANY:
+        return out
+    for end, (test, _, _), marks2 in bare_noun(r, at):
+        after = r.skip(end, "of", "the", "with")
+        if after > end and r.word(after) == "same" and r.word(after + 1) == "color":
+            items = keep(test)
+            key = ("value", "color", items)
+            truth = both(("every", groups, some(items)), ("agree", ("exactly", ("size", groups)), key, groups))
+            out.append((after + 2, truth, (*marks, *marks2, "group.sharing")))
+    return out
+
+
+def _extreme(r: Reader, at: int) -> list[Reading]:
+    """`the box with the least number of items has ...`."""
+    start = r.skip(at, "the", "a")
+    word, groups = r.word(start), GROUPS["tower"]
+    heads: list[tuple[int, Draft]] = []
+    if word in ("tallest", "shortest") and r.word(start + 1) == "tower":
+        heads.append((start + 2, THINGS))
+    elif word in GROUPS:
+        groups = GROUPS[word]
+        after = r.skip(start + 1, "with", "has", "which", "the")
+        word = r.word(after)
+        if word in ("least", "most"):
+            of = r.skip(after + 1, "number", "of", "the")
+            heads += [(end, keep(test)) for end, (test, _, _), _ in bare_noun(r, of)]
+    out: list[Reading] = []
+    for end, items in heads:
+        chosen = ("least" if word in ("least", "shortest") else "most", items, groups)
+        verb = r.skip(end, "has", "be", "with")
+        found = _group_predicate(r, verb) if r.word(end) == "be" else r("conditions", verb, "box")
+        for last, said, marks in found:
+            truth = choice("extreme", some=some(("where", said, chosen)), every=("every", chosen, said))
+            out.append((last, truth, (*marks, "group.extreme")))
+    return out

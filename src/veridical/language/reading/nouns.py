@@ -1,0 +1,181 @@
+"""Rules for the core of a noun phrase: quantifiers, adjectives and nouns.
+
+A quantifier is (kind, number, form), as `drafts.quantify` reads it; adjectives and nouns are tests.
+"""
+
+from __future__ import annotations
+
+from veridical.language.reading.drafts import ANY, BARE, Draft, both, choice, one_of
+from veridical.language.reading.reader import Reader, Reading, rule
+
+ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
+HEIGHT = {"top": "top", "roof": "top", "base": "bottom", "bottom": "bottom", "middle": "middle"}
+ATTRIBUTE = {"color": "color", "shape": "category", "size": "size"}
+MOST_RUN = 20  # `the top 2 blocks` are listed one by one; more than this many stand in no box
+COMPARING = ("exactly", "atleast", "atmost", "morethan", "lessthan", "only")
+
+
+@rule
+def quantifier(r: Reader, at: int) -> list[Reading]:
+    """`exactly 2`, `a`, `at least 1 of the`, `only`, `no`, `the 3`, `all`; always also nothing at all."""
+    word, n = r.word(at), r.number(at)
+    found: list[Reading] = []
+    if word in COMPARING:
+        after = r.skip(at + 1, "a", "an", "the", "exactly", "has")
+        if (n := r.number(after)) is not None:
+            kind = "exactly" if word == "only" and r.word(at + 1) == "exactly" else word
+            found.append((after + 1, (kind, n, word), ()))
+        elif word in ("only", "exactly"):
+            found.append((after, ("only" if word == "only" else "a", 0 if word == "only" else 1, word), ()))
+        elif word == "atleast":
+            found.append((after, (word, 1, word), ("q.bare-atleast",)))
+    elif n is not None:
+        more = r.sequence(at + 1, "or", "more")
+        less = r.sequence(at + 1, "or", "less")
+        if more or less:
+            found.append((more or less or 0, ("atleast" if more else "atmost", n, ""), ()))
+        if r.word(at + 1) in ("to", "or") and (high := r.number(at + 2)) is not None:
+            found.append((at + 3, ("between", n, str(high)), ()))
+        single = word == "single"
+        found.append((at + 1, ("only", 1, "single") if single else ("num", n, _carried(r, at)), ()))
+    elif word in ("a", "an", "as"):
+        after = r.skip(at + 1, "a", "an", "as")
+        if r.word(after) == "single":
+            found.append((after + 1, ("only", 1, "single"), ()))
+        elif (n := r.number(after)) is not None:
+            found.append((after + 1, ("num", n, "a"), ()))
+        found.append((after, ("a", 1, ""), ()))
+    elif word == "between" and (low := r.number(at + 1)) is not None and (high := r.number(at + 3)) is not None:
+        found.append((at + 4, ("between", low, str(high)), ()))
+    elif word in ("no", "any", "each", "multiple", "few", "noneof", "without", "even", "odd"):
+        kind = {"few": "multiple", "noneof": "no", "without": "no"}.get(word, word)
+        after = r.skip(at + 1, "the", "a", "any", "of", "number")
+        found.append((after, (kind, 1, ""), ()))
+        if kind == "no" and (n := r.number(after)) is not None:  # `no two towers have ...`
+            found.append((after + 1, (kind, n, ""), ()))
+    elif word in ("all", "both"):
+        after = r.skip(at + 1, "the", "of", "there")
+        number = r.number(after)
+        found.append((after + (number is not None), ("all", number or 0, word), ()))
+    elif word in ("the", "its"):
+        after = r.skip(at + 1, "the", "only")
+        if (n := r.number(after)) is not None:
+            found.append((after + 1, ("the", n, ""), ()))
+        found.append((after, ("the", 1, ""), ()))
+    return [*found, (at, BARE, ()), *_partitives(r, found)]
+
+
+def _partitives(r: Reader, found: list[Reading]) -> list[Reading]:
+    """`one of the 3 towers`, `at least two of the items`."""
+    out: list[Reading] = []
+    for end, (kind, n, form), marks in found:
+        if r.word(end) == "of" and kind not in ("a", "the"):
+            after = r.skip(end + 1, "the", "all", "these")
+            after += r.number(after) is not None
+            out.append((after, ("num-of" if kind == "num" else kind, n, form), (*marks, "q.partitive")))
+    return out
+
+
+def _carried(r: Reader, at: int) -> str:
+    """The comparing word that a later number may inherit: `at least 1 yellow and 1 black block`."""
+    if r.word(at - 1) not in ("and", ","):
+        return ""
+    return next((f"after-{w}" for w in reversed(r.tokens[:at]) if w in COMPARING), "")
+
+
+@rule
+def adjectives(r: Reader, at: int) -> list[Reading]:
+    """Colours, sizes and shapes before a noun: (test, the alternatives of a coordination such as `blue and yellow`)."""
+    out: list[Reading] = [(at, (ANY, ()), ())]
+    for end, (test, parts), marks in adjective(r, at):
+        for end2, (test2, parts2), marks2 in adjectives(r, end):
+            out.append((end2, (both(test, test2), parts or parts2), marks + marks2))
+    return out
+
+
+@rule
+def adjective(r: Reader, at: int) -> list[Reading]:
+    """One adjective, or colours joined by `and`, `or` or commas."""
+    out: list[Reading] = []
+    if r.word(at) == "color" and r.value("color", at + 1) is not None:  # `the color black`
+        return adjective(r, at + 1)
+    for name in ("color", "size"):
+        value = r.value(name, at)
+        if value is None:
+            continue
+        tests: list[Draft] = [("is", name, value)]
+        end = r.skip(at + 1, "color") if name == "color" else r.skip(at + 1, "size")
+        out.append((end, (tests[0], ()), ()))
+        while (joint := r.skip(end, "and", "or", ",")) > end and (value := r.value(name, joint)) is not None:
+            kind = r.word(joint - 1)
+            tests.append(("is", name, value))
+            end = r.skip(joint + 1, "color")
+            out.append((end, (one_of(*tests), () if kind == "or" else tuple(tests)), (f"adj.{kind}",)))
+    shape = r.value("category", at)
+    if shape is not None and r.word(at + 1) in ("item", "block", "shape", "one_"):
+        out.append((at + 1, (("is", "category", shape), ()), ()))
+    if r.word(at) in ("other", "grey", "coloured"):
+        out.append((at + 1, (ANY, ()), ("adj.other",)))
+    return out
+
+
+@rule
+def noun(r: Reader, at: int) -> list[Reading]:
+    """The head of a noun phrase as a test: `item`, `circle`, `base`, `second block from the top`, `one`, or nothing."""
+    word = r.word(at)
+    out: list[Reading] = []
+    if word == "color" and at and r.word(at - 1) in ("other", "different"):
+        out.append((at + 1, ANY, ("noun.color",)))
+    if word in r.world.nouns or word in ("shape", "one_"):
+        end = r.skip(at + 1, "item", "block", "shape")
+        out.append((end, ANY, ()))
+        if r.word(end) in ("base", "top"):  # `a yellow block base`
+            out.append((end + 1, ("at", HEIGHT[r.word(end)]), ("noun.block-base",)))
+    if (shape := r.value("category", at)) is not None:
+        out.append((r.skip(at + 1, "shape", "item", "block"), ("is", "category", shape), ()))
+    if word == "1" and (r.value("color", at - 1) is not None or r.word(at - 1) == "other"):  # `a black one`
+        out.append((at + 1, ANY, ("noun.one",)))
+    if word in HEIGHT:
+        end = r.skip(at + 1, "most", "block", "item", "color", "1", "level")
+        out.append((end, ("at", HEIGHT[word]), ("noun.height",)))
+        if (shape := r.value("category", at + 1)) is not None:  # `its top square`
+            out.append((at + 2, both(("at", HEIGHT[word]), ("is", "category", shape)), ("noun.height",)))
+    if word in ORDINALS:
+        out += ordinal(r, at)
+    return out
+
+
+def ordinal(r: Reader, at: int) -> list[Reading]:
+    """`second block [from the base]`, `third`; from the bottom unless the sentence says otherwise."""
+    n, end, run = ORDINALS[r.word(at)], at + 1, r.number(at + 1)
+    end = r.skip(end + (run is not None), "last", "block", "item", "color", "level")
+    colour: Draft = ANY
+    ways = {h: one_of(*(("nth", k, h) for k in range(n, n + min(run or 1, MOST_RUN)))) for h in ("bottom", "top")}
+    if (value := r.value("color", end)) is not None and r.word(end + 1) in r.world.nouns:
+        colour, end = ("is", "color", value), end + 2
+    after = r.skip(end, "from", "the", "of", "a", "at")
+    if r.word(end) == "of" and r.word(after) == "tower":  # `the third block of a tower from the base`
+        later = r.skip(after + 1, "from", "the")
+        if r.word(after + 1) == "from" and r.word(later) in HEIGHT:
+            found = both(ways.get(HEIGHT[r.word(later)], ways["bottom"]), colour)
+            return [(later + 1, found, ("noun.nth",))]
+    if r.word(end) == "from" and r.word(after) in HEIGHT:
+        return [(after + 1, both(ways.get(HEIGHT[r.word(after)], ways["bottom"]), colour), ("noun.nth",))]
+    return [(end, both(choice("nth", **ways), colour), ("noun.nth",))]
+
+
+@rule
+def bare_noun(r: Reader, at: int) -> list[Reading]:
+    """Adjectives and a noun: (test, coordinated colours, whether a noun stood there)."""
+    out: list[Reading] = []
+    for end, (test, parts), marks in adjectives(r, at):
+        for end2, head, marks2 in noun(r, end):
+            out.append((end2, (both(test, head), parts, True), marks + marks2))
+        either = r.word(end) == "or" and r.value("color", end + 1) is not None  # `black or yellow items`: one phrase
+        if test != ANY and not either and r.value("category", end) is None and r.word(end) not in r.world.nouns:
+            out.append((end, (test, parts, False), (*marks, "np.no-noun")))
+            later = next((r.value("category", k) for k in range(end, r.end) if r.value("category", k)), None)
+            if later:
+                shape = both(test, ("is", "category", later))
+                out.append((end, (shape, parts, False), (*marks, "np.later-noun")))
+    return out

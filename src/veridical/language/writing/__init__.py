@@ -1,0 +1,1 @@
+"""Writing English: statements with programs, about boxes and about pairs of photographs."""

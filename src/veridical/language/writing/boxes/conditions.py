@@ -1,0 +1,368 @@
+"""What can be said of one box or tower: noun phrases for "with ..." or "has ...", and clauses for "where ...".
+
+Each entry of the two lists names the phenomena that its wording always shows, so that a mixture of phenomena can be
+asked for before anything is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from veridical.language.programs.execution import Domain
+from veridical.language.programs.terms import Term, term
+from veridical.language.writing.boxes.pen import (
+    A_TOWER,
+    COLORS,
+    SHAPES,
+    THINGS,
+    NoDraft,
+    Noun,
+    Part,
+    Pen,
+    Quantity,
+    Readings,
+    a,
+    at_least,
+    both,
+    every_way,
+    exactly,
+    keep,
+)
+
+HARD, SOFT, EXISTS, ALL = "hard cardinality", "soft cardinality", "existential quantifier", "universal quantifier"
+AND, COREF, SPATIAL, COMPARE = "coordination", "coreference", "spatial relation", "comparison"
+PRESUPPOSE, NOT, CC, PP = "presupposition", "negation", "cc ambiguity", "pp ambiguity"
+OF_QUANTITY: dict[Quantity, tuple[str, ...]] = {"some": (), "hard": (HARD,), "soft": (SOFT,), "no": (NOT,)}
+SCATTER, TOWER, ANY = ("scatter",), ("tower",), ("scatter", "tower")
+
+Say = Callable[[Pen, Domain], Part]
+# what an object can touch, as it is said with an indefinite and with a definite article
+INDEFINITE = (("a wall", "wall"), ("an edge", "wall"), ("a wall", "wall"), ("a corner", "corner"))
+DEFINITE = (
+    ("the wall", "wall"),
+    ("the edge", "wall"),
+    ("the base", "bottom"),
+    ("the bottom edge", "bottom"),
+    ("the top edge", "top"),
+    ("the left wall", "left"),
+    ("the right wall", "right"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Something to say of a group, and what its words always show."""
+
+    name: str
+    kinds: tuple[str, ...]  # of scenes
+    phenomena: frozenset[str]
+    weight: float
+    say: Say
+    moods: frozenset[str]  # of the frames it goes with; with others it hardly ever tells four images apart
+    nested: bool = False  # ends in a prepositional phrase after a noun: after "with", it may attach to either
+
+
+def _condition(
+    name: str,
+    kinds: tuple[str, ...],
+    weight: float,
+    say: Say,
+    *phenomena: str,
+    moods: str = "some number no",
+    nested: bool = False,
+) -> Condition:
+    return Condition(name, kinds, frozenset(phenomena), weight, say, frozenset(moods.split()), nested)
+
+
+def _contents(quantity: Quantity, pen: Pen, view: Domain) -> Part:
+    noun = pen.noun(view, plain=quantity in ("hard", "soft"))
+    if quantity == "no":
+        noun = pen.noun_of(pen.pick(*COLORS), None if pen.tower or pen.chance(0.5) else pen.pick(*SHAPES))
+    return pen.counted(quantity, noun, (noun.objects,), view)
+
+
+def _pair(first: Quantity, second: Quantity, pen: Pen, view: Domain) -> Part:
+    """Two kinds of objects, or three, side by side."""
+    one = pen.noun(view, plain=False)
+    other = pen.other_noun(view, one)
+    left = pen.counted(first, one, (one.objects,), view)
+    right = pen.counted(second, other, (other.objects,), view)
+    return Part(f"{left.text} and {right.text}", both(left.readings, right.readings))
+
+
+def _colors(pen: Pen, view: Domain) -> Part:
+    """All colors of a group with their numbers: "1 black item, 2 blue items and a yellow item"."""
+    found = [c for c in COLORS if pen.size(pen.noun_of(c).objects, view)]
+    if len(found) < 3:
+        raise NoDraft
+    parts = []
+    for color in sorted(found, key=lambda _: float(pen.rng.random())):
+        noun = pen.noun_of(color)
+        parts.append(pen.counted("hard", noun, (noun.objects,), view))
+    text = f"{parts[0].text}, {parts[1].text} and {parts[2].text}"
+    return Part(text, both(*(part.readings for part in parts)))
+
+
+def _of_which(pen: Pen, view: Domain) -> Part:
+    whole = pen.counted("hard", pen.noun_of(), (THINGS,), view)
+    color = pen.pick(*COLORS)
+    words, number, amounts = pen.amount("hard", pen.size(pen.noun_of(color).objects, view))
+    if words == "a single" or number >= pen.size(THINGS, view):
+        raise NoDraft
+    inner = every_way(lambda amount: term("count", amount, pen.noun_of(color).objects), amounts)
+    text = f"{whole.text} of which {words} {'is' if number == 1 else 'are'} {color}"
+    return Part(text, both(whole.readings, inner))
+
+
+def _either_color(pen: Pen, view: Domain) -> Part:
+    one, other = sorted(COLORS, key=lambda _: float(pen.rng.random()))[:2]
+    tests = (term("or", term("is", "color", one), term("is", "color", other)),)
+    noun = pen.noun_of()
+    words, number, amounts = pen.amount("hard", pen.size(keep(tests, THINGS), view))
+    head = noun.one if number == 1 else noun.many
+    text = f"{words} {one} or {other} {head}"
+    return Part(text, every_way(lambda amount: term("count", amount, keep(tests, THINGS)), amounts))
+
+
+def _shared_color(pen: Pen, view: Domain) -> Part:
+    """ "A blue circle and square": the color may belong to both."""
+    color = pen.pick(*view.things).values["color"]
+    one, other = sorted(SHAPES, key=lambda _: float(pen.rng.random()))[:2]
+    noun = pen.noun_of(color, one)
+    second = [pen.noun_of(given, other).objects for given in (color, None)]
+    return Part(f"{a(noun.one)} and {other}", both((_some(noun.objects),), [_some(objects) for objects in second]))
+
+
+def _some(objects: Term) -> Term:
+    return term("count", at_least(1), objects)
+
+
+def _shared_wall(pen: Pen, view: Domain) -> Part:
+    """ "A circle and a black square touching a wall": one of them, or both."""
+    one = pen.noun(view, plain=False)
+    other = pen.other_noun(view, one)
+    words, tests = touching(pen, False)
+    text = f"{a(one.one)} and {a(other.one)} {words}"
+    second = [_some(keep((*other.tests, test), THINGS)) for test in tests]
+    first = [_some(one.objects), _some(keep((*one.tests, tests[0]), THINGS))]
+    return Part(text, both(first, second))
+
+
+def _only_color(pen: Pen, view: Domain) -> Part:
+    color = pen.pick(*view.things).values["color"]
+    return Part(f"only {color} {pen.item}s", (term("every", THINGS, term("is", "color", color)),))
+
+
+def _same_color(pen: Pen, view: Domain) -> Part:
+    """All alike; said of two or more, since one object alone may count as such or not."""
+    name, word = ("color", "color") if pen.tower else pen.pick(("color", "color"), ("category", "shape"))
+    low = pen.pick(2, 2, 3)
+    meaning = term("and", term("count", at_least(low), THINGS), term("values", name, exactly(1), THINGS))
+    return Part(f"at least {pen.number(low)} {pen.item}s, all of the same {word}", (meaning,))
+
+
+def _several_colors(pen: Pen, view: Domain) -> Part:
+    name, word = ("color", "color") if pen.tower else pen.pick(("color", "color"), ("category", "shape"))
+    number = len({thing.values[name] for thing in view.things})
+    if number < 2:
+        raise NoDraft
+    words, _, amounts = pen.amount("hard", number)
+    text = f"{pen.item}s of {words} different {word}s"
+    return Part(text, every_way(lambda amount: term("values", name, amount, THINGS), amounts))
+
+
+def _more(pen: Pen, view: Domain) -> Part:
+    one, other = _contrasted(pen)
+    meaning = term("count", term("more-than", term("size", other.objects)), one.objects)
+    return Part(f"more {one.many} than {other.many}", (meaning,))
+
+
+def _as_many(pen: Pen, view: Domain) -> Part:
+    """Equal numbers; none of either is a case of it under one reading only."""
+    one, other = _contrasted(pen)
+    meaning = term("count", exactly_as_many(other.objects), one.objects)
+    some = term("and", term("count", at_least(1), one.objects), meaning)
+    return Part(f"as many {one.many} as {other.many}", (meaning, some))
+
+
+def exactly_as_many(objects: Term) -> Term:
+    return term("exactly", term("size", objects))
+
+
+def _contrasted(pen: Pen) -> tuple[Noun, Noun]:
+    """Two kinds of objects that differ in color, or in shape."""
+    if pen.tower or pen.chance(0.5):
+        one, other = sorted(COLORS, key=lambda _: float(pen.rng.random()))[:2]
+        return pen.noun_of(one), pen.noun_of(other)
+    one, other = sorted(SHAPES, key=lambda _: float(pen.rng.random()))[:2]
+    return pen.noun_of(None, one), pen.noun_of(None, other)
+
+
+def touching(pen: Pen, definite: bool, negated: bool = False) -> tuple[str, Readings]:
+    """Words for touching the box, and the tests they mean: at it, or visibly next to it."""
+    words, place = pen.pick(*(DEFINITE if definite else INDEFINITE))
+    if negated and not definite:
+        words, place = pen.pick(("any wall", "wall"), ("any edge", "wall"), ("a wall", "wall"), ("a corner", "corner"))
+    tests = (term("touching", place), term("nearing", place))
+    verb = pen.pick("touching", "touching", "touching", "closely touching")
+    if negated:
+        return f"not touching {words}", tuple(term("not", test) for test in tests)
+    return f"{verb} {words}", tests
+
+
+def _touching(quantity: Quantity, definite: bool, negated: bool, pen: Pen, view: Domain) -> Part:
+    noun = pen.noun(view, plain=negated or quantity != "some")
+    words, tests = touching(pen, definite, negated)
+    part = pen.counted(quantity, noun, [keep((*noun.tests, test), THINGS) for test in tests], view)
+    return Part(f"{part.text} {words}", part.readings)
+
+
+def _end(words: str, quantity: Quantity, pen: Pen, view: Domain) -> Part:
+    """The block at one end of a tower, and perhaps how high the tower is; a box has no top block and no base."""
+    pen.group = A_TOWER
+    end, color = pen.pick("top", "bottom"), pen.pick(*COLORS)
+    name = {"top": "top", "bottom": pen.pick("base", "base", "bottom")}[end]
+    noun = pen.noun_of(color)
+    meaning = (term("count", at_least(1), keep((*noun.tests, term("at", end)), THINGS)),)
+    text = words.format(noun=a(noun.one), color=a(color), end=name)
+    if quantity == "some":
+        return Part(text, meaning)
+    height = pen.counted(quantity, pen.noun_of(), (THINGS,), view)
+    return Part(f"{height.text} and {text}", both(height.readings, meaning))
+
+
+def _both_ends(pen: Pen, view: Domain) -> Part:
+    base, top = pen.noun_of(pen.pick(*COLORS)), pen.noun_of(pen.pick(*COLORS))
+    several = term("count", at_least(2), THINGS)  # a single block is both, under one reading
+    meaning = tuple(
+        term("count", at_least(1), keep((*noun.tests, term("at", end)), THINGS))
+        for noun, end in ((base, "bottom"), (top, "top"))
+    )
+    text = f"{a(base.one)} at the base and {a(top.one)} at the top"
+    return Part(text, (term("and", *meaning), term("and", several, *meaning)))
+
+
+def above(pen: Pen, first: Readings, second: Term) -> list[tuple[str, tuple[Readings, ...]]]:
+    """Ways to say that one block stands higher, or lower; "above" means directly above under one reading."""
+    ways = (
+        ("above", ("on", "above")),
+        ("directly above", ("on",)),
+        ("on top of", ("on", "above")),
+        ("on", ("on", "above")),
+        ("below", ("under", "below")),
+        ("directly below", ("under",)),
+        ("under", ("under", "below")),
+    )
+    return [
+        (words, tuple((*first, term("related", relation, at_least(1), second)) for relation in relations))
+        for words, relations in ways
+    ]
+
+
+def _above(quantity: Quantity, pen: Pen, view: Domain) -> Part:
+    one = pen.noun(view, colored=True)
+    other = pen.noun(view, colored=True)
+    words, tests = pen.pick(*above(pen, one.tests, other.objects))
+    part = pen.counted(quantity, one, [keep(test, THINGS) for test in tests], view)
+    return Part(f"{part.text} {words} {a(other.one)}", part.readings)
+
+
+def _nth(pen: Pen, view: Domain) -> Part:
+    place, end = pen.pick(2, 2, 3), pen.pick("top", "bottom")
+    noun = pen.noun_of(pen.pick(*COLORS))
+    tests = (*noun.tests, term("nth", place, end))
+    order = {2: "second", 3: "third"}[place]
+    text = f"{a(noun.one)} {order} from the {'top' if end == 'top' else pen.pick('base', 'bottom')}"
+    return Part(text, (term("count", at_least(1), keep(tests, THINGS)),))
+
+
+_COUNTED: tuple[Quantity, ...] = ("some", "hard", "soft")
+NUMBERED: list[tuple[Quantity, tuple[str, ...]]] = [(name, OF_QUANTITY[name]) for name in _COUNTED]
+CONDITIONS: list[Condition] = [
+    _condition("hard", ANY, 3, partial(_contents, "hard"), HARD, moods="some number no not-every"),
+    _condition("soft", ANY, 3, partial(_contents, "soft"), SOFT, moods="some number every not-every"),
+    _condition("some", ANY, 3, partial(_contents, "some"), moods="number every not-every"),
+    _condition("no", ANY, 3, partial(_contents, "no"), NOT, moods="some number"),
+    _condition("hard hard", ANY, 2, partial(_pair, "hard", "hard"), HARD, AND),
+    _condition("some some", ANY, 1, partial(_pair, "some", "some"), AND, moods="number"),
+    _condition("some hard", ANY, 2, partial(_pair, "some", "hard"), HARD, AND),
+    _condition("hard soft", ANY, 1, partial(_pair, "hard", "soft"), HARD, SOFT, AND),
+    _condition("soft soft", ANY, 1, partial(_pair, "soft", "soft"), SOFT, AND, moods="some number"),
+    _condition("hard no", ANY, 0.5, partial(_pair, "hard", "no"), HARD, NOT, AND, moods="some"),
+    _condition("colors", ANY, 0.3, _colors, HARD, AND, moods="some"),
+    _condition("of which", ANY, 1, _of_which, HARD),
+    _condition("either color", ANY, 1, _either_color, HARD, AND),
+    _condition("shared color", SCATTER, 2, _shared_color, AND, CC, moods="number"),
+    _condition("shared wall", SCATTER, 0.3, _shared_wall, AND, CC, SPATIAL, moods="number"),
+    _condition("only color", ANY, 1, _only_color, ALL),
+    _condition("same color", ANY, 1, _same_color, SOFT, ALL, COMPARE, moods="some number"),
+    _condition("several colors", ANY, 1, _several_colors, HARD, COMPARE, moods="number"),
+    _condition("more", ANY, 1, _more, COMPARE, moods="some number"),
+    _condition("as many", ANY, 1, _as_many, COMPARE),
+    *(
+        _condition(
+            f"{q} {'not ' if negated else ''}touching {'the' if definite else 'a'}",
+            SCATTER,
+            2,
+            partial(_touching, q, definite, negated),
+            SPATIAL,
+            *shown,
+            *([PRESUPPOSE] if definite else []),
+            *([NOT] if negated else []),
+            moods="some number" if q == "hard" else "some",
+        )
+        for q, shown in NUMBERED
+        for definite in (False, True)
+        for negated in (False, True)
+        if q == "hard" or not negated
+    ),
+    _condition("end", TOWER, 4, partial(_end, "{noun} at the {end}", "some"), SPATIAL, nested=True),
+    _condition("end adjective", TOWER, 1, partial(_end, "{color} {end}", "some"), SPATIAL),
+    _condition("height end", TOWER, 1, partial(_end, "{noun} at the {end}", "hard"), HARD, AND, SPATIAL, nested=True),
+    _condition("height as end", TOWER, 1, partial(_end, "{color} {end}", "hard"), HARD, AND, SPATIAL),
+    _condition("soft end", TOWER, 1, partial(_end, "{color} {end}", "soft"), SOFT, AND, SPATIAL),
+    _condition("both ends", TOWER, 1, _both_ends, AND, SPATIAL, nested=True),
+    _condition("some above", TOWER, 3, partial(_above, "some"), SPATIAL, nested=True),
+    _condition("hard above", TOWER, 1, partial(_above, "hard"), SPATIAL, HARD, nested=True, moods="some"),
+    _condition("nth", TOWER, 1, _nth, SPATIAL, nested=True),
+]
+
+
+# --- clauses ----------------------------------------------------------------------------------------------------------
+
+
+def _all_color(definite: bool, pen: Pen, view: Domain) -> Part:
+    noun = pen.noun_of() if pen.tower else pen.noun_of(None, pen.pick(*SHAPES, None))
+    color = pen.pick(*COLORS)
+    words = pen.pick("all the", "all of the") if definite else "all"
+    return Part(f"{words} {noun.many} are {color}", _all(noun.objects, (term("is", "color", color),)))
+
+
+def _all_touching(definite: bool, pen: Pen, view: Domain) -> Part:
+    noun = pen.noun(view)
+    words, tests = touching(pen, definite)
+    return Part(f"all {noun.many} are {words}", tuple(r for test in tests for r in _all(noun.objects, (test,))))
+
+
+def _all(objects: Term, tests: Readings) -> Readings:
+    """All of some objects: that there are some is taken for granted, so the readings without any must agree too."""
+    meaning = term("every", objects, tests[0])
+    return (term("and", term("count", at_least(1), objects), meaning), meaning)
+
+
+def _none_touching(pen: Pen, view: Domain) -> Part:
+    noun = pen.noun(view)
+    words, tests = touching(pen, False)
+    nots = [term("not", test) for test in tests]
+    return Part(f"no {noun.one} is {words}", tuple(r for test in nots for r in _all(noun.objects, (test,))))
+
+
+CLAUSES: list[Condition] = [
+    _condition("all color", ANY, 1, partial(_all_color, False), ALL, moods="some number"),
+    _condition("all the color", ANY, 1, partial(_all_color, True), ALL, PRESUPPOSE, moods="some number"),
+    _condition("all touching", SCATTER, 0.5, partial(_all_touching, False), ALL, SPATIAL, moods="some"),
+    _condition("all touching the", SCATTER, 0.5, partial(_all_touching, True), ALL, SPATIAL, PRESUPPOSE, moods="some"),
+    _condition("none touching", SCATTER, 0.3, _none_touching, NOT, SPATIAL, moods="some"),
+]

@@ -1,0 +1,179 @@
+"""Frames: openings that say how many boxes or towers fit a condition, and the families that frames and conditions make.
+
+"There are exactly two" + "towers" + "with" + "a black block at the base".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from veridical.language.programs.terms import term
+from veridical.language.writing.boxes.conditions import (
+    ALL,
+    CLAUSES,
+    CONDITIONS,
+    EXISTS,
+    HARD,
+    NOT,
+    OF_QUANTITY,
+    PP,
+    PRESUPPOSE,
+    Condition,
+)
+from veridical.language.writing.boxes.pen import (
+    NUMBERS,
+    Group,
+    NoDraft,
+    Part,
+    Pen,
+    Quantity,
+    Readings,
+    a,
+    at_least,
+    every_way,
+    exactly,
+)
+
+Opening = Callable[[Pen, Group, Readings], tuple[str, bool, Readings]]  # gives words, whether plural, readings
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One way to write statements."""
+
+    name: str
+    kinds: tuple[str, ...]  # of scenes it can be said of
+    phenomena: frozenset[str]  # that it always shows
+    weight: float  # how often it is written where no mixture of phenomena asks otherwise
+    write: Callable[[Pen], Part]
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """An opening that says how many groups fit a condition."""
+
+    name: str
+    phenomena: frozenset[str]
+    weight: float
+    opening: Opening
+    link: str  # with, that has, has, where
+    mood: str  # some, number, no, every, not-every
+
+
+def _there(quantity: Quantity, pen: Pen, group: Group, holds: Readings) -> tuple[str, bool, Readings]:
+    """ "There are exactly two towers"."""
+    words, number, amounts = _amount(quantity, pen, group, holds)
+    if words == "no" and pen.chance(0.7):
+        number = 1
+    phrase = a(group.one) if words == "a" else f"{words} {group.one if number == 1 else group.many}"
+    return f"there {'is' if number == 1 else 'are'} {phrase}", number != 1, counts(amounts, group, holds)
+
+
+def _plain(quantity: Quantity, pen: Pen, group: Group, holds: Readings) -> tuple[str, bool, Readings]:
+    """ "Exactly two towers"; a sentence begins with words, not digits."""
+    pen.digits = False
+    words, number, amounts = _amount(quantity, pen, group, holds)
+    if words == "no":
+        number = 1
+    phrase = a(group.one) if words == "a" else f"{words} {group.one if number == 1 else group.many}"
+    return phrase, number != 1, counts(amounts, group, holds)
+
+
+def _amount(quantity: Quantity, pen: Pen, group: Group, holds: Readings) -> tuple[str, int, Readings]:
+    count = pen.size(term("where", holds[0], group.groups), pen.scene)
+    if quantity in ("some", "no"):
+        return pen.amount(quantity, count)
+    words, number, amounts = pen.amount(quantity, count)
+    if words == "a single":
+        raise NoDraft
+    return words, number, amounts
+
+
+def counts(amounts: Readings, group: Group, holds: Readings) -> Readings:
+    return every_way(lambda n, h: term("count", n, term("where", h, group.groups)), amounts, holds)
+
+
+def _of_the(quantity: Quantity, pen: Pen, group: Group, holds: Readings) -> tuple[str, bool, Readings]:
+    """ "One of the towers", "none of the boxes"."""
+    if quantity == "no":
+        return f"none of the {group.many}", True, counts((exactly(0),), group, holds)
+    count = pen.size(term("where", holds[0], group.groups), pen.scene)
+    if not 1 <= count <= 2:
+        raise NoDraft
+    amounts = (exactly(count), at_least(count))
+    return f"{NUMBERS[count]} of the {group.many}", count > 1, counts(amounts, group, holds)
+
+
+def _every(pen: Pen, group: Group, holds: Readings) -> tuple[str, bool, Readings]:
+    words, plural = pen.pick((f"every {group.one}", False), (f"each {group.one}", False), (f"all {group.many}", True))
+    return words, plural, every_way(lambda h: term("every", group.groups, h), holds)
+
+
+def _not_every(pen: Pen, group: Group, holds: Readings) -> tuple[str, bool, Readings]:
+    meaning = every_way(lambda h: term("not", term("every", group.groups, h)), holds)
+    return f"not every {group.one}", False, meaning
+
+
+_QUANTITIES: tuple[tuple[Quantity, str, float], ...] = (
+    ("some", "some", 6),
+    ("hard", "number", 3),
+    ("soft", "number", 2),
+    ("no", "no", 1),
+)
+
+
+def _frames() -> list[_Frame]:
+    frames = []
+    for quantity, mood, weight in _QUANTITIES:
+        shown = frozenset(OF_QUANTITY[quantity])
+        for link, share in (("with", 1.0), ("that has", 0.3), ("where", 0.3)):
+            opening = partial(_there, quantity)
+            frames.append(_Frame(f"there {quantity} {link}", shown | {EXISTS}, share * weight, opening, link, mood))
+        if quantity != "some":
+            frames.append(_Frame(f"plain {quantity}", shown, 0.3, partial(_plain, quantity), "has", mood))
+    return [
+        *frames,
+        _Frame("of the", frozenset({HARD, PRESUPPOSE}), 0.7, partial(_of_the, "hard"), "has", "number"),
+        _Frame("none of the", frozenset({NOT, PRESUPPOSE}), 0.2, partial(_of_the, "no"), "has", "no"),
+        _Frame("every", frozenset({ALL}), 0.6, _every, "has", "every"),
+        _Frame("not every", frozenset({ALL, NOT}), 0.2, _not_every, "has", "not-every"),
+    ]
+
+
+def _goes_with(frame: _Frame, condition: Condition) -> bool:
+    """No sentence denies or quantifies twice: "no box with no blue item" is hard to read."""
+    return frame.mood in condition.moods and not frame.phenomena & condition.phenomena & {NOT, ALL}
+
+
+def _framed(frame: _Frame, condition: Condition) -> Family:
+    shown = frame.phenomena | condition.phenomena
+    if condition.nested and frame.link == "with":
+        shown |= {PP}
+    return Family(
+        f"{frame.name}: {condition.name}",
+        condition.kinds,
+        shown,
+        frame.weight * condition.weight,
+        partial(_write_framed, frame, condition),
+    )
+
+
+def _write_framed(frame: _Frame, condition: Condition, pen: Pen) -> Part:
+    denies = NOT in frame.phenomena
+    said = condition.say(pen, pen.view(other=denies))
+    words, plural, readings = frame.opening(pen, pen.group, said.readings)
+    have = "have" if plural else "has"
+    link = {"with": "with", "that has": f"that {have}", "has": have, "where": "where"}[frame.link]
+    return Part(f"{words} {link} {said.text}", readings)
+
+
+def framed_families() -> list[Family]:
+    """Every frame with every condition that goes with it."""
+    return [
+        _framed(frame, condition)
+        for frame in _frames()
+        for condition in (CLAUSES if frame.link == "where" else CONDITIONS)
+        if _goes_with(frame, condition)
+    ]

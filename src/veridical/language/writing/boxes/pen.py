@@ -1,0 +1,203 @@
+"""The pen that writes statements: words, numbers and noun phrases, each with what it means under every reading.
+
+People read "2 blocks" as exactly two or as at least two, and see an object two pixels from the wall as touching it or
+not. A piece of text therefore carries all its readings, and a statement is only used where they agree. What is
+written about is guided by one scene: a noun that occurs there, a count that is right there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal, TypeVar
+
+import numpy as np
+
+from veridical.language.programs.execution import Domain, compiled
+from veridical.language.programs.terms import Term, term
+
+Quantity = Literal["some", "hard", "soft", "no"]
+Readings = tuple[Term, ...]
+Choice = TypeVar("Choice")
+
+NUMBERS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty", "twenty-one"),
+    *("twenty-two", "twenty-three", "twenty-four", "twenty-five"),  # three boxes of eight, and one more
+)
+COLORS = ("black", "blue", "yellow")
+SHAPES = ("circle", "square", "triangle")
+SIZES = ("small", "medium", "large")
+THINGS, PANELS, TOWERS = term("things"), term("panels"), term("towers")
+MOST_READINGS = 16
+
+
+class NoDraft(Exception):
+    """The scene offers nothing for this draft; another one is tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of English and what it means, once for each reading."""
+
+    text: str
+    readings: Readings
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """A kind of object: "blue circle", "blue circles", and the tests it stands for."""
+
+    one: str
+    many: str
+    tests: Readings
+
+    @property
+    def objects(self) -> Term:
+        return keep(self.tests, THINGS)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What a scene is divided into, as the writer calls it: boxes or towers."""
+
+    one: str
+    many: str
+    groups: Term
+
+
+A_TOWER = Group("tower", "towers", TOWERS)
+
+
+def keep(tests: Readings, objects: Term) -> Term:
+    """The objects that pass all the tests."""
+    if not tests:
+        return objects
+    return term("keep", tests[0] if len(tests) == 1 else term("and", *tests), objects)
+
+
+def every_way(join: Callable[..., Term], *parts: Sequence[Term]) -> Readings:
+    """A joint meaning for each choice of readings of the parts."""
+    return tuple(dict.fromkeys(join(*choice) for choice in list(product(*parts))[:MOST_READINGS]))
+
+
+def both(*parts: Sequence[Term]) -> Readings:
+    """All of the parts hold, under every reading."""
+    return every_way(lambda *terms: term("and", *terms), *parts)
+
+
+def a(phrase: str) -> str:
+    """With its article."""
+    return f"{'an' if phrase[0] in 'aeio' else 'a'} {phrase}"
+
+
+def at_least(number: int) -> Term:
+    return term("at-least", number)
+
+
+def exactly(number: int) -> Term:
+    return term("exactly", number)
+
+
+class Pen:
+    """Writes one sentence in one style, guided by one scene."""
+
+    def __init__(self, rng: np.random.Generator, tower: bool, scene: Domain, other: Domain) -> None:
+        self.rng, self.tower = rng, tower
+        self.scene = scene  # what is written about: an image that the statement must be true of
+        self.other = other  # one that it must be false of: what to deny is found there
+        self.digits = self.chance(0.5)
+        if tower:
+            self.item = self.pick("block", "block", "block", "block", "item", "square", "object")
+            self.group = self.pick(*[A_TOWER] * 5, Group("box", "boxes", PANELS))
+        else:
+            self.item = self.pick("item", "item", "object")
+            self.group = self.pick(*[Group("box", "boxes", PANELS)] * 4, Group("grey box", "grey boxes", PANELS))
+
+    def chance(self, share: float) -> bool:
+        return float(self.rng.random()) < share
+
+    def pick(self, *choices: Choice) -> Choice:
+        return choices[int(self.rng.random() * len(choices))]
+
+    def number(self, value: int) -> str:
+        return str(value) if self.digits else NUMBERS[value]
+
+    # --- what is written about
+
+    def view(self, other: bool = False) -> Domain:
+        """One of the scene's boxes, or of the other's; where it holds a tower, that is the same."""
+        return self.pick(*(self.other if other else self.scene).by_panel)
+
+    def size(self, items: Term, view: Domain) -> int:
+        """How many objects or groups a term finds."""
+        return len(compiled(items)(view))
+
+    def holds(self, test: Term, view: Domain) -> bool:
+        return bool(compiled(test)(view))
+
+    def noun(self, view: Domain, *, colored: bool = False, plain: bool = True) -> Noun:
+        """A kind of object that `view` has: any of its properties named, none only where `plain`."""
+        values = self.pick(*view.things).values
+        color = values["color"] if colored or self.chance(0.65) else None
+        shape = values["category"] if not self.tower and self.chance(0.55) else None
+        size = values["size"] if not self.tower and self.chance(0.1) else None
+        if not plain and color is None and shape is None:
+            color = values["color"]
+        return self.noun_of(color, shape, size)
+
+    def noun_of(self, color: str | None = None, shape: str | None = None, size: str | None = None) -> Noun:
+        words = [word for word in (size, color) if word]
+        word = shape or self.item
+        named = (("size", size), ("color", color), ("category", shape))
+        tests = tuple(term("is", name, value) for name, value in named if value)
+        return Noun(" ".join((*words, word)), " ".join((*words, word + "s")), tests)
+
+    def other_noun(self, view: Domain, first: Noun, *, colored: bool = False) -> Noun:
+        """A kind of object that shares none with the first, so that coordinations never count one twice."""
+        for _ in range(8):
+            noun = self.noun(view, colored=colored, plain=False)
+            if not self.size(keep((*first.tests, *noun.tests), THINGS), self.scene) and first.tests:
+                return noun
+        raise NoDraft
+
+    # --- how many
+
+    def amount(self, quantity: Quantity, count: int) -> tuple[str, int, Readings]:
+        """Words for an amount that `count` fits, the number it ends with, and its readings."""
+        if quantity == "some":
+            return "a", 1, (at_least(1),)
+        if quantity == "no":
+            return "no", self.pick(1, 2), (exactly(0),)
+        if count < 1:
+            raise NoDraft
+        if quantity == "hard":
+            return self._hard(count)
+        return self._soft(count)
+
+    def _hard(self, count: int) -> tuple[str, int, Readings]:
+        number = self.number(count)
+        if count == 1 and self.chance(0.08):
+            return "a single", 1, (exactly(1),)
+        if self.chance(0.5):
+            return f"{self.pick('exactly', 'exactly', 'only')} {number}", count, (exactly(count),)
+        return number, count, (exactly(count), at_least(count))
+
+    def _soft(self, count: int) -> tuple[str, int, Readings]:
+        low, high = self.pick(*range(1, count + 1)), count + self.pick(0, 0, 1)
+        ways = [(f"at least {self.number(low)}", low, at_least(low))] * 3
+        ways.append((f"at most {self.number(high)}", high, term("at-most", high)))
+        if count > 1:
+            less = self.pick(*range(1, count))
+            ways.append((f"more than {self.number(less)}", less, term("more-than", less)))
+            ways.append((f"{self.number(count)} or more", count, at_least(count)))
+        ways.append((f"fewer than {self.number(high + 1)}", high + 1, term("fewer-than", high + 1)))
+        words, number, meaning = self.pick(*ways)
+        return words, number, (meaning,)
+
+    def counted(self, quantity: Quantity, noun: Noun, objects: Sequence[Term], view: Domain) -> Part:
+        """An amount of a noun, "exactly two blue circles"; each of `objects` is a reading of what is counted."""
+        words, number, amounts = self.amount(quantity, self.size(objects[0], view))
+        text = a(noun.one) if words == "a" else f"{words} {noun.one if number == 1 else noun.many}"
+        return Part(text, every_way(lambda amount, items: term("count", amount, items), amounts, objects))

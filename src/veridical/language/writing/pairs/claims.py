@@ -1,0 +1,289 @@
+"""What can be said of one image: amounts of a kind, two kinds side by side, more of one than of another.
+
+A claim is the object of "contains" with its meaning under every reading, and with the words that deny it, so that each
+can be written of the pairs it holds of and, in other words, of all others.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from veridical.language.programs.terms import Term, term
+from veridical.language.writing.pairs.kinds import Desk, Kind, NoDraft
+from veridical.language.writing.pairs.words import a, number
+
+Readings = tuple[Term, ...]
+Flags = tuple[tuple[bool, bool], ...]  # of each pair: left, right
+MOST_READINGS = 64  # a sentence that can be taken in more ways is not written
+AT_LEAST_ONE = term("at-least", 1)
+NONE = term("exactly", 0)
+COMPARE: dict[str, Callable[[int, int], bool]] = {
+    "exactly": operator.eq,
+    "at-least": operator.ge,
+    "fewer-than": operator.lt,
+    "more-than": operator.gt,
+    "at-most": operator.le,
+}
+OPPOSITE = {"at-least": "fewer-than", "fewer-than": "at-least", "more-than": "at-most", "at-most": "more-than"}
+
+
+def every_way(join: Callable[..., Term], *parts: Iterable[Term]) -> Readings:
+    """The joined meanings for each combination of readings; no draft where they are too many to check them all."""
+    choices = list(product(*parts))
+    if len(choices) > MOST_READINGS:
+        raise NoDraft
+    return tuple(dict.fromkeys(join(*choice) for choice in choices))
+
+
+def count(amounts: Iterable[Term], objects: Iterable[Term]) -> Readings:
+    """That there are so many."""
+    return every_way(lambda amount, items: term("count", amount, items), amounts, objects)
+
+
+def deny(claim: Term) -> Term:
+    """The program that is true wherever another is false."""
+    args = claim.args
+    if claim.op == "not" and isinstance(args[0], Term):
+        return args[0]
+    if claim.op == "count" and isinstance(args[0], Term) and isinstance(args[1], Term):
+        amount, items = args[0], args[1]
+        if amount is AT_LEAST_ONE:
+            return term("count", NONE, items)
+        if amount is NONE:
+            return term("count", AT_LEAST_ONE, items)
+        if amount.op in OPPOSITE:
+            return term("count", term(OPPOSITE[amount.op], *amount.args), items)
+    if claim.op == "every" and isinstance(args[0], Term) and args[0].op == "panel" and isinstance(args[1], Term):
+        return term("every", args[0], deny(args[1]))  # of one image, all or none is the same
+    return term("not", claim)
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """Words for a number of things, and for any other number."""
+
+    words: str  # "at least two"; "a" and "" stand for one or some
+    number: int  # what the noun agrees with
+    readings: Readings
+    opposite: tuple[str, int] | None = None  # the words that deny it: ("fewer than two", 2)
+
+    def fits(self, count: int) -> bool:
+        """Whether a number is such an amount, under the first of the readings."""
+        first = self.readings[0]
+        return COMPARE[first.op](count, int(str(first.args[0])))
+
+    def of(self, kind: Kind) -> str:
+        return _said(self.words, self.number, kind)
+
+    def denied_of(self, kind: Kind) -> str | None:
+        return None if self.opposite is None else _said(*self.opposite, kind)
+
+
+def _said(words: str, number: int, kind: Kind) -> str:
+    if words == "a":
+        return a(kind.one)
+    noun = kind.one if number == 1 else kind.many
+    return f"{words} {noun}" if words else noun
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Something an image may contain."""
+
+    said: str  # "exactly two dogs"
+    denied: str | None  # what it contains otherwise: "fewer than two dogs"; None: "does not contain" says it
+    number: int  # what a verb agrees with
+    flags: Flags  # whether it holds of the images of each pair: a first look, which the programs then confirm
+    make: Callable[[], Readings]  # the programs, made when they are needed
+    spatial: bool = False
+    single: bool = False  # claims no more than that something is there
+    after_not: str | None = None  # what stands after "does not contain" or "neither contains"; None: nothing can
+
+    @property
+    def readings(self) -> Readings:
+        return self.make()
+
+
+def numeral(desk: Desk, value: int) -> str:
+    """A number as this sentence writes them."""
+    return str(value) if desk.digits and value > 1 else number(value)
+
+
+def hard(desk: Desk, observed: Sequence[int], telling: bool = True) -> Amount:
+    """An exact number that was seen; a `telling` one tells the pairs apart, of each of which one number is given."""
+    choices = [n for n in observed if n > 0 and not (telling and not desk.tells([o == n for o in observed]))]
+    if not choices:
+        raise NoDraft
+    n = desk.pick(*choices)
+    words = numeral(desk, n)
+    exactly, least = term("exactly", n), term("at-least", n)
+    way = float(desk.rng.random())
+    if way < 0.42:
+        return Amount(words, n, (exactly, least))
+    if way < 0.55 and n == 1:
+        return Amount(desk.pick("a single", "just one"), n, (exactly,))
+    if way < 0.65:
+        return Amount(f"only {words}", n, (exactly,))
+    return Amount(f"exactly {words}", n, (exactly,))
+
+
+def soft(desk: Desk, observed: Sequence[int], telling: bool = True) -> Amount:
+    """A bound that some of the numbers seen keep and others do not."""
+    bounds = [n for n in set(observed) if n > min(observed)]
+    choices = [n for n in bounds if not (telling and not desk.tells([o >= n for o in observed]))]
+    if not choices:
+        raise NoDraft
+    bound = desk.pick(*choices)
+    low = max(o for o in observed if o < bound)
+    at = low + 1 + int(desk.rng.random() * (bound - low))  # at least `at`, or fewer
+    if at == 1:
+        return Amount("at least one", 1, (AT_LEAST_ONE,), ("no", 2))
+    here, below = numeral(desk, at), numeral(desk, at - 1)
+    least = desk.pick(*[(f"at least {here}", at)] * 2, (f"{here} or more", at), (f"more than {below}", at - 1))
+    most = desk.pick(*[(f"fewer than {here}", at), (f"at most {below}", at - 1)] * 3, (f"no more than {below}", at - 1))
+    if desk.chance(0.5):
+        return Amount(*least, (term("at-least", at),), most)
+    return Amount(*most, (term("fewer-than", at),), least)
+
+
+def some(desk: Desk, observed: Sequence[int], telling: bool = True) -> Amount:
+    """One or more, or none."""
+    if telling and not desk.tells([o > 0 for o in observed]):
+        raise NoDraft
+    way = float(desk.rng.random())
+    if way < 0.12:
+        return Amount("no", 2, (NONE,), ("at least one", 1))
+    if way < 0.55 and max(observed) > 1:
+        return Amount("", 2, (AT_LEAST_ONE, term("at-least", 2)), ("no", 2))
+    return Amount("a", 1, (AT_LEAST_ONE,), ("no", 2))
+
+
+def amount(desk: Desk, observed: Sequence[int], plain: bool, telling: bool = True) -> Amount:
+    """An amount of any sort; of a kind that only names a category, that some are there is said less."""
+    way = float(desk.rng.random())
+    if way < (0.15 if plain else 0.5):
+        return some(desk, observed, telling)
+    return hard(desk, observed, telling) if way < 0.86 else soft(desk, observed, telling)
+
+
+def panels_of(kind: Kind, side: int | None = None) -> list[int]:
+    """How many things of a kind each single image has, or one image of each pair."""
+    return [n for pair in kind.counts for n in (pair if side is None else pair[side : side + 1])]
+
+
+def amount_claim(desk: Desk, kind: Kind | None = None, side: int | None = None) -> Claim:
+    """So many things of a kind; where it is claimed of one side, a number that tells the pairs apart."""
+    kind = kind or desk.kind()
+    plain = len(kind.key) == 1 and kind.plain
+    much = amount(desk, panels_of(kind, side), plain, side is not None)
+    denied = much.denied_of(kind)
+    after: str | None = much.of(kind)
+    if much.readings[0] is AT_LEAST_ONE:
+        after = desk.pick(a(kind.one), f"any {kind.many}")
+    elif much.readings[0].op == "exactly":  # "does not contain a single dog" means none, and "two dogs" leaves it open
+        after = f"exactly {numeral(desk, much.number)} {kind.one if much.number == 1 else kind.many}"
+    single = plain and much.readings[0] in (AT_LEAST_ONE, NONE)
+    return Claim(
+        much.of(kind),
+        denied,
+        much.number,
+        flags_of(much, kind),
+        lambda: count(much.readings, kind.readings),
+        kind.spatial,
+        single,
+        after,
+    )
+
+
+def flags_of(much: Amount, kind: Kind) -> Flags:
+    """Of which images an amount of a kind is right."""
+    return tuple((much.fits(left), much.fits(right)) for left, right in kind.counts)
+
+
+def both_flags(one: Flags, other: Flags) -> Flags:
+    """Of which images both of two claims are right."""
+    return tuple((x[0] and y[0], x[1] and y[1]) for x, y in zip(one, other, strict=True))
+
+
+def pair_claim(desk: Desk) -> Claim:
+    """Two kinds side by side: "two dogs and a red car"."""
+    one = desk.kind(rich=False, plain=True, telling=False)
+    other = desk.other(one)
+    first, second = (amount(desk, panels_of(kind), desk.chance(0.5), False) for kind in (one, other))
+    if first.words == "no" or not first.words or not second.words:
+        raise NoDraft  # "dogs and a cat": which of the two does an amount belong to?
+    joint = "but" if second.words == "no" or second.words.startswith(("only", "just")) else "and"
+    if one.key[:-1] == other.key[:-1] and joint == "and" and first.words == second.words == "a":
+        raise NoDraft
+
+    def make() -> Readings:
+        found = count(first.readings, one.readings), count(second.readings, other.readings)
+        return every_way(lambda x, y: term("and", x, y), *found)
+
+    flags = both_flags(flags_of(first, one), flags_of(second, other))
+    both = f"both {first.of(one)} and {second.of(other)}" if first.words == "a" == second.words else None
+    return Claim(f"{first.of(one)} {joint} {second.of(other)}", None, first.number, flags, make, after_not=both)
+
+
+def contrast_claim(desk: Desk) -> Claim:
+    """More of one kind than of another, fewer, or as many."""
+    one = desk.kind(rich=False, plain=True, telling=False)
+    other = desk.other(one)
+    return contrast(desk, one, other)
+
+
+def contrast(desk: Desk, one: Kind, other: Kind) -> Claim:
+    """How two kinds compare in number."""
+    way = float(desk.rng.random())
+    how = "exactly" if way < 0.3 else "more-than" if way < 0.65 else "fewer-than"
+    compare = COMPARE[how]
+    flags = tuple((compare(x[0], y[0]), compare(x[1], y[1])) for x, y in zip(one.counts, other.counts, strict=True))
+    pair = f"{one.many} than {other.many}"
+    if how == "exactly":
+        said = f"as many {one.many} as {other.many}"
+        denied = f"different numbers of {one.many} and {other.many}"
+        return Claim(said, denied, 2, flags, lambda: _as_many(one, other), after_not=said)
+    said, denied = f"more {pair}", f"no more {pair}"
+    if how == "more-than":
+        return Claim(said, denied, 2, flags, lambda: compared(how, one.readings, other.readings), after_not=said)
+    said, denied = f"fewer {pair}", f"at least as many {one.many} as {other.many}"
+    return Claim(said, denied, 2, flags, lambda: _fewer(one, other), after_not=said)
+
+
+def _as_many(one: Kind, other: Kind) -> Readings:
+    """As many of one as of the other; none of either is a case of it under one reading only."""
+    same = compared("exactly", one.readings, other.readings)
+    return (*same, *_seen(same, one))
+
+
+def _fewer(one: Kind, other: Kind) -> Readings:
+    """Fewer of one; its denial, "at least as many", is doubtful of none and none, just as "as many" is."""
+    least = compared("at-least", one.readings, other.readings)
+    fewer = compared("fewer-than", one.readings, other.readings)
+    return (*fewer, *(term("not", reading) for reading in _seen(least, one)))
+
+
+def _seen(readings: Readings, kind: Kind) -> Readings:
+    """The same, and that there are any of a kind."""
+    some = count([AT_LEAST_ONE], kind.readings)
+    return every_way(lambda reading, any_there: term("and", reading, any_there), readings, some)
+
+
+def compared(how: str, one: Readings, other: Readings) -> Readings:
+    """That there are more of one set than of another, fewer, or as many."""
+    return every_way(lambda x, y: term("count", term(how, term("size", y)), x), one, other)
+
+
+def claim(desk: Desk, side: int | None = None) -> Claim:
+    """Any claim; bare presence of a category is mostly passed over, as writers were asked to (Table 3)."""
+    way = float(desk.rng.random())
+    if way < 0.65:
+        found = amount_claim(desk, None, side)
+    else:
+        found = pair_claim(desk) if way < 0.94 else contrast_claim(desk)
+    if found.single and desk.chance(0.8):
+        raise NoDraft
+    return found

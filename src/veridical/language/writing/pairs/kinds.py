@@ -1,0 +1,340 @@
+"""What four pairs of images have to be told apart by: the kinds of things in them, and how many each image has.
+
+A kind is a noun phrase ("red dogs", "animals", "boys running", "a cat above a tree") with the objects it means, once
+for each way to take its words: a taxi may count as a car, a cat whose middle is higher may be above or not yet.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeVar
+
+import numpy as np
+
+from veridical.language.programs.execution import RELATE, Thing, domain_of
+from veridical.language.programs.terms import Term, term
+from veridical.language.writing.pairs.words import Nouns, Spoken, Values, Word, a
+from veridical.records import Panel, SceneObject
+
+THINGS, PANELS = term("things"), term("panels")
+SIDES = (term("panel", 1), term("panel", 2))
+HYPERNYM = "hypernym"  # how a kind's key names it; the program asks for the attribute or the categories
+CROWD = ("crowd", "true")  # COCO's mark of things too many to count: nothing is said of their category
+RELATIONS = {  # said of a thing whose middle, or all of it, is beyond another's
+    "to the left of": ("left", "well-left"),
+    "to the right of": ("right", "well-right"),
+    "above": ("above", "well-above"),
+    "below": ("below", "well-below"),
+}
+Choice = TypeVar("Choice")
+Counts = tuple[tuple[int, int], ...]  # of each pair: left, right
+
+
+class NoDraft(Exception):
+    """The pairs offer nothing for this draft; another one is tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of things."""
+
+    one: str  # "red dog"
+    many: str  # "red dogs"
+    key: Values  # (("category", "dog"), ("color", "red")): what it is named by; empty parts for a relation
+    readings: tuple[Term, ...]  # the objects of a panel or a pair, for each way to take the words
+    counts: Counts  # under the first of the readings
+    plain: bool = True  # whether nothing follows the noun
+    spatial: bool = False
+
+    @property
+    def head(self) -> tuple[str, str]:
+        """Its category or hypernym."""
+        return self.key[0]
+
+
+def keep(tests: Sequence[Term]) -> Term:
+    """The things that pass all tests."""
+    if not tests:
+        return THINGS
+    return term("keep", tests[0] if len(tests) == 1 else term("and", *tests), THINGS)
+
+
+class Facts:
+    """The kinds of things in some pairs of panels, counted once; terms are made for the kinds that are used."""
+
+    def __init__(self, pairs: Sequence[tuple[Panel, Panel]], nouns: Nouns) -> None:
+        self.nouns = nouns
+        self.domains = tuple(domain_of(pair) for pair in pairs)
+        self.boxed = all(o.box is not None for pair in pairs for panel in pair for o in panel.objects)
+        self._shortest = _shortest_sides(pairs)
+        self._spoken: dict[tuple[str, str], tuple[Spoken, ...]] = {}
+        self._kinds: dict[Values, Kind] = {}
+        self._named = {n.values: n for n in nouns.named}
+        self._people = {n.values[0] for n in nouns.named}  # categories whose things have names of their own
+        crowded = {o.category for pair in pairs for panel in pair for o in panel.objects if CROWD in o.attributes}
+        self._uncounted = crowded | {above for c, above in nouns.above.items() if c in crowded}
+        self._members: dict[Values, list[list[Thing]]] = {}  # key -> for each image, left and right by turns
+        size = 2 * len(pairs)
+        for at, image in enumerate(image for domain in self.domains for image in domain.by_panel):
+            for thing in image.things:
+                for key in self._keys(thing.object):
+                    if key not in self._members:
+                        self._members[key] = [[] for _ in range(size)]
+                    self._members[key][at].append(thing)
+        self.counts = {key: _by_pair([len(m) for m in members]) for key, members in self._members.items()}
+        self.bases = tuple(k for k in self.counts if k in self._named or len(k) == 1)
+        self.described = tuple(k for k in self.counts if k not in self._named and len(k) > 1)
+
+    def _keys(self, thing: SceneObject) -> list[Values]:
+        """What the thing may be called: category, hypernym or name, alone or with one attribute or two."""
+        nouns = self.nouns
+        if thing.category not in nouns.categories or thing.category in self._uncounted:
+            return []
+        values = dict(reversed(thing.attributes)) | {"category": thing.category}
+        bases: list[Values] = [(("category", thing.category),)]
+        above = nouns.above.get(thing.category)
+        if above is not None and above not in self._uncounted:
+            bases.append(((HYPERNYM, above),))
+        bases += [n.values for n in nouns.named if all(values.get(k) == v for k, v in n.values)]
+        out = list(bases)
+        for base in bases:
+            given = [name for name, _ in base]
+            fresh = [(w.name, values[w.name]) for w in self._ways(base[0]) if _is_said(w, values, given)]
+            out += [(*base, one) for one in fresh]
+            if base is bases[0]:
+                out += [(*base, one, other) for i, one in enumerate(fresh) for other in fresh[i + 1 :]]
+        return out
+
+    def kind(self, key: Values) -> Kind:
+        """The kind that a key stands for."""
+        made = self._kinds.get(key)
+        if made is None:
+            base, described = self._split(key)
+            words = self._base_word(base)
+            one, many = words.one, words.many
+            for name, value in described:
+                phrase = self.way(name, base[0]).phrase
+                one, many = (phrase.format(value=value, noun=noun) for noun in (one, many))
+            plain = all(self.way(name, base[0]).phrase.endswith("{noun}") for name, _ in described)
+            readings = tuple(keep(tests) for tests in self._tests(base, described))
+            made = self._kinds[key] = Kind(one, many, key, readings, self.counts[key], plain)
+        return made
+
+    def _split(self, key: Values) -> tuple[Values, Values]:
+        for length in range(len(key), 0, -1):
+            if key[:length] in self._named:
+                return key[:length], key[length:]
+        return key[:1], key[1:]
+
+    def _base_word(self, base: Values) -> Word:
+        if base in self._named:
+            return self._named[base].word
+        name, value = base[0]
+        return (self.nouns.hypernyms if name == HYPERNYM else self.nouns.categories)[value]
+
+    def _tests(self, base: Values, described: Values) -> list[list[Term]]:
+        """The tests of a key, for each reading of its noun."""
+        (name, value), rest = base[0], [term("is", k, v) for k, v in described]
+        exact = [term("is", k, v) for k, v in base[1:]]
+        if base in self._named:
+            wider = dict(self._named[base].wider)
+            loose = [term("is", k, v, wider[k]) if k in wider else term("is", k, v) for k, v in base[1:]]
+            first = term("is", name, value)
+            return [[first, *exact, *rest], *([[first, *loose, *rest]] if wider else [])]
+        if name != HYPERNYM:
+            also = self.nouns.also.get(value, ())
+            readings = [(value,), (value, *also)] if also else [(value,)]
+        elif self.nouns.hypernym_attribute is not None:
+            return [[term("is", self.nouns.hypernym_attribute, value), *rest]]
+        else:
+            members = self.nouns.under(value)
+            sure = tuple(c for c in members if c not in self.nouns.doubtful)
+            readings = [members, sure] if sure and sure != members else [members]
+        return [[term("is", "category", *found), *rest] for found in readings]
+
+    def unlike(self, kind: Kind) -> Kind:
+        """The things of a kind's noun that lack its last attribute: "dogs that are not red"."""
+        base, described = self._split(kind.key)
+        if not described:
+            raise NoDraft
+        whole, (name, value) = self.kind(kind.key[:-1]), kind.key[-1]
+        said = self.predicate(kind.head, name, value)
+        readings = tuple(
+            keep([*tests, term("not", term("is", name, value))]) for tests in self._tests(base, described[:-1])
+        )
+        counts = tuple((x[0] - y[0], x[1] - y[1]) for x, y in zip(whole.counts, kind.counts, strict=True))
+        who = "who" if whole.head in self._people else "that"
+        one, many = f"{whole.one} {who} is not {said}", f"{whole.many} {who} are not {said}"
+        return Kind(one, many, kind.key, readings, counts, plain=False)
+
+    def related_counts(self, one: Kind, words: str, other: Kind) -> Counts:
+        """How many things of one kind stand so to a thing of another; found without making the kind itself."""
+        relate = RELATE[RELATIONS[words][0]]
+        images = zip(self._members[one.key], self._members[other.key], strict=True)
+        return _by_pair([sum(any(relate(x, y) for y in others) for x in things) for things, others in images])
+
+    def related(self, one: Kind, words: str, other: Kind) -> Kind:
+        """The things of one kind that stand so to a thing of another: "dogs to the left of a tree"."""
+        readings = []
+        for objects, landmark, relation in product(one.readings, other.readings, RELATIONS[words]):
+            held = term("related", relation, term("at-least", 1), landmark)
+            readings.append(term("keep", term("and", objects.args[0], held), THINGS))
+        counts, tail = self.related_counts(one, words, other), f"{words} {a(other.one)}"
+        distinct = tuple(dict.fromkeys(readings))
+        return Kind(f"{one.one} {tail}", f"{one.many} {tail}", one.key, distinct, counts, plain=False, spatial=True)
+
+    def _ways(self, head: tuple[str, str]) -> tuple[Spoken, ...]:
+        """How each attribute is spoken of in a category (in its own way where it has one) or under a hypernym."""
+        known = self._spoken.get(head)
+        if known is None:
+            categories = set(self.nouns.under(head[1]) if head[0] == HYPERNYM else [head[1]])
+            found: dict[str, Spoken] = {}
+            for way in self.nouns.attributes:
+                small = any(self._shortest.get(c, way.least) < way.least for c in categories)
+                if not small and (way.of is None or categories <= way.of):
+                    found.setdefault(way.name, way)
+            known = self._spoken[head] = tuple(found.values())
+        return known
+
+    def way(self, name: str, head: tuple[str, str]) -> Spoken:
+        """How an attribute is spoken of in a category or under a hypernym."""
+        return next(way for way in self._ways(head) if way.name == name)
+
+    def attribute_noun(self, head: tuple[str, str], name: str) -> str:
+        """What an attribute is called, or nothing where its values are not compared."""
+        return self.way(name, head).noun
+
+    def predicate(self, head: tuple[str, str], name: str, value: str) -> str:
+        """What follows "is" to say that a thing has an attribute."""
+        return self.way(name, head).predicate.format(value=value)
+
+
+def _is_said(way: Spoken, values: dict[str, str], given: list[str]) -> bool:
+    """Whether a thing has an attribute that there are words for, and that its noun does not tell already."""
+    value = values.get(way.name)
+    return value is not None and (way.values is None or value in way.values) and way.name not in given
+
+
+def _shortest_sides(pairs: Sequence[tuple[Panel, Panel]]) -> dict[str, float]:
+    """The shortest side of any box of each category."""
+    found: dict[str, float] = {}
+    for thing in (o for pair in pairs for panel in pair for o in panel.objects if o.box is not None):
+        left, top, right, bottom = thing.box or (0.0, 0.0, 0.0, 0.0)
+        found[thing.category] = min(found.get(thing.category, math.inf), right - left, bottom - top)
+    return found
+
+
+def _by_pair(numbers: list[int]) -> Counts:
+    return tuple(zip(numbers[::2], numbers[1::2], strict=True))
+
+
+def varies(values: Sequence[object]) -> bool:
+    """Whether something differs at all."""
+    return any(v != values[0] for v in values)
+
+
+class Desk:
+    """Where one sentence is written: chance, facts, and the style of the sentence."""
+
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        facts: Facts,
+        truth: tuple[bool, ...],
+        focus: frozenset[tuple[str, str]] = frozenset(),
+    ) -> None:
+        self.rng, self.facts = rng, facts
+        self._truth = truth  # only ever asked how it splits the pairs, never which half is which
+        self.focus = focus  # categories and hypernyms to speak of where it can be done
+        self.image = self.pick(*["image"] * 8, "photo", "picture")
+        self.digits = self.chance(0.06)
+
+    def chance(self, share: float) -> bool:
+        return float(self.rng.random()) < share
+
+    def pick(self, *choices: Choice) -> Choice:
+        return choices[int(self.rng.random() * len(choices))]
+
+    # --- what tells the pairs apart
+
+    def tells(self, flags: Sequence[bool]) -> bool:
+        """Whether something is so of just the pairs to be told from the others, or of just the others."""
+        same = flags[0] == self._truth[0]
+        return all((flag == value) == same for flag, value in zip(flags, self._truth, strict=True))
+
+    def must_tell(self, flags: Sequence[bool]) -> None:
+        """Give up a draft that would not tell them apart, before its programs are made."""
+        if not self.tells(flags):
+            raise NoDraft
+
+    def apart(self, facts: Sequence[Hashable]) -> bool:
+        """Whether no pair has a fact in common with one that it is to be told from."""
+        halves: tuple[set[Hashable], set[Hashable]] = (set(), set())
+        for fact, value in zip(facts, self._truth, strict=True):
+            halves[value].add(fact)
+        return halves[0].isdisjoint(halves[1])
+
+    # --- kinds
+
+    def key(self, described: float = 0.5, among: Sequence[Values] | None = None, telling: bool = False) -> Values:
+        """A kind that is not the same everywhere; with an attribute at this rate, of the focus more often than not.
+
+        A `telling` one has other numbers in the pairs that are to be told apart.
+        """
+        if among is None:
+            among = self.facts.described if self.chance(described) else self.facts.bases
+        if self.focus and self.chance(0.7):
+            among = [k for k in among if k[0] in self.focus] or among
+        if not among:
+            raise NoDraft
+        for _ in range(12):
+            found = among[int(self.rng.random() * len(among))]
+            counts = self.facts.counts[found]
+            if (len(found) < 3 or self.chance(0.3)) and (self.apart(counts) if telling else varies(counts)):
+                return found
+        raise NoDraft
+
+    def kind(self, described: float = 0.45, plain: bool = False, rich: bool = True, telling: bool = True) -> Kind:
+        """A kind of things; `rich` ones may be told by what they lack or by where they are."""
+        chance = float(self.rng.random())
+        if rich and not plain and chance < 0.6 and self.facts.boxed:
+            return self.relation_of(self.kind(0.4, plain=True, telling=False), telling)
+        kind = self.facts.kind(self.key(described, telling=telling))
+        if rich and not plain and chance > 0.94:
+            return self.facts.unlike(kind)
+        if plain and not kind.plain:
+            raise NoDraft
+        return kind
+
+    def relation_of(self, one: Kind, telling: bool = True) -> Kind:
+        """Those of a kind that stand to things of another in a certain way."""
+        words, other = self.pick(*RELATIONS), self.other(one, 0.2)
+        counts = self.facts.related_counts(one, words, other)
+        if not (self.apart(counts) if telling else varies(counts)):
+            raise NoDraft
+        return self.facts.related(one, words, other)
+
+    def other(self, one: Kind, described: float = 0.3) -> Kind:
+        """A plain kind that shares no things with a first one: another category, or another value of its attribute."""
+        facts = self.facts
+        if described and len(one.key) > 1 and self.chance(0.35):
+            name = one.key[-1][0]
+            alike = [k for k in facts.counts if k[:-1] == one.key[:-1] and k[-1][0] == name and k != one.key]
+            if alike and name != "category" and one.key not in facts.bases:
+                return facts.kind(self.pick(*alike))
+        for _ in range(8):
+            among = facts.described if self.chance(described) and facts.described else facts.bases
+            found = among[int(self.rng.random() * len(among))]
+            kind = facts.kind(found)
+            if kind.plain and len(found) < 3 and self._apart(one.head, kind.head):
+                return kind
+        raise NoDraft
+
+    def _apart(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
+        nouns = self.facts.nouns
+        if one == other or other[1] in nouns.also.get(one[1], ()) or one[1] in nouns.also.get(other[1], ()):
+            return False
+        return one[0] == other[0] or (nouns.above.get(one[1]) != other[1] and nouns.above.get(other[1]) != one[1])

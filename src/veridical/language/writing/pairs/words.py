@@ -1,0 +1,268 @@
+"""The words for what photographs show: names of categories, of their hypernyms, and of attributes.
+
+`Nouns` is all that the writer of sentences knows of a source. `nouns_of` makes it from any panels (their categories
+and, where there is one, the attribute `supercategory`); `icon_nouns` from the icon world, whose people, colours,
+patterns and actions have words of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from veridical.records import Panel
+
+Values = tuple[tuple[str, str], ...]  # (attribute, value); the attribute may be `category`
+
+NUMBERS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+)
+IRREGULAR = dict(
+    pair.split(":")
+    for line in (
+        "person:people man:men woman:women child:children mouse:mice goose:geese foot:feet tooth:teeth ox:oxen",
+        "knife:knives leaf:leaves wolf:wolves shelf:shelves bookshelf:bookshelves loaf:loaves calf:calves half:halves",
+        "wife:wives life:lives scarf:scarves elf:elves hoof:hooves thief:thieves bus:buses quiz:quizzes cactus:cacti",
+        "potato:potatoes tomato:tomatoes hero:heroes buffalo:buffaloes mosquito:mosquitoes mango:mangoes die:dice",
+    )
+    for pair in line.split()
+)
+SAME = {"sheep", "fish", "deer", "moose", "bison", "aircraft", "spacecraft", "shrimp", "squid", "salmon", "series"}
+IN_PAIRS = {"scissors", "skis", "glasses", "sunglasses", "pants", "jeans", "shorts", "trousers", "pliers", "binoculars"}
+# masses and plurals without a singular, with the word that counts them; categories of COCO and of other detectors
+PORTIONS = {"broccoli": "piece", "bread": "piece", "cheese": "piece", "furniture": "piece", "food": "piece"}
+PORTIONS |= {"clothing": "piece", "equipment": "piece", "jewelry": "piece", "fruit": "piece", "cake": "cake"}
+AN_DESPITE = ("hour", "honest", "heir", "x-ray")  # sounded with a vowel first
+A_DESPITE = ("uni", "use", "euro", "ewe", "one", "ukulele", "utensil", "ufo", "u-")  # spelled with one, not sounded
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What one thing of a kind is called, and what several are."""
+
+    one: str
+    many: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """How an attribute is put into words."""
+
+    name: str  # of the attribute: color, action ...
+    phrase: str = "{value} {noun}"  # a noun with it: "red dog", "dog running"
+    predicate: str = "{value}"  # what follows "is": "red", "running"
+    noun: str = ""  # what the attribute is called ("color"), where values are compared: "all the same color"
+    values: frozenset[str] | None = None  # the values spoken of; None: all
+    of: frozenset[str] | None = None  # the categories it is said of; None: all that no other way is for
+    least: float = 0  # pixels of the shorter side of a box; of smaller things nobody could tell
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A name for the things of a category that have some attributes: a boy is a person, male, a child."""
+
+    word: Word
+    values: Values  # the category first
+    wider: Values = ()  # values that some would count too: an old man is a man, or not
+
+
+@dataclass(frozen=True)
+class Nouns:
+    """What a source's things are called."""
+
+    categories: Mapping[str, Word]
+    hypernyms: Mapping[str, Word] = field(default_factory=dict)  # by the name of the hypernym
+    above: Mapping[str, str] = field(default_factory=dict)  # category -> its hypernym
+    hypernym_attribute: str | None = None  # the attribute of things that holds their hypernym, where there is one
+    attributes: tuple[Spoken, ...] = ()
+    named: tuple[Named, ...] = ()
+    doubtful: frozenset[str] = frozenset()  # categories that some would not count under their hypernym
+    also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # category -> those that some would call so too
+
+    def under(self, hypernym: str) -> tuple[str, ...]:
+        """The categories of a hypernym."""
+        return tuple(category for category, above in self.above.items() if above == hypernym)
+
+
+def plural(noun: str) -> str:
+    """The plural of an English noun or of a noun phrase that ends in it.
+
+    >>> [plural(n) for n in ("dog", "bus", "wine glass", "cherry", "toy", "person", "knife", "sheep", "photo")]
+    ['dogs', 'buses', 'wine glasses', 'cherries', 'toys', 'people', 'knives', 'sheep', 'photos']
+    """
+    if " of " in noun:
+        head, rest = noun.split(" of ", 1)
+        return f"{plural(head)} of {rest}"
+    if noun in IRREGULAR:
+        return IRREGULAR[noun]
+    for mark in (" ", "-"):
+        before, found, last = noun.rpartition(mark)
+        if found:
+            return f"{before}{found}{plural(last)}"
+    if noun in SAME:
+        return noun
+    for end in ("man", "person", "child", "foot", "tooth", "knife", "shelf", "mouse"):
+        if noun.endswith(end) and noun not in ("human", "german", "roman", "talisman", "shaman", "caiman"):
+            return noun[: -len(end)] + IRREGULAR[end]
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "x", "z", "ch", "sh")) else f"{noun}s"
+
+
+def a(phrase: str) -> str:
+    """A phrase with its indefinite article.
+
+    >>> [a(p) for p in ("dog", "orange cat", "umbrella", "unicycle", "hourglass")]
+    ['a dog', 'an orange cat', 'an umbrella', 'a unicycle', 'an hourglass']
+    """
+    low = phrase.lower()
+    vowel = (low[:1] in "aeiou" and not low.startswith(A_DESPITE)) or low.startswith(AN_DESPITE)
+    return f"{'an' if vowel else 'a'} {phrase}"
+
+
+def number(value: int) -> str:
+    """A number in words, or in digits past twenty."""
+    return NUMBERS[value] if value < len(NUMBERS) else str(value)
+
+
+def word(name: str, many: str | None = None) -> Word:
+    """The words for a category's name: pairs of scissors, pieces of broccoli, and plain nouns.
+
+    >>> word("scissors"), word("tv_monitor")
+    (Word(one='pair of scissors', many='pairs of scissors'), Word(one='tv monitor', many='tv monitors'))
+    """
+    plain = " ".join(name.replace("_", " ").split())
+    if plain.lower() == "tv":
+        return Word("TV", "TVs")
+    if plain in IN_PAIRS:
+        return Word(f"pair of {plain}", f"pairs of {plain}")
+    if many is None and plain in PORTIONS and PORTIONS[plain] != plain:
+        return Word(f"{PORTIONS[plain]} of {plain}", f"{plural(PORTIONS[plain])} of {plain}")
+    return Word(plain, many or plural(plain))
+
+
+COLOR_NAMES = frozenset(
+    ("black", "white", "red", "green", "blue", "yellow", "orange", "purple", "pink", "brown", "gray", "grey", "tan")
+)
+PLAIN_ATTRIBUTES = (Spoken("color", noun="color", values=COLOR_NAMES),)
+HYPERNYM_ATTRIBUTES = ("hypernym", "supercategory")
+# COCO's supercategories that name none of their things: nobody says "two indoors" or "a sports"
+UNSPOKEN = frozenset(("accessory", "sports", "indoor", "outdoor", "electronic", "kitchen", "food", "person"))
+
+
+def nouns_of(panels: Iterable[Panel]) -> Nouns:
+    """The words for whatever some panels show: their categories, hypernyms and plain colours."""
+    above: dict[str, str] = {}
+    categories: dict[str, Word] = {}
+    attribute: str | None = None
+    for panel in panels:
+        for thing in panel.objects:
+            if thing.category not in categories:
+                categories[thing.category] = word(thing.category)
+            found = next((n for n in HYPERNYM_ATTRIBUTES if thing.attribute(n)), None)
+            if found:
+                attribute = attribute or found
+                above.setdefault(thing.category, thing.attribute(found) or "")
+    hypernyms = {}
+    for name in sorted(set(above.values())):
+        if name not in UNSPOKEN and name not in categories:
+            hypernyms[name] = word(name)
+    ordered = dict(sorted(categories.items()))
+    return Nouns(
+        ordered,
+        hypernyms,
+        {c: above[c] for c in ordered if above.get(c) in hypernyms},
+        attribute,
+        PLAIN_ATTRIBUTES,
+    )
+
+
+ICON_HYPERNYMS = {
+    "animal": word("animal"),
+    "vehicle": word("vehicle"),
+    "tool": word("tool"),
+    "food": Word("food item", "food items"),
+    "furniture": word("furniture"),
+    "plant": word("plant"),
+    "building": word("building"),
+    "instrument": word("musical instrument"),
+    "ball": word("ball"),
+}
+ICON_DOUBTFUL = frozenset(
+    (
+        *("stroller", "shopping cart", "sleigh", "rocket", "cable car", "ruler", "pencil", "key", "magnet", "syringe"),
+        *("thermometer", "stapler", "magnifying glass", "candy cane", "egg", "toilet", "bathtub", "sink", "leaf"),
+        *("igloo", "tent", "bridge", "bell"),
+    )
+)
+ICON_ALSO = {
+    "car": ("taxi", "van", "ambulance"),
+    "truck": ("van", "ambulance"),
+    "bus": ("van",),
+    "van": ("ambulance", "bus"),
+    "ship": ("sailboat",),
+    "clock": ("stopwatch",),
+    "star": ("sun",),
+    "hat": ("helmet", "crown"),
+    "bag": ("briefcase", "suitcase"),
+    "suitcase": ("briefcase",),
+    "briefcase": ("suitcase",),
+    "cup": ("wineglass",),
+    "bucket": ("trash can",),
+    "football": ("soccer ball",),
+    "shirt": ("vest",),
+    "temple": ("church", "mosque"),
+    "house": ("igloo",),
+    "tree": ("seedling",),
+    "leaf": ("clover", "seedling"),
+    "seedling": ("leaf",),
+}
+PATTERN_NAMES = frozenset(("striped", "dotted", "checked"))
+PATTERN_PIXELS = 24  # a pattern repeats every four pixels or more: smaller icons show hardly a dot or stripe whole
+
+
+def icon_nouns() -> Nouns:
+    """The words of the icon world."""
+    from veridical.sources.icons.glyphs import CATEGORIES, COLORS, PERSON, PERSON_NOUNS
+
+    people = frozenset([PERSON])
+    rest = frozenset(CATEGORIES) - people
+    unmarked = frozenset(name for name in rest if not CATEGORIES[name].marked)
+    named = [
+        Named(
+            Word(*words),
+            (("category", PERSON), ("age", age), ("gender", gender)),
+            (("age", "elderly"),) if age == "adult" else (),
+        )
+        for (age, gender), words in PERSON_NOUNS.items()
+    ]
+    named.append(Named(word("child"), (("category", PERSON), ("age", "child"))))
+    categories = {
+        name: word(name) if word(name).one != name else Word(_of(category.plural, name), category.plural)
+        for name, category in CATEGORIES.items()
+    }
+    return Nouns(
+        categories,
+        ICON_HYPERNYMS,
+        {name: category.hypernym for name, category in CATEGORIES.items() if category.hypernym in ICON_HYPERNYMS},
+        None,
+        (
+            Spoken("pattern", values=PATTERN_NAMES, of=unmarked, least=PATTERN_PIXELS),
+            Spoken("rotation", "upside-down {noun}", "upside down", values=frozenset(("upside-down",)), of=rest),
+            Spoken("color", "{noun} in {value}", "wearing {value}", "color of clothes", frozenset(COLORS), people),
+            Spoken("color", noun="color", values=frozenset(COLORS), of=rest),
+            Spoken("action", "{noun} {value}", "{value}", of=people),
+            Spoken("facing", "{noun} facing {value}", "facing {value}"),
+        ),
+        tuple(named),
+        ICON_DOUBTFUL,
+        ICON_ALSO,
+    )
+
+
+def _of(many: str, name: str) -> str:
+    """The singular that goes with a plural: "loaves of bread" are counted in loaves."""
+    head, found, rest = many.partition(" of ")
+    singular = next((one for one, several in IRREGULAR.items() if several == head), head.removesuffix("s"))
+    return f"{singular} of {rest}" if found else name

@@ -1,0 +1,1 @@
+"""The assignment problem of Adversarial Matching and its certified solution: auction, pricing, rounds."""

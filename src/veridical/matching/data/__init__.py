@@ -1,0 +1,1 @@
+"""What is matched and what comes out: question files, folds, tags, items, tables."""

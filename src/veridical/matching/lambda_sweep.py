@@ -1,0 +1,206 @@
+"""The lambda knob: how hard the choices are for machines, and for people, as wrong choices are kept from the right one.
+
+Small lambdas leave wrong choices that are as good as right; people then fail too. The paper (footnote 7) asked people
+at several values and took one at which they are above 90%. A sweep matches the same questions at every value, measures
+machines, and writes the choices out for people; with their answers it recommends the hardest value they can do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from veridical.errors import UserError
+from veridical.matching.assignment.feasibility import Roomy, match_with_room
+from veridical.matching.blind_readers import Accuracy, Choices, Vectors, accuracy, by_machine, graded, sides
+from veridical.matching.data.table import read_people
+from veridical.matching.wrong_choices import Models, Options, Responses
+
+PEOPLE = 0.9  # footnote 7
+CLOSE = 0.03  # a guesser this near to chance has found little
+SERIES = {
+    "people": "people",
+    "question": "machine with the question",
+    "relevance": "the most relevant choice",
+    "all": "machine without the question, all choices",
+    "alone": "machine without the question, one choice at a time",
+}
+_COLOURS = {"people": "#1d2531", "question": "#2b5c8a", "relevance": "#3d8b6d", "all": "#c2593f", "alone": "#8765a8"}
+
+
+@dataclass(frozen=True)
+class Point:
+    """What one lambda gives."""
+
+    weight: float
+    machines: dict[str, Accuracy]  # alone, all, question, relevance
+    people: Accuracy | None
+    gap: float
+
+    def to_json(self) -> dict[str, Any]:
+        people = None if self.people is None else self.people.to_json()
+        return {"lambda": self.weight, "gap": self.gap, "people": people} | {
+            name: value.to_json() for name, value in self.machines.items()
+        }
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """All points and the advice that follows."""
+
+    points: tuple[Point, ...]
+    recommended: float
+    why: str
+    chance: float = 0.25
+
+    def to_json(self) -> dict[str, Any]:
+        points = [point.to_json() for point in self.points]
+        return {"points": points, "recommended": self.recommended, "why": self.why, "chance": self.chance}
+
+
+def check_sweep(weights: Sequence[float], rows: Responses | None = None) -> None:
+    """Refuse lambdas that are none, and data of one fold, before any model is run."""
+    if not weights or any(not math.isfinite(w) or w < 0 for w in weights):
+        raise UserError(f"A sweep over {list(weights)}.", "Give lambdas of 0 or more, such as 0.01,0.1,0.3,1,3.")
+    if rows is not None and len(set(rows.folds)) < 2:
+        raise UserError(
+            "A sweep trains machines on some folds and tests them on others; there is one fold.",
+            "Use --folds 3 or more.",
+        )
+
+
+def sweep(
+    rows: Responses,
+    models: Models,
+    options: Options,
+    weights: Sequence[float],
+    choices: Callable[[Roomy], Choices],
+    vectors: Vectors,
+    people: Path | None = None,
+) -> tuple[Sweep, dict[float, Roomy]]:
+    """Match at every lambda and measure; also gives the matchings themselves."""
+    check_sweep(weights, rows)
+    answers = {} if people is None else read_people(people)
+    made: dict[float, Roomy] = {}
+    points = []
+    for weight in sorted(set(weights)):
+        one = match_with_room({"answer": rows}, {"answer": models}, replace(options, weight=weight))
+        made[weight], found = one, choices(one)
+        person = _people(answers.get(weight, {}), found) if people is not None else None
+        machines = {**_machines(found, vectors, options.seed), "relevance": _relevance(one, found)}
+        points.append(Point(weight, machines, person, one.matched["answer"].gap))
+    return recommend(points, 1 / (options.wrong + 1)), made
+
+
+def _machines(found: Choices, vectors: Vectors, seed: int) -> dict[str, Accuracy]:
+    rows, test = sides(found.folds, seed)
+    train, rest = found.take(rows[~test]), found.take(rows[test])
+    out = {}
+    for view in ("alone", "all", "question"):
+        scores = by_machine(train, rest, view, vectors, np.random.default_rng([seed, 7]))
+        out[view] = accuracy(graded(scores, rest.answer), rest.groups)
+    return out
+
+
+def _relevance(one: Roomy, found: Choices) -> Accuracy:
+    """A solver that takes the choice with the highest P_rel."""
+    size = len(found)
+    own = np.arange(size)
+    columns = np.concatenate([own[None], one.matched["answer"].wrong])  # (C, N), the right one first
+    relevance = one.models["answer"].relevance
+    scores = np.stack([relevance.of_pairs(own, column) for column in columns], 1)
+    return accuracy(graded(np.round(scores, 6), np.zeros(size, np.int64)), found.groups)
+
+
+def _people(answers: Mapping[str, list[int]], found: Choices) -> Accuracy | None:
+    right, groups = [], []
+    places = {name: k for k, name in enumerate(found.ids)}
+    for name, chosen in answers.items():
+        if name not in places:
+            raise UserError(
+                f"People answered question {name!r}, which is not in the file.",
+                "Give the answers to this file's questions.",
+            )
+        k = places[name]
+        right += [float(one == found.answer[k]) for one in chosen]
+        groups += [found.groups[k]] * len(chosen)
+    return accuracy(right, groups) if right else None
+
+
+def recommend(points: Sequence[Point], chance: float = 0.25) -> Sweep:
+    """The smallest lambda at which people are above 90%; without people the smallest that gives little away."""
+    asked = [point for point in points if point.people is not None]
+    if asked:
+        able = [point for point in asked if point.people is not None and point.people.value > PEOPLE]
+        if able:
+            return Sweep(tuple(points), able[0].weight, "the hardest choices that people get right above 90%", chance)
+        best = max(asked, key=lambda point: point.people.value if point.people else 0.0)
+        return Sweep(tuple(points), best.weight, "people are above 90% nowhere; this is where they do best", chance)
+    fair = [point for point in points if point.machines["all"].value <= chance + CLOSE]
+    if fair:
+        hardest = min(fair, key=lambda point: point.machines["question"].value)
+        why = "of the values that give little away without the question, the hardest for machines with it"
+    else:
+        hardest = min(points, key=lambda point: point.machines["all"].value)
+        why = "the value that gives the least away without the question"
+    return Sweep(tuple(points), hardest.weight, f"{why}; ask people before you rely on it (--people)", chance)
+
+
+def plot(found: Sweep) -> str:
+    """Accuracy over lambda as an SVG picture."""
+    wide, high, left, top = 640, 300, 60, 20
+    weights = [point.weight for point in found.points]
+    steps = {weight: left + wide * (k + 0.5) / len(weights) for k, weight in enumerate(weights)}
+
+    def y(value: float) -> float:
+        return top + high * (1 - value)
+
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + wide + 20} {top + high + 150}" '
+             'font-family="sans-serif" font-size="13">', "<title>Accuracy over lambda</title>"]  # fmt: skip
+    for tick in sorted({0.0, found.chance, 0.5, 0.75, PEOPLE, 1.0}):
+        dash = ' stroke-dasharray="4 3"' if tick in (found.chance, PEOPLE) else ""
+        parts.append(
+            f'<line x1="{left}" x2="{left + wide}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" stroke="#c9ced6"{dash}/>'
+        )
+        parts.append(f'<text x="{left - 8}" y="{y(tick) + 4:.1f}" text-anchor="end">{100 * tick:.0f}%</text>')
+    for weight, x in steps.items():
+        bold = ' font-weight="bold"' if weight == found.recommended else ""
+        parts.append(f'<text x="{x:.1f}" y="{top + high + 20}" text-anchor="middle"{bold}>{weight:g}</text>')
+    parts.append(f'<text x="{left + wide / 2}" y="{top + high + 40}" text-anchor="middle">lambda</text>')
+    for row, (name, label) in enumerate(SERIES.items()):
+        parts += _line(name, label, found, steps, y, left, top + high + 62 + 17 * row)
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _line(
+    name: str,
+    label: str,
+    found: Sweep,
+    steps: Mapping[float, float],
+    y: Callable[[float], float],
+    left: float,
+    below: float,
+) -> list[str]:
+    values = [(p.weight, p.people if name == "people" else p.machines.get(name)) for p in found.points]
+    known = [(weight, value) for weight, value in values if value is not None]
+    if not known:
+        return []
+    colour = _COLOURS[name]
+    path = " ".join(f"{steps[weight]:.1f},{y(value.value):.1f}" for weight, value in known)
+    out = [f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>']
+    for weight, value in known:
+        x = steps[weight]
+        out.append(
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y(value.low):.1f}" y2="{y(value.high):.1f}" stroke="{colour}"/>'
+        )
+        out.append(f'<circle cx="{x:.1f}" cy="{y(value.value):.1f}" r="4" fill="{colour}">'
+                   f"<title>{escape(label)}, lambda {weight:g}: {value}</title></circle>")  # fmt: skip
+    out.append(f'<circle cx="{left + 6}" cy="{below - 4}" r="4" fill="{colour}"/>')
+    out.append(f'<text x="{left + 18}" y="{below}">{escape(label)}</text>')
+    return out

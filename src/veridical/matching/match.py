@@ -1,0 +1,345 @@
+"""`veridical match`: any question/answer file, or any benchmark of choices, with wrong choices by Adversarial Matching.
+
+Questions are dealt to folds by group; P_rel and P_sim are fitted; each fold is matched by itself, answers and
+rationales separately; the result is a benchmark, or a table where `out` ends like one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from veridical.benchmark.hidden import RANDOM, SECRET, mix_secret
+from veridical.benchmark.place import MANIFEST, hidden_dir
+from veridical.benchmark.writer import file_hash
+from veridical.errors import UserError
+from veridical.matching.assignment.feasibility import Roomy, match_with_room
+from veridical.matching.data.folds import deal, split_of
+from veridical.matching.data.items import Laid, choices_of, lay_out, query, response, table_rows
+from veridical.matching.data.output import TABLES, Label, write_benchmark, write_table
+from veridical.matching.data.rebuild import Rebuilt, read_benchmark
+from veridical.matching.data.table import Asked, Columns, read_table
+from veridical.matching.data.tags import tagged
+from veridical.matching.integrity import Bias, integrity, random_wrong, shared_tags
+from veridical.matching.lambda_sweep import check_sweep, plot, sweep
+from veridical.matching.report import MatchReport, kinds_used, notes_on
+from veridical.matching.scores.relevance import WORDS, encoder
+from veridical.matching.wrong_choices import (
+    Matched,
+    Models,
+    Options,
+    Responses,
+    check_folds,
+    check_options,
+    fit_models,
+    mean_relevance,
+    responses_of,
+)
+
+FALLBACK = "hashed-words"  # what machines read with where relevance is lexical
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for besides the matching itself: see `verb.match`."""
+
+    columns: Columns = field(default_factory=Columns)
+    folds: int | None = None
+    splits: Mapping[str, float] | None = None
+    hidden: tuple[str, ...] = ()
+    secret: str | None = None  # None: a random one where something is hidden
+    sweep: tuple[float, ...] = ()
+    people: Path | None = None
+    integrity: bool = False
+    name: str = ""
+    licence: str = ""
+    keep_going: bool = False
+
+
+@dataclass
+class _Job:
+    file: Path
+    out: Path
+    options: Options
+    request: Request
+    began: float
+    rebuilt: Rebuilt | None = None
+    hidden: tuple[str, ...] = ()  # splits, those of a benchmark that is matched anew included
+    kept: bytes = b""  # of the secret
+    notes: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    clock: float = field(default_factory=time.perf_counter)
+
+    def done(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.seconds[stage], self.clock = now - self.clock, now
+
+    @property
+    def makes_table(self) -> bool:
+        return self.out.suffix.lower() in TABLES
+
+    def config(self, models: Mapping[str, Models], matched: Mapping[str, Matched]) -> dict[str, Any]:
+        options = self.options
+        source = self.file / MANIFEST if self.file.is_dir() else self.file
+        return {
+            "builder": "match",
+            "input": {source.name: file_hash(source)},
+            "relevance": options.relevance,
+            "similarity": options.similarity,
+            "learned": any(one.relevance.about["learned"] for one in models.values()),
+            "lambda": options.weight,
+            "wrong": options.wrong,
+            "kinds": kinds_used(options, matched),
+            "reserved": {stage: list(one.reserved) for stage, one in matched.items() if one.reserved},
+            "shortlist": options.shortlist,
+            "tolerance": options.tolerance,
+            "rerank": options.reranker.name if options.reranker else None,
+            "rerank_similarity": options.similarity_reranker.name if options.similarity_reranker else None,
+            "secret": bool(self.kept),
+            "calibration": {stage: one.to_json() for stage, one in models.items()},
+        }
+
+
+def match_file(
+    file: Path | str, out: Path | str, options: Options | None = None, request: Request | None = None
+) -> MatchReport:
+    """The work of `match`, its options gathered: see there."""
+    job = _Job(Path(file), Path(os.path.abspath(out)), options or Options(), request or Request(), time.perf_counter())
+    check_options(job.options)
+    _check(job)
+    rows = _hide(job, _read(job))
+    stages = {stage: _responses(rows, stage) for stage in _stages(rows)}
+    for stage, found in stages.items():
+        check_folds(found, job.options.wrong, stage)
+    job.done("reading")
+    if job.request.sweep:
+        return _swept(job, rows, stages)
+    models = {stage: fit_models(found, job.options) for stage, found in stages.items()}
+    job.done("models")
+    roomy = match_with_room(stages, models, job.options, job.done)
+    whole, rows = rows, [rows[i] for i in roomy.kept]
+    if len(rows) < len(whole):
+        job.notes.append(
+            f"Left out: {len(whole) - len(rows):,} questions whose responses tag what few photographs show."
+        )
+    job.notes += notes_on(job.options, roomy.matched)
+    pruned = sorted({row.id for row in whole} - {row.id for row in rows})
+    laid = _write(job, rows, roomy, pruned)
+    job.done("writing")
+    biases: list[Bias] = []
+    if job.request.integrity:
+        for stage, one in laid.items():
+            biases += _integrity(job, rows, stage, roomy.stages[stage], one)
+        job.done("integrity report")
+    return _report(job, rows, roomy.models, roomy.matched, biases)
+
+
+def _check(job: _Job) -> None:
+    """Refuse what was asked for in vain."""
+    asked = job.request
+    if not asked.sweep:
+        if asked.people is not None:
+            raise UserError("People's answers are for a sweep.", "Give its lambdas too: --sweep 0.01,0.1,0.3,1,3.")
+        if job.makes_table and (asked.hidden or asked.secret):
+            raise UserError(
+                "A table has no place for hidden answers.", "Leave --hide and --secret out, or make a benchmark."
+            )
+        return
+    check_sweep(asked.sweep)
+    if job.makes_table:
+        raise UserError(f"A sweep writes several files; {job.out.name} is one.", "Give a folder as --out.")
+    idle = {"--hide": asked.hidden, "--secret": asked.secret, "--integrity": asked.integrity, "--name": asked.name,
+            "--licence": asked.licence}  # fmt: skip
+    given = [name for name, value in idle.items() if value]
+    if given:
+        raise UserError(
+            f"A sweep makes no benchmark: {', '.join(given)} would do nothing.",
+            "Leave it out, and give it with the lambda that you choose.",
+        )
+
+
+def _read(job: _Job) -> list[Asked]:
+    asked = job.request
+    if (job.file / MANIFEST).is_file():
+        idle = {"--folds": asked.folds is not None, "--split": asked.splits, "--keep-going": asked.keep_going,
+                "the names of columns": asked.columns != Columns()}  # fmt: skip
+        if given := [name for name, value in idle.items() if value]:
+            raise UserError(
+                f"{job.file} is a benchmark, which has its own splits: {', '.join(given)} would do nothing.",
+                "Leave it out.",
+            )
+        job.rebuilt = read_benchmark(job.file)
+        job.notes += job.rebuilt.notes
+        return job.rebuilt.rows
+    table = read_table(job.file, asked.columns, keep_going=asked.keep_going)
+    job.notes += table.notes
+    return deal(table.rows, asked.folds, asked.splits, job.options.seed)
+
+
+def _hide(job: _Job, rows: list[Asked]) -> list[Asked]:
+    """Decide what is hidden and draw its secret; for a table or a sweep, leave hidden splits out."""
+    known = sorted({split_of(row) for row in rows})
+    unknown = [one for one in job.request.hidden if one not in known]
+    if unknown:
+        raise UserError(f"There is no split {unknown[0]!r} to hide.", f"The splits are: {', '.join(known)}.")
+    old = [] if job.rebuilt is None else [one for one in job.rebuilt.benchmark.manifest["hidden"] if one in known]
+    hidden = tuple(dict.fromkeys([*job.request.hidden, *old]))
+    if hidden and (job.makes_table or job.request.sweep):
+        kept = [row for row in rows if split_of(row) not in hidden]
+        names = ", ".join(hidden)
+        if not kept:
+            raise UserError(f"All answers of {job.file} are hidden ({names}).", "Make a benchmark, which hides them.")
+        where = "a table" if job.makes_table else "a sweep"
+        job.notes.append(f"Left out: {len(rows) - len(kept):,} questions of {names}; {where} would show their answers.")
+        return kept
+    if not hidden:
+        if job.request.secret:
+            raise UserError("A secret was given, and no split is hidden.", "Name the splits to hide: --hide test.")
+        return rows
+    asked = RANDOM if job.request.secret is None else job.request.secret
+    mixed = mix_secret(asked, hidden_dir(job.out) / SECRET, partial(secrets.token_hex, 16))
+    job.hidden, job.kept = hidden, mixed.kept
+    job.notes += [mixed.note] if mixed.note else []
+    if old:
+        job.notes.append(
+            f"Answers of {', '.join(old)} stay hidden. Whoever has both benchmarks finds them, since mostly right "
+            "answers are choices of a question in both: do not publish both."
+        )
+    folds = frozenset(row.fold or "" for row in rows if split_of(row) in hidden)
+    job.options = replace(job.options, secret=mixed.secret, hidden=folds)
+    return rows
+
+
+def _stages(rows: Sequence[Asked]) -> tuple[str, ...]:
+    has_reasons = bool(rows) and all(row.rationale is not None for row in rows)
+    return ("answer", "rationale") if has_reasons else ("answer",)
+
+
+def _responses(rows: Sequence[Asked], stage: str) -> Responses:
+    return responses_of(
+        [query(row, stage) for row in rows],
+        [response(row, stage) for row in rows],
+        [row.panel for row in rows],
+        [row.fold or "" for row in rows],
+    )
+
+
+def _write(job: _Job, rows: Sequence[Asked], roomy: Roomy, pruned: Sequence[str]) -> dict[str, Laid]:
+    """Lay the choices out and write them."""
+    splits = [split_of(row) for row in rows]
+    hidden = np.array([split in job.hidden for split in splits])
+    options = job.options
+    laid = {
+        stage: lay_out(one.wrong, rows, stage, options.seed, options.secret, hidden)
+        for stage, one in roomy.matched.items()
+    }
+    if job.makes_table:
+        write_table(job.out, table_rows(rows, splits, laid["answer"], laid.get("rationale")))
+        return laid
+    old = None if job.rebuilt is None else job.rebuilt.benchmark
+    label = Label(
+        job.request.name or (old.name if old else job.file.stem),
+        job.request.licence or (str(old.manifest["licence"]) if old else ""),
+        options.seed,
+        job.config(roomy.models, roomy.matched),
+        job.hidden,
+        job.kept,
+        tuple(pruned),
+    )
+    write_benchmark(job.out, rows, splits, laid, label, old)
+    return laid
+
+
+def _integrity(job: _Job, rows: Sequence[Asked], stage: str, found: Responses, laid: Laid) -> list[Bias]:
+    """The report on a stage: matched responses, and ones drawn at random from the fold."""
+    rng = np.random.default_rng([job.options.seed, 6, *([] if stage == "answer" else [1])])
+    needs, have = found.needs, found.have
+    fits = None if needs is None or have is None else (lambda i, j: (needs[j] <= have[i]).all(1))
+    drawn = random_wrong(found.texts, found.folds, job.options.wrong, rng, fits)
+    before = lay_out(drawn, rows, stage, job.options.seed)
+    tags = None
+    if needs is not None:
+        own = [tagged(query(row, stage)) for row in rows]
+        both = [shared_tags(own, [[tagged(t) for t in four] for four in one.texts]) for one in (laid, before)]
+        tags = (both[0], both[1])
+    sides = choices_of(rows, laid, stage), choices_of(rows, before, stage)
+    biases = integrity(*sides, encoder(_reader(job.options)), job.options.seed, tags)
+    return [replace(bias, stage=stage) for bias in biases]
+
+
+def _reader(options: Options) -> str:
+    return FALLBACK if options.relevance in WORDS else options.relevance
+
+
+def _swept(job: _Job, rows: Sequence[Asked], stages: Mapping[str, Responses]) -> MatchReport:
+    """Match the answers at several lambdas; choices for people come without the key to them."""
+    found = stages["answer"]
+    check_sweep(job.request.sweep, found)
+    if len(stages) > 1:
+        job.notes.append("A sweep matches answers only.")
+    models = fit_models(found, job.options)
+    job.done("models")
+
+    def laid_of(one: Roomy) -> tuple[list[Asked], Laid]:
+        kept = [rows[i] for i in one.kept]
+        return kept, lay_out(one.matched["answer"].wrong, kept, "answer", job.options.seed)
+
+    result, made = sweep(
+        found, models, job.options, job.request.sweep, lambda one: choices_of(*laid_of(one)),
+        encoder(_reader(job.options)), job.request.people,
+    )  # fmt: skip
+    job.out.mkdir(parents=True, exist_ok=True)
+    key: list[dict[str, Any]] = []
+    for weight, one in made.items():
+        kept, laid = laid_of(one)
+        shown = table_rows(kept, [split_of(row) for row in kept], laid, None)
+        key += [{"lambda": weight, "id": row["id"], "answer_label": row.pop("answer_label")} for row in shown]
+        write_table(job.out / f"choices-{weight:g}.csv", shown)
+    write_table(job.out / "key.csv", key)
+    (job.out / "sweep.svg").write_text(plot(result), encoding="utf-8")
+    (job.out / "sweep.json").write_text(json.dumps(result.to_json(), indent=1) + "\n", encoding="utf-8")
+    job.done("sweep")
+    matched = {f"answer, lambda {weight:g}": one.matched["answer"] for weight, one in made.items()}
+    first = {"answer": next(iter(made.values())).matched["answer"]}  # kinds are the same for all
+    job.notes += notes_on(job.options, first)
+    report = _report(job, rows, {"answer": models}, matched, [])
+    return replace(report, kinds=kinds_used(job.options, first), sweep=result, weight=result.recommended)
+
+
+def _report(
+    job: _Job,
+    rows: Sequence[Asked],
+    models: Mapping[str, Models],
+    matched: Mapping[str, Matched],
+    biases: Sequence[Bias],
+) -> MatchReport:
+    names = [split_of(row) for row in rows]
+    return MatchReport(
+        out=job.out,
+        pairs=len(rows),
+        rounds=job.options.wrong,
+        gap=max(one.gap for one in matched.values()),
+        reserved=any(one.reserved for one in matched.values()),
+        seconds=time.perf_counter() - job.began,
+        peak_bytes=max(one.peak_bytes for one in matched.values()),
+        splits={split: names.count(split) for split in sorted(set(names))},
+        folds=len({row.fold for row in rows}),
+        models={
+            stage: one.to_json() | ({"choices": mean_relevance(one, matched[stage].wrong)} if stage in matched else {})
+            for stage, one in models.items()
+        },
+        kinds=kinds_used(job.options, matched),
+        weight=job.options.weight,
+        integrity=tuple(biases),
+        notes=tuple(job.notes),
+        stages=job.seconds,
+    )

@@ -1,0 +1,84 @@
+"""What `veridical match` tells of its work: sizes, the certified gap, models, resolution, biases, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from veridical.matching.integrity import Bias
+from veridical.matching.lambda_sweep import Sweep
+from veridical.matching.scores.kinds import CELLS, SMALLEST
+from veridical.matching.wrong_choices import Matched, Options
+
+
+@dataclass(frozen=True)
+class MatchReport:
+    """What was matched, how well, and what it gives away."""
+
+    out: Path
+    pairs: int
+    rounds: int
+    gap: float  # the largest certified relative gap, over folds, rounds and stages, to the optimum of the W in use
+    reserved: bool  # in some fold that is the optimum of a restricted problem: see `rounds.match`
+    seconds: float
+    peak_bytes: int
+    splits: dict[str, int]
+    folds: int
+    models: dict[str, Any]  # stage -> models and their calibration
+    kinds: dict[str, Any]  # the resolution of relevance, asked for and used
+    weight: float
+    integrity: tuple[Bias, ...] = ()
+    sweep: Sweep | None = None
+    notes: tuple[str, ...] = ()
+    stages: dict[str, float] = field(default_factory=dict)  # seconds of each
+
+    def to_json(self) -> dict[str, Any]:
+        plain = (
+            "pairs", "rounds", "gap", "reserved", "seconds", "peak_bytes", "splits", "folds", "models", "kinds",
+            "notes", "stages",
+        )  # fmt: skip
+        return {
+            **{name: getattr(self, name) for name in plain},
+            "out": str(self.out),
+            "lambda": self.weight,
+            "integrity": [bias.to_json() for bias in self.integrity],
+            "sweep": None if self.sweep is None else self.sweep.to_json(),
+        }
+
+
+def kinds_used(options: Options, matched: Mapping[str, Matched]) -> dict[str, Any]:
+    """The resolution of relevance for manifest and report; where `used` is 0 nothing random was added either."""
+    used = {stage: one.kinds for stage, one in matched.items()}
+    return {"asked": options.kinds.size, "used": used, "noise": options.kinds.noise, "own": options.kinds.own}
+
+
+def notes_on(options: Options, matched: Mapping[str, Matched]) -> list[str]:
+    """What people should know of a matching before they rely on it."""
+    out = []
+    for stage, one in matched.items():
+        if one.reserved:
+            out.append(
+                f"Frequent {stage}s left little choice in folds {_listed(one.reserved)}: places were kept free for "
+                "later rounds, and the gap is to the best of what was left."
+            )
+        pairs = [fold for fold, size in one.kinds.items() if not size]
+        if options.kinds.size and pairs and options.reranker is None:
+            least = CELLS * max(SMALLEST, options.wrong + 1)
+            out.append(
+                f"Folds {_listed(pairs)} have fewer than {least} questions: relevance of {stage}s is that of single "
+                "pairs there, as in the paper (--kinds 0). The choices of such folds may show the odd one out."
+            )
+    if options.kinds.size and options.reranker is not None:
+        out.append("A cross-encoder judges single pairs: --kinds was not used.")
+    return out
+
+
+def _listed(folds: list[str] | tuple[str, ...], most: int = 5) -> str:
+    """
+    >>> _listed(["0", "1"]), _listed([str(k) for k in range(9)])
+    ('0, 1', '0, 1, 2, 3, 4 and 4 others')
+    """
+    more = f" and {len(folds) - most} others" if len(folds) > most else ""
+    return ", ".join(folds[:most]) + more

@@ -1,0 +1,1 @@
+"""Scores of pairs: P_rel and P_sim of every question and response, from encoders, words or learned, calibrated."""

@@ -1,0 +1,245 @@
+"""One stage matched: the answers of all questions, or their rationales; fold by fold, each response wrong three times.
+
+Answers and rationales are matched by the same steps: fit P_rel and P_sim over all rows, then solve each fold by itself.
+Rows of one fold never meet those of another.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from veridical.benchmark.hidden import secret_words
+from veridical.engine.progress import Progress
+from veridical.errors import UserError
+from veridical.matching.assignment.problem import Problem
+from veridical.matching.assignment.rounds import match as solve
+from veridical.matching.data.tags import needs_and_have, plain
+from veridical.matching.scores.crossencoder import Overridden, Reranked, Reranker, rerank
+from veridical.matching.scores.kinds import KindOptions, kind_scores, scaled
+from veridical.matching.scores.relevance import Fitted, fit_relevance, fit_similarity
+from veridical.records import Panel, Text
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How responses are matched."""
+
+    relevance: str = "minilm"
+    similarity: str = "minilm"
+    learned: bool = True  # learn relevance on the data, cross-fitted by fold
+    weight: float = 0.3  # lambda
+    kinds: KindOptions = field(default_factory=KindOptions)  # the resolution of relevance
+    wrong: int = 3
+    shortlist: int = 64
+    tolerance: float = 1e-3
+    seed: int = 0
+    secret: str = ""  # mixed into the seed of what is random in `hidden` folds: see `kinds`
+    hidden: frozenset[str] = frozenset()  # folds whose answers are hidden
+    reranker: Reranker | None = None  # a cross-encoder for P_rel over the shortlist
+    similarity_reranker: Reranker | None = None  # the same for P_sim
+
+
+@dataclass(frozen=True)
+class Responses:
+    """What is matched: a query and its right response for each row."""
+
+    queries: list[str]  # as models read them
+    responses: list[str]
+    texts: Ints  # equal numbers: equal texts
+    folds: list[str]
+    needs: npt.NDArray[np.int16] | None = None
+    have: npt.NDArray[np.int16] | None = None
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def rows(self, fold: str) -> Ints:
+        return np.flatnonzero(np.asarray(self.folds, dtype=object) == fold)
+
+
+@dataclass(frozen=True)
+class Models:
+    """P_rel and P_sim, fitted: one fit serves every lambda."""
+
+    relevance: Fitted
+    similarity: Fitted
+    reranked: Reranked | None = None  # what cross-encoders said of the pairs that these find best
+
+    def take(self, kept: Ints) -> Models:
+        """The same models over some of the rows."""
+        reranked = None if self.reranked is None else self.reranked.take(kept)
+        return Models(self.relevance.take(kept), self.similarity.take(kept), reranked)
+
+    def to_json(self) -> dict[str, Any]:
+        about = {} if self.reranked is None else {"rerank": self.reranked.about}
+        return {"relevance": self.relevance.to_json(), "similarity": self.similarity.to_json(), **about}
+
+
+@dataclass(frozen=True)
+class Matched:
+    """The wrong responses of each row, and the proof of their quality."""
+
+    wrong: Ints  # (rounds, N) rows whose right response is a wrong one here
+    gap: float  # the largest certified gap of any fold and round, to the optimum of the W that was used (see `kinds`)
+    seconds: float  # of the solver alone
+    peak_bytes: int
+    reserved: tuple[
+        str, ...
+    ] = ()  # folds in which frequent texts left little choice: their gap is to a restricted best
+    kinds: dict[str, int] = field(default_factory=dict)  # fold -> questions of a kind; 0: relevance of single pairs
+
+
+def normal(text: str) -> str:
+    """A text without case, spacing and final punctuation: what counts as the same response.
+
+    >>> normal("  Yes. ") == normal("yes")
+    True
+    """
+    return " ".join(text.lower().split()).rstrip(" .!?,;") or text.strip()
+
+
+def responses_of(
+    queries: Sequence[Text], responses: Sequence[Text], panels: Sequence[Panel | None], folds: Sequence[str]
+) -> Responses:
+    """Texts and panels as rows to match; tags are read by the names of their classes."""
+    asked = [plain(text, panel) for text, panel in zip(queries, panels, strict=True)]
+    said = [plain(text, panel) for text, panel in zip(responses, panels, strict=True)]
+    texts = np.unique([normal(text) for text in said], return_inverse=True)[1].reshape(-1).astype(np.int64)
+    made = Responses(asked, said, texts, list(folds))
+    known = [panel for panel in panels if panel is not None]
+    if len(known) < len(panels) or not any(text.tokens for text in responses):
+        return made
+    needs, have, classes = needs_and_have(responses, known)
+    return replace(made, needs=needs, have=have) if classes else made
+
+
+def check_folds(rows: Responses, wrong: int, noun: str = "answer") -> None:
+    """Refuse folds in which no matching can exist, before any model is run."""
+    if not len(rows):
+        raise UserError("There is nothing to match.", "Give at least four questions with answers.")
+    if len(set(rows.texts.tolist())) == 1:
+        raise UserError(
+            f"All {len(rows):,} {noun}s are {rows.responses[0]!r}.", f"Give questions whose {noun}s differ."
+        )
+    for fold in sorted(set(rows.folds)):
+        here = rows.rows(fold)
+        if len(here) <= wrong:
+            raise UserError(
+                f"Fold {fold} has {len(here)} questions; {wrong + 1} choices need at least {wrong + 1} {noun}s.",
+                "Use fewer folds (--folds), or more data.",
+            )
+        numbers, counts = np.unique(rows.texts[here], return_counts=True)
+        if counts.max() * (wrong + 1) > len(here):
+            common = rows.responses[int(here[rows.texts[here] == numbers[counts.argmax()]][0])]
+            raise UserError(
+                f"Fold {fold}: {counts.max():,} of {len(here):,} {noun}s are {common!r}. A text that is right so often "
+                f"cannot be wrong {wrong} times as often, once in a question; {len(here) // (wrong + 1):,} can.",
+                "Leave some of these questions out, use larger folds (--folds), or fewer wrong choices (--wrong).",
+            )
+
+
+def check_options(options: Options) -> None:
+    """Refuse numbers that make no sense, before any model is run."""
+    if options.seed < 0:
+        raise UserError(f"The seed is {options.seed}.", "Give a whole number from 0.")
+    if not (math.isfinite(options.weight) and options.weight >= 0):
+        raise UserError(f"lambda is {options.weight}; it weighs similarity.", "Choose a number of 0 or more.")
+    if options.wrong < 1:
+        raise UserError(
+            f"{options.wrong} wrong choices for each question were asked for.", "Choose 1 or more (VCR has 3)."
+        )
+    if options.shortlist < 1:
+        raise UserError(f"A shortlist of {options.shortlist}.", "Choose 1 or more (--shortlist); 64 is usual.")
+    if not (math.isfinite(options.tolerance) and options.tolerance > 0):
+        raise UserError(f"A tolerance of {options.tolerance}.", "Choose a number above 0 (--tolerance), such as 0.001.")
+    size, least = options.kinds.size, options.wrong + 1
+    if size < 0 or 0 < size < least:
+        raise UserError(f"Kinds of {size} questions.", f"Give 0 (single pairs), or {least} questions or more.")
+
+
+def fit_models(rows: Responses, options: Options) -> Models:
+    """P_rel and P_sim of a stage."""
+    check_options(options)
+    rng = np.random.default_rng([options.seed, 1])
+    relevance = fit_relevance(
+        options.relevance, rows.queries, rows.responses, rows.texts, rows.folds, rng, learned=options.learned
+    )
+    models = Models(
+        relevance, fit_similarity(options.similarity, rows.responses, np.random.default_rng([options.seed, 2]))
+    )
+    if options.reranker is None and options.similarity_reranker is None:
+        return models
+    return replace(models, reranked=rerank(rows, models, options))
+
+
+def match_stage(rows: Responses, models: Models, options: Options, label: str = "Matching") -> Matched:
+    """Solve every fold."""
+    out = np.full((options.wrong, len(rows)), -1, np.int64)
+    gap = seconds = 0.0
+    peak = 0
+    reserved = []
+    kinds = {}
+    folds = sorted(set(rows.folds))
+    with Progress(label, len(rows), "questions") as progress:
+        for fold in folds:
+            here = rows.rows(fold)
+            kind = kinds_of(models, options, len(here))
+            kinds[fold] = kind.size
+            problem = _problem(rows, models, replace(options, kinds=kind), here, fold)
+            found = solve(problem, shortlist=options.shortlist, tolerance=options.tolerance)
+            out[:, here] = here[found.wrong]
+            gap, seconds, peak = max(gap, found.gap), seconds + found.seconds, max(peak, found.peak_bytes)
+            reserved += [fold] if found.reserved else []
+            progress.advance(len(here))
+    return Matched(out, gap, seconds, peak, tuple(reserved), kinds)
+
+
+def mean_relevance(models: Models, wrong: Ints) -> dict[str, float]:
+    """The mean P_rel of right and of wrong choices, by the model of pairs: how much of it the kinds' noise has left."""
+    own = np.arange(wrong.shape[1])
+    model = models.relevance
+    both = {"right": model.of_pairs(own, own), "wrong": model.of_pairs(np.tile(own, len(wrong)), wrong.reshape(-1))}
+    return {name: float(np.mean(model.calibration.probability(scores))) for name, scores in both.items()}
+
+
+def kinds_of(models: Models, options: Options, rows: int) -> KindOptions:
+    """The resolution of relevance in a fold of so many rows. A cross-encoder's relevance is always that of pairs."""
+    if models.reranked is not None and models.reranked.related is not None:
+        return replace(options.kinds, size=0)
+    return scaled(options.kinds, rows, options.wrong)
+
+
+def _problem(rows: Responses, models: Models, options: Options, here: Ints, fold: str) -> Problem:
+    relevance, dissimilarity = models.relevance.scores(here), models.similarity.scores(here)
+    rescored = None
+    texts = np.unique(rows.texts[here], return_inverse=True)[1].reshape(-1)
+    if options.kinds.size:
+        # Responses stand where their noise is high. Whoever draws a hidden fold's noise again, which is numbered by
+        # the rows they were written for, can therefore tell which row that is.
+        words = secret_words(options.secret) if fold in options.hidden else []
+        rng = np.random.default_rng([options.seed, 5, zlib.crc32(fold.encode()), *words])
+        relevance = kind_scores(relevance, models.relevance.query_vectors(here), texts, options.kinds, rng)
+    if models.reranked is not None:
+        rescored = models.reranked.relevance(here)
+        if (other := models.reranked.similarity(here)) is not None:
+            dissimilarity = Overridden(dissimilarity, *other)
+    return Problem(
+        relevance,
+        dissimilarity,
+        texts,
+        options.weight,
+        options.wrong,
+        None if rows.needs is None else rows.needs[here],
+        None if rows.have is None else rows.have[here],
+        rescored,
+        fold,
+    )

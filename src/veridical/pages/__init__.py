@@ -1,0 +1,1 @@
+"""One look for every page: escaped markup, plots, pictures of items, and the style."""

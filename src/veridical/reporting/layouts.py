@@ -1,0 +1,161 @@
+"""The papers' tables with our rows beside the published ones.
+
+The columns are the paper's; parts of the benchmark that the paper has no column for follow after them. Our rows come
+first with 95% intervals (or mean and deviation over trials), then what was computed on the same items (majority,
+chance, people), then the published rows, digit by digit as printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from veridical.evaluation import Estimate, Scores
+from veridical.pages.plots import percent
+from veridical.reporting.published import Column, PublishedTable, part_name, tables_for
+from veridical.reporting.studies import Part, Result, Study
+from veridical.reporting.tables import Cell, Table, TableRow
+
+STAGED = ("Q->A", "QA->R", "Q->AR")
+SHORT = {"accuracy": "acc.", "consistency": "cons.", "share": "%"}
+
+
+def results_tables(study: Study) -> list[Table]:
+    """The tables of results for a study: the main one, and what else the paper has beside it."""
+    printed = tables_for(study.kind, "results")
+    main = _results(study, printed)
+    others = [_published_only(t) for t in tables_for(study.kind, "features")]
+    return [main, *others]
+
+
+def _results(study: Study, printed: Sequence[PublishedTable]) -> Table:
+    by_scheme = study.kind == "vprom"
+    columns = _columns(study, printed, by_scheme)
+    homes = {_part_label(part, by_scheme): part for part in study.parts}
+    rows = [
+        TableRow(system.name, tuple(_ours(system.results, homes.get(c.part), c.metric) for c in columns))
+        for system in study.systems
+    ]
+    rows += _baselines(study, columns, homes)
+    for table in printed:
+        where = f"{table.source}, {table.table}"
+        for row in table.rows:
+            values = {(c.part, c.metric): v for c, v in zip(table.columns, row.values, strict=True)}
+            cells = tuple(Cell(values.get((c.part, c.metric), "")) for c in columns)
+            rows.append(TableRow(row.name, cells, "published", row.group, where, row.more))
+    heads, names = _heads(columns)
+    return Table(f"{study.benchmark.name}: results, percent", names, tuple(rows), heads, _notes(study, printed))
+
+
+def _columns(study: Study, printed: Sequence[PublishedTable], by_scheme: bool) -> list[Column]:
+    """The published columns (of the widest table), then those only we have."""
+    columns: list[Column] = []
+    for table in sorted(printed, key=lambda t: -len(t.columns)):
+        columns += [c for c in table.columns if (c.part, c.metric) not in {(k.part, k.metric) for k in columns}]
+    have = {c.part for c in columns}
+    staged = any(r.first.staged for s in study.systems for r in s.results.values())
+    metrics = STAGED if staged else ("accuracy",) if study.benchmark.task == "matrix" else ("accuracy", "consistency")
+    for part in study.parts:
+        label = _part_label(part, by_scheme)
+        if label not in have:
+            columns += [Column(label, label, metric) for metric in metrics]
+    if staged:  # stage by stage, as the paper has it
+        columns.sort(key=lambda c: STAGED.index(c.metric) if c.metric in STAGED else len(STAGED))
+    return columns
+
+
+def _part_label(part: Part, by_scheme: bool) -> str:
+    scheme, split = part
+    if by_scheme:
+        return part_name(scheme) if split == "test" else f"{part_name(scheme)} {split}"
+    return part_name(split) if scheme == "main" else f"{scheme} {part_name(split)}"
+
+
+def _heads(columns: Sequence[Column]) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
+    """Two lines of heads: splits over measures, or for staged accuracy measures over splits."""
+    if all(c.metric == "accuracy" for c in columns):
+        return (), tuple(c.label for c in columns)
+    staged = any(c.metric in STAGED for c in columns)
+    above = [c.metric.replace("->", "→") if staged else c.label for c in columns]
+    below = [c.label if staged else SHORT.get(c.metric, c.metric) for c in columns]
+    heads: list[tuple[str, int]] = []
+    for label in above:
+        if heads and heads[-1][0] == label:
+            heads[-1] = (label, heads[-1][1] + 1)
+        else:
+            heads.append((label, 1))
+    return tuple(heads), tuple(below)
+
+
+def estimate_of(scores: Scores, metric: str) -> Estimate | None:
+    """One measure of a result."""
+    if metric == "accuracy":
+        return scores.accuracy
+    if metric == "consistency":
+        return scores.consistency
+    return scores.staged.get(metric)
+
+
+def estimate_cell(value: Estimate | float | None, std: float | None = None) -> Cell:
+    """A number with its interval or deviation."""
+    if value is None:
+        return Cell()
+    if isinstance(value, Estimate):
+        return Cell(percent(value.value), f"[{percent(value.low)}, {percent(value.high)}]")
+    return Cell(percent(value) + (f"±{percent(std)}" if std is not None else ""))
+
+
+def _ours(results: dict[Part, Result], part: Part | None, metric: str) -> Cell:
+    if part is None or part not in results:
+        return Cell()
+    found = [estimate_of(scores, metric) for scores in results[part].scores]
+    values = [e for e in found if e is not None]
+    if len(values) != len(found):
+        return Cell()
+    if len(values) == 1:
+        return estimate_cell(values[0])
+    numbers = [e.value for e in values]
+    mean = sum(numbers) / len(numbers)
+    deviation = (sum((n - mean) ** 2 for n in numbers) / len(numbers)) ** 0.5
+    return Cell(f"{percent(mean)}±{percent(deviation)}", f"{len(numbers)} trials")
+
+
+def _baselines(study: Study, columns: Sequence[Column], homes: dict[str, Part]) -> list[TableRow]:
+    """Majority, chance and people on the same items, from the first system of each part."""
+    rows: dict[str, dict[tuple[str, str], Cell]] = {}
+    for label, part in homes.items():
+        first = study.on(part)[0].results[part].first
+        for baseline in first.baselines:
+            cells = rows.setdefault(baseline.name, {})
+            cells[label, "accuracy"] = estimate_cell(baseline.accuracy, baseline.std)
+            cells[label, "consistency"] = estimate_cell(baseline.consistency)
+            for stage, value in baseline.staged.items():
+                cells[label, stage] = estimate_cell(value)
+    if rows.get("majority of train") == rows.get("majority"):
+        rows.pop("majority of train", None)
+    return [
+        TableRow(name, tuple(cells.get((c.part, c.metric), Cell()) for c in columns), "baseline")
+        for name, cells in rows.items()
+    ]
+
+
+def _notes(study: Study, printed: Sequence[PublishedTable]) -> tuple[str, ...]:
+    some = next((r.first for s in study.systems for r in s.results.values()), None)
+    notes = []
+    if some is not None:
+        notes.append(f"[ ] is a 95% interval: {some.resamples:,} bootstrap resamples over groups, seed {some.seed}.")
+    if printed and not study.benchmark.manifest.get("official"):
+        notes.append(
+            "Published rows are about the papers' own data. This benchmark was built anew: compare orders of systems, "
+            "not digits."
+        )
+    elif printed:
+        notes.append("Published rows are as printed in the papers; ± is the deviation over runs that they give.")
+    notes += dict.fromkeys(f"{table.table}: {table.note}" for table in printed if table.note)
+    return tuple(notes)
+
+
+def _published_only(table: PublishedTable) -> Table:
+    where = f"{table.source}, {table.table}"
+    rows = tuple(TableRow(r.name, tuple(map(Cell, r.values)), "published", r.group, where, r.more) for r in table.rows)
+    title = f"{table.table} of the paper, percent"
+    return Table(title, tuple(c.label for c in table.columns), rows, (), (table.note,) if table.note else ())

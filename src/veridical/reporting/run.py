@@ -1,0 +1,209 @@
+"""`veridical report`: any number of runs become one page, and the papers' tables as Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from veridical.engine.progress import Progress
+from veridical.errors import UserError
+from veridical.pages.blocks import Section
+from veridical.pages.markup import Markup
+from veridical.reporting import figures, sections
+from veridical.reporting.audits import audit_section
+from veridical.reporting.breakdowns import breakdowns
+from veridical.reporting.comparisons import group_shares, pairs, reasons
+from veridical.reporting.examples import Chooser
+from veridical.reporting.inputs import Inputs, read_inputs
+from veridical.reporting.layouts import results_tables
+from veridical.reporting.page import Chapter, page, provenance, study_lead
+from veridical.reporting.studies import Part, Study, study
+from veridical.reporting.summary import sentences
+from veridical.reporting.sweeps import sweep_section, sweep_tables
+from veridical.reporting.tables import Table, to_latex, to_markdown
+
+BUDGET = 3_000_000  # bytes of all pictures
+
+
+@dataclass(frozen=True)
+class Options:
+    """How much a page shows."""
+
+    examples: int
+    resamples: int
+    seed: int
+    budget: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was written."""
+
+    out: Path
+    bytes: int
+    benchmarks: tuple[str, ...]
+    systems: tuple[str, ...]
+    markdown: Path | None
+    latex: Path | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "out": str(self.out),
+            "bytes": self.bytes,
+            "benchmarks": list(self.benchmarks),
+            "systems": list(self.systems),
+            "markdown": str(self.markdown) if self.markdown else None,
+            "latex": str(self.latex) if self.latex else None,
+        }
+
+
+def report(
+    runs: Sequence[Path | str] | Path | str,
+    out: Path | str,
+    *,
+    benchmark: Sequence[Path | str] | Path | str | None = None,
+    split: str | None = None,
+    scheme: str | None = None,
+    title: str | None = None,
+    markdown: bool = False,
+    latex: bool = False,
+    hidden: bool = False,
+    examples: int = 6,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Report:
+    """Make one self-contained HTML page from runs: prediction files, folders of `train` or `sweep`, audits.
+
+    A run can be given a name as `NAME=PATH`. `benchmark` is the folder (or folders) the predictions are about; files
+    that carry a benchmark's hash find it among them. Answers of hidden splits are shown item by item only with
+    `hidden`, and only where their folder is here; without it such a split has totals and nothing else. `markdown` and
+    `latex` write the tables beside the page. `examples` is how many items a gallery shows.
+    """
+    if examples < 0 or examples > 50:
+        raise UserError(f"{examples} examples in a gallery cannot be shown.", "Take a number from 0 to 50.")
+    given = read_inputs([runs] if isinstance(runs, Path | str) else list(runs))
+    folders = [benchmark] if isinstance(benchmark, Path | str) else list(benchmark or ())
+    folders = folders or [s.benchmark.folder for s in given.sweeps if Path(s.benchmark.folder).is_dir()]
+    studies = study(given.files, folders, scheme=scheme, split=split, hidden=hidden, resamples=resamples, seed=seed)
+    options = Options(examples, resamples, seed, BUDGET // max(len(studies), 1))
+    chapters: list[Chapter] = []
+    tables: list[Table] = []
+    with Progress("report", len(studies), "benchmarks") as progress:
+        for one in studies:
+            chapters.append(_chapter(one, options))
+            tables += results_tables(one) if one.systems else []
+            progress.advance(1)
+    chapters += [Chapter(f"Sweep on {s.benchmark.name}", (), (sweep_section(s),)) for s in given.sweeps]
+    tables += [table for s in given.sweeps for table in sweep_tables(s)]
+    chapters += _rest(given)
+    target = Path(os.path.abspath(out))
+    names = tuple(s.name for one in studies for s in one.systems)
+    heading = title or _title(studies)
+    html = page(heading, _lead(studies, given), chapters, provenance(studies))
+    data = html.encode("utf-8")
+    _write(target, data)
+    return Report(
+        out=target,
+        bytes=len(data),
+        benchmarks=tuple(one.benchmark.name for one in studies),
+        systems=names,
+        markdown=_tables(target.with_suffix(".md"), tables, to_markdown) if markdown else None,
+        latex=_tables(target.with_suffix(".tex"), tables, to_latex) if latex else None,
+    )
+
+
+def _chapter(one: Study, options: Options) -> Chapter:
+    """Everything about one benchmark."""
+    if not one.systems:
+        return Chapter(one.benchmark.name, study_lead(one, ()), ())
+    focus = one.focus
+    found: list[Section | None] = [sections.results(one), figures.by_scheme(one)]
+    said: list[str] = []
+    if focus is not None:
+        said, inner = _focus(one, focus, options)
+        found += inner
+    found.append(figures.data_figures(one))
+    return Chapter(one.benchmark.name, study_lead(one, said), tuple(s for s in found if s is not None))
+
+
+def _focus(one: Study, part: Part, options: Options) -> tuple[list[str], list[Section | None]]:
+    """What is looked at item by item, and the sentences that sum it up."""
+    systems = one.on(part)
+    tags = breakdowns(one, part, options.resamples, options.seed)
+    compared = pairs(one, part, options.resamples, options.seed)
+    groups = [(s, g) for s in systems if (g := group_shares(s.results[part])) is not None]
+    why = [(s, r) for s in systems if (r := reasons(s.results[part])) is not None]
+    galleries: dict[str, list[Markup]] = {"differ": [], "why": [], "examples": []}
+    if options.examples:
+        chooser = Chooser(one, part, options.examples)
+        chosen = {
+            "differ": chooser.differ(compared[0].one, compared[0].other) if compared else [],
+            "why": sections.wrong_reason_gallery(chooser, why),
+            "examples": sections.instructive(chooser),
+        }
+        cards = sections.cards_of(one, chooser, options.budget)
+        galleries = {name: cards.galleries(which) if which else [] for name, which in chosen.items()}
+    shown = Section("Instructive examples", tuple(galleries["examples"])) if galleries["examples"] else None
+    grouped = None if why else sections.consistency(groups)
+    return sentences(one, part, compared, tags), [
+        sections.by_tag(tags, systems),
+        grouped,
+        sections.right_for_wrong_reasons(why, galleries["why"]),
+        sections.differences(compared, galleries["differ"]),
+        shown,
+    ]
+
+
+def _rest(given: Inputs) -> list[Chapter]:
+    """Training runs and audits, which are about no single benchmark's results."""
+    swept = {sweep.path / point.folder for sweep in given.sweeps for point in sweep.points}
+    trained = figures.training(given.trained, swept)
+    found = [trained] if trained else []
+    found += [audit_section(audit) for audit in given.audits]
+    if not found:
+        return []
+    names = [name for name, some in (("Training", given.trained), ("Audits", given.audits)) if some]
+    return [Chapter(" and ".join(names), (), tuple(found))]
+
+
+def _title(studies: Sequence[Study]) -> str:
+    names = list(dict.fromkeys(one.benchmark.name for one in studies))
+    if not names:
+        return "Training and audits"
+    what = " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+    return f"Results on {what}"
+
+
+def _lead(studies: Sequence[Study], given: Inputs) -> str:
+    systems = sum(len(one.systems) for one in studies)
+    parts = []
+    if studies:
+        parts.append(f"{_count(systems, 'system')} on {_count(len(studies), 'benchmark')}")
+    if given.trained:
+        parts.append(_count(len(given.trained), "training run"))
+    if given.audits:
+        parts.append(_count(len(given.audits), "audit"))
+    return ", ".join(parts) + "."
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _tables(path: Path, tables: Sequence[Table], form: Any) -> Path:
+    _write(path, "\n".join(form(table) for table in tables).encode("utf-8"))
+    return path
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise UserError(f"{path} cannot be written: {error.strerror}.", "Give another place with --out.") from None

@@ -1,0 +1,230 @@
+"""Runs sorted by the benchmark they are about, scored: a study is one benchmark and all systems that were run on it.
+
+Scores come from `veridical.evaluation`, so that every number of a report is the one that verb prints. Where a split is
+hidden, only totals are kept unless `hidden` says that answers may be shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veridical.benchmark import Benchmark
+from veridical.errors import UserError
+from veridical.evaluation import Estimate, Scores, evaluate
+from veridical.evaluation.arrays import are_arrays, read_arrays
+from veridical.evaluation.grade import Grades, grade, guess_split
+from veridical.evaluation.key import AnswerKey, read_key
+from veridical.evaluation.metrics import per_item
+from veridical.evaluation.readers import Ints, Predictions, image_name, read_predictions
+from veridical.records import split_view
+from veridical.reporting.inputs import RunFile
+from veridical.reporting.published import benchmark_kind
+
+Part = tuple[str, str]  # scheme and split
+
+
+@dataclass(frozen=True)
+class Result:
+    """One system on one part of a benchmark."""
+
+    scores: tuple[Scores, ...]  # one per trial
+    grades: Grades  # of the first trial
+    runs: tuple[RunFile, ...]
+
+    @property
+    def first(self) -> Scores:
+        return self.scores[0]
+
+    @property
+    def main(self) -> Estimate:
+        """The measure that systems are ordered by: accuracy, or both stages right."""
+        return self.first.staged.get("Q->AR", self.first.accuracy)
+
+    def right(self) -> Ints:
+        """Per item: how many of its examples are right."""
+        return per_item(self.grades.item, self.grades.right, len(self.grades.key.ids))
+
+    def solved(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Per item: whether all of its examples are right."""
+        return (self.grades.examples > 0) & (self.right() == self.grades.examples)
+
+    def failed(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Per item: whether at least half of its examples are wrong."""
+        return (self.grades.examples > 0) & (2 * self.right() <= self.grades.examples)
+
+
+@dataclass
+class System:
+    """One row of the tables."""
+
+    name: str
+    place: int  # decides its colour
+    results: dict[Part, Result] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Study:
+    """One benchmark and the systems that were run on it."""
+
+    benchmark: Benchmark
+    kind: str | None  # nlvr, nlvr2, vprom, vcr
+    systems: list[System] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    show_hidden: bool = False
+
+    @property
+    def parts(self) -> list[Part]:
+        """The parts that any system was scored on, in the benchmark's order of use: train, dev, tests."""
+        found = {part for system in self.systems for part in system.results}
+        return sorted(found, key=lambda p: (p[0] not in ("main", "neutral"), p[0], _order(p[1]), p[1]))
+
+    def open_to_view(self, part: Part) -> bool:
+        """Whether answers of the part may be shown item by item."""
+        return self.show_hidden or not self.benchmark.is_hidden(part[1])
+
+    @property
+    def focus(self) -> Part | None:
+        """The part that is looked at item by item: the one most systems share, dev before test before train."""
+        parts = [p for p in self.parts if self.open_to_view(p)]
+        if not parts:
+            return None
+        liked = {"dev": 0, "val": 0, "validation": 0, "test": 1, "train": 3}
+        return min(parts, key=lambda p: (-len(self.on(p)), liked.get(p[1], 2), p[0] != "neutral", p))
+
+    def on(self, part: Part) -> list[System]:
+        return [system for system in self.systems if part in system.results]
+
+
+def _order(split: str) -> int:
+    return {"train": 0, "dev": 1, "val": 1}.get(split, 2)
+
+
+def study(
+    files: Sequence[RunFile],
+    benchmarks: Sequence[Path | str],
+    *,
+    scheme: str | None,
+    split: str | None,
+    hidden: bool,
+    resamples: int,
+    seed: int,
+) -> list[Study]:
+    """Find the benchmark of each file, score it, and put the results together."""
+    known = {Benchmark(path).hash: Benchmark(path) for path in benchmarks}
+    studies: dict[str, Study] = {}
+    waiting: dict[tuple[str, str, Part], list[tuple[RunFile, Grades, Scores]]] = {}
+    for run in files:
+        home, read = _home(run, known)
+        here = studies.setdefault(home.hash, Study(home, benchmark_kind(home), show_hidden=hidden))
+        if run.benchmark_hash not in (None, home.hash):
+            here.notes.append(
+                f"{run.path.name} was made on another build of the benchmark ({str(run.benchmark_hash)[:12]}); "
+                f"this one is {home.hash[:12]}."
+            )
+        part = _part(run, home, read, scheme, split)
+        if not _answers_here(home, part):
+            here.notes.append(f"{run.name}: split {part[1]} is hidden and its answers are not here; it is not scored.")
+            continue
+        scores = evaluate(home.directory, run.path, split=part[1], scheme=part[0], resamples=resamples, seed=seed)
+        key = read_key(home, part[1], part[0])
+        waiting.setdefault((home.hash, run.name, part), []).append((run, _grade(run, read, key), scores))
+    _gather(studies, waiting)
+    return list(studies.values())
+
+
+def _gather(
+    studies: dict[str, Study], waiting: dict[tuple[str, str, Part], list[tuple[RunFile, Grades, Scores]]]
+) -> None:
+    """Systems in the order in which they were given."""
+    for (home, name, part), trials in waiting.items():
+        here = studies[home]
+        system = next((s for s in here.systems if s.name == name), None)
+        if system is None:
+            system = System(name, len(here.systems), config=trials[0][0].config)
+            here.systems.append(system)
+        if len({scores.per_view for _, _, scores in trials}) > 1:
+            raise UserError(
+                f"{name}: some files are about items and some about single views, so they are not trials of one thing.",
+                "Give them different names: NAME=FILE.",
+            )
+        system.results[part] = Result(tuple(s for _, _, s in trials), trials[0][1], tuple(r for r, _, _ in trials))
+
+
+def _grade(run: RunFile, read: Predictions | None, key: AnswerKey) -> Grades:
+    return grade(read if read is not None else read_arrays(run.path, key), key)
+
+
+def _answers_here(benchmark: Benchmark, part: Part) -> bool:
+    if not benchmark.is_hidden(part[1]):
+        return True
+    return (benchmark.hidden_directory / f"answers-{part[0]}-{part[1]}.parquet").is_file()
+
+
+def _part(run: RunFile, home: Benchmark, read: Predictions | None, scheme: str | None, split: str | None) -> Part:
+    """The scheme and split a file is about: as told, as it says itself, or where its names are."""
+    where = next((s for s in (scheme, run.scheme) if s in home.schemes), None)
+    if where is None:
+        shares = {s: _share(home, read, s) if read is not None else 0.0 for s in home.schemes}
+        best = [s for s in home.schemes if shares[s] == max(shares.values())]
+        if len(best) > 1 and "main" not in best:
+            raise UserError(
+                f"Cannot tell which scheme of {home.name} {run.path} is about.",
+                f"Say so with --scheme, one of: {', '.join(home.schemes)}.",
+            )
+        where = "main" if "main" in best else best[0]
+    splits = home.splits(where)
+    for said in (split, run.split):
+        if said in splits:
+            return where, str(said)
+    if read is None:
+        if len(splits) == 1:
+            return where, splits[0]
+        raise UserError(
+            f"{run.path} holds arrays, which do not say which split they are about.", "Say it with --split."
+        )
+    return where, guess_split(home, read, where)
+
+
+def _home(run: RunFile, known: dict[str, Benchmark]) -> tuple[Benchmark, Predictions | None]:
+    """The benchmark a file is about: the one whose hash it carries, or the one that knows its names."""
+    read = None if are_arrays(run.path) else read_predictions(run.path)
+    if run.benchmark_hash in known:
+        return known[str(run.benchmark_hash)], read
+    if not known:
+        raise UserError(f"{run.path} does not say which benchmark it is about.", "Say it with --benchmark DIR.")
+    if len(known) == 1:
+        return next(iter(known.values())), read
+    if read is None:
+        choices = [b for b in known.values() if b.task == "choice"]
+        if len(choices) == 1:
+            return choices[0], None
+        raise UserError(f"{run.path} holds arrays, which do not say which benchmark they are about.", "Give only one.")
+    shares = {digest: max(_share(b, read, s) for s in b.schemes) for digest, b in known.items()}
+    best = max(shares, key=lambda digest: shares[digest])
+    if shares[best] == 0:
+        raise UserError(
+            f"{run.path}: its predictions are about no item of the benchmarks given.",
+            f"Give its benchmark too: --benchmark DIR. Given: {', '.join(b.name for b in known.values())}.",
+        )
+    return known[best], read
+
+
+def _share(benchmark: Benchmark, read: Predictions, scheme: str) -> float:
+    """How many of a file's first names a benchmark knows."""
+    first = read.names.slice(0, 2000)
+    bases = [split_view(name)[0] for name in first.to_pylist()]
+    official = [(image_name(name) or (name, 0))[0] for name in first.to_pylist()]
+    best = 0
+    for part in benchmark.splits(scheme):
+        ids = benchmark.items_table(part, scheme, ["id"])["id"].combine_chunks()
+        for names in (first, pa.array(bases, pa.string()), pa.array(official, pa.string())):
+            best = max(best, int(pc.sum(pc.is_in(names, value_set=ids)).as_py() or 0))
+    return best / len(first)

@@ -1,0 +1,228 @@
+"""Random scenes and presentations, as NLVR's authors made them (Suhr et al. 2017, section 4).
+
+Where the paper is silent the published training scenes speak: a corner is drawn uniformly over the box and then pushed
+inside, so that walls to the right and below are touched often; objects keep a gap of a pixel; a box of a scatter scene
+gets up to seven objects; towers stand at x = 40 and are of medium squares; a reshuffle takes any split of the objects
+into three boxes with equal chance, except that one in ten is the even split.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+import numpy as np
+
+from veridical.errors import UserError
+from veridical.records import Panel
+from veridical.sources.boxes.scene import COLORS, LEFTS, SHAPES, SIDE, SIZES, Placed, Scene, Thing, panel, placed
+
+Kind = Literal["scatter", "tower"]
+Boxes = list[list[Placed]]
+KINDS: tuple[Kind, ...] = ("scatter", "tower")
+
+SCATTER_MOST = 7  # objects that a box of a new scatter scene may get
+BOX_MOST = 8  # objects that a box may ever have; an even split reaches it
+TOWER_MOST = 4  # blocks of a tower
+TOWER_X = 40
+TOWER_BLOCK = SIZES["medium"]
+TOWER_STEP = TOWER_BLOCK + 1  # blocks, too, keep a gap of a pixel
+EVEN = 0.1  # share of reshuffles that split evenly
+GAP = 1
+
+ATTEMPTS = 100  # before a scene, a reshuffle or a presentation is given up
+_THROWS = 12  # random positions tried for an object before the free ones are listed
+
+
+class NoScene(UserError):
+    """No scene could be made within the bounded number of attempts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """Four scenes for a writer, who says what is true of A and B and false of C and D."""
+
+    kind: Kind
+    scenes: tuple[Scene, Scene, Scene, Scene]  # A, B, then the objects of A reshuffled, and those of B
+
+
+def sample_scene(rng: np.random.Generator, kind: Kind, name: str = "") -> Scene:
+    """Three boxes; the number of objects of each, and each object's properties, uniform."""
+    return _scene(_sample_boxes(rng, kind), name)
+
+
+def reshuffle(rng: np.random.Generator, scene: Sequence[Panel], name: str = "") -> Scene:
+    """The same objects, otherwise divided between the boxes and placed anew; towers stay towers.
+
+    The result differs from the scene by more than the order of its boxes: otherwise no sentence could tell them apart.
+    """
+    return _scene(_reshuffle_boxes(rng, [placed(one) for one in scene]), name)
+
+
+def sample_presentation(rng: np.random.Generator, kind: Kind, name: str = "") -> Presentation:
+    """A and B independent; C and D the same objects reshuffled. Scenes are named `name-0` to `name-3`."""
+    names = [f"{name}-{index}" if name else "" for index in range(4)]
+    pairs = [_contrast(rng, kind, names[first], names[first + 2]) for first in range(2)]
+    (a, c), (b, d) = pairs
+    return Presentation(kind, (a, b, c, d))
+
+
+def presentations(count: int, seed: int, start: int = 0) -> Iterator[Presentation]:
+    """Presentations `start` to `start + count - 1`, scatter and tower in turn, named by their number.
+
+    Each has its own generator, so that it is the same whichever process makes it.
+    """
+    for number in range(start, start + count):
+        rng = np.random.default_rng([seed, number])
+        yield sample_presentation(rng, KINDS[number % 2], str(number))
+
+
+def panels(count: int, seed: int) -> Iterator[Panel]:
+    """The panels of `count` presentations."""
+    for presentation in presentations(count, seed):
+        for scene in presentation.scenes:
+            yield from scene
+
+
+def stack(things: Sequence[Thing]) -> list[Placed]:
+    """A tower of squares, the first at its base."""
+    ground = SIDE - TOWER_BLOCK
+    return [Placed(ground - TOWER_STEP * level, TOWER_X, thing) for level, thing in enumerate(things)]
+
+
+def scatter(rng: np.random.Generator, things: Sequence[Thing]) -> list[Placed] | None:
+    """Things placed one after another at random in a box, with a gap between any two, or None once one has no room."""
+    out: list[Placed] = []
+    throws = rng.integers(0, SIDE, (len(things), _THROWS, 2)).tolist()
+    for thing, corners in zip(things, throws, strict=True):
+        spot = _throw(corners, thing, out) or _listed(rng, thing, out)
+        if spot is None:
+            return None
+        out.append(spot)
+    return out
+
+
+def _contrast(rng: np.random.Generator, kind: Kind, name: str, other: str) -> tuple[Scene, Scene]:
+    """A scene and its reshuffle; a scene that allows none (three single blocks) is drawn anew."""
+    for _ in range(ATTEMPTS):
+        boxes = _sample_boxes(rng, kind)
+        try:
+            return _scene(boxes, name), _scene(_reshuffle_boxes(rng, boxes), other)
+        except NoScene:
+            continue
+    raise NoScene(f"{ATTEMPTS} {kind} scenes could not be reshuffled.", "Try another seed.")
+
+
+def _sample_boxes(rng: np.random.Generator, kind: Kind) -> Boxes:
+    most = SCATTER_MOST if kind == "scatter" else TOWER_MOST
+    counts = rng.integers(1, most + 1, len(LEFTS)).tolist()
+    if kind == "tower":
+        return [stack(_things(rng, count, tower=True)) for count in counts]
+    return [_scatter_box(rng, count) for count in counts]
+
+
+def _reshuffle_boxes(rng: np.random.Generator, boxes: Boxes) -> Boxes:
+    tower = all(map(_is_tower, boxes))
+    things = [one.thing for box in boxes for one in box]
+    for _ in range(ATTEMPTS):
+        counts = _split(rng, len(things), tower)
+        mixed = [things[index] for index in rng.permutation(len(things)).tolist()]
+        ends = itertools.accumulate(counts)
+        parts = [mixed[end - count : end] for count, end in zip(counts, ends, strict=True)]
+        new = [stack(part) if tower else scatter(rng, part) for part in parts]
+        filled = [box for box in new if box is not None]
+        if len(filled) == len(boxes) and _as_set(filled) != _as_set(boxes):
+            return filled
+    raise NoScene(
+        f"{ATTEMPTS} reshuffles of {len(things)} objects gave no other scene.",
+        "Give a scene of three boxes with more, different or smaller objects.",
+    )
+
+
+def _as_set(boxes: Boxes) -> list[list[Placed]]:
+    """Boxes whose order does not count."""
+    return sorted(sorted(box) for box in boxes)
+
+
+def _scene(boxes: Boxes, name: str) -> Scene:
+    return tuple(panel(box, index, name) for index, box in enumerate(boxes))
+
+
+def _scatter_box(rng: np.random.Generator, count: int) -> list[Placed]:
+    for _ in range(ATTEMPTS):
+        box = scatter(rng, _things(rng, count, tower=False))
+        if box is not None:
+            return box
+    raise NoScene(f"{ATTEMPTS} random sets of {count} objects found no room in a box.", "Ask for fewer objects.")
+
+
+def _things(rng: np.random.Generator, count: int, tower: bool) -> list[Thing]:
+    colors, sizes = tuple(COLORS), tuple(SIZES.values())
+    if tower:
+        return [Thing("square", colors[color], TOWER_BLOCK) for color in rng.integers(0, 3, count).tolist()]
+    drawn = rng.integers(0, 3, (count, 3)).tolist()
+    return [Thing(SHAPES[shape], colors[color], sizes[size]) for shape, color, size in drawn]
+
+
+def _throw(corners: list[list[int]], thing: Thing, taken: list[Placed]) -> Placed | None:
+    """The first of some corners, uniform over the box and then pushed inside, that is free."""
+    size, far = thing.size, SIDE - thing.size
+    for corner_x, corner_y in corners:
+        x, y = min(corner_x, far), min(corner_y, far)
+        for other_y, other_x, other in taken:
+            reach = other.size + GAP
+            if other_x - size - GAP < x < other_x + reach and other_y - size - GAP < y < other_y + reach:
+                break
+        else:
+            return Placed(y, x, thing)
+    return None
+
+
+def _listed(rng: np.random.Generator, thing: Thing, taken: list[Placed]) -> Placed | None:
+    """The same law as `_throw` without a bound on throws: one of the free corners, or None where there is none."""
+    far = SIDE - thing.size
+    corner = np.minimum(np.arange(SIDE), far)
+    free = np.ones((SIDE, SIDE), bool)  # (y, x) before the push
+    for y, x, other in taken:
+        near = (x - thing.size - GAP < corner) & (corner < x + other.size + GAP)
+        level = (y - thing.size - GAP < corner) & (corner < y + other.size + GAP)
+        free[np.ix_(level, near)] = False
+    spots = np.flatnonzero(free)
+    if not len(spots):
+        return None
+    y, x = divmod(int(rng.choice(spots)), SIDE)
+    return Placed(min(y, far), min(x, far), thing)
+
+
+def _split(rng: np.random.Generator, total: int, tower: bool) -> tuple[int, ...]:
+    """How many of `total` objects go into each box."""
+    third = total // 3
+    even = (third, third, total - 2 * third)
+    choices = _splits(total, TOWER_MOST if tower else SCATTER_MOST)
+    possible = third >= 1 and even[2] <= (TOWER_MOST if tower else BOX_MOST)
+    if possible and (not choices or rng.random() < EVEN):
+        return even
+    if not choices:
+        raise NoScene(
+            f"{total} {'blocks' if tower else 'objects'} cannot be divided between three boxes.",
+            f"A scene has 3 to {3 * (TOWER_MOST if tower else BOX_MOST)} of them.",
+        )
+    return choices[int(rng.integers(len(choices)))]
+
+
+@cache
+def _splits(total: int, most: int) -> tuple[tuple[int, ...], ...]:
+    counts = itertools.product(range(1, most + 1), repeat=len(LEFTS))
+    return tuple(split for split in counts if sum(split) == total)
+
+
+def _is_tower(box: list[Placed]) -> bool:
+    blocks = sorted(box, reverse=True)
+    return 1 <= len(box) <= TOWER_MOST and blocks == stack([one.thing for one in blocks]) and _blocks(box)
+
+
+def _blocks(box: list[Placed]) -> bool:
+    return all(one.thing.shape == "square" and one.thing.size == TOWER_BLOCK for one in box)

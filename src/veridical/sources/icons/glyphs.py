@@ -1,0 +1,218 @@
+"""The vocabulary of the icon world: which categories there are, which glyph draws each, which attributes it can show.
+
+The glyphs come from the font of the package fontawesomefree; `categories.json` names them. A category allows only
+values that can be told apart when drawn: a ball is never tilted, a fish seen from the side faces left or right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
+
+import msgspec
+
+from veridical.errors import UserError, missing_extra
+
+COLORS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "gray", "black")
+PATTERNS = ("solid", "striped", "dotted", "checked", "outlined")
+SIZES = ("small", "medium", "large")
+ROTATIONS = ("upright", "tilted", "upside-down")
+FACINGS = ("left", "right")  # only for categories seen from the side
+AGES = ("child", "adult", "elderly")
+GENDERS = ("male", "female")
+PERSON = "person"
+CHILD_HEAD = 1.3  # of an icon that shows all ages
+
+LICENCE = "Font Awesome Free 6.6.0 icons by Fonticons, Inc., CC-BY-4.0 (fontawesome.com/license/free)"
+# what to call a person of an age and gender: singular, plural
+PERSON_NOUNS: Mapping[tuple[str, str], tuple[str, str]] = MappingProxyType(
+    {
+        ("child", "male"): ("boy", "boys"),
+        ("child", "female"): ("girl", "girls"),
+        ("adult", "male"): ("man", "men"),
+        ("adult", "female"): ("woman", "women"),
+        ("elderly", "male"): ("old man", "old men"),
+        ("elderly", "female"): ("old woman", "old women"),
+    }
+)
+
+# what to call one and several things of a hypernym, where it is not the noun and an -s
+HYPERNYM_NOUNS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "person": ("person", "people"),
+        "food": ("food item", "food items"),
+        "furniture": ("piece of furniture", "pieces of furniture"),
+        "clothing": ("piece of clothing", "pieces of clothing"),
+        "jewelry": ("piece of jewelry", "pieces of jewelry"),
+        "accessory": ("accessory", "accessories"),
+        "celestial body": ("celestial body", "celestial bodies"),
+        "weather": ("weather sign", "weather signs"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Glyph:
+    """One icon of the font."""
+
+    name: str  # in Font Awesome
+    codepoint: str  # hexadecimal
+    facing: str | None = None  # the way it looks in the font; None: not seen from the side
+    turn: int = 0  # degrees counter-clockwise that set it upright: tools are drawn on the diagonal
+    head: tuple[float, float, float] | None = None  # people: centre and radius; x / width, y / height, r / height
+    head_scale: float = 1.0  # people: an adult's head against the one in the font
+    child_head: float = 1.0  # people: a child's head against an adult's
+
+
+@dataclass(frozen=True, slots=True)
+class Pose:
+    """An icon of a person, and whom it can show."""
+
+    action: str
+    ages: tuple[str, ...]
+    genders: tuple[str, ...]
+    glyph: Glyph
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A kind of thing the icon world can draw."""
+
+    name: str  # a WordNet noun where there is one
+    plural: str
+    hypernym: str  # animal, vehicle, tool, food ...
+    synset: str = ""  # WordNet 3.0, as nltk names it
+    glyph: Glyph | None = None  # None for people, who have poses
+    rotations: tuple[str, ...] = ROTATIONS  # those that can be told apart
+    poses: tuple[Pose, ...] = ()
+    marked: bool = False  # its solid icon has dots, bars or little ink: people do not see a pattern on it for sure
+
+    def allows(self, attribute: str) -> tuple[str, ...]:
+        """The values an attribute can take in this category; none where it does not apply.
+
+        >>> CATEGORIES["dog"].allows("facing"), CATEGORIES["apple"].allows("facing")
+        (('left', 'right'), ())
+        """
+        if attribute == "rotation":
+            return self.rotations
+        if attribute == "facing":
+            faces = self.glyph.facing if self.glyph else any(pose.glyph.facing for pose in self.poses)
+            return FACINGS if faces else ()
+        if attribute in ("age", "gender", "action"):
+            values = {"age": AGES, "gender": GENDERS, "action": ACTIONS}[attribute]
+            return values if self.poses else ()
+        return {"color": COLORS, "pattern": PATTERNS, "size": SIZES}.get(attribute, ())
+
+
+class _CategoryRow(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+    plural: str
+    hypernym: str
+    glyph: str
+    codepoint: str
+    synset: str = ""
+    facing: str | None = None
+    turn: int = 0
+    rotations: tuple[str, ...] = ROTATIONS
+    marked: bool = False
+
+
+class _PersonRow(msgspec.Struct, forbid_unknown_fields=True):
+    action: str
+    glyph: str
+    codepoint: str
+    head: tuple[float, float, float]
+    ages: tuple[str, ...]
+    genders: tuple[str, ...]
+    facing: str | None = None
+    head_scale: float = 1.0
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    categories: list[_CategoryRow]
+    people: list[_PersonRow]
+
+
+def _load() -> dict[str, Category]:
+    file = msgspec.json.decode((Path(__file__).parent / "categories.json").read_bytes(), type=_File)
+    poses = tuple(
+        Pose(
+            row.action,
+            row.ages,
+            row.genders,
+            Glyph(
+                row.glyph,
+                row.codepoint,
+                row.facing,
+                head=row.head,
+                head_scale=row.head_scale,
+                # an icon of all ages shows an adult; an icon of a child is right as it is
+                child_head=CHILD_HEAD if len(row.ages) > 1 else 1.0,
+            ),
+        )
+        for row in file.people
+    )
+    person = Category(PERSON, "people", PERSON, "person.n.01", None, ("upright",), poses)
+    things = (
+        Category(
+            row.name,
+            row.plural,
+            row.hypernym,
+            row.synset,
+            Glyph(row.glyph, row.codepoint, row.facing, row.turn),
+            row.rotations,
+            marked=row.marked,
+        )
+        for row in file.categories
+    )
+    return {category.name: category for category in (person, *things)}
+
+
+CATEGORIES: Mapping[str, Category] = MappingProxyType(_load())
+ACTIONS: tuple[str, ...] = tuple(dict.fromkeys(pose.action for pose in CATEGORIES[PERSON].poses))
+HYPERNYMS: tuple[str, ...] = tuple(dict.fromkeys(category.hypernym for category in CATEGORIES.values()))
+
+
+def hypernym_noun(hypernym: str, count: int = 1) -> str:
+    """What to call so many things of a hypernym.
+
+    >>> hypernym_noun("animal", 2), hypernym_noun("furniture", 1), hypernym_noun("furniture", 3)
+    ('animals', 'piece of furniture', 'pieces of furniture')
+    """
+    return HYPERNYM_NOUNS.get(hypernym, (hypernym, f"{hypernym}s"))[count != 1]
+
+
+def category(name: str) -> Category:
+    """A category by name."""
+    if name not in CATEGORIES:
+        raise UserError(
+            f"The icon world has no category {name!r}.", f"It has {len(CATEGORIES)}: {', '.join(CATEGORIES)}."
+        )
+    return CATEGORIES[name]
+
+
+def poses(age: str | None = None, gender: str | None = None, action: str | None = None) -> tuple[Pose, ...]:
+    """The icons that can show such a person; None means any."""
+    return tuple(
+        pose
+        for pose in CATEGORIES[PERSON].poses
+        if age in (None, *pose.ages) and gender in (None, *pose.genders) and action in (None, pose.action)
+    )
+
+
+@cache
+def font_path() -> Path:
+    """The font file of the package fontawesomefree."""
+    spec = find_spec("fontawesomefree")
+    if spec is None or not spec.submodule_search_locations:
+        raise missing_extra("fontawesomefree", "build")
+    path = Path(spec.submodule_search_locations[0]) / "static" / "fontawesomefree" / "webfonts" / "fa-solid-900.ttf"
+    if not path.is_file():
+        raise UserError(
+            f"The package fontawesomefree has no {path.name}.", "Install the version veridical[build] asks for."
+        )
+    return path

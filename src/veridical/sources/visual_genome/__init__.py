@@ -1,0 +1,1 @@
+"""Visual Genome: photographs with objects, attributes, regions and relationships (Krishna et al. 2017)."""

@@ -1,0 +1,170 @@
+"""Judgements of a benchmark as arrays: every number about people is a few NumPy lines over them.
+
+Items that were pruned are kept here beside the others (`kept` is False), so that agreement can be measured before and
+after pruning; they have no answer on disk, so theirs is the label the first validator gave.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from veridical.benchmark import Benchmark
+from veridical.errors import UserError
+from veridical.records import JUDGEMENT_KINDS, JudgementKind
+from veridical.statistics.agreement import Counts, count_values
+
+NONSENSE, SKIP, UNKNOWN = -1, -2, -3
+_WORDS = {"nonsense": NONSENSE, "skip": SKIP}
+_NLVR_ID = re.compile(r"(?:.+-)?[0-9]+-([0-3])")
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Items and what people said about them; a judgement is one position of `item`, `worker`, `verdict`, `kind`."""
+
+    ids: tuple[str, ...]  # (N,) items
+    answer: Ints  # (N,) the label, or UNKNOWN
+    writer: Ints  # (N,) worker number, or UNKNOWN
+    kept: Flags  # (N,) False for pruned items
+    workers: tuple[str, ...]
+    item: Ints  # (J,) item number
+    worker: Ints  # (J,) worker number
+    verdict: Ints  # (J,) candidate index, NONSENSE or SKIP
+    kind: Ints  # (J,) position in JUDGEMENT_KINDS
+
+    def of_kind(self, *kinds: JudgementKind) -> Flags:
+        """(J,) Which judgements are of these kinds."""
+        return np.isin(self.kind, [JUDGEMENT_KINDS.index(kind) for kind in kinds])
+
+    def where(self, wanted: Flags) -> Self:
+        """The same items with only some of the judgements."""
+        parts = {name: getattr(self, name)[wanted] for name in ("item", "worker", "verdict", "kind")}
+        return replace(self, **parts)
+
+    @property
+    def right(self) -> Flags:
+        """(J,) Which judgements give the item's label."""
+        return np.equal(self.verdict, self.answer[self.item])
+
+    @property
+    def by_writer(self) -> Flags:
+        """(J,) Which judgements are about a sentence that the worker wrote."""
+        return np.equal(self.worker, self.writer[self.item])
+
+    def counts(self) -> Counts:
+        """(N, values) How many judgements give each candidate; nonsense, where it was ever said, is the last value.
+
+        A skip is no judgement and is not counted.
+        """
+        said = self.verdict != SKIP
+        values = max(int(self.verdict.max(initial=1)), int(self.answer.max(initial=1))) + 1
+        nonsense = bool((self.verdict == NONSENSE).any())
+        value = np.where(self.verdict == NONSENSE, values, self.verdict)
+        return count_values(self.item[said], value[said], (len(self.ids), values + nonsense))
+
+    def first(self, kind: JudgementKind) -> Ints:
+        """(N,) The position of each item's first judgement of a kind, or UNKNOWN."""
+        positions = np.flatnonzero(self.of_kind(kind))
+        out = np.full(len(self.ids), UNKNOWN, np.int64)
+        out[self.item[positions[::-1]]] = positions[::-1]  # the earliest is written last
+        return out
+
+    def said(self, positions: Ints, values: Ints) -> Ints:
+        """(N,) `values` (of judgements) at `positions`, UNKNOWN where there is no judgement."""
+        if not len(values):
+            return np.full(len(positions), UNKNOWN, np.int64)
+        return np.where(positions == UNKNOWN, UNKNOWN, values[np.maximum(positions, 0)])
+
+
+def load_judged(
+    benchmark: Benchmark, splits: tuple[str, ...], scheme: str = "main", *, pruned: bool = False, hidden: bool = False
+) -> Judged:
+    """The judgements on items of some splits; with `pruned`, on the benchmark's pruned items too."""
+    columns = ["id", "answer", "writer"]
+    parts = [benchmark.items_table(split, scheme, columns, answers=hidden) for split in splits]
+    items = pa.concat_tables(parts).combine_chunks()
+    ids, kept = items["id"].to_pylist(), items.num_rows
+    if pruned:
+        known = set(ids)
+        ids += [i for i in dict.fromkeys(benchmark.pruned_table()["item"].to_pylist()) if i not in known]
+    table = benchmark.judgements_table(hidden)
+    where = pc.index_in(table["item"], value_set=pa.array(ids, pa.string()))
+    table, item = table.filter(where.is_valid()), where.drop_null()
+    workers = pc.unique(pa.chunked_array([*table["worker"].chunks, *items["writer"].chunks], pa.string())).drop_null()
+    numbers = [
+        pc.fill_null(pc.index_in(column, value_set=workers), UNKNOWN).to_numpy().astype(np.int64)
+        for column in (table["worker"], items["writer"])
+    ]
+    more = np.full(len(ids) - kept, UNKNOWN, np.int64)
+    judged = Judged(
+        ids=tuple(ids),
+        answer=np.concatenate([pc.fill_null(items["answer"], UNKNOWN).to_numpy().astype(np.int64), more]),
+        writer=np.concatenate([numbers[1], more]),
+        kept=np.arange(len(ids)) < kept,
+        workers=tuple(workers.to_pylist()),
+        item=item.to_numpy().astype(np.int64),
+        worker=numbers[0],
+        verdict=_numbers(table["verdict"], _WORDS),
+        kind=_numbers(table["kind"], {kind: number for number, kind in enumerate(JUDGEMENT_KINDS)}),
+    )
+    return _labelled(judged) if pruned else judged
+
+
+def _labelled(judged: Judged) -> Judged:
+    """Pruned items get the first validator's label, and the worker who selected as their writer."""
+    label = judged.said(judged.first("validation"), judged.verdict)
+    writer = judged.said(judged.first("selection"), judged.worker)
+    return replace(
+        judged,
+        answer=np.where(judged.kept, judged.answer, label),
+        writer=np.where(judged.writer == UNKNOWN, writer, judged.writer),
+    )
+
+
+def selects_by_id(benchmark: Benchmark) -> bool:
+    """Whether what the writer selected is inferred from the released identifiers, as NLVR's release does not say it."""
+    return bool(benchmark.manifest["official"]) and benchmark.manifest["config"].get("format") == "nlvr"
+
+
+def selections(judged: Judged, benchmark: Benchmark) -> Ints:
+    """(N,) The label each item was written for, or UNKNOWN.
+
+    A `selection` judgement says it; for the official NLVR release it is inferred from the identifier, taking it that a
+    sentence was written to be true of images 0 and 1 of its presentation, and false of 2 and 3.
+    """
+    said = judged.said(judged.first("selection"), judged.verdict)
+    if selects_by_id(benchmark):
+        position = [_NLVR_ID.fullmatch(i) for i in judged.ids]
+        inferred = np.array([UNKNOWN if m is None else int(int(m[1]) < 2) for m in position], np.int64)
+        said = np.where(said == UNKNOWN, inferred, said)
+    return said
+
+
+def _number(word: str, words: dict[str, int]) -> int:
+    if word in words:
+        return words[word]
+    if not (word.isascii() and word.isdigit()):
+        raise UserError(
+            f"judgements.parquet has {word!r}, which is no candidate's number and none of: {', '.join(words)}.",
+            "Run `veridical check`, then import or build the benchmark again.",
+        )
+    return int(word)
+
+
+def _numbers(column: pa.ChunkedArray, words: dict[str, int]) -> Ints:
+    """A text column as numbers: words by the table given, digits as they are."""
+    encoded = pc.dictionary_encode(column).combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], pa.dictionary(pa.int32(), pa.string()))
+    values = np.array([_number(v, words) for v in encoded.dictionary.to_pylist()], np.int64)
+    return values[encoded.indices.to_numpy()] if len(values) else np.empty(0, np.int64)

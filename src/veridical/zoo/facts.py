@@ -1,0 +1,203 @@
+"""Facts of a scene of boxes, for NLVR's structured baselines (Suhr et al. 2017, section 6.2).
+
+A *property* is true or not ("a black object touches the wall"); a *count* is a kind of thing and how many there are
+("black triangle in all", 3). Properties are crossed with every n-gram of the sentence; a count is compared with each
+number of the sentence and crossed with the n-grams around it. In count features the colours, shapes and sizes that the
+sentence names stand as variables (`# color1 shape1`), so that "two black squares" tells something about "six blue
+circles"; kinds that the sentence does not name are left out.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from veridical.language.reading.tokens import NUMBERS
+from veridical.records import Box, Panel
+
+LONGEST = 6  # words of an n-gram
+COLORS = ("black", "blue", "yellow")
+SHAPES = ("circle", "square", "triangle")
+SIZES = ("small", "medium", "large")
+NAMED = {**dict.fromkeys(COLORS, "color"), **dict.fromkeys(SHAPES, "shape"), **dict.fromkeys(SIZES, "size")}
+HEIGHTS = (1, 2, 3, 4)  # of towers
+TOWER_GAP = 1  # pixels between the blocks of a drawn tower
+PLURALS = {shape + "s": shape for shape in SHAPES} | {
+    "boxes": "box",
+    "blocks": "block",
+    "items": "object",
+    "item": "object",
+    "objects": "object",
+    "towers": "tower",
+}
+WALLS = ("left", "top", "right", "bottom")
+COMPARED = {-1: "fewer", 0: "as many", 1: "more"}
+
+Block = tuple[list[str], list[str]]  # facts and n-grams: each pair of one and the other is a feature
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """An object of a box, with what the features ask about it."""
+
+    shape: str
+    color: str
+    size: str
+    box: Box
+    walls: int  # how many sides of its panel it touches
+    on_floor: bool  # touches the bottom of its panel
+    centred: bool  # as far from the left side as from the right
+
+
+def things(panel: Panel) -> list[Thing]:
+    """The objects of a panel that have a place."""
+    found = []
+    for o in panel.objects:
+        if o.box is not None:
+            left, top, right, bottom = o.box
+            width, height = panel.width or 0, panel.height or 0
+            walls = (left <= 0) + (top <= 0) + (right >= width) + (bottom >= height)
+            place = walls, bottom >= height, left == width - right
+            found.append(Thing(o.category, o.attribute("color") or "", o.attribute("size") or "", o.box, *place))
+    return found
+
+
+def tower(box: Sequence[Thing]) -> list[Thing]:
+    """The blocks of a tower from its base up; empty where the objects are not one stack of squares in mid-box.
+
+    Drawn towers stand in the middle of their box with a pixel between blocks; a lone square elsewhere is no tower.
+    """
+    stack = sorted(box, key=lambda t: -t.box[3])
+    stands = all(0 <= a.box[1] - b.box[3] <= TOWER_GAP and a.box[0] == b.box[0] for a, b in itertools.pairwise(stack))
+    if not (stack and stands and all(t.shape == "square" for t in stack)):
+        return []
+    base = stack[0]
+    return stack if base.on_floor and base.centred else []
+
+
+def properties(panels: Sequence[Panel]) -> set[str]:
+    """What is true somewhere in the scene."""
+    found: set[str] = set()
+    for panel in panels:
+        box = things(panel)
+        for thing in box:
+            for kind in ("object", thing.color, thing.shape):
+                if thing.walls:
+                    found.add(f"{kind} touches wall")
+                if thing.walls > 1:
+                    found.add(f"{kind} touches corner")
+        if stack := tower(box):
+            found.update((f"{stack[-1].color} on top", f"{stack[0].color} at base"))
+    return found
+
+
+def counts(panels: Sequence[Panel], named: Iterable[str] = tuple(NAMED)) -> set[tuple[str, int]]:
+    """Kinds of things and how many there are: in all, in a box, boxes with them; of the colours ... in `named` only."""
+    boxes = [things(panel) for panel in panels]
+    known = set(named)
+    found: set[tuple[str, int]] = set()
+    for kind, want in _kinds(known):
+        held = [[t for t in box if _is(t, want)] for box in boxes]
+        numbers = [len(own) for own in held]
+        found.add((f"{kind} in all", sum(numbers)))
+        found.update((f"{kind} in a box", n) for n in numbers)
+        found.add((f"boxes with {kind}", sum(n > 0 for n in numbers)))
+        found.add((f"boxes with only {kind}", sum(n == len(b) for n, b in zip(numbers, boxes, strict=True))))
+        if not want[2]:
+            found.add((f"{kind} touching wall", sum(t.walls > 0 for own in held for t in own)))
+    for name in ("color", "shape"):
+        found.update((f"{name}s in a box", len({getattr(t, name) for t in box})) for box in boxes)
+    found.update(_tower_counts([stack for box in boxes if (stack := tower(box))], known))
+    return found
+
+
+def _kinds(known: set[str]) -> Iterator[tuple[str, tuple[str, str, str]]]:
+    """Every class of things by colour, shape and size, each given or open."""
+    for size in ("", *(z for z in SIZES if z in known)):
+        for color in ("", *(c for c in COLORS if c in known)):
+            for shape in ("", *(s for s in SHAPES if s in known)):
+                yield " ".join(filter(None, (size, color, shape))) or "object", (color, shape, size)
+
+
+def _is(thing: Thing, want: tuple[str, str, str]) -> bool:
+    color, shape, size = want
+    return color in ("", thing.color) and shape in ("", thing.shape) and size in ("", thing.size)
+
+
+def _tower_counts(towers: Sequence[Sequence[Thing]], known: set[str]) -> Iterator[tuple[str, int]]:
+    if not towers:
+        return
+    yield "towers", len(towers)
+    for height in HEIGHTS:
+        yield f"towers of {height}", sum(len(s) == height for s in towers)
+    for stack in towers:
+        yield "tower height", len(stack)
+        for place, block in (("on top", stack[-1]), ("at base", stack[0])):
+            if block.color in known:
+                yield f"height with {block.color} {place}", len(stack)
+    for color in (c for c in COLORS if c in known):
+        yield f"towers with {color} on top", sum(s[-1].color == color for s in towers)
+        yield f"towers with {color} at base", sum(s[0].color == color for s in towers)
+
+
+def ngrams(words: Sequence[str], longest: int = LONGEST) -> set[str]:
+    """Every n-gram of a sentence, up to `longest` words, with marks for its two ends.
+
+    >>> sorted(ngrams(["a", "box"], 2))
+    ['<s> a', 'a', 'a box', 'box', 'box </s>']
+    """
+    marked = ["<s>", *words, "</s>"]
+    found = {" ".join(marked[i : i + n]) for n in range(1, longest + 1) for i in range(len(marked) - n + 1)}
+    return found - {"<s>", "</s>"}
+
+
+def numbers(words: Sequence[str], longest: int = LONGEST) -> Iterator[tuple[int, set[str]]]:
+    """Each number of a sentence with the n-grams around it, in which the number itself reads `#`.
+
+    >>> [(n, sorted(grams)) for n, grams in numbers(["exactly", "two", "boxes"], 2)]
+    [(2, ['#', '# boxes', 'exactly #'])]
+    """
+    marked = ["<s>", *words, "</s>"]
+    for at, word in enumerate(marked):
+        number = int(word) if word.isdigit() else NUMBERS.get(word)
+        if number is None:
+            continue
+        around = [*marked[:at], "#", *marked[at + 1 :]]
+        spans = ((i, i + n) for n in range(1, longest + 1) for i in range(max(0, at - n + 1), at + 1))
+        yield number, {" ".join(around[i:j]) for i, j in spans if j <= len(around)}
+
+
+def variables(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """A sentence with its colours, shapes and sizes as variables, numbered in order of appearance.
+
+    >>> variables("two black squares above a yellow square".split())[0]
+    ['two', 'color1', 'shape1', 'above', 'a', 'color2', 'shape1']
+    """
+    named: dict[str, str] = {}
+    out = []
+    for word in words:
+        word = PLURALS.get(word, word)
+        kind = NAMED.get(word)
+        if kind and word not in named:
+            named[word] = f"{kind}{sum(v.startswith(kind) for v in named.values()) + 1}"
+        out.append(named.get(word, word))
+    return out, named
+
+
+def _rename(fact: str, named: Mapping[str, str]) -> str:
+    return " ".join(named.get(word, word) for word in fact.split())
+
+
+def property_features(words: Sequence[str], panels: Sequence[Panel], longest: int = LONGEST) -> Iterator[Block]:
+    """Properties crossed with every n-gram."""
+    yield sorted(properties(panels)), sorted(ngrams(words, longest))
+
+
+def count_features(words: Sequence[str], panels: Sequence[Panel], longest: int = LONGEST) -> Iterator[Block]:
+    """Counts, compared with each number of the sentence, crossed with the n-grams around that number."""
+    renamed, named = variables(words)
+    around = list(numbers(renamed, longest))
+    seen = {(_rename(kind, named), n) for kind, n in counts(panels, named)} if around else set()
+    for number, grams in around:
+        yield sorted({f"{COMPARED[(n > number) - (n < number)]} {kind}" for kind, n in seen}), sorted(grams)

@@ -1,0 +1,119 @@
+"""A small R2C (VCR, section 5): words are grounded in tagged objects, a response is read against question and objects.
+
+    ground          g_t = LSTM([word_t; o_t])           o_t: what the tag at t points at, 0 for other words
+    contextualise   q^_t = attention of response word t over the question, o^_t = over all objects
+    reason          s_i = w2 relu(W1 max_t relu(W0 [g_t; q^_t; o^_t; g_t * q^_t; g_t * o^_t]))
+
+An object is its class, its place and the vector of a frozen encoder; the photograph as a whole is one more object.
+Without `photograph` nothing of this is seen: the same model reads the text alone. (R2C has BERT for words and reasons
+with another LSTM; here the pooled words are enough, and it trains on a processor.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from veridical.zoo.architecture import Architecture, Input
+from veridical.zoo.layers import perceptron
+from veridical.zoo.tagged_inputs import ObjectClasses, ObjectVectors, TaggedQuery, TaggedResponses
+
+
+@dataclass(frozen=True)
+class GroundedConfig:
+    """Encoders and sizes."""
+
+    photograph: bool = True  # see it; otherwise only the text is read
+    # encoder of the photograph and its objects (`veridical features --objects`); empty: classes and places only
+    images: str = "efficientnet-lite0"
+    embedding: int = 64  # size of a word vector, and of an object's class
+    hidden: int = 96  # width of everything else
+    dropout: float = 0.3  # of words, objects and hidden layers
+    least: int = 2  # times a word must occur in training to have a vector of its own
+
+
+class Grounded(nn.Module):
+    """Scores each response against the question and what can be seen."""
+
+    def __init__(self, config: GroundedConfig, sizes: Mapping[str, int]) -> None:
+        super().__init__()
+        width = config.hidden
+        self.dropout = nn.Dropout(config.dropout)
+        self.question_words = nn.Embedding(sizes["query"], config.embedding, padding_idx=0)
+        self.response_words = nn.Embedding(sizes["responses"], config.embedding, padding_idx=0)
+        self.sees = config.photograph
+        if self.sees:
+            self.classes = nn.Embedding(sizes["classes"], config.embedding, padding_idx=0)
+            self.look = nn.Linear(sizes["objects"] + config.embedding, width)
+        reads = config.embedding + width * self.sees
+        self.read_question = nn.LSTM(reads, width, batch_first=True)
+        self.read_response = nn.LSTM(reads, width, batch_first=True)
+        self.asks = nn.Linear(width, width, bias=False)  # which word of the question matters to a word
+        self.looks = nn.Linear(width, width, bias=False) if self.sees else None  # which object does
+        self.join = nn.Linear(width * (5 if self.sees else 3), width)
+        self.output = perceptron([width, width, 1], config.dropout, last_bias=False)
+
+    def forward(
+        self, query: Tensor, responses: Tensor, classes: Tensor | None = None, objects: Tensor | None = None
+    ) -> Tensor:
+        """query (B, S, 2), responses (B, C, T, 2), classes (B, O), objects (B, O, D) -> scores (B, C)."""
+        batch, candidates = responses.shape[:2]
+        flat = responses.flatten(0, 1)  # (BC, T, 2)
+        seen = there = None
+        if self.sees and classes is not None and objects is not None:
+            there = classes != 0  # (B, O)
+            both = torch.cat([objects, self.classes(classes)], dim=2)  # (B, O, D + E)
+            seen = torch.relu(self.look(self.dropout(both))) * there[:, :, None]  # (B, O, H)
+        asked = self._read(self.read_question, self.question_words, query, seen)  # (B, S, H)
+        each = None if seen is None else seen.repeat_interleave(candidates, 0)  # (BC, O, H)
+        said = self._read(self.read_response, self.response_words, flat, each)  # (BC, T, H)
+        words = query[:, :, 0].repeat_interleave(candidates, 0) != 0  # (BC, S)
+        meant = _attend(self.asks(said), asked.repeat_interleave(candidates, 0), words)  # (BC, T, H)
+        parts = [said, meant, said * meant]
+        if each is not None and there is not None and self.looks is not None:
+            shown = _attend(self.looks(said), each, there.repeat_interleave(candidates, 0))  # (BC, T, H)
+            parts += [shown, said * shown]
+        joined = torch.relu(self.join(self.dropout(torch.cat(parts, dim=2))))  # (BC, T, H)
+        blank = flat[:, :, 0] == 0  # (BC, T)
+        pooled = joined.masked_fill(blank[:, :, None], 0).amax(1)  # (BC, H); nothing is below 0
+        return self.output(self.dropout(pooled)).view(batch, candidates)
+
+    def _read(self, lstm: nn.LSTM, embedding: nn.Embedding, text: Tensor, seen: Tensor | None) -> Tensor:
+        """text (N, T, 2) -> states (N, T, H)."""
+        words = self.dropout(embedding(text[:, :, 0]))  # (N, T, E)
+        if seen is None:
+            return lstm(words)[0]
+        nothing = seen.new_zeros(len(seen), 1, seen.shape[2])  # number 0 points at nothing
+        pointed = torch.cat([nothing, seen], dim=1)  # (N, 1 + O, H)
+        index = text[:, :, 1, None].expand(-1, -1, seen.shape[2])  # (N, T, H)
+        return lstm(torch.cat([words, pointed.gather(1, index)], dim=2))[0]
+
+
+def _attend(keys: Tensor, values: Tensor, real: Tensor) -> Tensor:
+    """keys (N, T, H), values (N, S, H), real (N, S) -> the mean of real values by their fit to each key: (N, T, H)."""
+    fit = keys @ values.transpose(1, 2) / keys.shape[2] ** 0.5  # (N, T, S)
+    shares = fit.masked_fill(~real[:, None, :], -1e9).softmax(2)
+    return shares @ values
+
+
+def _inputs(config: GroundedConfig) -> dict[str, Input]:
+    out: dict[str, Input] = {"query": TaggedQuery(config.least), "responses": TaggedResponses(config.least)}
+    if config.photograph:
+        out |= {"classes": ObjectClasses(1), "objects": ObjectVectors(config.images)}
+    return out
+
+
+MODEL = Architecture(
+    name="grounded",
+    summary="a small R2C: tags grounded in objects, responses read against question and photograph",
+    paper="VCR section 5",
+    tasks=("choice",),
+    config=GroundedConfig,
+    inputs=_inputs,
+    module=Grounded,
+    training={"batch": 32, "rate": 0.001, "epochs": 30, "patience": 4.0, "weight_decay": 0.01},
+    sees=("image", "text", "candidates", "features"),
+)

@@ -1,0 +1,81 @@
+"""Blind models for choices among texts: each candidate is scored alone (response only) or after the question (question
+only: question and response, no picture). VCR section 6 uses both to show how much language alone gives away.
+
+    r_i = LSTM(candidate i)        q = LSTM(question)        s_i = w2 relu(W1 [r_i; q; r_i * q] + b1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from veridical.zoo.architecture import Architecture
+from veridical.zoo.inputs import CandidateWords, Words
+from veridical.zoo.layers import SentenceEncoder, perceptron
+
+
+@dataclass(frozen=True)
+class ResponsesConfig:
+    """Sizes of the blind choice models."""
+
+    embedding: int = 64  # size of a word vector
+    hidden: int = 64  # size of the LSTMs' states, and width of the perceptron
+    dropout: float = 0.3  # of word vectors, texts and the perceptron
+    least: int = 2  # times a word must occur in training to have a vector of its own
+
+
+class ResponseOnly(nn.Module):
+    """Scores each candidate by its own words."""
+
+    def __init__(self, config: ResponsesConfig, sizes: Mapping[str, int]) -> None:
+        super().__init__()
+        self.response = SentenceEncoder(sizes["responses"], config.embedding, config.hidden, config.dropout)
+        self.output = perceptron([config.hidden, config.hidden, 1], config.dropout, last_bias=False)
+
+    def forward(self, responses: Tensor) -> Tensor:
+        """responses (B, C, T) ids -> scores (B, C)."""
+        batch, candidates, _ = responses.shape
+        read = self.response(responses.flatten(0, 1))  # (B * C, H)
+        return self.output(read).view(batch, candidates)
+
+
+class QuestionOnly(nn.Module):
+    """Scores each candidate by its own words and those of the question."""
+
+    def __init__(self, config: ResponsesConfig, sizes: Mapping[str, int]) -> None:
+        super().__init__()
+        self.response = SentenceEncoder(sizes["responses"], config.embedding, config.hidden, config.dropout)
+        self.question = SentenceEncoder(sizes["words"], config.embedding, config.hidden, config.dropout)
+        self.output = perceptron([3 * config.hidden, config.hidden, 1], config.dropout, last_bias=False)
+
+    def forward(self, responses: Tensor, words: Tensor) -> Tensor:
+        """responses (B, C, T) ids, words (B, T) ids -> scores (B, C)."""
+        batch, candidates, _ = responses.shape
+        read = self.response(responses.flatten(0, 1)).view(batch, candidates, -1)  # (B, C, H)
+        asked = self.question(words)[:, None].expand_as(read)  # (B, C, H)
+        return self.output(torch.cat([read, asked, read * asked], dim=2)).squeeze(2)  # (B, C)
+
+
+RESPONSE_ONLY = Architecture(
+    name="response-only",
+    summary="each candidate text alone",
+    paper="VCR section 6",
+    tasks=("choice",),
+    config=ResponsesConfig,
+    inputs=lambda config: {"responses": CandidateWords(config.least)},
+    module=ResponseOnly,
+    sees=("candidates",),
+)
+QUESTION_ONLY = Architecture(
+    name="question-only",
+    summary="question and candidate texts, blind to the picture",
+    paper="VCR section 6",
+    tasks=("choice",),
+    config=ResponsesConfig,
+    inputs=lambda config: {"responses": CandidateWords(config.least), "words": Words(config.least)},
+    module=QuestionOnly,
+    sees=("text", "candidates"),
+)

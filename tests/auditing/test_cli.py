@@ -1,0 +1,53 @@
+"""`veridical audit`: exit codes, JSON on stdout, words on stderr, a page that cannot be broken by what is in it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from veridical.auditing import Audit, Example, Finding
+from veridical.auditing.options import Options
+from veridical.auditing.page import html
+from veridical.cli.audit import audit as verb
+
+app = typer.Typer()
+app.command()(verb)
+runner = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VERIDICAL_PROGRESS", "0")
+
+
+def test_a_clean_benchmark_exits_with_0(clean_questions: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a.html"
+    done = runner.invoke(
+        app, [str(clean_questions), "--out", str(out), "--check", "position", "--processes", "1", "--json"]
+    )
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["verdict"] == "pass"
+    assert str(out) in done.stderr
+
+
+def test_a_biased_benchmark_exits_with_1(benchmarks: ModuleType, tmp_path: Path) -> None:
+    biased = benchmarks.questions(tmp_path / "b", first=0.5)
+    done = runner.invoke(
+        app, [str(biased), "--out", str(tmp_path / "a.html"), "--check", "position", "--processes", "1"]
+    )
+    assert done.exit_code == 1
+    assert not done.stdout
+    assert "Shuffle the candidates" in done.stderr
+
+
+def test_the_page_escapes_everything() -> None:
+    bad = "<script>alert('x')</script>"
+    finding = Finding(bad, bad, "fail", bad, 0.5, 0.4, 0.6, 0.2, examples=(Example(bad, bad, bad),), do=bad)
+    page = html(Audit(bad, "0" * 64, bad, bad, {bad: 1}, (finding,), Options(), 1.0))
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") >= 8

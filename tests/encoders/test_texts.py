@@ -1,0 +1,98 @@
+"""Vectors of texts are remembered between runs, by text and by encoder; the log keeps what was finished."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from veridical import encoders as features
+from veridical.encoders.hub import HubEncoder
+from veridical.encoders.log import VectorLog, key_hash
+
+
+class Counting(HubEncoder):
+    """The real encoder; remembers what it was asked for."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.asked: list[str] = []
+
+    def texts(self, texts: Sequence[str]) -> np.ndarray:
+        self.asked += texts
+        return super().texts(texts)
+
+
+def test_each_distinct_text_is_encoded_once(weights: Path) -> None:
+    bert = Counting("tiny/bert")
+    texts = ["a dog", "two cats .", "a dog", "a cat"]
+    first = features.encode_texts(bert, texts, batch_size=2)
+    assert sorted(bert.asked) == ["a cat", "a dog", "two cats ."]
+    np.testing.assert_array_equal(first[0], first[2])
+    np.testing.assert_allclose(first, bert.texts(texts), atol=1e-5)
+    again = Counting("tiny/bert")
+    np.testing.assert_array_equal(features.encode_texts(again, ["a cat", "a dog"]), first[[3, 0]])
+    features.encode_texts(again, ["a cat", "a dog left"])
+    assert again.asked == ["a dog left"]
+    lengths = np.linalg.norm(features.encode_texts(again, texts, normalise=True), axis=1)
+    np.testing.assert_allclose(lengths, 1, rtol=1e-5)
+    assert features.encode_texts(again, []).shape == (0, 16)
+
+
+def test_another_encoder_has_its_own(weights: Path, tmp_path: Path) -> None:
+    features.encode_texts("tiny/bert", ["a dog"])
+    other = Counting("tiny/clip")
+    assert features.encode_texts(other, ["a dog"]).shape == (1, 12)
+    assert other.asked == ["a dog"]
+    newer = Counting("tiny/bert")
+    newer.recipe = "2"
+    features.encode_texts(newer, ["a dog"])
+    assert newer.asked == ["a dog"]
+    assert len(list((tmp_path / "cache" / "texts").iterdir())) == 3
+
+
+def test_a_cache_that_cannot_be_written_says_so(weights: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    from veridical.errors import UserError
+
+    with pytest.raises(UserError, match="VERIDICAL_CACHE"):
+        features.encode_texts("tiny/bert", ["a dog"], cache=tmp_path / "file")
+
+
+@given(cut=st.integers(0, 400), rows=st.integers(1, 4), junk=st.binary(max_size=60))
+def test_a_log_cut_anywhere_keeps_its_whole_records(
+    tmp_path_factory: pytest.TempPathFactory, cut: int, rows: int, junk: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("log") / "x.vectors"
+    log = VectorLog(path, {"encoder": "x"})
+    keys = [key_hash(str(n)) for n in range(6)]
+    vectors = np.arange(18, dtype=np.float32).reshape(6, 3)
+    log.append(keys[:rows], vectors[:rows])
+    whole = path.read_bytes()
+    start = whole.index(b"\n") + 1
+    path.write_bytes(whole[:cut] + (junk if cut < len(whole) else b""))
+    kept = max(min(cut, len(whole)) - start, 0) // (32 + 4 + 12)
+    places, found = log.read()
+    assert len(places) in (kept, kept + 1)  # one more where the junk happens to be what was cut off
+    for row in range(kept):
+        np.testing.assert_array_equal(found[places[keys[row]]], vectors[row])
+    log.append(keys[rows:], vectors[rows:])
+    places, found = log.read()
+    assert set(places) >= set(keys[rows:])
+    for key, row in places.items():
+        np.testing.assert_array_equal(found[row], vectors[keys.index(key)])
+
+
+def test_the_log_of_something_else_is_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / "x.vectors"
+    VectorLog(path, {"encoder": "x"}).append([key_hash("a")], np.ones((1, 3), np.float32))
+    other = VectorLog(path, {"encoder": "y"})
+    assert other.read()[0] == {}
+    other.append([key_hash("b")], np.ones((1, 5), np.float32))
+    places, vectors = other.read()
+    assert list(places) == [key_hash("b")]
+    assert vectors.shape == (1, 5)

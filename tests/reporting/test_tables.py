@@ -1,0 +1,115 @@
+"""Tables in three languages, plots and escaping."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from veridical.pages import plots
+from veridical.pages.markup import Markup, element, plain
+from veridical.reporting.tables import Cell, Table, TableRow, to_html, to_latex, to_markdown
+
+TABLE = Table(
+    title="Results_1, percent",
+    columns=("acc.", "cons.", "acc."),
+    heads=(("Dev", 2), ("Test-P", 1)),
+    rows=(
+        TableRow("ours & co", (Cell("89.3", "[88.5, 90.0]"), Cell("68.0"), Cell())),
+        TableRow("human", (Cell("96.2±2.1"), Cell(), Cell()), "baseline"),
+        TableRow(
+            "MaxEnt", (Cell("54.1"), Cell("11.4"), Cell("–")), "published", "Structured", "A, B: C. ACL 2019, Table 6"
+        ),
+        TableRow("older", (Cell("1"), Cell("2"), Cell("3")), "published", "", "A, B: C. ACL 2019, Table 6", more=True),
+    ),
+    notes=("[ ] is an interval.",),
+)
+
+
+class _Text(HTMLParser):
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found = ""
+        self.tags: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.found += data
+
+
+@given(st.text())
+def test_text_never_becomes_markup(text: str) -> None:
+    parsed = _Text(element("p", text, title=text))
+    assert parsed.tags == ["p"]
+    kept = "".join("\ufffd" if (ord(c) < 32 and c not in "\t\n\r") or c == "\x7f" else c for c in text)
+    assert parsed.found == kept
+    assert plain(Markup("<b>")) == "<b>"
+
+
+def test_html_folds_more_rows() -> None:
+    html = to_html(TABLE)
+    before, _, after = html.partition("<details>")
+    assert "ours &amp; co" in before
+    assert "Published: A, B: C. ACL 2019, Table 6" in before
+    assert "older" not in before
+    assert "older" in after
+    assert "1 more published rows" in after
+
+
+def test_markdown_has_a_line_for_each_row() -> None:
+    lines = to_markdown(TABLE).splitlines()
+    assert lines[0] == r"**Results\_1, percent**"
+    rows = [line for line in lines if line.startswith("|")]
+    assert len(rows) == 2 + len(TABLE.rows)
+    assert rows[0] == "|  | Dev acc. | Dev cons. | Test-P acc. |"
+    assert {line.replace(r"\|", "").count("|") for line in rows} == {5}
+    assert rows[2] == r"| ours & co | 89.3 \[88.5, 90.0\] | 68.0 |  |"
+    assert "*(published)*" in rows[4]
+
+
+def test_latex_is_balanced_and_escaped() -> None:
+    text = to_latex(TABLE)
+    assert r"ours \& co" in text
+    assert r"Results\_1" in text
+    assert r"96.2$\pm$2.1" in text
+    assert r"\emph{Published: A et al., ACL 2019, Table 6}" in text
+    assert text.count("{") == text.count("}")
+    body = [line for line in text.splitlines() if line.endswith(r"\\") and "multicolumn{4}" not in line]
+    assert {line.replace(r"\&", "").count("&") for line in body if "multicolumn" not in line} == {3}
+
+
+@given(st.lists(st.tuples(st.text(max_size=40), st.floats(0, 1)), min_size=1, max_size=6))
+def test_plots_are_well_formed(values: list[tuple[str, float]]) -> None:
+    marks = [plots.Mark(name, value, value * 0.9, min(1.0, value * 1.1)) for name, value in values]
+    drawn = [
+        plots.dots("t", marks, (("chance", 0.5), ("people", 0.95))),
+        plots.bars("t", [(m.label, "3 items", [m, m]) for m in marks]),
+        plots.stacks("t", [(m.label, [("a", m.value, "#3d8b6d"), ("b", 1 - m.value, "#c9d3dc")]) for m in marks]),
+        plots.lines("t", [plots.Series(m.label, ((0.0, m.value), (3.0, 0.2)), m.colour) for m in marks], "x", "y"),
+        plots.ranked("t", [(m.label, k + 1) for k, m in enumerate(marks)], "items"),
+    ]
+    for svg in drawn:
+        root = ElementTree.fromstring(svg)
+        assert root.tag == "svg"
+        assert root.get("role") == "img"
+        assert root[0].tag == "title"
+        assert "nan" not in svg
+
+
+def test_every_system_has_its_own_colour() -> None:
+    found = [plots.colour(place) for place in range(100)]
+    assert len(set(found)) == 100
+    assert all(re.fullmatch("#[0-9a-f]{6}", one) for one in found)
+
+
+def test_bars_are_as_long_as_their_values() -> None:
+    svg = plots.bars("t", [("a", "", [plots.Mark("a", 0.5), plots.Mark("b", 1.0)])])
+    widths = [float(e.get("width", "0")) for e in ElementTree.fromstring(svg).iter("rect")]
+    assert widths[0] * 2 == widths[1]

@@ -1,0 +1,285 @@
+"""Whole files: written at once or not at all, read with an error that names file and line.
+
+Every reader here turns what a file can have wrong (missing, not UTF-8, cut off, of another shape) into a `UserError`.
+A JSON line or document is decoded into the type that it should have, so that nothing is checked by hand.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import msgspec
+
+from veridical.errors import UserError
+
+T = TypeVar("T")
+Json = dict[str, Any]  # a JSON object of any shape; what has a known shape has a type of its own
+
+# what a decoder may say of a line; RecursionError of one that is nested thousands deep
+DECODING_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+UTF8_MARK = b"\xef\xbb\xbf"
+READABLE = "Check that the file exists and is readable."
+CORRECT = "Correct the line. Nothing was written."
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def atomic(path: Path, fix: str = "Choose another place.", *, quick: bool = False) -> Iterator[IO[bytes]]:
+    """A file to write to that takes the place of `path` when the block ends well; a kill leaves the old file whole.
+
+    It is written beside `path`, where what killed processes left of the same file is removed first, and is on disk
+    before it gets its name. `quick` leaves out both: for many small results that can be made again.
+    """
+    if path.is_dir():
+        raise UserError(f"{path} is a folder, and a file is to be written.", fix)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not quick:
+                remove_parts(path)
+            file = part.open("wb")
+        except OSError as error:
+            raise _unwritable(path, error, fix) from None
+        with file:
+            yield file
+            try:
+                file.flush()
+                if not quick:
+                    os.fsync(file.fileno())
+                part.replace(path)
+            except OSError as error:
+                raise _unwritable(path, error, fix) from None
+    finally:
+        if part.exists():
+            part.unlink()
+
+
+def write_whole(path: Path, data: bytes | str, fix: str = "Choose another place.") -> None:
+    """Write a file, text as UTF-8, or nothing where the process ends before it is done."""
+    with atomic(path, fix) as file:
+        try:
+            file.write(data.encode() if isinstance(data, str) else data)
+        except OSError as error:
+            raise _unwritable(path, error, fix) from None
+
+
+def write_json(path: Path, value: object, *, indent: int = 2) -> None:
+    """A JSON file with its keys in order, for people to read."""
+    write_whole(path, json.dumps(value, indent=indent, sort_keys=True) + "\n")
+
+
+def write_lines(path: Path, records: Iterable[object]) -> None:
+    """Records as JSON lines."""
+    write_whole(path, b"".join(msgspec.json.encode(record) + b"\n" for record in records))
+
+
+def remove_parts(path: Path) -> None:
+    """Remove what processes that are gone left of a file they were writing."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        pid = left.suffixes[-2][1:]
+        if pid.isdigit() and not is_running(int(pid)):
+            left.unlink(missing_ok=True)
+
+
+def is_running(pid: int) -> bool:
+    """Whether there is a process of this number."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _unwritable(path: Path, error: OSError, fix: str) -> UserError:
+    return UserError(f"{path} cannot be written: {error.strerror or error}.", fix)
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read_bytes(path: Path, fix: str = READABLE) -> bytes:
+    """The bytes of a file that a person named."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}.", fix) from None
+    except ValueError as error:  # a null character in the name
+        raise UserError(f"{str(path)!r} cannot be read: {error}.", fix) from None
+
+
+def read_text(path: Path, fix: str = READABLE) -> str:
+    """The text of a UTF-8 file, without a byte order mark; line ends are as they are."""
+    return decoded(read_bytes(path, fix), path)
+
+
+def decoded(data: bytes, path: Path) -> str:
+    """The bytes of a file as text."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        problem = f"{path}, line {line}: byte 0x{data[error.start]:02x} is not UTF-8."
+        raise UserError(problem, "Save the file as UTF-8.") from None
+
+
+def text_lines(path: Path, fix: str = READABLE) -> list[str]:
+    """The lines of a text file without blanks around them; empty ones are passed over."""
+    return [stripped for line in read_text(path, fix).splitlines() if (stripped := line.strip())]
+
+
+def read_json(path: Path, shape: type[T], what: str = "the JSON that was expected", fix: str = READABLE) -> T:
+    """The one value that a JSON file holds; `what` says for errors what it should be."""
+    return decode_json(read_bytes(path, fix), path, shape, what, fix)
+
+
+def decode_json(data: bytes, path: Path, shape: type[T], what: str, fix: str) -> T:
+    """The one value that a file's bytes hold."""
+    decoded(data, path)
+    try:
+        return msgspec.json.decode(data.removeprefix(UTF8_MARK), type=shape)
+    except DECODING_ERRORS as error:
+        raise UserError(f"{path} is not {what}: {in_words(error, whole='it')}", fix) from None
+
+
+def read_lines(path: Path, shape: type[T], fix: str = CORRECT) -> list[T]:
+    """The records of a file of JSON lines; an error names the first line that is none."""
+    return [record for _, record in numbered_lines(path, shape, fix)]
+
+
+def numbered_lines(path: Path, shape: type[T], fix: str = CORRECT) -> list[tuple[int, T]]:
+    """Records with the number of their line, from 1; empty lines hold none."""
+    out = []
+    for number, found in each_line(read_text(path, "Give a file of JSON lines."), shape):
+        if isinstance(found, Problem):
+            raise UserError(f"{path}, line {number}: {found}", fix)
+        out.append((number, found))
+    return out
+
+
+class Problem(str):
+    """What is wrong with a line, in words."""
+
+
+def each_line(text: str, shape: type[T]) -> Iterator[tuple[int, T | Problem]]:
+    """The number of each line that is not empty, with its record or what is wrong with it."""
+    decoder = msgspec.json.Decoder(shape)
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            try:
+                yield number, decoder.decode(line)
+            except DECODING_ERRORS as error:
+                yield number, Problem(in_words(error))
+
+
+def bad_line(path: Path, number: int, problem: str) -> UserError:
+    """The error for a line that decodes and yet cannot be right."""
+    return UserError(f"{path}, line {number}: {problem.rstrip('.')}.", CORRECT)
+
+
+# --- a decoder's complaint, in words ---------------------------------------------------------------------------------
+
+_MISSING = re.compile(r"Object missing required field `(?P<field>[^`]*)`(?: - at `\$(?P<at>.*)`)?$")
+_PLACE = re.compile(r"^(?P<what>.*) - at `(?P<key>key in )?\$(?P<at>.*)`$")
+_VALUE = re.compile(r"^Invalid enum value (?P<value>.*)$")
+_TYPE = re.compile(r"^Expected `(?P<want>.*)`, got `(?P<got>.*)`$")
+_JSON_TYPES = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
+
+
+def in_words(error: Exception, expected: Mapping[str, str] | None = None, whole: str = "the line") -> str:
+    """A decoder's complaint in plain words. `expected` says what a field holds, `whole` what was decoded.
+
+    >>> in_words(msgspec.ValidationError("Object missing required field `item`"))
+    "the field 'item' is missing."
+    """
+    text = str(error)
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start + 1} is not UTF-8."
+    if isinstance(error, RecursionError):
+        return "lists or objects are nested too deeply."
+    if match := _MISSING.match(text):
+        where = f" in {match['at'].lstrip('.')}" if match["at"] else ""
+        return f"the field {match['field']!r} is missing{where}."
+    if match := _PLACE.match(text):
+        names = [name for name in re.split(r"[.\[\]]+", match["at"]) if name and not name.isdigit() and name != "..."]
+        name = names[-1] if names else ""
+        what = repr(name) if name else "a value"
+        want = (expected or {}).get(name)
+        if value := _VALUE.match(match["what"]):
+            return f"{what} is {value['value']}; expected {want or 'another value'}."
+        if types := _TYPE.match(match["what"]):
+            want = want or _type(types["want"])
+            return f"{what} is {_type(types['got'])}; expected {want}."
+        return f"{what}: {match['what']}."
+    if types := _TYPE.match(text):
+        return f"{whole} is {_type(types['got'])}; expected {_type(types['want'])}."
+    if not isinstance(error, msgspec.ValidationError):
+        return f"this is not valid JSON ({text.removeprefix('JSON is malformed: ')})."
+    return f"{text}."
+
+
+def _type(name: str) -> str:
+    return " or ".join(_JSON_TYPES.get(one.strip(), one.strip()) for one in name.split("|"))
+
+
+# --- locks -----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def locked(path: Path, flags: int = os.O_RDONLY, busy: UserError | None = None) -> Iterator[int]:
+    """Hold the lock of a file or folder, as its open descriptor; where `busy` is given, do not wait but raise it."""
+    descriptor = os.open(path, flags, 0o644)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX if busy is None else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            assert busy is not None
+            raise busy from None
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def only_one(path: Path, problem: str, fix: str = "Wait for it to end, then run this again.") -> Iterator[None]:
+    """Hold a file of this name while working, and remove it after; a second process is told the problem."""
+    while True:
+        try:
+            with locked(path, os.O_RDWR | os.O_CREAT, UserError(problem, fix)) as descriptor:
+                if not _names(path, descriptor):  # its last holder removed it meanwhile
+                    continue
+                try:
+                    yield
+                finally:
+                    path.unlink(missing_ok=True)
+                return
+        except OSError as error:
+            if str(error.filename) != str(path):  # of the work, not of the lock
+                raise
+            raise UserError(f"{path.parent} cannot be written to: {error.strerror}.", "Make it writable.") from None
+
+
+def _names(path: Path, descriptor: int) -> bool:
+    try:
+        return path.stat().st_ino == os.fstat(descriptor).st_ino
+    except FileNotFoundError:
+        return False

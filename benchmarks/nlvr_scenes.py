@@ -12,11 +12,12 @@ import argparse
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from veridical.sources.boxes import Placed, Scene, Thing, kind_of, panel, presentations
+from veridical.sources.boxes import Placed, Scene, Thing, panel, presentations
 from veridical.sources.boxes.statistics import statistics
 
 TRAIN = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr" / "train.json"
@@ -34,8 +35,18 @@ def published(path: Path) -> Groups:
             panel([Placed(o["y_loc"], o["x_loc"], Thing(o["type"], COLORS[o["color"]], o["size"])) for o in box], index)
             for index, box in enumerate(example["structured_rep"])
         )
-        out[kind_of(scene), example["identifier"].endswith(("-0", "-1"))].append(scene)
+        out[
+            "tower" if all(map(_is_tower, example["structured_rep"])) else "scatter",
+            example["identifier"].endswith(("-0", "-1")),
+        ].append(scene)
     return out
+
+
+def _is_tower(box: list[dict[str, Any]]) -> bool:
+    """Whether a box's objects stand on each other: squares in one column, from the ground on."""
+    ys = sorted((o["y_loc"] for o in box), reverse=True)
+    column = len({o["x_loc"] for o in box}) == 1 and all(o["type"] == "square" and o["size"] == 20 for o in box)
+    return column and ys[0] == 80 and all(a - b == 21 for a, b in zip(ys, ys[1:], strict=False))
 
 
 def sampled(count: int, seed: int) -> Groups:

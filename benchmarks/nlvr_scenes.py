@@ -9,6 +9,7 @@ standard errors, for shares (whose sampling error is known); |z| under 3 is agre
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 from pathlib import Path
@@ -46,7 +47,7 @@ def _is_tower(box: list[dict[str, Any]]) -> bool:
     """Whether a box's objects stand on each other: squares in one column, from the ground on."""
     ys = sorted((o["y_loc"] for o in box), reverse=True)
     column = len({o["x_loc"] for o in box}) == 1 and all(o["type"] == "square" and o["size"] == 20 for o in box)
-    return column and ys[0] == 80 and all(a - b == 21 for a, b in zip(ys, ys[1:], strict=False))
+    return column and ys[0] == 80 and all(a - b == 21 for a, b in itertools.pairwise(ys))
 
 
 def sampled(count: int, seed: int) -> Groups:

@@ -17,9 +17,9 @@ from veridical._verbs import VERBS
 SOURCE = Path(veridical.__file__).parent
 # Top to bottom: a module may import from its own folder and from those above it.
 ORDER = [
-    "errors", "records", "common", "engine", "benchmark", "formats", "encoders", "sources", "language", "pages",
-    "statistics", "matching", "builders", "evaluation", "zoo", "training", "solvers", "experiments", "auditing",
-    "reporting", "web", "cli",
+    "errors", "records", "options", "common", "engine", "benchmark", "formats", "encoders", "sources", "language",
+    "pages", "statistics", "matching", "builders", "evaluation", "zoo", "training", "solvers", "experiments",
+    "auditing", "reporting", "web", "cli",
 ]  # fmt: skip
 EVERYWHERE = {"veridical", "veridical._verbs"}  # the package itself: its version and its verbs
 TORCH_ALLOWED = {"encoders", "zoo", "training", "solvers", "experiments", "auditing"}

@@ -43,6 +43,15 @@ if ! .venv/bin/python -c '' 2>/dev/null; then
   rm -rf .venv
   "$python" -m venv .venv
 fi
+# What tests and documentation look at pages with; users of the demo do not need it.
+if [[ ",$extras," == *,dev,* ]] && ! command -v chromium >/dev/null; then
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    say "Installing system packages: chromium"
+    { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q chromium; } >/dev/null
+  else
+    say "Tests in a real browser are skipped. To run them: sudo apt-get install -y chromium"
+  fi
+fi
 say "Installing veridical[$extras] into .venv (a few minutes the first time)"
 .venv/bin/python -m pip install --disable-pip-version-check --progress-bar on -c constraints.txt -e ".[$extras]" |
   grep --line-buffered -E '^(Collecting|Downloading|Installing|Successfully)' | cut -c1-100 >&2

@@ -100,13 +100,12 @@ def test_addresses_of_photographs_are_text_only(read_page, tmp_path: Path) -> No
     assert "http" not in html.replace("http-equiv", "")
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="no chromium on this machine")
-def test_a_browser_runs_nothing_of_it(nlvr, predict, tmp_path: Path) -> None:
+def test_a_browser_runs_nothing_of_it(chromium, nlvr, predict, tmp_path: Path) -> None:
     bench = nlvr(sentence=lambda n: f"{n} {ATTACK}")
     made = report(predict(bench, "dev", poor, raw=ATTACK), tmp_path / "r.html", benchmark=bench, title="untouched")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
     told = subprocess.run(
-        ["chromium", *flags, "--dump-dom", f"--user-data-dir={tmp_path / 'profile'}", made.out.as_uri()],
+        [chromium, *flags, "--dump-dom", f"--user-data-dir={tmp_path / 'profile'}", made.out.as_uri()],
         capture_output=True,
         text=True,
         timeout=120,

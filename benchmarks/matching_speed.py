@@ -29,7 +29,7 @@ from veridical.matching.assignment.rounds import match, peak_bytes
 DIMENSIONS = 384
 FOLD = 26_500
 VCR_PAIRS, VCR_FOLDS = 290_000, 11
-ELSEWHERE = 241.0  # seconds that one dense round of 26,500 took on another machine, as issue 5 says
+ELSEWHERE = 241.0  # seconds that one dense round of 26,500 took on another machine
 
 
 def embeddings(size: int, seed: int, per_cluster: int = 50) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,8 @@ the JSON it printed and the hashes of the files it wrote.
 
     python tests/golden/record.py                compare with golden.json; exit code 1 and a list where they differ
     python tests/golden/record.py --write        keep what is found as the new record
-    python tests/golden/record.py --keep DIR     leave everything in DIR, to look into what differs (a new folder)
+    python tests/golden/record.py --keep DIR     leave all files in DIR (a new folder), and what each command said
+    python tests/golden/record.py nlvr vcr       only these chains
 
 Left out of the record: seconds, bytes of memory, versions, paths, and hashes of benchmarks inside other files (a file
 that changed is then reported once, not in everything made from it). Floats of JSON are rounded to three digits. Bytes
@@ -21,7 +22,6 @@ import hashlib
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -78,14 +78,12 @@ CHAINS: dict[str, dict[str, str]] = {
         "stats": "stats words",
         "random": "solve random words --split val --out random.jsonl",
         "evaluate": "evaluate words random.jsonl",
-        "audit": "audit words --out audit.html",
+        "audit": "audit words --skip text-only --skip question-only --out audit.html",
     },
     "nlvr2 from COCO": {
         "build": "build nlvr2 --source coco:{data}/coco --sets 3 --split train=2 --split dev=1 --hide dev --secret s"
         " --out coco",
         "stats": "stats coco",
-        "random": "solve random coco --split train --out random.jsonl",
-        "evaluate": "evaluate coco random.jsonl",
     },
     "nlvr2": {
         "build": "build nlvr2 --encoder thumbnail --sets 4 --secret s --out nlvr2",
@@ -99,7 +97,7 @@ CHAINS: dict[str, dict[str, str]] = {
         "stats": "stats vprom --scheme att.held",
         "random": "solve random vprom --scheme neutral --split test --out random.jsonl",
         "evaluate": "evaluate vprom random.jsonl --scheme neutral",
-        "audit": "audit vprom --scheme neutral --out audit.html",
+        "audit": "audit vprom --scheme neutral --skip near-image-leak --out audit.html",
     },
     "nlvr2 released": {
         "import": "import nlvr2 {data}/nlvr2/dev.json --out real",
@@ -111,52 +109,47 @@ CHAINS: dict[str, dict[str, str]] = {
     },
 }
 VOLATILE = {"seconds", "peak_bytes", "veridical"}  # keys of JSON
-ENVIRONMENT = os.environ | {
-    "PYTHONPATH": str(ROOT / "src"),
-    "VERIDICAL_PROGRESS": "0",
-    "OMP_NUM_THREADS": "1",
-}
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "src"), "VERIDICAL_PROGRESS": "0", "OMP_NUM_THREADS": "1"}
 FULL, SHORT, DEPTH = 6000, 160, 3  # characters of JSON that are kept whole; in longer ones those of a value; its levels
 
 
 def main() -> int:
     """Compare, or write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("chains", nargs="*", help="only these chains", metavar="CHAIN")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--keep", type=Path)
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
+    chains = args.chains or list(CHAINS)
+    with tempfile.TemporaryDirectory() as temporary, ThreadPoolExecutor(2) as pool:
         work = (args.keep or Path(temporary)).resolve()
-        if DATA.is_dir():
-            cut_inputs(work / "cut")
-        with ThreadPoolExecutor(2) as pool:
-            found = dict(zip(CHAINS, pool.map(lambda name: run_chain(name, work), CHAINS), strict=True))
-    left_out = {(chain, name) for chain, names in CHAINS.items() for name in names if name not in found[chain]}
-    for chain, name in sorted(left_out):
-        print(f"left out, its data is not in {DATA}: {chain}, {name}")
-    if args.write:
-        if left_out:
-            print("Nothing was written: a record needs all data.")
-            return 2
-        RECORD.write_text(json.dumps(found, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
-        return 0
-    kept = json.loads(RECORD.read_text())
+        cut_inputs(work / "cut")
+        found = dict(zip(chains, pool.map(lambda name: run_chain(name, work), chains), strict=True))
+    left_out = [(chain, name) for chain in chains for name in CHAINS[chain] if name not in found[chain]]
     for chain, name in left_out:
-        kept.get(chain, {}).pop(name, None)
-    lines = list(differences(kept, json.loads(json.dumps(found))))
+        print(f"Left out, its data is not in {DATA}: {chain}, {name}")
+    recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    if args.write and not left_out:
+        RECORD.write_text(json.dumps(recorded | found, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+        return 0
+    for chain, name in left_out:
+        recorded.get(chain, {}).pop(name, None)
+    lines = list(differences({chain: recorded.get(chain) for chain in chains}, found))
     print("\n".join(lines) if lines else "Everything is as recorded.")
-    return 1 if lines else 0
+    return 1 if lines or args.write else 0
 
 
 def cut_inputs(folder: Path) -> None:
-    """Small files from the real data."""
+    """Small files from the real data, where it is here."""
     folder.mkdir(parents=True)
-    for name, rows in (("questions.csv", 300), ("few.csv", 120)):
-        with (DATA / "qa" / "next_oe_train.csv").open() as lines:
-            (folder / name).write_text("".join(islice(lines, rows + 1)))
-    with (DATA / "nlvr2" / "dev.json").open() as lines:
-        sentences = [json.loads(line)["sentence"] for line in islice(lines, 0, 1200, 6)]
-    (folder / "sentences.txt").write_text("\n".join(sentences) + "\n")
+    if (questions := DATA / "qa" / "next_oe_train.csv").exists():
+        for name, rows in (("questions.csv", 300), ("few.csv", 120)):
+            with questions.open() as lines:
+                (folder / name).write_text("".join(islice(lines, rows + 1)))
+    if (pairs := DATA / "nlvr2" / "dev.json").exists():
+        with pairs.open() as lines:
+            sentences = [json.loads(line)["sentence"] + "\n" for line in islice(lines, 0, 1200, 6)]
+        (folder / "sentences.txt").write_text("".join(sentences))
 
 
 def run_chain(chain: str, work: Path) -> dict[str, Any]:
@@ -165,33 +158,34 @@ def run_chain(chain: str, work: Path) -> dict[str, Any]:
     folder.mkdir(parents=True)
     results: dict[str, Any] = {}
     for name, command in CHAINS[chain].items():
-        if "{" in command and not DATA.is_dir():
+        words = [w.format(data=DATA, cut=work / "cut") for w in command.split()]
+        if not all(Path(w.removeprefix("coco:")).exists() for w in words if str(work) in w or str(DATA) in w):
             break
-        results[name] = run(command, folder)
+        results[name], said = run([*words, *ALWAYS[words[0]].split()], folder)
+        (folder / f"{name}.out").write_text(said)  # for --keep
     return results
 
 
-def run(command: str, folder: Path) -> dict[str, Any]:
-    """Run one command; its exit code, its JSON, and what it wrote."""
-    verb = command.split()[0]
+def run(words: list[str], folder: Path) -> tuple[dict[str, Any], str]:
+    """Run one command: its exit code, its JSON and the files it wrote; and all it said."""
     before = set(folder.rglob("*"))
-    words = [w.format(data=DATA, cut=folder.parent / "cut") for w in shlex.split(f"{command} {ALWAYS[verb]}")]
     environment = ENVIRONMENT | {"VERIDICAL_CACHE": str(folder / "cache")}
     call = [sys.executable, "-m", "veridical", *words]
     done = subprocess.run(call, cwd=folder, env=environment, capture_output=True, text=True)
     result: dict[str, Any] = {"exit": done.returncode}
     if done.returncode == 2 or "Traceback" in done.stderr:
         result["error"] = plain(done.stderr, folder)
-    if done.stdout:
-        printed = json.loads(done.stdout)
-        if verb == "match":
-            del printed["stages"]  # seconds of each
+    try:
+        printed = json.loads(done.stdout or "{}")
+        if words[0] == "match":
+            printed.pop("stages", None)  # seconds of each
         result["json"] = compact(clean(printed, folder))
+    except ValueError:
+        result["printed"] = plain(done.stdout, folder)
     new = [p for p in sorted(set(folder.rglob("*")) - before) if p.is_file() and p.suffix not in {".html", ".npy"}]
     if files := {str(p.relative_to(folder)): kept(p, folder) for p in new if p.parts[len(folder.parts)] != "cache"}:
         result["files"] = files
-    (folder / f"{' '.join(words[:2]).replace('/', '-')}.out").write_text(done.stdout + done.stderr)  # for --keep
-    return result
+    return result, done.stdout + done.stderr
 
 
 def kept(path: Path, folder: Path) -> Any:
@@ -237,9 +231,9 @@ def _hashed(value: Any, depth: int) -> Any:
         return value
     if depth and isinstance(value, dict) and len(value) < 60:
         return {key: _hashed(v, depth - 1) for key, v in value.items()}
-    if depth and isinstance(value, list) and len(value) < 60:
-        return [_hashed(v, depth - 1) for v in value]
     if depth and isinstance(value, list):
+        if len(value) < 60:
+            return [_hashed(v, depth - 1) for v in value]
         return {f"{i} to {i + 9}": _hashed(value[i : i + 10], 0) for i in range(0, len(value), 10)}
     return f"{len(text)} characters, {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
@@ -254,12 +248,8 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
                 old.get(key, "(absent)"), new.get(key, "(absent)"), f"{path} > {key}" if path else key
             )
     elif old != new:
-        yield f"{path}:\n    was {_shown(old)}\n    is  {_shown(new)}"
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 400 else text[:400] + " ..."
+        was, now = (json.dumps(value, ensure_ascii=False)[:400] for value in (old, new))
+        yield f"{path}:\n    was {was}\n    is  {now}"
 
 
 if __name__ == "__main__":

@@ -20,8 +20,7 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 from veridical import engine
 from veridical.sources.icons import source as icons
-from veridical.sources.icons.backgrounds import NOISE, TINTS
-from veridical.sources.icons.draw import QUALITY
+from veridical.sources.icons.draw import NOISE, QUALITY, TINTS
 from veridical.sources.icons.glyphs import font_path
 
 BATCH = 100

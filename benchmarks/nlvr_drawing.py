@@ -32,8 +32,10 @@ from PIL import Image, ImageDraw
 from veridical.benchmark.tables import items_table, panels_table
 from veridical.benchmark.writer import BenchmarkWriter, content_address
 from veridical.records import TRUTH, Item, Panel, Text, View
-from veridical.sources.boxes import COLORS, ORDERS, Placed, Scene, Thing, draw, draw_views, panel, presentations, see
 from veridical.sources.boxes import png as boxes_png
+from veridical.sources.boxes.drawings import draw, draw_views, see
+from veridical.sources.boxes.sample import presentations
+from veridical.sources.boxes.scene import COLORS, ORDERS, Figure, Placed, Scene, panel
 
 NLVR = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr"
 PUBLISHED_COLORS = {"Black": "black", "Yellow": "yellow", "#0099ff": "blue"}
@@ -195,7 +197,10 @@ def published() -> Iterator[tuple[Path, Scene, tuple[int, ...]]]:
         for line in path.read_text().splitlines():
             example = json.loads(line)
             boxes = (
-                [Placed(o["y_loc"], o["x_loc"], Thing(o["type"], PUBLISHED_COLORS[o["color"]], o["size"])) for o in box]
+                [
+                    Placed(o["y_loc"], o["x_loc"], Figure(o["type"], PUBLISHED_COLORS[o["color"]], o["size"]))
+                    for o in box
+                ]
                 for box in example["structured_rep"]
             )
             scenes[f"{split}-{example['identifier']}"] = tuple(panel(box, index) for index, box in enumerate(boxes))

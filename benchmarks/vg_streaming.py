@@ -23,8 +23,8 @@ from typing import Any
 
 import msgspec
 
-from veridical.sources.visual_genome.source import VisualGenome, _Attributes
-from veridical.sources.visual_genome.stream import elements
+from veridical.sources.json_array import elements
+from veridical.sources.visual_genome import VisualGenome, _Attributes
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "visual_genome" / "attributes.json"
 

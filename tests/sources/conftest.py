@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from veridical.sources.boxes import Placed, Scene, Thing, panel
+from veridical.sources.boxes.scene import Figure, Placed, Scene, panel
 
 COLORS = {"Black": "black", "Yellow": "yellow", "#0099ff": "blue"}
 
@@ -18,7 +18,7 @@ def read_scenes(path: Path) -> dict[str, Scene]:
     for line in path.read_text().splitlines():
         example = json.loads(line)
         boxes = [
-            [Placed(o["y_loc"], o["x_loc"], Thing(o["type"], COLORS[o["color"]], o["size"])) for o in box]
+            [Placed(o["y_loc"], o["x_loc"], Figure(o["type"], COLORS[o["color"]], o["size"])) for o in box]
             for box in example["structured_rep"]
         ]
         scenes[example["identifier"]] = tuple(panel(box, index) for index, box in enumerate(boxes))

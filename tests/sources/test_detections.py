@@ -12,7 +12,7 @@ from PIL import Image
 
 from veridical.encoders.detectors import Detection, TransformersDetector
 from veridical.errors import UserError
-from veridical.sources.coco.source import Coco
+from veridical.sources.coco import Coco
 from veridical.sources.detections import Detections
 from veridical.sources.folder import Folder
 from veridical.sources.pictures import BadPhotograph

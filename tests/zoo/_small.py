@@ -8,7 +8,8 @@ import numpy as np
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.records import TRUTH, Item, Panel, Ref, SceneObject, Text, View
-from veridical.sources.boxes import ORDERS, presentations
+from veridical.sources.boxes.sample import presentations
+from veridical.sources.boxes.scene import ORDERS
 from veridical.training.batches import examples_of
 from veridical.zoo.architecture import Example
 
@@ -36,7 +37,7 @@ def write_statements(out: Path, count: int = 12, seed: int = 0, stored: bool = F
                 name = f"{number}-{index}"
                 images = [None] * 6
                 if stored and split == "dev":
-                    from veridical.sources.boxes import draw_views
+                    from veridical.sources.boxes.drawings import draw_views
 
                     images = [writer.add_image(data) for data in draw_views(scene)]
                 views = tuple(View(order, image) for order, image in zip(ORDERS, images, strict=True))

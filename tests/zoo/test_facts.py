@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veridical.records import Panel
-from veridical.sources.boxes import Placed, Thing, panel, sample_scene
+from veridical.sources.boxes.sample import sample_scene
+from veridical.sources.boxes.scene import Figure, Placed, panel
 from veridical.zoo.facts import (
     Block,
     count_features,
@@ -25,7 +26,7 @@ from veridical.zoo.facts import (
 
 def box(*objects: tuple[int, int, str, str, int], index: int = 0) -> Panel:
     """A panel from (x, y, shape, colour, size)."""
-    return panel([Placed(y, x, Thing(shape, color, size)) for x, y, shape, color, size in objects], index)
+    return panel([Placed(y, x, Figure(shape, color, size)) for x, y, shape, color, size in objects], index)
 
 
 def pairs(blocks: Iterable[Block]) -> set[tuple[str, str]]:

@@ -292,7 +292,7 @@ def _scenes(
         if every_view:
             yield from ((view_id(item.id, k), tuple(panels[p] for p in v.order)) for k, v in enumerate(item.views))
         return
-    from veridical.sources.boxes import see
+    from veridical.sources.boxes.drawings import see
 
     drawings = [(k, v.image) for k, v in enumerate(item.views) if v.image is not None]
     if not drawings:

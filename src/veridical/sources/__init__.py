@@ -13,8 +13,8 @@ __all__ = ["SOURCES", "Photograph", "Region", "Relationship", "Source", "open_so
 # name -> its class, called with the path after the colon (none for icons) and options
 SOURCES: dict[str, str] = {
     "icons": "veridical.sources.icons.source:Icons",
-    "coco": "veridical.sources.coco.source:Coco",
-    "vg": "veridical.sources.visual_genome.source:VisualGenome",
+    "coco": "veridical.sources.coco:Coco",
+    "vg": "veridical.sources.visual_genome:VisualGenome",
     "folder": "veridical.sources.folder:Folder",
 }
 EMBEDDED = frozenset({"icons"})  # sources that need no path

@@ -24,7 +24,7 @@ from veridical.sources.photographs import Photograph, Source
 from veridical.sources.pictures import BadPhotograph, clipped
 
 
-class _Line(msgspec.Struct):
+class _Detected(msgspec.Struct):
     """What was found in one picture."""
 
     detector: str  # identity
@@ -103,7 +103,7 @@ class Detections:
         for key, found in zip(pictures, self.detector.detect(images, self.threshold), strict=True):
             if key not in known:
                 known[key] = [_plain(one) for one in found if one.score >= self.threshold]
-                lines.append(_Line(self.detector.identity, key, self.threshold, known[key]))
+                lines.append(_Detected(self.detector.identity, key, self.threshold, known[key]))
         if self.cache is not None:
             self.cache.parent.mkdir(parents=True, exist_ok=True)
             with self.cache.open("ab") as file:
@@ -115,7 +115,7 @@ class Detections:
         known: dict[str, list[Detection]] = {}
         if self.cache is None or not self.cache.exists():
             return known
-        decoder = msgspec.json.Decoder(_Line)
+        decoder = msgspec.json.Decoder(_Detected)
         with self.cache.open("rb") as file:
             for text in file:
                 try:

@@ -246,7 +246,7 @@ class Pixels:
             ]
             return np.concatenate(parts, axis=1)
         if len(panels) == 3 and all(panel.region is not None for panel in panels):
-            from veridical.sources.boxes import draw
+            from veridical.sources.boxes.drawings import draw
 
             return _resize(draw(panels)[..., :3], self.width, self.height)
         raise UserError(

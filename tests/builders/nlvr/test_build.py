@@ -23,7 +23,7 @@ from veridical.language.programs.execution import execute
 from veridical.language.programs.terms import parse
 from veridical.language.writing.boxes.statements import PAPER
 from veridical.records import Item
-from veridical.sources.boxes import draw_png, see
+from veridical.sources.boxes.drawings import draw_png, see
 
 COUNT = 48
 SEED = 3

@@ -16,7 +16,7 @@ from veridical.builders.nlvr.people import NO_JUDGEMENT, read_judgements, read_p
 from veridical.builders.nlvr.scenes import Example
 from veridical.errors import UserError
 from veridical.records import Judgement
-from veridical.sources.boxes import see
+from veridical.sources.boxes.drawings import see
 from veridical.statistics.pruning import MAJORITY_NONSENSE, SMALL_GAP
 
 COUNT = 8

@@ -17,23 +17,10 @@ from PIL import Image
 
 from veridical.errors import UserError
 from veridical.records import Panel, SceneObject
-from veridical.sources.boxes import (
-    COLORS,
-    KINDS,
-    ORDERS,
-    SHAPES,
-    Placed,
-    Scene,
-    Thing,
-    draw,
-    draw_png,
-    draw_views,
-    panel,
-    presentations,
-    sample_scene,
-    see,
-)
 from veridical.sources.boxes import png as boxes_png
+from veridical.sources.boxes.drawings import draw, draw_png, draw_views, see
+from veridical.sources.boxes.sample import ARRANGEMENTS, presentations, sample_scene
+from veridical.sources.boxes.scene import COLORS, ORDERS, SHAPES, Figure, Placed, Scene, panel
 
 
 def square(x: float, y: float, side: float = 10, color: str = "black", size: str = "small") -> SceneObject:
@@ -62,9 +49,9 @@ def test_every_published_image_is_drawn_and_seen_exactly(shared: Path, published
 
 
 @settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(KINDS), order=st.sampled_from(ORDERS))
-def test_a_png_decodes_to_the_drawing(seed: int, kind: str, order: tuple[int, ...]) -> None:
-    scene = sample_scene(np.random.default_rng(seed), kind)  # type: ignore[arg-type]
+@given(seed=st.integers(0, 2**32 - 1), arrangement=st.sampled_from(ARRANGEMENTS), order=st.sampled_from(ORDERS))
+def test_a_png_decodes_to_the_drawing(seed: int, arrangement: str, order: tuple[int, ...]) -> None:
+    scene = sample_scene(np.random.default_rng(seed), arrangement)  # type: ignore[arg-type]
     assert np.array_equal(decoded(draw_png(scene, order)), draw(scene, order))
 
 
@@ -81,7 +68,7 @@ def test_bytes_never_change() -> None:
     for shift, color in enumerate(COLORS):
         boxes = [
             [
-                Placed(31 * row + shift, 31 * row + 2 * shift, Thing(shape, color, size))
+                Placed(31 * row + shift, 31 * row + 2 * shift, Figure(shape, color, size))
                 for row, size in enumerate(sizes)
             ]
             for shape, sizes in zip(SHAPES, ((10, 20, 30), (30, 20, 10), (20, 10, 30)), strict=True)

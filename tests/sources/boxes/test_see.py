@@ -15,25 +15,15 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from veridical.errors import UserError
-from veridical.sources.boxes import (
-    COLORS,
-    KINDS,
-    ORDERS,
-    SHAPES,
-    Placed,
-    Thing,
-    draw,
-    draw_png,
-    panel,
-    sample_scene,
-    see,
-)
+from veridical.sources.boxes.drawings import draw, draw_png, see
+from veridical.sources.boxes.sample import ARRANGEMENTS, sample_scene
+from veridical.sources.boxes.scene import COLORS, ORDERS, SHAPES, Figure, Placed, panel
 
 
 @settings(max_examples=150, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(KINDS))
-def test_seeing_inverts_drawing(seed: int, kind: str) -> None:
-    scene = sample_scene(np.random.default_rng(seed), kind)  # type: ignore[arg-type]
+@given(seed=st.integers(0, 2**32 - 1), arrangement=st.sampled_from(ARRANGEMENTS))
+def test_seeing_inverts_drawing(seed: int, arrangement: str) -> None:
+    scene = sample_scene(np.random.default_rng(seed), arrangement)  # type: ignore[arg-type]
     assert see(draw(scene)) == scene
     assert see(draw_png(scene)) == scene
     assert see(memoryview(draw_png(scene))) == scene
@@ -59,31 +49,31 @@ def test_boxes_are_seen_where_they_stand(seed: int, order: tuple[int, ...]) -> N
     box=st.integers(0, 2),
 )
 def test_one_object_anywhere(shape: str, color: str, size: int, x: int, y: int, box: int) -> None:
-    one = Placed(min(y, 100 - size), min(x, 100 - size), Thing(shape, color, size))
+    one = Placed(min(y, 100 - size), min(x, 100 - size), Figure(shape, color, size))
     scene = tuple(panel([one] if index == box else [], index) for index in range(3))
     assert see(draw(scene)) == scene
 
 
 def test_a_large_circle_at_every_x() -> None:
     for x in range(71):
-        scene = tuple(panel([Placed(x, x, Thing("circle", color, 30))], index) for index, color in enumerate(COLORS))
+        scene = tuple(panel([Placed(x, x, Figure("circle", color, 30))], index) for index, color in enumerate(COLORS))
         assert see(draw(scene)) == scene
 
 
 def test_objects_come_in_raster_order() -> None:
-    things = [Placed(5, 50, Thing("circle", "black", 30)), Placed(5, 2, Thing("triangle", "black", 30))]
+    things = [Placed(5, 50, Figure("circle", "black", 30)), Placed(5, 2, Figure("triangle", "black", 30))]
     seen = see(draw((panel(things, 0), panel([], 1), panel([], 2))))
     assert [(one.id, one.category) for one in seen[0].objects] == [("0", "triangle"), ("1", "circle")]
 
 
-def file_of(pixels: np.ndarray, kind: str = "PNG") -> bytes:
+def file_of(pixels: np.ndarray, suffix: str = "PNG") -> bytes:
     buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, kind)
+    Image.fromarray(pixels).save(buffer, suffix)
     return buffer.getvalue()
 
 
 def changed(change: Callable[[np.ndarray], None]) -> np.ndarray:
-    things = [Placed(40, 40, Thing("circle", "black", 30)), Placed(5, 5, Thing("square", "blue", 20))]
+    things = [Placed(40, 40, Figure("circle", "black", 30)), Placed(5, 5, Figure("square", "blue", 20))]
     pixels = draw((panel(things, 0), panel([], 1), panel([], 2)))
     change(pixels)
     return pixels

@@ -13,7 +13,7 @@ from PIL import ImageFont
 
 from veridical.sources.icons import source as icons
 from veridical.sources.icons.glyphs import Glyph, font_path, poses
-from veridical.sources.icons.outline import loops, straightened
+from veridical.sources.icons.sprites import loops, straightened
 
 GLYPHS = [
     *(kind.glyph for kind in icons.CATEGORIES.values() if kind.glyph),

@@ -110,7 +110,7 @@ def test_every_colour_is_nearest_to_its_own_pixels() -> None:
 
 def test_noise_cannot_wrap_a_colour_around() -> None:
     from veridical.sources.icons import draw as icons_draw
-    from veridical.sources.icons.backgrounds import LIMIT, TINTS, background_tile, noise_tile
+    from veridical.sources.icons.draw import LIMIT, TINTS, background_tile, noise_tile
 
     palettes = (icons.RGB.values(), icons_draw.TINTED.values(), icons_draw.SKIN, icons_draw.HAIR, icons_draw.OLD_HAIR)
     colours = np.array([color for palette in palettes for color in palette] + [icons_draw.PAPER, icons_draw.SHADE])

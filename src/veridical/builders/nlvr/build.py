@@ -45,7 +45,7 @@ from veridical.language.programs.execution import execute
 from veridical.language.programs.terms import parse
 from veridical.language.writing.boxes.statements import PAPER, make_plan
 from veridical.records import Judgement, Pruned
-from veridical.sources.boxes import draw_png
+from veridical.sources.boxes.drawings import draw_png
 
 SIZE = 3962  # unique sentences of NLVR (Table 1)
 SPLITS: dict[str, float] = {"train": 3163, "dev": 267, "test-p": 266, "test-u": 266}

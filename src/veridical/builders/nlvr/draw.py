@@ -11,7 +11,8 @@ from veridical.benchmark import tables
 from veridical.benchmark.writer import content_address
 from veridical.builders.nlvr.scenes import Example, unpack_boxes
 from veridical.records import TRUTH, Item, Panel, Text, View, pairs
-from veridical.sources.boxes import ORDERS, draw_boxes, panel
+from veridical.sources.boxes.drawings import draw_boxes
+from veridical.sources.boxes.scene import ORDERS, panel
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from veridical.builders.nlvr.scenes import Example, pack, unpack
 from veridical.errors import UserError
 from veridical.formats.nlvr.writing import COLORS
 from veridical.records import JUDGEMENT_KINDS, Judgement, Panel, Verdict
-from veridical.sources.boxes import Placed, Scene, Thing, panel, placed
+from veridical.sources.boxes.scene import Figure, Placed, Scene, panel, placed
 from veridical.statistics.judgements import NONSENSE, SKIP, UNKNOWN, Judged
 from veridical.statistics.pruning import NO_REASON, prune_nlvr
 
@@ -117,7 +117,7 @@ def read_presentations(path: Path) -> list[Example]:
 def _scene(image: _Image, path: Path, number: int) -> Scene:
     if len(image.boxes) != 3:
         raise _wrong(path, number, f"image {image.id} has {len(image.boxes)} boxes; expected 3")
-    boxes = [[Placed(o.y_loc, o.x_loc, Thing(o.type, COLORS[o.color], o.size)) for o in box] for box in image.boxes]
+    boxes = [[Placed(o.y_loc, o.x_loc, Figure(o.type, COLORS[o.color], o.size)) for o in box] for box in image.boxes]
     return tuple(panel(box, index, image.id) for index, box in enumerate(boxes))
 
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from veridical.language.writing.boxes.statements import make_plan, present, write
-from veridical.sources.boxes import COLORS, KINDS, SHAPES, SIZES, Kind, Placed, Scene, Thing, panel, placed
+from veridical.sources.boxes.sample import ARRANGEMENTS, Arrangement
+from veridical.sources.boxes.scene import COLORS, SHAPES, SIZES, Figure, Placed, Scene, panel, placed
 
 GENERATOR = "generator"  # the writer of generated statements
 _COLORS, _SIZES = tuple(COLORS), tuple(SIZES.values())
 _FIELDS = 3  # bytes an object: y, x, and what it is
 _CODES = {
-    Thing(shape, color, size): 9 * s + 3 * c + z
+    Figure(shape, color, size): 9 * s + 3 * c + z
     for s, shape in enumerate(SHAPES)
     for c, color in enumerate(_COLORS)
     for z, size in enumerate(_SIZES)
@@ -32,7 +33,7 @@ class Example:
     """A presentation and what was written about it."""
 
     presentation: str  # its number
-    kind: Kind
+    kind: Arrangement
     ids: tuple[str, ...]  # the items of A, B, C and D: `n-m`, where m tells nothing of the letter
     scenes: tuple[bytes, ...]  # A, B, C, D, packed
     sentence: str = ""
@@ -116,9 +117,9 @@ def write_batch(sampling: Sampling, numbers: Sequence[tuple[int, bool]]) -> list
     return out
 
 
-def kind_of_number(number: int) -> Kind:
+def kind_of_number(number: int) -> Arrangement:
     """Scatter and tower scenes in equal number."""
-    return KINDS[number % len(KINDS)]
+    return ARRANGEMENTS[number % len(ARRANGEMENTS)]
 
 
 def _ids(rng: np.random.Generator, number: int) -> tuple[str, ...]:

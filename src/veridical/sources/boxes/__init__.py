@@ -1,46 +1,13 @@
 """NLVR's world of boxes: scenes sampled, drawn and seen (Suhr et al. 2017, sections 3 and 4).
 
-scene = sample_scene(np.random.default_rng(0), "scatter")
-see(draw_png(scene)) == scene
+    scene = sample_scene(np.random.default_rng(0), "scatter")
+    see(draw_png(scene)) == scene
+
+    scene       the vocabulary: shapes, colours, sizes (a new size of objects is a line there); a scene as records
+    sample      random scenes and presentations, scattered or in towers
+    sprites     the pixels of one object
+    drawings    `draw`, `draw_png`, `draw_views`: a scene as a picture; `see`: the way back
+    png         the encoder of drawings
+
+Import from the files; the package itself imports nothing.
 """
-
-from veridical.sources.boxes.draw import draw, draw_boxes, draw_png, draw_views
-from veridical.sources.boxes.sample import (
-    KINDS,
-    Kind,
-    NoScene,
-    Presentation,
-    panels,
-    presentations,
-    reshuffle,
-    sample_presentation,
-    sample_scene,
-)
-from veridical.sources.boxes.scene import COLORS, ORDERS, SHAPES, SIZES, Placed, Scene, Thing, panel, placed
-from veridical.sources.boxes.see import see
-
-__all__ = [
-    "COLORS",
-    "KINDS",
-    "ORDERS",
-    "SHAPES",
-    "SIZES",
-    "Kind",
-    "NoScene",
-    "Placed",
-    "Presentation",
-    "Scene",
-    "Thing",
-    "draw",
-    "draw_boxes",
-    "draw_png",
-    "draw_views",
-    "panel",
-    "panels",
-    "placed",
-    "presentations",
-    "reshuffle",
-    "sample_presentation",
-    "sample_scene",
-    "see",
-]

@@ -1,7 +1,7 @@
 """PNG files of drawings, written by an encoder of our own so that the same scene gives the same bytes on every machine.
 
 Neither zlib (several implementations go by that name) nor isal (which chooses code by processor) promises that. A
-drawing's rows mostly repeat the row above, so only two kinds of match are looked for: the row above and the pixel
+drawing's rows mostly repeat the row above, so only two sorts of match are looked for: the row above and the pixel
 before. Written for numba; without it the same code runs as plain Python, slower, to the same bytes.
 """
 
@@ -13,13 +13,11 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
+from veridical.common.arrays import Ints, Pixels, Words
+from veridical.common.kernels import compiled, has_numba
 from veridical.sources.boxes.scene import HEIGHT, WIDTH
-from veridical.sources.boxes.sprites import Pixels, background, sprites
-
-Words = npt.NDArray[np.uint64]
-Tokens = npt.NDArray[np.int64]
+from veridical.sources.boxes.sprites import background, sprites
 
 PAD = 8  # bytes before a row's first pixel: seven unused, then PNG's filter byte, so that rows are whole words
 STRIDE = PAD + WIDTH
@@ -74,17 +72,10 @@ def _head() -> bytes:
 
 @cache
 def _kernels() -> list[Callable[..., int]]:
-    try:
-        from numba import njit
-    except ImportError:
-        return [_scan, _pack]
-    try:
-        return [njit(cache=True)(kernel) for kernel in (_scan, _pack)]
-    except RuntimeError:  # nowhere to keep compiled code: compile anew in every process
-        return [njit(cache=False)(kernel) for kernel in (_scan, _pack)]
+    return [compiled(kernel) if has_numba() else kernel for kernel in (_scan, _pack)]
 
 
-def _scan(pixels: Pixels, words: Words, tokens: Tokens) -> int:
+def _scan(pixels: Pixels, words: Words, tokens: Ints) -> int:
     """Write a drawing as tokens and say how many. At a byte unlike the one above it, the run it begins is written."""
     count = 0
     same = 0  # bytes just passed that repeat the row above
@@ -134,8 +125,8 @@ def _scan(pixels: Pixels, words: Words, tokens: Tokens) -> int:
     return count
 
 
-def _pack(tokens: Tokens, count: int, codes: Tokens, bits: Tokens, out: Pixels) -> int:
-    """Tokens as one deflate block with the fixed codes; gives its size in bytes."""
+def _pack(tokens: Ints, count: int, codes: Ints, bits: Ints, out: Pixels) -> int:
+    """Ints as one deflate block with the fixed codes; gives its size in bytes."""
     held, width, size = 3, 3, 0  # block header: the last block, fixed codes
     for index in range(count + 1):
         token = tokens[index] if index < count else -1
@@ -170,8 +161,8 @@ def _pack(tokens: Tokens, count: int, codes: Tokens, bits: Tokens, out: Pixels) 
 
 
 @cache
-def _codes() -> tuple[Tokens, Tokens]:
-    """Deflate's fixed codes (RFC 1951, 3.2.6) for literals and for the two kinds of match: the bits, and how many."""
+def _codes() -> tuple[Ints, Ints]:
+    """Deflate's fixed codes (RFC 1951, 3.2.6) for literals and for the two sorts of match: the bits, and how many."""
     codes = np.zeros(_MATCH + 2 * LONGEST + 2, np.int64)
     bits = np.zeros_like(codes)
     for byte in range(256):
@@ -180,9 +171,9 @@ def _codes() -> tuple[Tokens, Tokens]:
         symbol, extra, value = _length(length)
         code, wide = _symbol(symbol)
         code, wide = code | value << wide, wide + extra
-        for kind, distance in ((ABOVE, WIDTH + 1), (BEFORE, 1)):
+        for repeated, distance in ((ABOVE, WIDTH + 1), (BEFORE, 1)):
             letter, extra, value = _distance(distance)
-            entry = _MATCH + 2 * length + kind
+            entry = _MATCH + 2 * length + repeated
             codes[entry] = code | (_reverse(letter, 5) | value << 5) << wide
             bits[entry] = wide + 5 + extra
     return codes, bits

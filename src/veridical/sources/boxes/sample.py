@@ -18,11 +18,11 @@ import numpy as np
 
 from veridical.errors import UserError
 from veridical.records import Panel
-from veridical.sources.boxes.scene import COLORS, LEFTS, SHAPES, SIDE, SIZES, Placed, Scene, Thing, panel, placed
+from veridical.sources.boxes.scene import COLORS, LEFTS, SHAPES, SIDE, SIZES, Figure, Placed, Scene, panel, placed
 
-Kind = Literal["scatter", "tower"]
+Arrangement = Literal["scatter", "tower"]
 Boxes = list[list[Placed]]
-KINDS: tuple[Kind, ...] = ("scatter", "tower")
+ARRANGEMENTS: tuple[Arrangement, ...] = ("scatter", "tower")
 
 SCATTER_MOST = 7  # objects that a box of a new scatter scene may get
 BOX_MOST = 8  # objects that a box may ever have; an even split reaches it
@@ -45,13 +45,13 @@ class NoScene(UserError):
 class Presentation:
     """Four scenes for a writer, who says what is true of A and B and false of C and D."""
 
-    kind: Kind
+    arrangement: Arrangement
     scenes: tuple[Scene, Scene, Scene, Scene]  # A, B, then the objects of A reshuffled, and those of B
 
 
-def sample_scene(rng: np.random.Generator, kind: Kind, name: str = "") -> Scene:
+def sample_scene(rng: np.random.Generator, arrangement: Arrangement, name: str = "") -> Scene:
     """Three boxes; the number of objects of each, and each object's properties, uniform."""
-    return _scene(_sample_boxes(rng, kind), name)
+    return _scene(_sample_boxes(rng, arrangement), name)
 
 
 def reshuffle(rng: np.random.Generator, scene: Sequence[Panel], name: str = "") -> Scene:
@@ -62,12 +62,12 @@ def reshuffle(rng: np.random.Generator, scene: Sequence[Panel], name: str = "") 
     return _scene(_reshuffle_boxes(rng, [placed(one) for one in scene]), name)
 
 
-def sample_presentation(rng: np.random.Generator, kind: Kind, name: str = "") -> Presentation:
+def sample_presentation(rng: np.random.Generator, arrangement: Arrangement, name: str = "") -> Presentation:
     """A and B independent; C and D the same objects reshuffled. Scenes are named `name-0` to `name-3`."""
     names = [f"{name}-{index}" if name else "" for index in range(4)]
-    pairs = [_contrast(rng, kind, names[first], names[first + 2]) for first in range(2)]
+    pairs = [_contrast(rng, arrangement, names[first], names[first + 2]) for first in range(2)]
     (a, c), (b, d) = pairs
-    return Presentation(kind, (a, b, c, d))
+    return Presentation(arrangement, (a, b, c, d))
 
 
 def presentations(count: int, seed: int, start: int = 0) -> Iterator[Presentation]:
@@ -77,7 +77,7 @@ def presentations(count: int, seed: int, start: int = 0) -> Iterator[Presentatio
     """
     for number in range(start, start + count):
         rng = np.random.default_rng([seed, number])
-        yield sample_presentation(rng, KINDS[number % 2], str(number))
+        yield sample_presentation(rng, ARRANGEMENTS[number % 2], str(number))
 
 
 def panels(count: int, seed: int) -> Iterator[Panel]:
@@ -87,49 +87,49 @@ def panels(count: int, seed: int) -> Iterator[Panel]:
             yield from scene
 
 
-def stack(things: Sequence[Thing]) -> list[Placed]:
+def stack(figures: Sequence[Figure]) -> list[Placed]:
     """A tower of squares, the first at its base."""
     ground = SIDE - TOWER_BLOCK
-    return [Placed(ground - TOWER_STEP * level, TOWER_X, thing) for level, thing in enumerate(things)]
+    return [Placed(ground - TOWER_STEP * level, TOWER_X, figure) for level, figure in enumerate(figures)]
 
 
-def scatter(rng: np.random.Generator, things: Sequence[Thing]) -> list[Placed] | None:
+def scatter(rng: np.random.Generator, figures: Sequence[Figure]) -> list[Placed] | None:
     """Things placed one after another at random in a box, with a gap between any two, or None once one has no room."""
     out: list[Placed] = []
-    throws = rng.integers(0, SIDE, (len(things), _THROWS, 2)).tolist()
-    for thing, corners in zip(things, throws, strict=True):
-        spot = _throw(corners, thing, out) or _listed(rng, thing, out)
+    throws = rng.integers(0, SIDE, (len(figures), _THROWS, 2)).tolist()
+    for figure, corners in zip(figures, throws, strict=True):
+        spot = _throw(corners, figure, out) or _listed(rng, figure, out)
         if spot is None:
             return None
         out.append(spot)
     return out
 
 
-def _contrast(rng: np.random.Generator, kind: Kind, name: str, other: str) -> tuple[Scene, Scene]:
+def _contrast(rng: np.random.Generator, arrangement: Arrangement, name: str, other: str) -> tuple[Scene, Scene]:
     """A scene and its reshuffle; a scene that allows none (three single blocks) is drawn anew."""
     for _ in range(ATTEMPTS):
-        boxes = _sample_boxes(rng, kind)
+        boxes = _sample_boxes(rng, arrangement)
         try:
             return _scene(boxes, name), _scene(_reshuffle_boxes(rng, boxes), other)
         except NoScene:
             continue
-    raise NoScene(f"{ATTEMPTS} {kind} scenes could not be reshuffled.", "Try another seed.")
+    raise NoScene(f"{ATTEMPTS} {arrangement} scenes could not be reshuffled.", "Try another seed.")
 
 
-def _sample_boxes(rng: np.random.Generator, kind: Kind) -> Boxes:
-    most = SCATTER_MOST if kind == "scatter" else TOWER_MOST
+def _sample_boxes(rng: np.random.Generator, arrangement: Arrangement) -> Boxes:
+    most = SCATTER_MOST if arrangement == "scatter" else TOWER_MOST
     counts = rng.integers(1, most + 1, len(LEFTS)).tolist()
-    if kind == "tower":
-        return [stack(_things(rng, count, tower=True)) for count in counts]
+    if arrangement == "tower":
+        return [stack(_figures(rng, count, tower=True)) for count in counts]
     return [_scatter_box(rng, count) for count in counts]
 
 
 def _reshuffle_boxes(rng: np.random.Generator, boxes: Boxes) -> Boxes:
     tower = all(map(_is_tower, boxes))
-    things = [one.thing for box in boxes for one in box]
+    figures = [one.figure for box in boxes for one in box]
     for _ in range(ATTEMPTS):
-        counts = _split(rng, len(things), tower)
-        mixed = [things[index] for index in rng.permutation(len(things)).tolist()]
+        counts = _split(rng, len(figures), tower)
+        mixed = [figures[index] for index in rng.permutation(len(figures)).tolist()]
         ends = itertools.accumulate(counts)
         parts = [mixed[end - count : end] for count, end in zip(counts, ends, strict=True)]
         new = [stack(part) if tower else scatter(rng, part) for part in parts]
@@ -137,7 +137,7 @@ def _reshuffle_boxes(rng: np.random.Generator, boxes: Boxes) -> Boxes:
         if len(filled) == len(boxes) and _as_set(filled) != _as_set(boxes):
             return filled
     raise NoScene(
-        f"{ATTEMPTS} reshuffles of {len(things)} objects gave no other scene.",
+        f"{ATTEMPTS} reshuffles of {len(figures)} objects gave no other scene.",
         "Give a scene of three boxes with more, different or smaller objects.",
     )
 
@@ -153,23 +153,23 @@ def _scene(boxes: Boxes, name: str) -> Scene:
 
 def _scatter_box(rng: np.random.Generator, count: int) -> list[Placed]:
     for _ in range(ATTEMPTS):
-        box = scatter(rng, _things(rng, count, tower=False))
+        box = scatter(rng, _figures(rng, count, tower=False))
         if box is not None:
             return box
     raise NoScene(f"{ATTEMPTS} random sets of {count} objects found no room in a box.", "Ask for fewer objects.")
 
 
-def _things(rng: np.random.Generator, count: int, tower: bool) -> list[Thing]:
+def _figures(rng: np.random.Generator, count: int, tower: bool) -> list[Figure]:
     colors, sizes = tuple(COLORS), tuple(SIZES.values())
     if tower:
-        return [Thing("square", colors[color], TOWER_BLOCK) for color in rng.integers(0, 3, count).tolist()]
+        return [Figure("square", colors[color], TOWER_BLOCK) for color in rng.integers(0, 3, count).tolist()]
     drawn = rng.integers(0, 3, (count, 3)).tolist()
-    return [Thing(SHAPES[shape], colors[color], sizes[size]) for shape, color, size in drawn]
+    return [Figure(SHAPES[shape], colors[color], sizes[size]) for shape, color, size in drawn]
 
 
-def _throw(corners: list[list[int]], thing: Thing, taken: list[Placed]) -> Placed | None:
+def _throw(corners: list[list[int]], figure: Figure, taken: list[Placed]) -> Placed | None:
     """The first of some corners, uniform over the box and then pushed inside, that is free."""
-    size, far = thing.size, SIDE - thing.size
+    size, far = figure.size, SIDE - figure.size
     for corner_x, corner_y in corners:
         x, y = min(corner_x, far), min(corner_y, far)
         for other_y, other_x, other in taken:
@@ -177,24 +177,24 @@ def _throw(corners: list[list[int]], thing: Thing, taken: list[Placed]) -> Place
             if other_x - size - GAP < x < other_x + reach and other_y - size - GAP < y < other_y + reach:
                 break
         else:
-            return Placed(y, x, thing)
+            return Placed(y, x, figure)
     return None
 
 
-def _listed(rng: np.random.Generator, thing: Thing, taken: list[Placed]) -> Placed | None:
+def _listed(rng: np.random.Generator, figure: Figure, taken: list[Placed]) -> Placed | None:
     """The same law as `_throw` without a bound on throws: one of the free corners, or None where there is none."""
-    far = SIDE - thing.size
+    far = SIDE - figure.size
     corner = np.minimum(np.arange(SIDE), far)
     free = np.ones((SIDE, SIDE), bool)  # (y, x) before the push
     for y, x, other in taken:
-        near = (x - thing.size - GAP < corner) & (corner < x + other.size + GAP)
-        level = (y - thing.size - GAP < corner) & (corner < y + other.size + GAP)
+        near = (x - figure.size - GAP < corner) & (corner < x + other.size + GAP)
+        level = (y - figure.size - GAP < corner) & (corner < y + other.size + GAP)
         free[np.ix_(level, near)] = False
     spots = np.flatnonzero(free)
     if not len(spots):
         return None
     y, x = divmod(int(rng.choice(spots)), SIDE)
-    return Placed(min(y, far), min(x, far), thing)
+    return Placed(min(y, far), min(x, far), figure)
 
 
 def _split(rng: np.random.Generator, total: int, tower: bool) -> tuple[int, ...]:
@@ -221,8 +221,8 @@ def _splits(total: int, most: int) -> tuple[tuple[int, ...], ...]:
 
 def _is_tower(box: list[Placed]) -> bool:
     blocks = sorted(box, reverse=True)
-    return 1 <= len(box) <= TOWER_MOST and blocks == stack([one.thing for one in blocks]) and _blocks(box)
+    return 1 <= len(box) <= TOWER_MOST and blocks == stack([one.figure for one in blocks]) and _blocks(box)
 
 
 def _blocks(box: list[Placed]) -> bool:
-    return all(one.thing.shape == "square" and one.thing.size == TOWER_BLOCK for one in box)
+    return all(one.figure.shape == "square" and one.figure.size == TOWER_BLOCK for one in box)

@@ -29,7 +29,7 @@ _ATTRIBUTES: dict[tuple[str, int], Pairs] = {
 }
 
 
-class Thing(NamedTuple):
+class Figure(NamedTuple):
     """What an object is, wherever it stands."""
 
     shape: str
@@ -42,7 +42,7 @@ class Placed(NamedTuple):
 
     y: int
     x: int
-    thing: Thing
+    figure: Figure
 
 
 def panel(placed: Iterable[Placed], index: int, name: str = "", image: str | None = None) -> Panel:
@@ -50,11 +50,11 @@ def panel(placed: Iterable[Placed], index: int, name: str = "", image: str | Non
     objects = tuple(
         SceneObject(
             id=str(number),
-            category=thing.shape,
-            attributes=_ATTRIBUTES[thing.color, thing.size],
-            box=(x, y, x + thing.size, y + thing.size),
+            category=figure.shape,
+            attributes=_ATTRIBUTES[figure.color, figure.size],
+            box=(x, y, x + figure.size, y + figure.size),
         )
-        for number, (y, x, thing) in enumerate(sorted(placed))
+        for number, (y, x, figure) in enumerate(sorted(placed))
     )
     left = LEFTS[index]
     return Panel(
@@ -82,10 +82,10 @@ def placed(panel: Panel) -> list[Placed]:
 def overlap(one: Placed, other: Placed, gap: int = 0) -> bool:
     """Whether two bounding squares share a pixel, or stand less than `gap` pixels apart."""
     return (
-        one.x < other.x + other.thing.size + gap
-        and other.x < one.x + one.thing.size + gap
-        and one.y < other.y + other.thing.size + gap
-        and other.y < one.y + one.thing.size + gap
+        one.x < other.x + other.figure.size + gap
+        and other.x < one.x + one.figure.size + gap
+        and one.y < other.y + other.figure.size + gap
+        and other.y < one.y + one.figure.size + gap
     )
 
 
@@ -107,4 +107,4 @@ def _placed(thing: SceneObject, where: str) -> Placed:
         )
     if x != int(x) or y != int(y):
         raise UserError(f"Panel {where}, object {thing.id}: the box {thing.box} is between pixels.", "Round it.")
-    return Placed(int(y), int(x), Thing(thing.category, color, side))
+    return Placed(int(y), int(x), Figure(thing.category, color, side))

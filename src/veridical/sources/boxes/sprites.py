@@ -16,9 +16,9 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from veridical.sources.boxes.scene import COLORS, HEIGHT, LEFTS, SHAPES, SIDE, SIZES, WIDTH, Thing
+from veridical.common.arrays import Pixels
+from veridical.sources.boxes.scene import COLORS, HEIGHT, LEFTS, SHAPES, SIDE, SIZES, WIDTH, Figure
 
-Pixels = npt.NDArray[np.uint8]
 Curve = tuple[tuple[int, int, int], tuple[int, int, int]]  # x and y of a parabola's three points, 1/64 sample
 
 SHIFT = 2  # four samples a pixel, in each direction
@@ -157,13 +157,13 @@ def blend(cover: Pixels, color: tuple[int, int, int]) -> Pixels:
 
 
 @cache
-def sprites() -> tuple[dict[tuple[Thing, int], Pixels], Pixels]:
+def sprites() -> tuple[dict[tuple[Figure, int], Pixels], Pixels]:
     """Every object at every x of the drawing, as palette indices, and the palette (n, 3).
 
     Equal sprites are one array, so that there are only 36 of them.
     """
     colors: dict[tuple[int, ...], int] = {grey: index for index, grey in enumerate(GREYS)}
-    table: dict[tuple[Thing, int], Pixels] = {}
+    table: dict[tuple[Figure, int], Pixels] = {}
     for shape, size in itertools.product(SHAPES, SIZES.values()):
         where: dict[bytes, list[int]] = {}  # a coverage, and the positions that have it
         for x in (left + step for left in LEFTS for step in range(SIDE - size + 1)):
@@ -173,7 +173,7 @@ def sprites() -> tuple[dict[tuple[Thing, int], Pixels], Pixels]:
             flat = [colors.setdefault(tuple(pixel), len(colors)) for pixel in pixels]
             sprite = np.array(flat, np.uint8).reshape(size, size)
             sprite.flags.writeable = False
-            table.update({(Thing(shape, color, size), x): sprite for x in xs})
+            table.update({(Figure(shape, color, size), x): sprite for x in xs})
     return table, np.array(list(colors), np.uint8)
 
 

@@ -132,13 +132,13 @@ class _PersonRow(msgspec.Struct, forbid_unknown_fields=True):
     head_scale: float = 1.0
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
+class _Vocabulary(msgspec.Struct, forbid_unknown_fields=True):
     categories: list[_CategoryRow]
     people: list[_PersonRow]
 
 
 def _load() -> dict[str, Category]:
-    file = msgspec.json.decode((Path(__file__).parent / "categories.json").read_bytes(), type=_File)
+    file = msgspec.json.decode((Path(__file__).parent / "categories.json").read_bytes(), type=_Vocabulary)
     poses = tuple(
         Pose(
             row.action,

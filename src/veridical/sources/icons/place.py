@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veridical.sources.icons.sprites import CELL, Mask, Sprite, cells_of
+from veridical.common.arrays import Mask
+from veridical.sources.icons.sprites import CELL, Sprite, cells_of
 
 LAYOUTS = ("scattered", "row", "grid", "cluster", "facing")
 TRIES = 60  # places per piece

@@ -22,9 +22,8 @@ from veridical.sources.icons.glyphs import (
     category,
     poses,
 )
-from veridical.sources.icons.outline import outline
 from veridical.sources.icons.place import LAYOUTS, Piece, place, together
-from veridical.sources.icons.sprites import Look, sprite
+from veridical.sources.icons.sprites import Look, outline, sprite
 from veridical.sources.photographs import Relationship
 
 BACKGROUNDS = ("plain", "gradient", "paper", "grass", "sand", "sky", "tiles", "wood", "water")

@@ -17,19 +17,19 @@ from veridical.language.programs.execution import execute
 from veridical.language.programs.terms import parse
 from veridical.language.writing.boxes import statements
 from veridical.language.writing.boxes.statements import FAMILIES, PAPER, Written, contrast, make_plan, write
-from veridical.sources.boxes import KINDS, sample_presentation
+from veridical.sources.boxes.sample import ARRANGEMENTS, sample_presentation
 
 
 @cache
 def written(count: int = 120, seed: int = 1) -> list[Written]:
     plan = make_plan()
-    return [write(np.random.default_rng([seed, n]), plan, KINDS[n % 2], str(n)) for n in range(count)]
+    return [write(np.random.default_rng([seed, n]), plan, ARRANGEMENTS[n % 2], str(n)) for n in range(count)]
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from(KINDS))
-def test_the_program_gives_the_label_whatever_the_reading_and_the_order_of_boxes(seed: int, kind: str) -> None:
-    one = write(np.random.default_rng(seed), make_plan(), kind)  # type: ignore[arg-type]
+@given(st.integers(0, 10**6), st.sampled_from(ARRANGEMENTS))
+def test_the_program_gives_the_label_whatever_the_reading_and_the_order_of_boxes(seed: int, arrangement: str) -> None:
+    one = write(np.random.default_rng(seed), make_plan(), arrangement)  # type: ignore[arg-type]
     for position, scene in enumerate(one.presentation.scenes):
         for order in itertools.permutations(scene):
             for reading in one.statement.readings:
@@ -38,7 +38,7 @@ def test_the_program_gives_the_label_whatever_the_reading_and_the_order_of_boxes
 
 
 def test_the_same_seed_writes_the_same() -> None:
-    again = [write(np.random.default_rng([1, n]), make_plan(), KINDS[n % 2], str(n)) for n in range(10)]
+    again = [write(np.random.default_rng([1, n]), make_plan(), ARRANGEMENTS[n % 2], str(n)) for n in range(10)]
     assert again == written()[:10]
 
 
@@ -63,13 +63,14 @@ def test_new_scenes_are_not_always_the_true_ones() -> None:
 def test_every_family_writes_english_that_follows_the_rules(family) -> None:  # type: ignore[no-untyped-def]
     """No box order, no image names, number agreement, articles; enough drafts to see every wording."""
     rng = np.random.default_rng(0)
-    kind = family.kinds[0]
+    arrangement = family.arrangements[0]
     texts = []
     for attempt in range(6):
-        a, _, c, _ = (statements.domain_of(s) for s in sample_presentation(np.random.default_rng(attempt), kind).scenes)
+        made = sample_presentation(np.random.default_rng(attempt), arrangement)
+        a, _, c, _ = map(statements.domain_of, made.scenes)
         for _ in range(10):
             try:
-                texts.append(family.write(statements.Pen(rng, kind == "tower", a, c)).text)
+                texts.append(family.write(statements.Pen(rng, arrangement == "tower", a, c)).text)
             except statements.NoDraft:
                 continue
     assert texts, "the family never writes anything"
@@ -106,7 +107,7 @@ def test_shares_can_be_set() -> None:
     assert plan.shares["negation"] == pytest.approx(0.6, abs=1e-3)
     assert plan.shares["spatial relation"] == pytest.approx(0.1, abs=1e-3)
     only = make_plan({"comparison": 1.0})
-    drawn = [only.draw(np.random.default_rng(n), KINDS[n % 2]) for n in range(50)]
+    drawn = [only.draw(np.random.default_rng(n), ARRANGEMENTS[n % 2]) for n in range(50)]
     assert all("comparison" in family.phenomena for family in drawn)
 
 
@@ -127,7 +128,7 @@ def test_impossible_shares_are_refused(shares: dict[str, float], said: str) -> N
 def test_a_family_without_a_sentence_ends_in_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statements, "PRESENTATIONS", 2)
     same = sample_presentation(np.random.default_rng(0), "scatter")
-    still = type(same)(same.kind, (same.scenes[0],) * 4)
+    still = type(same)(same.arrangement, (same.scenes[0],) * 4)
     monkeypatch.setattr(statements, "sample_presentation", lambda *_: still)
     with pytest.raises(statements.NoStatement, match="2 scatter presentations had no statement"):
         write(np.random.default_rng(0), make_plan(), "scatter")

@@ -56,7 +56,7 @@ class Condition:
     """Something to say of a group, and what its words always show."""
 
     name: str
-    kinds: tuple[str, ...]  # of scenes
+    arrangements: tuple[str, ...]  # of scenes
     phenomena: frozenset[str]
     weight: float
     say: Say
@@ -66,14 +66,14 @@ class Condition:
 
 def _condition(
     name: str,
-    kinds: tuple[str, ...],
+    arrangements: tuple[str, ...],
     weight: float,
     say: Say,
     *phenomena: str,
     moods: str = "some number no",
     nested: bool = False,
 ) -> Condition:
-    return Condition(name, kinds, frozenset(phenomena), weight, say, frozenset(moods.split()), nested)
+    return Condition(name, arrangements, frozenset(phenomena), weight, say, frozenset(moods.split()), nested)
 
 
 def _contents(quantity: Quantity, pen: Pen, view: Domain) -> Part:
@@ -84,7 +84,7 @@ def _contents(quantity: Quantity, pen: Pen, view: Domain) -> Part:
 
 
 def _pair(first: Quantity, second: Quantity, pen: Pen, view: Domain) -> Part:
-    """Two kinds of objects, or three, side by side."""
+    """Objects of two nouns, or of three, side by side."""
     one = pen.noun(view, plain=False)
     other = pen.other_noun(view, one)
     left = pen.counted(first, one, (one.objects,), view)
@@ -192,7 +192,7 @@ def exactly_as_many(objects: Term) -> Term:
 
 
 def _contrasted(pen: Pen) -> tuple[Noun, Noun]:
-    """Two kinds of objects that differ in color, or in shape."""
+    """Two nouns that differ in color, or in shape."""
     if pen.tower or pen.chance(0.5):
         one, other = sorted(COLORS, key=lambda _: float(pen.rng.random()))[:2]
         return pen.noun_of(one), pen.noun_of(other)

@@ -316,8 +316,10 @@ def _all_differ(pen: Pen) -> Part:
     )
 
 
-def _own(name: str, kinds: tuple[str, ...], weight: float, write: Callable[[Pen], Part], *phenomena: str) -> Family:
-    return Family(name, kinds, frozenset(phenomena), weight, write)
+def _own(
+    name: str, arrangements: tuple[str, ...], weight: float, write: Callable[[Pen], Part], *phenomena: str
+) -> Family:
+    return Family(name, arrangements, frozenset(phenomena), weight, write)
 
 
 _SAID_OF_TOWERS = ("end", "end adjective", "some above")

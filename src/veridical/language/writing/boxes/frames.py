@@ -44,7 +44,7 @@ class Family:
     """One way to write statements."""
 
     name: str
-    kinds: tuple[str, ...]  # of scenes it can be said of
+    arrangements: tuple[str, ...]  # of scenes it can be said of
     phenomena: frozenset[str]  # that it always shows
     weight: float  # how often it is written where no mixture of phenomena asks otherwise
     write: Callable[[Pen], Part]
@@ -153,7 +153,7 @@ def _framed(frame: _Frame, condition: Condition) -> Family:
         shown |= {PP}
     return Family(
         f"{frame.name}: {condition.name}",
-        condition.kinds,
+        condition.arrangements,
         shown,
         frame.weight * condition.weight,
         partial(_write_framed, frame, condition),

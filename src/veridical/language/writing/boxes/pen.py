@@ -47,7 +47,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """A kind of object: "blue circle", "blue circles", and the tests it stands for."""
+    """What some objects are called: "blue circle", "blue circles", and the tests it stands for."""
 
     one: str
     many: str
@@ -138,7 +138,7 @@ class Pen:
         return bool(compiled(test)(view))
 
     def noun(self, view: Domain, *, colored: bool = False, plain: bool = True) -> Noun:
-        """A kind of object that `view` has: any of its properties named, none only where `plain`."""
+        """A noun for something that `view` has: any of its properties named, none only where `plain`."""
         values = self.pick(*view.things).values
         color = values["color"] if colored or self.chance(0.65) else None
         shape = values["category"] if not self.tower and self.chance(0.55) else None
@@ -155,7 +155,7 @@ class Pen:
         return Noun(" ".join((*words, word)), " ".join((*words, word + "s")), tests)
 
     def other_noun(self, view: Domain, first: Noun, *, colored: bool = False) -> Noun:
-        """A kind of object that shares none with the first, so that coordinations never count one twice."""
+        """A noun that shares no object with the first, so that coordinations never count one twice."""
         for _ in range(8):
             noun = self.noun(view, colored=colored, plain=False)
             if not self.size(keep((*first.tests, *noun.tests), THINGS), self.scene) and first.tests:

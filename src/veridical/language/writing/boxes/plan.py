@@ -2,7 +2,7 @@
 
 Of all mixtures with those shares, the one nearest to the families' own weights (least relative entropy) is taken:
 
-    p_kind(family) ~ weight(family) * exp(sum of tilt(phenomenon) over the phenomena of the family)
+    p_arrangement(family) ~ weight(family) * exp(sum of tilt(phenomenon) over the phenomena of the family)
 
 and the tilts, one for each phenomenon asked for, are found by Newton's method on the convex dual.
 """
@@ -19,7 +19,7 @@ from veridical.errors import UserError
 from veridical.language.phenomena.tagger import PHENOMENA
 from veridical.language.writing.boxes.families import FAMILIES
 from veridical.language.writing.boxes.frames import Family
-from veridical.sources.boxes import KINDS
+from veridical.sources.boxes.sample import ARRANGEMENTS
 
 # NLVR, Table 2: the share of 200 analysed sentences that shows each phenomenon
 PAPER: dict[str, float] = {
@@ -43,16 +43,16 @@ _RIDGE = 1e-6  # keeps tilts finite where a share is 0 or 1
 
 @dataclass(frozen=True)
 class Plan:
-    """Families and their chances, for each kind of scene."""
+    """Families and their chances, for each arrangement of scenes."""
 
     families: dict[str, tuple[Family, ...]]
     chances: dict[str, np.ndarray]  # cumulative
     shares: dict[str, float]  # of each phenomenon, expected
 
-    def draw(self, rng: np.random.Generator, kind: str) -> Family:
+    def draw(self, rng: np.random.Generator, arrangement: str) -> Family:
         """The family of the next statement."""
-        at = int(np.searchsorted(self.chances[kind], rng.random(), side="right"))
-        return self.families[kind][min(at, len(self.families[kind]) - 1)]
+        at = int(np.searchsorted(self.chances[arrangement], rng.random(), side="right"))
+        return self.families[arrangement][min(at, len(self.families[arrangement]) - 1)]
 
 
 def make_plan(phenomena: Mapping[str, float] | None = None) -> Plan:
@@ -68,12 +68,14 @@ def make_plan(phenomena: Mapping[str, float] | None = None) -> Plan:
 
 @cache
 def _plan(wanted: tuple[tuple[str, float], ...]) -> Plan:
-    families: dict[str, tuple[Family, ...]] = {k: tuple(f for f in FAMILIES if k in f.kinds) for k in KINDS}
+    families: dict[str, tuple[Family, ...]] = {
+        k: tuple(f for f in FAMILIES if k in f.arrangements) for k in ARRANGEMENTS
+    }
     names = [name for name, _ in wanted]
     target = np.array([share for _, share in wanted])
     chances = _tilted(families, names, target)
     shares = {
-        name: float(sum(chances[k] @ _shows(families[k], [name])[:, 0] for k in KINDS) / len(KINDS))
+        name: float(sum(chances[k] @ _shows(families[k], [name])[:, 0] for k in ARRANGEMENTS) / len(ARRANGEMENTS))
         for name in PHENOMENA
     }
     for name, share in wanted:
@@ -83,7 +85,7 @@ def _plan(wanted: tuple[tuple[str, float], ...]) -> Plan:
                 f"and {share:.1%} is asked for.",
                 "Name fewer phenomena, or move their shares nearer to the paper's.",
             )
-    return Plan(families, {kind: np.cumsum(p) for kind, p in chances.items()}, shares)
+    return Plan(families, {arrangement: np.cumsum(p) for arrangement, p in chances.items()}, shares)
 
 
 def _shows(families: tuple[Family, ...], names: list[str]) -> np.ndarray:
@@ -94,30 +96,30 @@ def _shows(families: tuple[Family, ...], names: list[str]) -> np.ndarray:
 
 
 def _tilted(families: dict[str, tuple[Family, ...]], names: list[str], target: np.ndarray) -> dict[str, np.ndarray]:
-    shows = {kind: _shows(group, names) for kind, group in families.items()}
-    logs = {kind: np.log([f.weight for f in group]) for kind, group in families.items()}
+    shows = {arrangement: _shows(group, names) for arrangement, group in families.items()}
+    logs = {arrangement: np.log([f.weight for f in group]) for arrangement, group in families.items()}
 
     def mixture(tilt: np.ndarray) -> tuple[dict[str, np.ndarray], float]:
         out, value = {}, _RIDGE * float(tilt @ tilt) / 2 - float(tilt @ target)
-        for kind in families:
-            scores = logs[kind] + shows[kind] @ tilt
+        for arrangement in families:
+            scores = logs[arrangement] + shows[arrangement] @ tilt
             top = scores.max()
             mass = np.exp(scores - top)
-            out[kind] = mass / mass.sum()
+            out[arrangement] = mass / mass.sum()
             value += (top + float(np.log(mass.sum()))) / len(families)
         return out, value
 
     tilt = np.zeros(len(names))
     chances, value = mixture(tilt)
     for _ in range(_STEPS):
-        means = {kind: chances[kind] @ shows[kind] for kind in families}
+        means = {arrangement: chances[arrangement] @ shows[arrangement] for arrangement in families}
         gradient = sum(means.values()) / len(families) - target + _RIDGE * tilt
         if np.abs(gradient).max(initial=0.0) < 1e-9:
             break
         curve = _RIDGE * np.eye(len(names))
-        for kind in families:
-            away = shows[kind] - means[kind]
-            curve += (away * chances[kind][:, None]).T @ away / len(families)
+        for arrangement in families:
+            away = shows[arrangement] - means[arrangement]
+            curve += (away * chances[arrangement][:, None]).T @ away / len(families)
         move = np.linalg.solve(curve, gradient)
         step = 1.0
         while step > 1e-6:  # halved until the dual falls

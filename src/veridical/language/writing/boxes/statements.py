@@ -21,7 +21,7 @@ from veridical.language.writing.boxes.frames import Family
 from veridical.language.writing.boxes.pen import NoDraft, Part, Pen
 from veridical.language.writing.boxes.plan import PAPER, Plan, make_plan
 from veridical.records import Panel
-from veridical.sources.boxes import Kind, Presentation, sample_presentation
+from veridical.sources.boxes.sample import Arrangement, Presentation, sample_presentation
 
 __all__ = [
     "FAMILIES",
@@ -66,7 +66,11 @@ class Written:
 
 
 def contrast(
-    scenes: Sequence[Sequence[Panel]], kind: Kind, family: Family, rng: np.random.Generator, drafts: int = DRAFTS
+    scenes: Sequence[Sequence[Panel]],
+    arrangement: Arrangement,
+    family: Family,
+    rng: np.random.Generator,
+    drafts: int = DRAFTS,
 ) -> Statement | None:
     """A statement of a family that is true of the first two scenes and false of the last two, or None."""
     a, b, c, d = (domain_of(scene) for scene in scenes)
@@ -74,7 +78,7 @@ def contrast(
     for draft in range(drafts):
         guide, other = ((a, c), (b, d))[draft % 2]
         try:
-            part = family.write(Pen(rng, kind == "tower", guide, other))
+            part = family.write(Pen(rng, arrangement == "tower", guide, other))
         except NoDraft:
             continue
         if part.readings[0] in seen:
@@ -85,30 +89,30 @@ def contrast(
     return None
 
 
-def present(rng: np.random.Generator, kind: Kind, name: str = "") -> Presentation:
+def present(rng: np.random.Generator, arrangement: Arrangement, name: str = "") -> Presentation:
     """A presentation to write about; its scenes are named `name-0` to `name-3`.
 
     Which of a scene and its reshuffle is to be true, and which false, is drawn for each of the two pairs, so that
     nothing in how a scene was made tells its label.
     """
-    a, b, c, d = sample_presentation(rng, kind, name).scenes
+    a, b, c, d = sample_presentation(rng, arrangement, name).scenes
     if rng.random() < 0.5:
         a, c = c, a
     if rng.random() < 0.5:
         b, d = d, b
-    return Presentation(kind, (a, b, c, d))
+    return Presentation(arrangement, (a, b, c, d))
 
 
-def write(rng: np.random.Generator, plan: Plan, kind: Kind, name: str = "") -> Written:
+def write(rng: np.random.Generator, plan: Plan, arrangement: Arrangement, name: str = "") -> Written:
     """A presentation with a statement about it."""
-    family = plan.draw(rng, kind)
+    family = plan.draw(rng, arrangement)
     for tried in range(1, PRESENTATIONS + 1):
-        made = present(rng, kind, name)
-        found = contrast(made.scenes, kind, family, rng)
+        made = present(rng, arrangement, name)
+        found = contrast(made.scenes, arrangement, family, rng)
         if found is not None:
             return Written(made, found, tried)
     raise NoStatement(
-        f"{PRESENTATIONS:,} {kind} presentations had no statement of the family {family.name!r}.",
+        f"{PRESENTATIONS:,} {arrangement} presentations had no statement of the family {family.name!r}.",
         "Try another seed, or other shares of phenomena.",
     )
 

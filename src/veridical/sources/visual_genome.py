@@ -25,9 +25,9 @@ import msgspec
 from veridical.errors import UserError
 from veridical.formats.images import is_inside
 from veridical.records import Box, Pairs, Panel, SceneObject
+from veridical.sources.json_array import elements
 from veridical.sources.photographs import Photograph, Region, Relationship
 from veridical.sources.pictures import BadPhotograph, clipped, fitting, read_picture, scaled
-from veridical.sources.visual_genome.stream import elements
 
 FILES = ("image_data", "attributes", "objects", "region_descriptions", "relationships")
 _FIX = "Visual Genome's files are image_data.json, objects.json, attributes.json ..., unpacked, in one folder."
@@ -45,7 +45,7 @@ class _Element(msgspec.Struct):
         return self.id if self.image_id is None else self.image_id
 
 
-class _Object(msgspec.Struct, gc=False):
+class _Mention(msgspec.Struct, gc=False):
     object_id: int
     x: float
     y: float
@@ -57,7 +57,7 @@ class _Object(msgspec.Struct, gc=False):
     attributes: tuple[str | None, ...] | None = None
 
 
-class _Image(_Element):
+class _ImageData(_Element):
     width: int | None = None
     height: int | None = None
     url: str | None = None
@@ -66,11 +66,11 @@ class _Image(_Element):
 
 
 class _Attributes(_Element):
-    attributes: list[_Object] = []
+    attributes: list[_Mention] = []
 
 
 class _Objects(_Element):
-    objects: list[_Object] = []
+    objects: list[_Mention] = []
 
 
 class _Region(msgspec.Struct, gc=False):
@@ -87,8 +87,8 @@ class _Regions(_Element):
 
 class _Relationship(msgspec.Struct, gc=False):
     predicate: str
-    subject: _Object
-    object: _Object
+    subject: _Mention
+    object: _Mention
 
 
 class _Relationships(_Element):
@@ -130,8 +130,8 @@ class VisualGenome:
     def photographs(self) -> Iterator[Photograph]:
         """Every photograph, in the order of image_data.json."""
         primary = next(name for name in FILES if name in self.files)
-        images = _Joined(self.files[primary], _KINDS[primary])
-        others = {name: _Joined(self.files[name], _KINDS[name]) for name in self.files if name != primary}
+        images = _Joined(self.files[primary], _SHAPES[primary])
+        others = {name: _Joined(self.files[name], _SHAPES[name]) for name in self.files if name != primary}
         seen: set[int] = set()
         try:
             for element in images.all():
@@ -175,13 +175,13 @@ class VisualGenome:
 class _Joined(Generic[E]):
     """One of the files, streamed as long as it has the same images in the same order, and then by an index."""
 
-    def __init__(self, path: Path, kind: type[E]) -> None:
+    def __init__(self, path: Path, shape: type[E]) -> None:
         self.path = path
         try:
             self.file = path.open("rb")
         except OSError as error:
             raise UserError(f"{path} cannot be read: {error.strerror}.", _FIX) from None
-        self.decoder = msgspec.json.Decoder(kind)
+        self.decoder = msgspec.json.Decoder(shape)
         self.stream = elements(self.file, str(path))
         self.index: dict[int, tuple[int, int]] | None = None  # image -> its element's place and length
 
@@ -242,8 +242,8 @@ class _Joined(Generic[E]):
             raise UserError(f"{self.path}, the element at byte {place:,}: {error}.", _FIX) from None
 
 
-_KINDS: dict[str, type[Any]] = {
-    "image_data": _Image,
+_SHAPES: dict[str, type[Any]] = {
+    "image_data": _ImageData,
     "attributes": _Attributes,
     "objects": _Objects,
     "region_descriptions": _Regions,
@@ -253,7 +253,7 @@ _KINDS: dict[str, type[Any]] = {
 
 def _photograph(image: int, found: dict[str, Any]) -> Photograph:
     """One image from its elements of all files."""
-    data: _Image = found.get("image_data") or _Image()
+    data: _ImageData = found.get("image_data") or _ImageData()
     width, height = data.width, data.height
     relationships: list[_Relationship] = getattr(found.get("relationships"), "relationships", [])
     mentioned = [
@@ -282,7 +282,7 @@ def _photograph(image: int, found: dict[str, Any]) -> Photograph:
     )
 
 
-def _tags(data: _Image) -> Pairs:
+def _tags(data: _ImageData) -> Pairs:
     tags = [] if data.url is None else [("file", "/".join(data.url.split("/")[-2:]))]
     if data.coco_id is not None:
         tags.append(("coco", str(data.coco_id)))
@@ -292,7 +292,7 @@ def _tags(data: _Image) -> Pairs:
 
 
 def _objects(
-    mentioned: list[_Object], width: int | None, height: int | None
+    mentioned: list[_Mention], width: int | None, height: int | None
 ) -> tuple[Container[int], list[SceneObject]]:
     """Ids, and objects in the order of their first mention, with the attributes of all."""
     row: dict[int, int] = {}

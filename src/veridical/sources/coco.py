@@ -4,6 +4,9 @@
 named after the split, as published. A crowd's mask is kept as its box only, marked `("crowd", "true")`; the mask of a
 single object becomes outlines. Outlines stay text in the mapped file until their photograph is asked for, so that the
 full file costs little memory. An empty box is none; one outside of its photograph is an error.
+
+The outline of a mask runs along the edges of its pixels. Holes are filled: outlines, as COCO has them, cannot say
+otherwise.
 """
 
 from __future__ import annotations
@@ -16,15 +19,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+import numpy as np
 
-from veridical.errors import UserError
+from veridical.common.arrays import Mask
+from veridical.errors import UserError, missing_extra
 from veridical.formats.images import is_inside
 from veridical.records import Pairs, Panel, SceneObject
-from veridical.sources.coco.masks import Point, decode_mask, outlines
 from veridical.sources.photographs import Photograph
 from veridical.sources.pictures import BadPhotograph, clipped, fitting, read_picture, scaled
 
 T = TypeVar("T")
+Point = tuple[float, float]
+Corner = tuple[int, int]  # of pixels
 _LAYOUT = "A COCO folder holds annotations/instances_train2017.json and the photographs in train2017/."
 
 
@@ -40,7 +46,7 @@ class _Category(msgspec.Struct):
     supercategory: str = ""
 
 
-class _Image(msgspec.Struct):
+class _CocoImage(msgspec.Struct):
     id: int
     file_name: str
     width: int
@@ -60,7 +66,7 @@ class _Annotation(msgspec.Struct):
 
 
 class _Instances(msgspec.Struct):
-    images: list[_Image]
+    images: list[_CocoImage]
     annotations: list[_Annotation]
     categories: list[_Category]
     licenses: list[_Licence] = []
@@ -153,7 +159,7 @@ class Coco:
         return _decode(self.instances, _Instances)
 
     @cached_property
-    def _by_id(self) -> dict[str, _Image]:
+    def _by_id(self) -> dict[str, _CocoImage]:
         return {str(image.id): image for image in self._index.images}
 
     @cached_property
@@ -190,7 +196,7 @@ class Coco:
                 captions[one.image_id].append(one.caption.strip())
         return captions
 
-    def _photograph(self, image: _Image, annotations: list[_Annotation]) -> Photograph:
+    def _photograph(self, image: _CocoImage, annotations: list[_Annotation]) -> Photograph:
         objects = tuple(self._object(annotation, image) for annotation in annotations)
         panel = Panel(
             id=str(image.id),
@@ -203,7 +209,7 @@ class Coco:
         licence = self._licences.get(image.license, "") if image.license is not None else ""
         return Photograph(panel, licence, tuple(self._captions.get(image.id, ())), tags=tags)
 
-    def _object(self, annotation: _Annotation, image: _Image) -> SceneObject:
+    def _object(self, annotation: _Annotation, image: _CocoImage) -> SceneObject:
         category = self._categories[annotation.category_id]
         attributes: Pairs = (("supercategory", category.supercategory),) if category.supercategory else ()
         if annotation.iscrowd:
@@ -224,7 +230,7 @@ class Coco:
             polygons=() if annotation.iscrowd else self._outlines(annotation, image),
         )
 
-    def _outlines(self, annotation: _Annotation, image: _Image) -> tuple[tuple[Point, ...], ...]:
+    def _outlines(self, annotation: _Annotation, image: _CocoImage) -> tuple[tuple[Point, ...], ...]:
         text = memoryview(annotation.segmentation)
         try:
             if bytes(text[:1]) == b"{":  # a mask, as some tools write for single objects too
@@ -256,13 +262,100 @@ def _find_instances(path: Path, split: str | None) -> Path:
     return found[0]
 
 
-def _decode(path: Path, kind: type[T]) -> T:
+def _decode(path: Path, shape: type[T]) -> T:
     """A JSON file as a typed record; it is mapped, not read, so that undecoded parts cost no memory."""
     try:
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # lives as long as outlines refer to it
-        return msgspec.json.decode(mapped, type=kind)
+        return msgspec.json.decode(mapped, type=shape)
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}.", "Check that it is there.") from None
     except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors; an empty file cannot be mapped
         raise UserError(f"{path} is not COCO's JSON: {error}.", _LAYOUT) from None
+
+
+# --- masks ------------------------------------------------------------------------------------------------------------
+
+
+def decode_mask(counts: list[int] | str, height: int, width: int) -> Mask:
+    """The mask of some runs; ValueError where they do not cover its pixels, no more and no less."""
+    try:
+        from pycocotools import mask as coco_mask
+    except ImportError:
+        raise missing_extra("pycocotools", "build") from None
+    problem = f"its runs do not cover {height} x {width} = {height * width:,} pixels"
+    if isinstance(counts, list) and (min(counts, default=0) < 0 or sum(counts) != height * width):
+        raise ValueError(problem)
+    size = [height, width]
+    runs = coco_mask.frPyObjects({"size": size, "counts": counts}, *size) if isinstance(counts, list) else None
+    text = counts if runs is None else runs["counts"]
+    try:
+        found = coco_mask.decode({"size": size, "counts": text})
+    except ValueError:  # they cover more
+        raise ValueError(problem) from None
+    try:  # pycocotools does not mind runs that end early, and leaves the rest of the mask to chance
+        coco_mask.decode({"size": [height * width - 1, 1], "counts": text})
+    except ValueError:
+        return np.asarray(found == 1)
+    raise ValueError(problem)
+
+
+def outlines(mask: Mask) -> tuple[tuple[Point, ...], ...]:
+    """The outer edges of a mask's parts, clockwise from the first corner of each, top to bottom.
+
+    >>> outlines(np.array([[0, 0, 0], [0, 1, 1]], bool))
+    (((1.0, 1.0), (3.0, 1.0), (3.0, 2.0), (1.0, 2.0)),)
+    """
+    ahead = _edges(mask)
+    found = []
+    for start in sorted(ahead, key=lambda corner: (corner[1], corner[0])):
+        while ahead[start]:
+            corners = _walk(ahead, start)
+            if _area(corners) > 0:  # a hole's edge runs the other way
+                found.append(tuple((float(x), float(y)) for x, y in corners))
+    return tuple(found)
+
+
+def _edges(mask: Mask) -> dict[Corner, list[Corner]]:
+    """Where one can go from each corner along a pixel's edge, with the mask on the right hand."""
+    padded = np.pad(mask, 1)
+    inside = padded[1:-1, 1:-1]
+    sides = (  # the neighbour, and the edge's two ends from the pixel's top left corner
+        (padded[:-2, 1:-1], (0, 0), (1, 0)),
+        (padded[1:-1, 2:], (1, 0), (1, 1)),
+        (padded[2:, 1:-1], (1, 1), (0, 1)),
+        (padded[1:-1, :-2], (0, 1), (0, 0)),
+    )
+    ahead: dict[Corner, list[Corner]] = defaultdict(list)
+    for neighbour, (x0, y0), (x1, y1) in sides:
+        rows, columns = np.nonzero(inside & ~neighbour)
+        for x, y in zip(columns.tolist(), rows.tolist(), strict=True):
+            ahead[x + x0, y + y0].append((x + x1, y + y1))
+    return dict(ahead)
+
+
+def _walk(ahead: dict[Corner, list[Corner]], start: Corner) -> list[Corner]:
+    """The corners of the edge through a point, which is used up; only those where it turns."""
+    path = [start]
+    here, step = start, (0, 0)
+    while True:
+        ways = ahead[here]
+        right = here[0] - step[1], here[1] + step[0]
+        there = right if right in ways else ways[0]  # parts that only touch at a corner are apart
+        ways.remove(there)
+        step = there[0] - here[0], there[1] - here[1]
+        here = there
+        if here == start:
+            break
+        path.append(here)
+    return [b for a, b, c in zip((path[-1], *path), path, (*path[1:], path[0]), strict=False) if _turns(a, b, c)]
+
+
+def _turns(a: Corner, b: Corner, c: Corner) -> bool:
+    return (b[0] - a[0]) * (c[1] - b[1]) != (b[1] - a[1]) * (c[0] - b[0])
+
+
+def _area(corners: list[Corner]) -> int:
+    """Twice the area; negative where the corners run anticlockwise."""
+    after = (*corners[1:], corners[0])
+    return sum(x * v - u * y for (x, y), (u, v) in zip(corners, after, strict=True))

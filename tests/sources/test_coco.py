@@ -14,7 +14,7 @@ from PIL import Image
 
 from veridical.errors import UserError
 from veridical.sources import open_source
-from veridical.sources.coco.source import Coco
+from veridical.sources.coco import Coco
 from veridical.sources.pictures import BadPhotograph
 
 
@@ -133,12 +133,12 @@ def marked(segmentation: Any, **changes: Any) -> dict[str, Any]:
 
 BAD_MASKS: list[tuple[Any, str]] = [
     ({"counts": "x"}, "missing required field `size`"),
-    ({"size": [30, 40], "counts": [1, 2]}, "cover 3 pixels, and 30 x 40 are 1,200"),
+    ({"size": [30, 40], "counts": [1, 2]}, "do not cover 30 x 40 = 1,200 pixels"),
     ({"size": [40, 30], "counts": [1200]}, "not the photograph's height and width"),
-    ({"size": [30, 40], "counts": [1201, -1]}, "its runs cover"),
-    ({"size": [30, 40], "counts": "é"}, "in no mask"),
-    ({"size": [30, 40], "counts": "o" * 40}, "in no mask"),
-    ({"size": [30, 40], "counts": "o"}, "ends within a number"),
+    ({"size": [30, 40], "counts": [1201, -1]}, "do not cover"),
+    ({"size": [30, 40], "counts": "é"}, "do not cover"),
+    ({"size": [30, 40], "counts": "o" * 40}, "do not cover"),
+    ({"size": [30, 40], "counts": "o"}, "do not cover"),
 ]
 
 

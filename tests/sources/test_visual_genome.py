@@ -17,9 +17,9 @@ from PIL import Image
 
 from veridical.errors import UserError
 from veridical.sources import Photograph, Relationship, open_source
+from veridical.sources.json_array import elements
 from veridical.sources.pictures import BadPhotograph
-from veridical.sources.visual_genome.source import VisualGenome
-from veridical.sources.visual_genome.stream import elements
+from veridical.sources.visual_genome import VisualGenome
 
 texts = st.text(st.one_of(st.sampled_from('"\\[]{},: \n'), st.characters(exclude_categories=["Cs"])), max_size=8)
 values = st.recursive(

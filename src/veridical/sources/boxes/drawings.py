@@ -1,13 +1,14 @@
-"""Seeing: the scene of a drawing, recovered exactly from its pixels, or a clear error.
+"""Drawings of scenes, pixel for pixel as NLVR published them, and the way back: the scene of a drawing.
 
-Each box is read in raster order: the first pixel that is not background belongs to an object whose sprite must match
-exactly there; it is taken away, and so on until only background is left. So an answer is proof: drawing it again gives
-the same pixels.
+Drawing stamps sprites into a picture of palette indices. Seeing reads each box in raster order: the first pixel that is
+not background belongs to an object whose sprite must match exactly there; it is taken away, and so on until only
+background is left. So an answer is proof: drawing it again gives the same pixels.
 """
 
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -16,9 +17,12 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from veridical.common.arrays import Pixels
 from veridical.errors import UserError
-from veridical.sources.boxes.scene import HEIGHT, LEFTS, SIDE, WIDTH, Placed, Scene, Thing, panel
-from veridical.sources.boxes.sprites import FIELD, Pixels, background, palette_words, sprites
+from veridical.records import Panel
+from veridical.sources.boxes import png
+from veridical.sources.boxes.scene import HEIGHT, LEFTS, ORDERS, SIDE, WIDTH, Figure, Placed, Scene, panel, placed
+from veridical.sources.boxes.sprites import FIELD, background, palette_words, sprites
 
 _FIX = "Give an NLVR drawing: 400 x 100 pixels, three light grey boxes with squares, triangles and circles."
 _SLOTS = 12  # bits of the table that finds a colour's palette index
@@ -27,15 +31,59 @@ _SLOTS = 12  # bits of the table that finds a colour's palette index
 Buffer = bytes | memoryview  # or anything else that gives its bytes, such as an Arrow buffer
 
 
-class Candidate(NamedTuple):
-    """An object that may begin at a pixel of a certain colour."""
+class Beginning(NamedTuple):
+    """What may begin at a pixel of a certain colour: an object, by its sprites."""
 
-    thing: Thing
+    figure: Figure
     ahead: int  # columns from its bounding square's left side to its first pixel
     sprites: dict[int, bytes]  # its pixels, by x in the whole drawing
 
 
-def see(image: Path | Buffer | npt.NDArray[np.uint8]) -> Scene:
+def draw(panels: Sequence[Panel], order: Sequence[int] = (0, 1, 2)) -> Pixels:
+    """The drawing of three panels as RGBA pixels, (100, 400, 4); the box at place k is `panels[order[k]]`."""
+    indices = _stamp(_checked(panels), order)[:, png.PAD :]
+    return palette_words()[indices].view(np.uint8).reshape(HEIGHT, WIDTH, 4)
+
+
+def draw_png(panels: Sequence[Panel], order: Sequence[int] = (0, 1, 2)) -> bytes:
+    """The drawing as a PNG file; the same panels and order always give the same bytes."""
+    return png.encode(_stamp(_checked(panels), order))
+
+
+def draw_views(panels: Sequence[Panel], orders: Sequence[Sequence[int]] = ORDERS) -> list[bytes]:
+    """One PNG file for each order of the boxes: NLVR's six views of an item."""
+    return draw_boxes(_checked(panels), orders)
+
+
+def draw_boxes(boxes: Sequence[Sequence[Placed]], orders: Sequence[Sequence[int]] = ORDERS) -> list[bytes]:
+    """The same of three boxes that were checked before, as `placed` gives them."""
+    canvas = png.canvas()
+    return [png.encode(_stamp(boxes, order, canvas)) for order in orders]
+
+
+def _checked(panels: Sequence[Panel]) -> list[list[Placed]]:
+    if len(panels) != len(LEFTS):
+        raise UserError(f"A drawing has three boxes, but {len(panels)} panels were given.", "Give three panels.")
+    return [placed(panel) for panel in panels]
+
+
+def _stamp(boxes: Sequence[Sequence[Placed]], order: Sequence[int], canvas: Pixels | None = None) -> Pixels:
+    """The boxes in an order, as palette indices, on a canvas that may be used again."""
+    if sorted(order) != list(range(len(LEFTS))):
+        raise UserError(f"{tuple(order)} is not an order of three boxes.", "Give a permutation of (0, 1, 2).")
+    table, _ = sprites()
+    out = png.canvas(canvas)
+    for left, index in zip(LEFTS, order, strict=True):
+        for y, x, figure in boxes[index]:
+            column = png.PAD + left + x
+            out[y : y + figure.size, column : column + figure.size] = table[figure, left + x]
+    return out
+
+
+# --- seeing -----------------------------------------------------------------------------------------------------------
+
+
+def see(image: Path | Buffer | Pixels) -> Scene:
     """The three panels of a drawing: an image file, its bytes, or RGB(A) pixels of shape (100, 400, 3 or 4).
 
     Objects come in raster order. Squares of one colour that touch without a gap may be read as a larger square; NLVR's
@@ -50,7 +98,7 @@ def see(image: Path | Buffer | npt.NDArray[np.uint8]) -> Scene:
     return scene
 
 
-def _pixels(image: Path | Buffer | npt.NDArray[np.uint8]) -> Pixels:
+def _pixels(image: Path | Buffer | Pixels) -> Pixels:
     """RGBA pixels, (100, 400, 4), contiguous."""
     if isinstance(image, np.ndarray):
         if image.dtype != np.uint8 or image.shape not in ((HEIGHT, WIDTH, 3), (HEIGHT, WIDTH, 4)):
@@ -104,19 +152,19 @@ def _index_table() -> tuple[np.uint32, Pixels, npt.NDArray[np.uint32]]:
 
 
 @cache
-def _candidates() -> dict[int, list[Candidate]]:
+def _candidates() -> dict[int, list[Beginning]]:
     """The objects that may begin at a pixel, by its palette index; the largest first, since a large square's or
     triangle's first rows are those of a small one."""
-    known: dict[Thing, dict[int, bytes]] = {}
-    first: dict[Thing, tuple[int, int]] = {}
-    for (thing, x), sprite in sprites()[0].items():
-        known.setdefault(thing, {})[x] = sprite.tobytes()
+    known: dict[Figure, dict[int, bytes]] = {}
+    first: dict[Figure, tuple[int, int]] = {}
+    for (figure, x), sprite in sprites()[0].items():
+        known.setdefault(figure, {})[x] = sprite.tobytes()
         ahead = int((sprite[0] != FIELD).argmax())
-        first[thing] = (int(sprite[0, ahead]), ahead)
-    out: dict[int, list[Candidate]] = {}
-    for thing in sorted(known, key=lambda thing: -thing.size):
-        color, ahead = first[thing]
-        out.setdefault(color, []).append(Candidate(thing, ahead, known[thing]))
+        first[figure] = (int(sprite[0, ahead]), ahead)
+    out: dict[int, list[Beginning]] = {}
+    for figure in sorted(known, key=lambda figure: -figure.size):
+        color, ahead = first[figure]
+        out.setdefault(color, []).append(Beginning(figure, ahead, known[figure]))
     return out
 
 
@@ -132,21 +180,21 @@ def _objects(rest: Pixels, index: int) -> list[Placed]:
         if flat[start] == FIELD:
             break
         y, x = divmod(start, SIDE)
-        thing = _match(box, y, x, int(flat[start]), left)
-        if thing is None:
+        figure = _match(box, y, x, int(flat[start]), left)
+        if figure is None:
             raise UserError(f"The pixel at ({left + x}, {y}) is no part of any object that NLVR draws.", _FIX)
-        found.append(thing)
-        size = thing.thing.size
-        box[thing.y : thing.y + size, thing.x : thing.x + size] = FIELD
+        found.append(figure)
+        size = figure.figure.size
+        box[figure.y : figure.y + size, figure.x : figure.x + size] = FIELD
     rest[:, left : left + SIDE] = box
     return found
 
 
 def _match(box: Pixels, y: int, first: int, color: int, left: int) -> Placed | None:
-    for thing, ahead, pixels in _candidates().get(color, ()):
+    for figure, ahead, pixels in _candidates().get(color, ()):
         x = first - ahead
-        if x < 0 or x + thing.size > SIDE or y + thing.size > SIDE:
+        if x < 0 or x + figure.size > SIDE or y + figure.size > SIDE:
             continue
-        if box[y : y + thing.size, x : x + thing.size].tobytes() == pixels[left + x]:
-            return Placed(y, x, thing)
+        if box[y : y + figure.size, x : x + figure.size].tobytes() == pixels[left + x]:
+            return Placed(y, x, figure)
     return None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 from scipy import ndimage
 
-from veridical.sources.coco.masks import decode_mask, outlines
+from veridical.sources.coco import decode_mask, outlines
 
 
 def runs(mask: np.ndarray) -> list[int]:

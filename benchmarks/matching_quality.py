@@ -22,11 +22,11 @@ import numpy as np
 from veridical.matching.blind_readers import Accuracy, accuracy, by_machine, graded
 from veridical.matching.data.folds import deal
 from veridical.matching.data.items import choices_of, lay_out
-from veridical.matching.data.table import Asked, Columns, read_table
+from veridical.matching.data.questions import AnsweredQuestion, Columns, read_table
 from veridical.matching.integrity import frequency_in, lengths, random_wrong
 from veridical.matching.scores.kinds import KindOptions
-from veridical.matching.scores.relevance import encoder
-from veridical.matching.wrong_choices import Models, Options, Responses, fit_models, match_stage, responses_of
+from veridical.matching.scores.models import encoder
+from veridical.matching.stages import Models, Options, Responses, fit_models, match_stage, responses_of
 
 TESTED = ("0", "1", "2")
 DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "qa" / "next_oe_train.csv"
@@ -58,7 +58,7 @@ def make(name: str, found: Responses, models: Models | None, options: Options) -
     return matched.wrong, matched.gap
 
 
-def measure(rows: list[Asked], wrong: np.ndarray, views: list[str], seed: int) -> dict[str, Accuracy]:
+def measure(rows: list[AnsweredQuestion], wrong: np.ndarray, views: list[str], seed: int) -> dict[str, Accuracy]:
     """Machines and plain cues on one set of choices."""
     found = choices_of(rows, lay_out(wrong, rows, "answer", seed))
     test = np.isin(np.asarray(found.folds, dtype=object), TESTED)

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from veridical.engine import run
-from veridical.matching.assignment.problem import EmbeddingScores, Problem
+from veridical.matching.assignment.problem import AssignmentProblem, EmbeddingScores
 from veridical.matching.assignment.rounds import match, peak_bytes
 
 DIMENSIONS = 384
@@ -52,9 +52,9 @@ def embeddings(size: int, seed: int, per_cluster: int = 50) -> tuple[np.ndarray,
     return unit(own + 0.6 * noise(size)), unit(own + 0.6 * noise(size))
 
 
-def synthetic(size: int, weight: float, seed: int = 0, per_cluster: int = 50) -> Problem:
+def synthetic(size: int, weight: float, seed: int = 0, per_cluster: int = 50) -> AssignmentProblem:
     queries, responses = embeddings(size, seed, per_cluster)
-    return Problem(
+    return AssignmentProblem(
         EmbeddingScores(queries, responses, 20.0, -10.0, True),
         EmbeddingScores(responses, responses, 20.0, -10.0, False),
         np.arange(size),
@@ -62,7 +62,7 @@ def synthetic(size: int, weight: float, seed: int = 0, per_cluster: int = 50) ->
     )
 
 
-def dense(problem: Problem) -> np.ndarray:
+def dense(problem: AssignmentProblem) -> np.ndarray:
     """The weight of each round by the dense way: all of W, the Hungarian method, and again."""
     everyone = np.arange(problem.size)
     relevance = problem.relevance.block(0, problem.size).astype(np.float64)

@@ -12,11 +12,17 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from veridical.errors import UserError
-from veridical.matching.assignment.prepared import prepare
-from veridical.matching.assignment.pricing import product
-from veridical.matching.assignment.problem import EmbeddingScores, Matching, NoRoom, Problem, equal_rows, log_sigmoid
+from veridical.matching.assignment.pricing import Shortlists, Situation, look_at_all, search_of, violations
+from veridical.matching.assignment.problem import (
+    AssignmentProblem,
+    EmbeddingScores,
+    Matching,
+    NoMatching,
+    equal_rows,
+    log_sigmoid,
+    prepare,
+)
 from veridical.matching.assignment.rounds import match
-from veridical.matching.assignment.shortlists import Situation, Watch, look_at_all, violations
 
 BLOCKED = -1e6
 
@@ -40,7 +46,7 @@ class TableScores:
 
 def clustered(
     size: int, seed: int = 0, weight: float = 0.1, texts: np.ndarray | None = None, dims: int = 24
-) -> Problem:
+) -> AssignmentProblem:
     """Queries and responses in clusters; responses of equal text have equal embeddings."""
     rng = np.random.default_rng(seed)
     texts = np.arange(size) if texts is None else texts
@@ -50,13 +56,13 @@ def clustered(
     response = centres[cluster] + own
     query = response + 0.7 * rng.standard_normal((size, dims))
     response, query = (np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True), np.float32) for x in (response, query))
-    return Problem(
+    return AssignmentProblem(
         EmbeddingScores(query, response, 12.0, -6.0, True), EmbeddingScores(response, response, 12.0, -6.0, False),
         texts, weight,
     )  # fmt: skip
 
 
-def dense(problem: Problem, given_so_far: list[np.ndarray]) -> np.ndarray:
+def dense(problem: AssignmentProblem, given_so_far: list[np.ndarray]) -> np.ndarray:
     """W of one round, all of it, with what is not allowed at BLOCKED."""
     everyone = np.arange(problem.size)
     rows, columns = np.repeat(everyone, problem.size), np.tile(everyone, problem.size)
@@ -73,7 +79,7 @@ def dense(problem: Problem, given_so_far: list[np.ndarray]) -> np.ndarray:
     return weights
 
 
-def check_laws(problem: Problem, found: Matching, tolerance: float) -> None:
+def check_laws(problem: AssignmentProblem, found: Matching, tolerance: float) -> None:
     """A permutation each round, four different texts for each query, rules kept, and an honest certificate."""
     everyone = np.arange(problem.size)
     given_so_far = [everyone]
@@ -127,7 +133,7 @@ def test_every_result_keeps_the_laws_and_matches_the_oracle(data: st.DataObject)
 def test_scores_of_any_kind(seed: int, size: int, weight: float) -> None:
     rng = np.random.default_rng(seed)
     tables = [TableScores(log_sigmoid(rng.normal(-1, 3, (size, size))).astype(np.float32)) for _ in range(2)]
-    problem = Problem(tables[0], tables[1], np.arange(size), weight)
+    problem = AssignmentProblem(tables[0], tables[1], np.arange(size), weight)
     check_laws(problem, match(problem, shortlist=4, tolerance=1e-4), 1e-4)
 
 
@@ -182,7 +188,7 @@ def test_a_round_without_room_falls_back_on_a_plan() -> None:
     table = np.full((size, size), -3.0, np.float32)
     table[:heavy, :heavy] = -0.1  # three texts of a quarter each want only each other's questions
     scores = TableScores(table)
-    problem = Problem(scores, TableScores(np.full((size, size), -0.1, np.float32)), texts, 0.1)
+    problem = AssignmentProblem(scores, TableScores(np.full((size, size), -0.1, np.float32)), texts, 0.1)
     found = match(problem)
     assert found.reserved
     check_laws(problem, found, 1e-3)
@@ -194,7 +200,7 @@ def test_too_frequent_a_text_is_named_with_its_share_and_fold() -> None:
         match(replace(clustered(100, texts=texts), name="train-3"))
     with pytest.raises(UserError) as error:
         match(clustered(100, texts=texts))
-    assert not isinstance(error.value, NoRoom)  # leaving out scarce responses would not help
+    assert not isinstance(error.value, NoMatching)  # leaving out scarce responses would not help
 
 
 def test_a_fold_smaller_than_the_choices() -> None:
@@ -207,7 +213,7 @@ def test_a_response_that_fits_nowhere_is_named() -> None:
     have[[4, 9], 1] = 2
     needs = np.ones((30, 2), int)
     needs[9, 1] = 2  # fits only its own photograph and that of pair 4
-    with pytest.raises(NoRoom, match=r"round 2 of 3 .* that of pair 9") as error:
+    with pytest.raises(NoMatching, match=r"round 2 of 3 .* that of pair 9") as error:
         match(replace(clustered(30), needs=needs, have=have, name="7"))
     assert "leave them out" in error.value.fix
     assert error.value.fold == "7"
@@ -258,15 +264,15 @@ def test_what_blocks_round_off_is_never_overlooked() -> None:
     size = 300
     table = (-1 - 0.01 * rng.random((size, size))).astype(np.float32)
     table[:, size // 2 :] += 0.02
-    problem = Problem(Rounded(table), TableScores(np.zeros((size, size), np.float32)), np.arange(size), 0.1)
+    problem = AssignmentProblem(Rounded(table), TableScores(np.zeros((size, size), np.float32)), np.arange(size), 0.1)
     field = prepare(problem)
-    search, own = product(field), np.arange(size)
+    search, own = search_of(field), np.arange(size)
     best = np.where(np.eye(size, dtype=bool), -np.inf, table).max(1)
     for room in (0.0, 1.0, 1e9):  # all is looked at, some of it, nothing
-        watch = Watch.empty(field)
+        watch = Shortlists.empty(field)
         look_at_all(search, watch, own[:, None], 4, 1)
-        assert (watch.kinds < size // 2).all()
-        profits = table[own[:, None], watch.kinds].max(1).astype(np.float64)  # each query has the best of its list
+        assert (watch.lots < size // 2).all()
+        profits = table[own[:, None], watch.lots].max(1).astype(np.float64)  # each query has the best of its list
         assert (best > profits).all()
         now = Situation(search, own[:, None], own[None], np.zeros(size), profits, 1)
         found, slack, _ = violations(now, watch, room)

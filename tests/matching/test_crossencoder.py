@@ -12,10 +12,9 @@ import veridical
 from veridical.benchmark import Benchmark
 from veridical.encoders.crossencoders import CrossEncoder, TrainingConfig
 from veridical.errors import UserError
-from veridical.matching.scores.calibration import Calibration
 from veridical.matching.scores.crossencoder import Overridden, rerank, shortlist
-from veridical.matching.scores.lexical import SparseScores, vectors
-from veridical.matching.wrong_choices import Options, fit_models, match_stage, responses_of
+from veridical.matching.scores.models import Calibration, SparseScores, word_vectors
+from veridical.matching.stages import Options, fit_models, match_stage, responses_of
 from veridical.records import Text
 
 QUESTIONS = [f"what is near the {k} gate" for k in range(24)]
@@ -108,7 +107,7 @@ def test_what_was_said_of_pairs_follows_the_rows_that_are_kept() -> None:
 
 
 def test_overridden_pairs_replace_those_of_the_base() -> None:
-    left, right = vectors(QUESTIONS, ANSWERS, "tfidf")
+    left, right = word_vectors(QUESTIONS, ANSWERS, "tfidf")
     base = SparseScores(left, right, Calibration(1.0, 0.0), True)
     rows, columns = np.array([3, 0, 3]), np.array([1, 2, 0])
     scores = Overridden(base, rows, columns, np.array([-9.0, -8.0, -7.0], np.float32))
@@ -120,7 +119,7 @@ def test_overridden_pairs_replace_those_of_the_base() -> None:
 
 
 def test_a_shortlist_holds_the_best_and_never_the_own_text() -> None:
-    left, right = vectors(QUESTIONS, ANSWERS, "tfidf")
+    left, right = word_vectors(QUESTIONS, ANSWERS, "tfidf")
     base = SparseScores(left, right, Calibration(1.0, 0.0), True)
     texts = np.arange(24) % 12
     rows, columns = shortlist(base, texts, 5)

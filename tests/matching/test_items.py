@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from veridical.matching.data.items import items_of, lay_out
-from veridical.matching.data.table import Asked
+from veridical.matching.data.questions import AnsweredQuestion
 from veridical.records import Panel, Ref, SceneObject, Text
 
 SIZE = 400
 
 
-def row(k: int) -> Asked:
+def row(k: int) -> AnsweredQuestion:
     """Every second photograph has two people, the others three: a tag of the third must move, by chance."""
     people = 2 if k % 4 < 2 else 3
-    return Asked(
+    return AnsweredQuestion(
         str(k),
         Text(f"q{k}"),
         Text("", (Ref((str(people - 1),)), "sits", str(k))),

@@ -12,8 +12,8 @@ import veridical
 from veridical.errors import UserError
 from veridical.matching.blind_readers import Accuracy, Choices, accuracy, by_machine, graded, sides
 from veridical.matching.integrity import frequency_in, integrity, overlap, random_wrong, shared_tags
-from veridical.matching.lambda_sweep import Point, plot, recommend
-from veridical.matching.scores.relevance import encoder
+from veridical.matching.lambda_curve import LambdaPoint, plot, recommend
+from veridical.matching.scores.models import encoder
 
 WORDS = [f"w{k}" for k in range(40)]
 
@@ -105,9 +105,9 @@ def test_one_fold_is_judged_by_what_needs_no_fitting(vectors) -> None:
     assert {bias.name for bias in integrity(one, None, vectors)} == {"length", "overlap"}
 
 
-def point(weight: float, people: float | None, all_four: float = 0.26, question: float = 0.5) -> Point:
+def point(weight: float, people: float | None, all_four: float = 0.26, question: float = 0.5) -> LambdaPoint:
     made = {name: Accuracy(v, v, v) for name, v in (("all", all_four), ("question", question))}
-    return Point(weight, made, None if people is None else Accuracy(people, people, people), 0.0)
+    return LambdaPoint(weight, made, None if people is None else Accuracy(people, people, people), 0.0)
 
 
 def test_the_hardest_choices_that_people_can_do_are_recommended() -> None:
@@ -174,7 +174,7 @@ def test_a_sweep_writes_choices_for_people_and_reads_their_answers(qa_file: Path
 
 
 def test_a_sweep_tests_its_machines_on_folds_that_the_seed_chooses(vectors) -> None:
-    from veridical.matching.lambda_sweep import _machines
+    from veridical.matching.lambda_curve import _machines
 
     data = planted(160, "alone")
     odd = [w if fold in ("0", "1") else tuple(t.replace("really ", "") for t in w)

@@ -15,7 +15,7 @@ from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
 from veridical.errors import UserError
 from veridical.matching.arguments import rematch
-from veridical.matching.wrong_choices import normal
+from veridical.matching.stages import normal
 from veridical.records import Item, Text
 
 from .conftest import question_rows

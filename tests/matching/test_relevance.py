@@ -8,11 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.matching.assignment.problem import EmbeddingScores
-from veridical.matching.scores.bilinear import learn, mapped, parts_of
-from veridical.matching.scores.calibration import Calibration, calibrate, calibration_error, platt, reworded
 from veridical.matching.scores.kinds import KindOptions, cells, kind_scores, scaled
-from veridical.matching.scores.lexical import Lexicon, SparseScores, terms, vectors
-from veridical.matching.scores.relevance import fit_relevance, fit_similarity
+from veridical.matching.scores.models import (
+    Calibration,
+    Lexicon,
+    SparseScores,
+    calibrate,
+    calibration_error,
+    platt,
+    terms,
+    word_vectors,
+)
+from veridical.matching.scores.relevance import fit_relevance, learn, mapped, parts_of
+from veridical.matching.scores.similarity import fit_similarity, reworded
 
 ANSWERS = ["a red ball", "red balls", "the kitchen", "to sleep in the kitchen", "two dogs", "yes"]
 QUESTIONS = ["what is red?", "what balls?", "where is it?", "why go there?", "how many dogs?", "is it?"]
@@ -63,7 +71,7 @@ def test_rewording_keeps_a_text_with_words(text: str, seed: int) -> None:
 
 def test_sparse_blocks_and_pairs_agree_and_are_never_positive() -> None:
     for weighting in ("tfidf", "bm25"):
-        left, right = vectors(QUESTIONS, ANSWERS, weighting)  # type: ignore[arg-type]
+        left, right = word_vectors(QUESTIONS, ANSWERS, weighting)  # type: ignore[arg-type]
         for positive in (True, False):
             scores = SparseScores(left, right, Calibration(2.0, -1.0), positive)
             block = np.concatenate([scores.block(0, 2), scores.block(2, 6)])

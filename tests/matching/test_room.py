@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from veridical.errors import UserError
-from veridical.matching.assignment.feasibility import match_with_room
-from veridical.matching.assignment.problem import NoRoom
+from veridical.matching.assignment.problem import NoMatching
 from veridical.matching.scores.kinds import NOISE_SIZE, KindOptions, cells, scaled
-from veridical.matching.wrong_choices import (
+from veridical.matching.stages import (
     Models,
     Options,
     Responses,
     fit_models,
     match_stage,
+    match_stages,
     mean_relevance,
     responses_of,
 )
@@ -46,10 +46,10 @@ def models_of(rows: Responses) -> Models:
 def test_a_later_round_without_room_leaves_the_scarce_out() -> None:
     rows = tagged_rows(60)
     models = models_of(rows)
-    with pytest.raises(NoRoom):
+    with pytest.raises(NoMatching):
         match_stage(rows, models, OPTIONS)
     told: list[str] = []
-    found = match_with_room(
+    found = match_stages(
         {"answer": rows, "rationale": rows}, {"answer": models, "rationale": models}, OPTIONS, told.append
     )
     assert found.kept.tolist() == list(range(5, 60))
@@ -70,7 +70,7 @@ def test_what_is_left_out_for_one_stage_is_left_out_of_all() -> None:
     rows = tagged_rows(60)
     free = Responses(rows.queries, [f"because {k}" for k in range(60)], np.arange(60), rows.folds)
     stages = {"answer": free, "rationale": rows}
-    found = match_with_room(stages, {stage: models_of(one) for stage, one in stages.items()}, OPTIONS)
+    found = match_stages(stages, {stage: models_of(one) for stage, one in stages.items()}, OPTIONS)
     assert found.kept.tolist() == list(range(5, 60))
     assert found.matched["answer"].wrong.shape == (3, 55)
 
@@ -78,14 +78,14 @@ def test_what_is_left_out_for_one_stage_is_left_out_of_all() -> None:
 def test_more_than_a_fifth_is_an_error() -> None:
     rows = tagged_rows(22)
     with pytest.raises(UserError, match="Leaving out 20% of the questions does not help"):
-        match_with_room({"answer": rows}, {"answer": models_of(rows)}, OPTIONS)
+        match_stages({"answer": rows}, {"answer": models_of(rows)}, OPTIONS)
 
 
 def test_with_room_for_all_nothing_changes() -> None:
     rows = tagged_rows(60)
     bare = Responses(rows.queries, rows.responses, rows.texts, rows.folds)
     models = models_of(bare)
-    found = match_with_room({"answer": bare}, {"answer": models}, OPTIONS)
+    found = match_stages({"answer": bare}, {"answer": models}, OPTIONS)
     assert (found.matched["answer"].wrong == match_stage(bare, models, OPTIONS).wrong).all()
     assert found.kept.tolist() == list(range(60))
 

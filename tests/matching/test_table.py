@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from veridical.errors import UserError
-from veridical.matching.data.table import Columns, read_people, read_table
+from veridical.matching.data.questions import Columns, read_people, read_table
 
 ROWS = [{"question": f"what is it {k}?", "answer": f"thing {k}", "video": str(k // 2)} for k in range(6)]
 
@@ -33,7 +33,7 @@ def test_every_kind_of_file_gives_the_same_rows(tmp_path: Path, suffix: str) -> 
     assert [(r.question.raw, r.answer.raw, r.origins) for r in table.rows] == [
         (r["question"], r["answer"], (r["video"],)) for r in ROWS
     ]
-    assert not table.has_rationales
+    assert all(row.rationale is None for row in table.rows)
     assert not table.notes
 
 
@@ -44,7 +44,7 @@ def test_a_likely_group_that_is_not_named_is_pointed_out(tmp_path: Path) -> None
 def test_columns_can_be_named_and_missing_ones_are_told(tmp_path: Path) -> None:
     rows = [{"Q": "why?", "A": "so", "why": "because", "n": f"x{k}"} for k in range(4)]
     table = read_table(write(tmp_path / "qa.jsonl", rows), Columns("Q", "A", "why", id="n"))
-    assert table.has_rationales
+    assert all(row.rationale is not None for row in table.rows)
     assert table.rows[2].id == "x2"
     with pytest.raises(UserError, match=r"no column 'question'; it has: Q, A, why, n"):
         read_table(tmp_path / "qa.jsonl")
@@ -99,7 +99,7 @@ def test_keep_going_leaves_bad_rows_out_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("question,answer\nwhy?,so\nwhy?,\nwho?,I\n")
     table = read_table(tmp_path / "a.csv", keep_going=True)
     assert [row.id for row in table.rows] == ["2", "4"]
-    assert table.left_out == ["a.csv, line 3: 'answer' is empty."]
+    assert table.left_out == ("a.csv, line 3: 'answer' is empty.",)
     assert "1 bad rows" in table.notes[0]
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from veridical.language.names import PEOPLE
 from veridical.matching.data import tags
-from veridical.matching.data.tags import kind_of, needs_and_have, plain, repoint, tagged
+from veridical.matching.data.tags import needs_and_have, plain, repoint, tag_class, tagged
 from veridical.records import Panel, Ref, SceneObject, Text
 
 CATEGORIES = ("person", "woman", "cup", "dog")
@@ -54,7 +54,7 @@ def test_a_response_that_fits_is_repointed_one_to_one_within_classes(
     moved = repoint(response, source, target, rng, asked=asked, asks=asks)
     before, after = tagged(response), tagged(moved)
     assert len(before) == len(after) == len(set(after))
-    kinds = [[kind_of(p.objects[int(o)].category) for o in found] for p, found in ((source, before), (target, after))]
+    kinds = [[tag_class(p.objects[int(o)].category) for o in found] for p, found in ((source, before), (target, after))]
     assert Counter(kinds[0]) == Counter(kinds[1])
     assert [t for t in moved.tokens if isinstance(t, str)] == [t for t in response.tokens if isinstance(t, str)]
     assert plain(moved, target) == plain(response, source)
@@ -117,5 +117,5 @@ def test_plain_texts_pass_through() -> None:
 
 
 def test_people_are_the_same_everywhere() -> None:
-    assert all(kind_of(name.title()) == "person" for name in PEOPLE)
+    assert all(tag_class(name.title()) == "person" for name in PEOPLE)
     assert tags.PEOPLE is PEOPLE

@@ -266,7 +266,7 @@ def vcr(
     """Visual commonsense reasoning (VCR): a tagged photograph and a question, four answers, four reasons."""
     from veridical.builders.vcr import build_vcr
     from veridical.matching.scores.kinds import KindOptions
-    from veridical.matching.wrong_choices import Options
+    from veridical.matching.stages import Options
 
     report = build_vcr(
         out,

@@ -183,7 +183,7 @@ def _build(course: Course, benchmark: Path, options: dict[str, Any], seed: int) 
     import veridical
 
     if course.kind == "vcr":  # words are enough to match so few questions, and no model has to be loaded
-        from veridical.matching.wrong_choices import Options
+        from veridical.matching.stages import Options
 
         options["matching"] = Options(relevance="tfidf", similarity="tfidf")
     veridical.build(course.kind, benchmark, seed=seed, **options)

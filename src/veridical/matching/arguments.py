@@ -8,12 +8,12 @@ from typing import Any
 
 from veridical.benchmark.place import MANIFEST
 from veridical.errors import UserError
-from veridical.matching.data.table import Columns
+from veridical.matching.data.questions import Columns
 from veridical.matching.match import Request, match_file
 from veridical.matching.report import MatchReport
 from veridical.matching.scores.crossencoder import Reranker
 from veridical.matching.scores.kinds import KindOptions
-from veridical.matching.wrong_choices import Options
+from veridical.matching.stages import Options
 
 
 def match(

@@ -17,8 +17,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
+from veridical.matching.assignment.problem import Doubles, Floats, Integers
+
 View = Literal["alone", "all", "question"]
 Vectors = Callable[[Sequence[str]], Floats]  # texts -> (N, D), each of length 1
 
@@ -48,14 +48,14 @@ class Choices:
     ids: list[str]
     questions: list[str]
     candidates: list[tuple[str, ...]]  # all of one length
-    answer: Ints
+    answer: Integers
     groups: list[str]  # what is resampled together
     folds: list[str]  # responses are shared within a fold, so a fold is never trained and tested on
 
     def __len__(self) -> int:
         return len(self.questions)
 
-    def take(self, rows: Ints) -> Choices:
+    def take(self, rows: Integers) -> Choices:
         return Choices(
             [self.ids[i] for i in rows],
             [self.questions[i] for i in rows],
@@ -92,7 +92,7 @@ def accuracy(right: npt.ArrayLike, groups: Sequence[str], seed: int = 0) -> Accu
     return Accuracy(float(hits.mean()), float(low), float(high))
 
 
-def sides(folds: Sequence[str], seed: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
+def sides(folds: Sequence[str], seed: int) -> tuple[Integers, npt.NDArray[np.bool_]]:
     """The rows that are looked at, whole folds while there is room, and which of them are tested on.
 
     Which folds these are depends on the seed. With one fold everything is tested on, and nothing trained.
@@ -107,7 +107,7 @@ def sides(folds: Sequence[str], seed: int) -> tuple[Ints, npt.NDArray[np.bool_]]
     return rows, np.array([folds[i] in held for i in rows])
 
 
-def graded(scores: npt.ArrayLike, answer: Ints) -> npt.NDArray[np.float64]:
+def graded(scores: npt.ArrayLike, answer: Integers) -> Doubles:
     """How right each question is: a right choice that shares the highest score counts its share.
 
     >>> graded([[1, 0, 0, 0], [1, 1, 0, 0]], np.array([0, 1])).tolist()
@@ -118,9 +118,7 @@ def graded(scores: npt.ArrayLike, answer: Ints) -> npt.NDArray[np.float64]:
     return best[np.arange(len(found)), answer] / best.sum(1)
 
 
-def by_machine(
-    train: Choices, test: Choices, view: View, vectors: Vectors, rng: np.random.Generator
-) -> npt.NDArray[np.float64]:
+def by_machine(train: Choices, test: Choices, view: View, vectors: Vectors, rng: np.random.Generator) -> Doubles:
     """Train a machine that sees `view` and give its scores of the test questions' choices: (N, C)."""
     see = _Eyes(vectors, view)
     machine = Machine(see.width, rng)
@@ -233,7 +231,7 @@ class Machine:
         if held:
             self.parameters = kept
 
-    def scores(self, see: Callable[[Choices], Floats], test: Choices) -> npt.NDArray[np.float64]:
+    def scores(self, see: Callable[[Choices], Floats], test: Choices) -> Doubles:
         """(N, C)"""
         parts = []
         for start in range(0, len(test), BATCH):
@@ -251,7 +249,7 @@ class Machine:
         z = z - z.max(1, keepdims=True)
         return float((np.log(np.exp(z).sum(1)) - z[np.arange(len(z)), choices.answer]).mean())
 
-    def _step(self, x: Floats, answer: Ints) -> None:
+    def _step(self, x: Floats, answer: Integers) -> None:
         first, _, last = self.parameters
         hidden, z = self._forward(x)
         p = np.exp(z - z.max(1, keepdims=True))

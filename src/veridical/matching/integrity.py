@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from veridical.matching.assignment.problem import Doubles, Integers
 from veridical.matching.blind_readers import VIEWS, Accuracy, Choices, Vectors, accuracy, by_machine, graded, sides
-from veridical.matching.wrong_choices import normal
+from veridical.matching.stages import normal
 
-Ints = npt.NDArray[np.int64]
-Doubles = npt.NDArray[np.float64]
 Cue = Callable[[Choices], Doubles]  # (N, C) a number per choice
 
 
@@ -127,12 +126,12 @@ def shared_tags(queries: Sequence[Sequence[str]], candidates: Sequence[Sequence[
 
 
 def random_wrong(
-    texts: Ints,
+    texts: Integers,
     folds: Sequence[str],
     wrong: int,
     rng: np.random.Generator,
-    fits: Callable[[Ints, Ints], npt.NDArray[np.bool_]] | None = None,
-) -> Ints:
+    fits: Callable[[Integers, Integers], npt.NDArray[np.bool_]] | None = None,
+) -> Integers:
     """(wrong, N) wrong responses drawn at random from the fold, four different texts a question.
 
     `fits(questions, responses)` says which may stand beside which, where tags decide; a matched set is proof that

@@ -18,29 +18,40 @@ from typing import Any
 
 import numpy as np
 
+from veridical.benchmark import Benchmark
 from veridical.benchmark.hidden import RANDOM, SECRET, mix_secret
 from veridical.benchmark.place import MANIFEST, hidden_dir
 from veridical.benchmark.writer import file_hash
 from veridical.errors import UserError
-from veridical.matching.assignment.feasibility import Roomy, match_with_room
 from veridical.matching.data.folds import deal, split_of
-from veridical.matching.data.items import Laid, choices_of, lay_out, query, response, table_rows
-from veridical.matching.data.output import TABLES, Label, write_benchmark, write_table
-from veridical.matching.data.rebuild import Rebuilt, read_benchmark
-from veridical.matching.data.table import Asked, Columns, read_table
+from veridical.matching.data.items import (
+    TABLES,
+    BenchmarkLabel,
+    Laid,
+    choices_of,
+    lay_out,
+    query,
+    response,
+    table_rows,
+    write_benchmark,
+    write_table,
+)
+from veridical.matching.data.questions import AnsweredQuestion, Columns, read_benchmark, read_table
 from veridical.matching.data.tags import tagged
 from veridical.matching.integrity import Bias, integrity, random_wrong, shared_tags
-from veridical.matching.lambda_sweep import check_sweep, plot, sweep
+from veridical.matching.lambda_curve import check_lambdas, lambda_curve, plot
 from veridical.matching.report import MatchReport, kinds_used, notes_on
-from veridical.matching.scores.relevance import WORDS, encoder
-from veridical.matching.wrong_choices import (
+from veridical.matching.scores.models import WORDS, encoder
+from veridical.matching.stages import (
     Matched,
+    MatchedStages,
     Models,
     Options,
     Responses,
     check_folds,
     check_options,
     fit_models,
+    match_stages,
     mean_relevance,
     responses_of,
 )
@@ -50,7 +61,7 @@ FALLBACK = "hashed-words"  # what machines read with where relevance is lexical
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for besides the matching itself: see `verb.match`."""
+    """What is asked for besides the matching itself: see `arguments.match`."""
 
     columns: Columns = field(default_factory=Columns)
     folds: int | None = None
@@ -66,13 +77,13 @@ class Request:
 
 
 @dataclass
-class _Job:
+class _MatchJob:
     file: Path
     out: Path
     options: Options
     request: Request
     began: float
-    rebuilt: Rebuilt | None = None
+    old: Benchmark | None = None  # the benchmark that is matched anew
     hidden: tuple[str, ...] = ()  # splits, those of a benchmark that is matched anew included
     kept: bytes = b""  # of the secret
     notes: list[str] = field(default_factory=list)
@@ -95,7 +106,7 @@ class _Job:
             "input": {source.name: file_hash(source)},
             "relevance": options.relevance,
             "similarity": options.similarity,
-            "learned": any(one.relevance.about["learned"] for one in models.values()),
+            "learned": any(one.relevance.learned for one in models.values()),
             "lambda": options.weight,
             "wrong": options.wrong,
             "kinds": kinds_used(options, matched),
@@ -113,7 +124,9 @@ def match_file(
     file: Path | str, out: Path | str, options: Options | None = None, request: Request | None = None
 ) -> MatchReport:
     """The work of `match`, its options gathered: see there."""
-    job = _Job(Path(file), Path(os.path.abspath(out)), options or Options(), request or Request(), time.perf_counter())
+    job = _MatchJob(
+        Path(file), Path(os.path.abspath(out)), options or Options(), request or Request(), time.perf_counter()
+    )
     check_options(job.options)
     _check(job)
     rows = _hide(job, _read(job))
@@ -122,28 +135,28 @@ def match_file(
         check_folds(found, job.options.wrong, stage)
     job.done("reading")
     if job.request.sweep:
-        return _swept(job, rows, stages)
+        return _curve(job, rows, stages)
     models = {stage: fit_models(found, job.options) for stage, found in stages.items()}
     job.done("models")
-    roomy = match_with_room(stages, models, job.options, job.done)
-    whole, rows = rows, [rows[i] for i in roomy.kept]
+    done = match_stages(stages, models, job.options, job.done)
+    whole, rows = rows, [rows[i] for i in done.kept]
     if len(rows) < len(whole):
         job.notes.append(
             f"Left out: {len(whole) - len(rows):,} questions whose responses tag what few photographs show."
         )
-    job.notes += notes_on(job.options, roomy.matched)
+    job.notes += notes_on(job.options, done.matched)
     pruned = sorted({row.id for row in whole} - {row.id for row in rows})
-    laid = _write(job, rows, roomy, pruned)
+    laid = _write(job, rows, done, pruned)
     job.done("writing")
     biases: list[Bias] = []
     if job.request.integrity:
         for stage, one in laid.items():
-            biases += _integrity(job, rows, stage, roomy.stages[stage], one)
+            biases += _integrity(job, rows, stage, done.stages[stage], one)
         job.done("integrity report")
-    return _report(job, rows, roomy.models, roomy.matched, biases)
+    return _report(job, rows, done.models, done.matched, biases)
 
 
-def _check(job: _Job) -> None:
+def _check(job: _MatchJob) -> None:
     """Refuse what was asked for in vain."""
     asked = job.request
     if not asked.sweep:
@@ -154,7 +167,7 @@ def _check(job: _Job) -> None:
                 "A table has no place for hidden answers.", "Leave --hide and --secret out, or make a benchmark."
             )
         return
-    check_sweep(asked.sweep)
+    check_lambdas(asked.sweep)
     if job.makes_table:
         raise UserError(f"A sweep writes several files; {job.out.name} is one.", "Give a folder as --out.")
     idle = {"--hide": asked.hidden, "--secret": asked.secret, "--integrity": asked.integrity, "--name": asked.name,
@@ -167,7 +180,7 @@ def _check(job: _Job) -> None:
         )
 
 
-def _read(job: _Job) -> list[Asked]:
+def _read(job: _MatchJob) -> list[AnsweredQuestion]:
     asked = job.request
     if (job.file / MANIFEST).is_file():
         idle = {"--folds": asked.folds is not None, "--split": asked.splits, "--keep-going": asked.keep_going,
@@ -177,21 +190,21 @@ def _read(job: _Job) -> list[Asked]:
                 f"{job.file} is a benchmark, which has its own splits: {', '.join(given)} would do nothing.",
                 "Leave it out.",
             )
-        job.rebuilt = read_benchmark(job.file)
-        job.notes += job.rebuilt.notes
-        return job.rebuilt.rows
-    table = read_table(job.file, asked.columns, keep_going=asked.keep_going)
-    job.notes += table.notes
-    return deal(table.rows, asked.folds, asked.splits, job.options.seed)
+        found = read_benchmark(job.file)
+        job.old, job.notes = found.benchmark, [*job.notes, *found.notes]
+        return found.rows
+    found = read_table(job.file, asked.columns, keep_going=asked.keep_going)
+    job.notes += found.notes
+    return deal(found.rows, asked.folds, asked.splits, job.options.seed)
 
 
-def _hide(job: _Job, rows: list[Asked]) -> list[Asked]:
+def _hide(job: _MatchJob, rows: list[AnsweredQuestion]) -> list[AnsweredQuestion]:
     """Decide what is hidden and draw its secret; for a table or a sweep, leave hidden splits out."""
     known = sorted({split_of(row) for row in rows})
     unknown = [one for one in job.request.hidden if one not in known]
     if unknown:
         raise UserError(f"There is no split {unknown[0]!r} to hide.", f"The splits are: {', '.join(known)}.")
-    old = [] if job.rebuilt is None else [one for one in job.rebuilt.benchmark.manifest["hidden"] if one in known]
+    old = [] if job.old is None else [one for one in job.old.manifest["hidden"] if one in known]
     hidden = tuple(dict.fromkeys([*job.request.hidden, *old]))
     if hidden and (job.makes_table or job.request.sweep):
         kept = [row for row in rows if split_of(row) not in hidden]
@@ -219,12 +232,12 @@ def _hide(job: _Job, rows: list[Asked]) -> list[Asked]:
     return rows
 
 
-def _stages(rows: Sequence[Asked]) -> tuple[str, ...]:
+def _stages(rows: Sequence[AnsweredQuestion]) -> tuple[str, ...]:
     has_reasons = bool(rows) and all(row.rationale is not None for row in rows)
     return ("answer", "rationale") if has_reasons else ("answer",)
 
 
-def _responses(rows: Sequence[Asked], stage: str) -> Responses:
+def _responses(rows: Sequence[AnsweredQuestion], stage: str) -> Responses:
     return responses_of(
         [query(row, stage) for row in rows],
         [response(row, stage) for row in rows],
@@ -233,24 +246,26 @@ def _responses(rows: Sequence[Asked], stage: str) -> Responses:
     )
 
 
-def _write(job: _Job, rows: Sequence[Asked], roomy: Roomy, pruned: Sequence[str]) -> dict[str, Laid]:
+def _write(
+    job: _MatchJob, rows: Sequence[AnsweredQuestion], done: MatchedStages, pruned: Sequence[str]
+) -> dict[str, Laid]:
     """Lay the choices out and write them."""
     splits = [split_of(row) for row in rows]
     hidden = np.array([split in job.hidden for split in splits])
     options = job.options
     laid = {
         stage: lay_out(one.wrong, rows, stage, options.seed, options.secret, hidden)
-        for stage, one in roomy.matched.items()
+        for stage, one in done.matched.items()
     }
     if job.makes_table:
         write_table(job.out, table_rows(rows, splits, laid["answer"], laid.get("rationale")))
         return laid
-    old = None if job.rebuilt is None else job.rebuilt.benchmark
-    label = Label(
+    old = job.old
+    label = BenchmarkLabel(
         job.request.name or (old.name if old else job.file.stem),
         job.request.licence or (str(old.manifest["licence"]) if old else ""),
         options.seed,
-        job.config(roomy.models, roomy.matched),
+        job.config(done.models, done.matched),
         job.hidden,
         job.kept,
         tuple(pruned),
@@ -259,7 +274,9 @@ def _write(job: _Job, rows: Sequence[Asked], roomy: Roomy, pruned: Sequence[str]
     return laid
 
 
-def _integrity(job: _Job, rows: Sequence[Asked], stage: str, found: Responses, laid: Laid) -> list[Bias]:
+def _integrity(
+    job: _MatchJob, rows: Sequence[AnsweredQuestion], stage: str, found: Responses, laid: Laid
+) -> list[Bias]:
     """The report on a stage: matched responses, and ones drawn at random from the fold."""
     rng = np.random.default_rng([job.options.seed, 6, *([] if stage == "answer" else [1])])
     needs, have = found.needs, found.have
@@ -280,20 +297,20 @@ def _reader(options: Options) -> str:
     return FALLBACK if options.relevance in WORDS else options.relevance
 
 
-def _swept(job: _Job, rows: Sequence[Asked], stages: Mapping[str, Responses]) -> MatchReport:
+def _curve(job: _MatchJob, rows: Sequence[AnsweredQuestion], stages: Mapping[str, Responses]) -> MatchReport:
     """Match the answers at several lambdas; choices for people come without the key to them."""
     found = stages["answer"]
-    check_sweep(job.request.sweep, found)
+    check_lambdas(job.request.sweep, found)
     if len(stages) > 1:
         job.notes.append("A sweep matches answers only.")
     models = fit_models(found, job.options)
     job.done("models")
 
-    def laid_of(one: Roomy) -> tuple[list[Asked], Laid]:
+    def laid_of(one: MatchedStages) -> tuple[list[AnsweredQuestion], Laid]:
         kept = [rows[i] for i in one.kept]
         return kept, lay_out(one.matched["answer"].wrong, kept, "answer", job.options.seed)
 
-    result, made = sweep(
+    result, made = lambda_curve(
         found, models, job.options, job.request.sweep, lambda one: choices_of(*laid_of(one)),
         encoder(_reader(job.options)), job.request.people,
     )  # fmt: skip
@@ -316,8 +333,8 @@ def _swept(job: _Job, rows: Sequence[Asked], stages: Mapping[str, Responses]) ->
 
 
 def _report(
-    job: _Job,
-    rows: Sequence[Asked],
+    job: _MatchJob,
+    rows: Sequence[AnsweredQuestion],
     models: Mapping[str, Models],
     matched: Mapping[str, Matched],
     biases: Sequence[Bias],

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from veridical.matching.integrity import Bias
-from veridical.matching.lambda_sweep import Sweep
+from veridical.matching.lambda_curve import LambdaCurve
 from veridical.matching.scores.kinds import CELLS, SMALLEST
-from veridical.matching.wrong_choices import Matched, Options
+from veridical.matching.stages import Matched, Options
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class MatchReport:
     kinds: dict[str, Any]  # the resolution of relevance, asked for and used
     weight: float
     integrity: tuple[Bias, ...] = ()
-    sweep: Sweep | None = None
+    sweep: LambdaCurve | None = None
     notes: tuple[str, ...] = ()
     stages: dict[str, float] = field(default_factory=dict)  # seconds of each
 

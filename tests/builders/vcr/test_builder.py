@@ -15,8 +15,8 @@ from veridical.builders.vcr import build_vcr
 from veridical.builders.vcr.rows import LEAST_FITTING, same_sayings, write_out_rare
 from veridical.builders.vcr.stories import tales
 from veridical.errors import UserError
-from veridical.matching.data.table import Asked
-from veridical.matching.wrong_choices import Options
+from veridical.matching.data.questions import AnsweredQuestion
+from veridical.matching.stages import Options
 from veridical.records import Item, Panel, Ref, SceneObject, Text
 from veridical.sources import open_source
 
@@ -199,10 +199,10 @@ def test_bad_options(tmp_path: Path, options: dict[str, object], message: str) -
     assert not (tmp_path / "out").exists()
 
 
-def row(number: int, *categories: str, tagged: int = 1) -> Asked:
+def row(number: int, *categories: str, tagged: int = 1) -> AnsweredQuestion:
     objects = tuple(SceneObject(str(k), c, box=(0, 0, 1, 1)) for k, c in enumerate(categories))
     text = Text("", (Ref(("0",)), "has", Ref((str(tagged),)), "."))
-    return Asked(str(number), text, text, text, (str(number),), "00", Panel(f"p{number}", objects=objects))
+    return AnsweredQuestion(str(number), text, text, text, (str(number),), "00", Panel(f"p{number}", objects=objects))
 
 
 def test_tags_that_no_other_photograph_can_take_are_written_out() -> None:

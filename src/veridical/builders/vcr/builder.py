@@ -30,11 +30,19 @@ from veridical.builders.vcr.rows import asked, needed, same_sayings, write_out_r
 from veridical.builders.vcr.written import Written, read_written
 from veridical.errors import UserError
 from veridical.formats.card import describe
-from veridical.matching.assignment.feasibility import UNFIT, match_with_room
 from veridical.matching.data.items import items_of, lay_out, query, response
-from veridical.matching.data.table import Asked
+from veridical.matching.data.questions import AnsweredQuestion
 from veridical.matching.report import kinds_used, notes_on
-from veridical.matching.wrong_choices import Matched, Options, Responses, check_folds, fit_models, responses_of
+from veridical.matching.stages import (
+    UNFIT,
+    Matched,
+    Options,
+    Responses,
+    check_folds,
+    fit_models,
+    match_stages,
+    responses_of,
+)
 from veridical.records import Panel, Pruned
 from veridical.sources import Photograph, Source, open_source
 
@@ -214,8 +222,8 @@ def _bare(panel: Panel) -> Panel:
 
 
 def _match(
-    job: _Job, rows: list[Asked], written: Sequence[Written], options: Options
-) -> tuple[list[Asked], dict[str, Matched], list[Pruned]]:
+    job: _Job, rows: list[AnsweredQuestion], written: Sequence[Written], options: Options
+) -> tuple[list[AnsweredQuestion], dict[str, Matched], list[Pruned]]:
     """Match both stages. Tags that no other photograph could take are written out, and where that is not enough,
     questions are left out: the rows that stay, what they got, and what was left out."""
     stages: dict[str, Responses] = {}
@@ -227,7 +235,7 @@ def _match(
         stages[stage] = _responses(rows, written, stage)
         check_folds(stages[stage], options.wrong, stage)
         about[stage] = {"written_out": changed}
-    found = match_with_room(stages, {stage: fit_models(stages[stage], options) for stage in STAGES}, options)
+    found = match_stages(stages, {stage: fit_models(stages[stage], options) for stage in STAGES}, options)
     for stage in STAGES:
         one = found.matched[stage]
         about[stage] |= {**found.models[stage].to_json(), "gap": one.gap, "reserved": list(one.reserved)}
@@ -239,7 +247,7 @@ def _match(
     return [rows[k] for k in found.kept.tolist()], found.matched, left
 
 
-def _responses(rows: Sequence[Asked], written: Sequence[Written], stage: str) -> Responses:
+def _responses(rows: Sequence[AnsweredQuestion], written: Sequence[Written], stage: str) -> Responses:
     """The rows of a stage: two of one fact are one text, and things spoken of are needed like tagged ones."""
     said = [response(row, stage) for row in rows]
     folds = [row.fold or "" for row in rows]
@@ -252,7 +260,9 @@ def _responses(rows: Sequence[Asked], written: Sequence[Written], stage: str) ->
     return replace(given, needs=needs, have=have)
 
 
-def _write(job: _Job, material: _Material, rows: list[Asked], matched: Mapping[str, Matched], licence: str) -> None:
+def _write(
+    job: _Job, material: _Material, rows: list[AnsweredQuestion], matched: Mapping[str, Matched], licence: str
+) -> None:
     split_of = {row.id: _split(row.fold or "0") for row in rows}
     hidden = np.array([split_of[row.id] in job.hidden for row in rows], bool)
     laid = {stage: lay_out(matched[stage].wrong, rows, stage, job.seed, job.secret, hidden) for stage in STAGES}

@@ -16,14 +16,14 @@ from veridical.benchmark.splits import blocks
 from veridical.builders.vcr.written import Written
 from veridical.language.names import PEOPLE, plain_names
 from veridical.language.phenomena.inference import inferences
-from veridical.matching.data.table import Asked
-from veridical.matching.data.tags import kind_of, needs_and_have
+from veridical.matching.data.questions import AnsweredQuestion
+from veridical.matching.data.tags import needs_and_have, tag_class
 from veridical.records import Panel, Ref, Text
 
 LEAST_FITTING = 12  # questions of a fold whose photographs show what a response tags
 
 
-def asked(written: Sequence[Written], panels: Mapping[str, Panel], folds: Mapping[str, str]) -> list[Asked]:
+def asked(written: Sequence[Written], panels: Mapping[str, Panel], folds: Mapping[str, str]) -> list[AnsweredQuestion]:
     """Rows to match: `folds` says the fold of each photograph."""
     out = []
     for one in written:
@@ -32,7 +32,7 @@ def asked(written: Sequence[Written], panels: Mapping[str, Panel], folds: Mappin
         tags = (*kinds, *((("question", one.kind),) if one.kind else ()))
         origins = (one.movie,) if one.movie else (one.image,)
         out.append(
-            Asked(
+            AnsweredQuestion(
                 one.id, one.question, one.answer, one.rationale, origins, folds[one.image], panel, tags, (panel.id,),
                 one.writer,
             )
@@ -57,7 +57,7 @@ def needed(
     return needs, have
 
 
-def write_out_rare(rows: Sequence[Asked], stage: str) -> tuple[list[Asked], int]:
+def write_out_rare(rows: Sequence[AnsweredQuestion], stage: str) -> tuple[list[AnsweredQuestion], int]:
     """Responses of a stage (answer, rationale) with tags that cannot be re-pointed written out, and how many."""
     out = list(rows)
     changed = 0
@@ -76,21 +76,21 @@ def write_out_rare(rows: Sequence[Asked], stage: str) -> tuple[list[Asked], int]
     return out, changed
 
 
-def _people_fit(row: Asked, stage: str, others: Sequence[Asked]) -> bool:
+def _people_fit(row: AnsweredQuestion, stage: str, others: Sequence[AnsweredQuestion]) -> bool:
     """Whether enough photographs show as many people as the response tags."""
     wanted = len({o for o in _tags(_response(row, stage)) if _is_person(_panel(row), o)})
     shown = sum(sum(o.category.lower() in PEOPLE for o in _panel(other).objects) >= wanted for other in others)
     return shown >= LEAST_FITTING
 
 
-def _replaced(row: Asked, stage: str, people: bool) -> Asked:
+def _replaced(row: AnsweredQuestion, stage: str, people: bool) -> AnsweredQuestion:
     text, panel = _response(row, stage), _panel(row)
     tokens: list[str | Ref] = []
     for token in text.tokens:
         if isinstance(token, str) or (people and all(_is_person(panel, o) for o in token.objects)):
             tokens.append(token)
             continue
-        names = {o.id: kind_of(o.category) for o in panel.objects}
+        names = {o.id: tag_class(o.category) for o in panel.objects}
         tokens += " and ".join(f"the {names[o]}" for o in token.objects).split()
     listed = [t if isinstance(t, str) else [int(o) for o in t.objects] for t in tokens]
     new = Text(json.dumps(listed, ensure_ascii=False), tuple(tokens))
@@ -105,14 +105,14 @@ def _is_person(panel: Panel, name: str) -> bool:
     return any(o.id == name and o.category.lower() in PEOPLE for o in panel.objects)
 
 
-def _response(row: Asked, stage: str) -> Text:
+def _response(row: AnsweredQuestion, stage: str) -> Text:
     text = row.answer if stage == "answer" else row.rationale
     if text is None:
         raise ValueError(f"{row.id} has no {stage}")
     return text
 
 
-def _panel(row: Asked) -> Panel:
+def _panel(row: AnsweredQuestion) -> Panel:
     if row.panel is None:
         raise ValueError(f"{row.id} has no photograph")
     return row.panel

@@ -1,47 +1,50 @@
-"""Search over all pairs of queries and kinds of responses, a block of rows at a time, never holding N x N.
+"""Prices tried on all pairs of queries and lots of responses, a block of rows at a time, never holding N x N.
 
 The similarity term is never positive, so log P_rel alone bounds W from above: one matrix product finds every pair that
 could still matter at the present prices, and only those few are weighed exactly. Columns are visited in the order of
 their prices, so that 64 of them share one threshold, turned back into an inner product: the inner loop is a comparison.
-`Scores.rounding` lowers the threshold, which makes the search a proof: a pair it passes over is no better than what its
-query has.
+`PairScores.rounding` lowers the threshold, which makes the search a proof: a pair it passes over is no better than what
+its query has.
+
+A look at all pairs of a query keeps the best of them at the prices of that time, its shortlist, and a bound on all
+others. Prices then mostly rise, by which no pair gets better; so as long as the bound, plus the largest fall of any
+price, stays below what the query has, its shortlist is all there is to look at. The few lots whose prices fell most are
+looked at for everybody.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veridical.matching.assignment.auction import jit
-from veridical.matching.assignment.prepared import Field
-from veridical.matching.assignment.problem import Doubles, EmbeddingScores, Floats, Integers
+from veridical.matching.assignment.problem import Doubles, EmbeddingScores, Floats, Integers, PreparedProblem
 
 BLOCK = 40_000_000  # bytes of one block of scores
 CHUNK = 1 << 18  # pairs that are weighed exactly at once
 
 
 @dataclass(frozen=True)
-class Product:
+class RelevanceSearch:
     """Blocks of rows of a number x that rises with relevance: log P_rel = log sigmoid(slope x + intercept), or x."""
 
-    field: Field
+    prepared: PreparedProblem
     slope: float  # 0 where x is log P_rel itself
     intercept: float
     rounding: float
-    right: Floats | None  # (M, D): the embeddings of the kinds, if relevance is an inner product
+    right: Floats | None  # (M, D): the embeddings of the lots, if relevance is an inner product
 
     def blocks(self, order: Integers, rows: Integers) -> Iterator[tuple[slice, Floats]]:
-        """(which of the rows, their x (some, columns)), columns being kinds in that order.
+        """(which of the rows, their x (some, columns)), columns being lots in that order.
 
         An array is only good until the next is asked for.
         """
-        scores = self.field.problem.relevance
+        scores = self.prepared.problem.relevance
         step = max(1, min(len(rows), BLOCK // (4 * max(1, len(order)))))
         buffer = np.empty((step, len(order)), np.float32)
         right = None if self.right is None else self.right[order]
@@ -56,26 +59,26 @@ class Product:
                     inside = np.flatnonzero((chosen >= begin) & (chosen < begin + step))
                     if len(inside):
                         block = scores.block(begin, min(begin + step, high))
-                        out[inside] = block[chosen[inside] - begin][:, self.field.sample[order]]
+                        out[inside] = block[chosen[inside] - begin][:, self.prepared.sample[order]]
             yield slice(start, start + len(chosen)), out
 
 
-def product(field: Field) -> Product:
+def search_of(prepared: PreparedProblem) -> RelevanceSearch:
     """How relevance is searched: through the inner product if it is one, through its own blocks otherwise."""
-    scores = field.problem.relevance
+    scores = prepared.problem.relevance
     rounding = float(getattr(scores, "rounding", 1e-4))
     if not isinstance(scores, EmbeddingScores) or scores.slope == 0:
-        return Product(field, 0.0, 0.0, rounding, None)
+        return RelevanceSearch(prepared, 0.0, 0.0, rounding, None)
     slope, intercept = scores.logit
-    right = scores.right if len(field.texts) == field.size else scores.right[field.sample]
-    return Product(field, abs(slope), intercept, rounding, right if slope > 0 else -right)
+    right = scores.right if len(prepared.texts) == prepared.size else scores.right[prepared.sample]
+    return RelevanceSearch(prepared, abs(slope), intercept, rounding, right if slope > 0 else -right)
 
 
 class Weighed(NamedTuple):
     """Pairs with their exact terms."""
 
     rows: Integers
-    kinds: Integers
+    lots: Integers
     relevance: Floats
     dissimilarity: Floats  # the least log(1 - P_sim) against all that the query has
 
@@ -83,7 +86,9 @@ class Weighed(NamedTuple):
         return Weighed(*(part[chosen] for part in self))
 
 
-def weigh(field: Field, given: Integers, rows: Integers, kinds: Integers, floor: Doubles | None = None) -> Weighed:
+def weigh(
+    prepared: PreparedProblem, given: Integers, rows: Integers, lots: Integers, floor: Doubles | None = None
+) -> Weighed:
     """The exact terms of W for pairs; with a floor for each pair, only of those above it.
 
     `given` (k, N) are the responses each query has: its own and those of earlier rounds.
@@ -91,28 +96,28 @@ def weigh(field: Field, given: Integers, rows: Integers, kinds: Integers, floor:
     parts = []
     for start in range(0, len(rows), CHUNK):
         chunk = slice(start, start + CHUNK)
-        some, those = rows[chunk], kinds[chunk]
+        some, those = rows[chunk], lots[chunk]
         low = np.zeros(0) if floor is None else floor[chunk]
-        values = field.relevance(some, those)
+        values = prepared.relevance(some, those)
         least: Floats = np.zeros(len(some), np.float32)
         for step in range(len(given) + 1):
             if floor is not None:
-                keep = field.total(values, least) > low
+                keep = prepared.total(values, least) > low
                 some, those, values, least, low = some[keep], those[keep], values[keep], least[keep], low[keep]
             if step < len(given):
-                least = np.minimum(least, field.dissimilarity(given[step][some], those))
+                least = np.minimum(least, prepared.dissimilarity(given[step][some], those))
         parts.append((some, those, values, least))
     if not parts:
-        return Weighed(rows, kinds, np.zeros(0, np.float32), np.zeros(0, np.float32))
+        return Weighed(rows, lots, np.zeros(0, np.float32), np.zeros(0, np.float32))
     return Weighed(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def weigh_again(field: Field, latest: Integers, rows: Integers, kinds: Integers) -> Floats:
+def weigh_again(prepared: PreparedProblem, latest: Integers, rows: Integers, lots: Integers) -> Floats:
     """log(1 - P_sim) of pairs against the response each query got last."""
     parts = [np.zeros(0, np.float32)]
     for start in range(0, len(rows), CHUNK):
         chunk = slice(start, start + CHUNK)
-        parts.append(field.dissimilarity(latest[rows[chunk]], kinds[chunk]))
+        parts.append(prepared.dissimilarity(latest[rows[chunk]], lots[chunk]))
     return np.concatenate(parts)
 
 
@@ -121,174 +126,182 @@ def cuts(size: int, parts: int) -> list[tuple[int, int]]:
     return [(a, b) for a, b in pairwise(edges) if b > a]
 
 
-class Kernels(NamedTuple):
-    pairs: Callable[..., Any]
-    top_rows: Callable[..., Any]
-    top_columns: Callable[..., Any]
-    exceed: Callable[..., Any]
-    listed: Callable[..., Any]
+LENGTH = 128  # lots on a query's list
+SPECIAL = 50  # one lot in so many is looked at for every query
+ADDED = 24  # pairs that one look adds to a query's edges at most
+FOUND = 1 << 19  # pairs that one thread lists before it weighs them
 
 
-@cache
-def kernels() -> Kernels:
-    return Kernels(
-        jit(_pairs, fastmath={"reassoc", "contract"}), jit(_top_rows), jit(_top_columns), jit(_exceed), jit(_listed)
-    )
+@dataclass
+class Shortlists:
+    """The lists of all queries."""
+
+    lots: NDArray[np.int32]  # (N, L): -1 where there are fewer
+    scores: Floats  # (N, L): their log P_rel
+    bounds: Doubles  # (N,): no other allowed lot has more log P_rel - price, at the prices of the look
+    look: Integers  # (N,): which look that was
+    prices: list[Doubles] = field(default_factory=list)  # of each look, (M,)
+
+    @staticmethod
+    def empty(prepared: PreparedProblem) -> Shortlists:
+        size, length = prepared.size, min(LENGTH, len(prepared.texts))
+        lists = np.full((size, length), -1, np.int32), np.zeros((size, length), np.float32)
+        return Shortlists(*lists, np.full(size, np.inf), np.zeros(size, np.int64), [np.zeros(len(prepared.texts))])
 
 
-def _pairs(left, right, rows, columns, slope, intercept):
-    """log sigmoid of the logit of each pair."""
-    out = np.empty(len(rows), np.float32)
-    for n in range(len(rows)):
-        a, b = left[rows[n]], right[columns[n]]
-        total = np.float32(0.0)
-        for d in range(len(a)):
-            total += a[d] * b[d]
-        logit = slope * np.float64(total) + intercept
-        out[n] = min(logit, 0.0) - np.log1p(np.exp(-abs(logit)))
-    return out
+@dataclass(frozen=True)
+class Situation:
+    """What is given when prices are tried."""
+
+    search: RelevanceSearch
+    taken: Integers  # (N, k): texts that may not come again
+    given: Integers  # (k, N): responses each query has
+    prices: Doubles  # (M,)
+    profits: Doubles  # (N,): what each query has, W - price
+    threads: int
+
+    def excess(self, pairs: Weighed) -> Doubles:
+        """How much more than its profit each pair would give its query."""
+        value = self.search.prepared.total(pairs.relevance, pairs.dissimilarity)
+        return value - self.prices[pairs.lots] - self.profits[pairs.rows]
 
 
-def _top_rows(block, slope, intercept, order, prices, taken, texts, needs, lacks, best, scores, bounds):
-    """For each row the allowed kinds with the highest log P_rel - price, in a heap whose root is the lowest of them.
+def look_at_all(
+    search: RelevanceSearch, lists: Shortlists, taken: Integers, columns: int, threads: int
+) -> tuple[Integers, Integers]:
+    """Fill all lists at prices of zero. Returns the `columns` best queries of each lot, as pairs (query, lot)."""
+    from veridical.matching.assignment.kernels import top_columns
 
-    `bounds` becomes what no other allowed kind exceeds. Columns are kinds in `order` of rising prices.
+    prepared = search.prepared
+    everyone, order = np.arange(prepared.size), np.arange(len(prepared.texts))
+    columns = min(columns, prepared.size)
+    queries = np.full((len(order), columns), -1, np.int32)
+    scores = np.full((len(order), columns), -np.inf, np.float32)
+    lists.prices.append(np.zeros(len(order)))
+    with ThreadPoolExecutor(threads) as pool:
+        for chosen, block in search.blocks(order, everyone):
+            jobs = [
+                pool.submit(_fill, search, lists, taken, everyone[chosen][a:b], order, lists.prices[-1], block[a:b])
+                for a, b in cuts(len(block), threads)
+            ]
+            jobs += [
+                pool.submit(top_columns, block, a, b, everyone[chosen], prepared.rules(taken, chosen), queries, scores)
+                for a, b in cuts(len(order), threads)
+            ]
+            for job in jobs:
+                job.result()
+    lot, rank = np.nonzero(queries >= 0)
+    return queries[lot, rank].astype(np.int64), lot
+
+
+def _fill(
+    search: RelevanceSearch,
+    lists: Shortlists,
+    taken: Integers,
+    rows: Integers,
+    order: Integers,
+    prices: Doubles,
+    block: Floats,
+) -> None:
+    """New lists for some queries, at the latest prices; `prices` are the same ones in the order of the columns."""
+    from veridical.matching.assignment.kernels import top_rows
+
+    lots, scores, bounds = lists.lots[rows], lists.scores[rows], lists.bounds[rows]
+    rules = search.prepared.rules(taken, rows)
+    top_rows(block, search.slope, search.intercept, order, prices, rules, lots, scores, bounds)
+    lists.lots[rows], lists.scores[rows], lists.bounds[rows] = lots, scores, bounds
+    lists.look[rows] = len(lists.prices) - 1
+
+
+def violations(now: Situation, lists: Shortlists, room: float) -> tuple[Weighed, Doubles, float]:
+    """Allowed pairs with W - price above the profit of their query, weighed exactly: for each query the best of them.
+
+    Also, for each query, how much more than that a pair that was not looked at could offer (`room` in total, at most),
+    and which part of all pairs was looked at.
     """
-    size, step = best.shape[1], 64
-    heap = np.empty(size, np.float64)
-    for row in range(len(block)):
-        count = 0
-        for start in range(0, block.shape[1], step):
-            low = np.float32(-np.inf)
-            if count == size:
-                level = heap[0] + prices[start]
-                if slope > 0:
-                    if level >= 0:
-                        break
-                    level = (-np.log(np.expm1(-level)) - intercept) / slope
-                low = np.float32(level)
-            for column in range(start, min(start + step, block.shape[1])):
-                x = block[row, column]
-                if not x > low:
-                    continue
-                relevance = np.float64(x)
-                if slope > 0:
-                    logit = slope * relevance + intercept
-                    relevance = min(logit, 0.0) - np.log1p(np.exp(-abs(logit)))
-                value = relevance - prices[column]
-                if count == size and value <= heap[0]:
-                    continue
-                kind = order[column]
-                fine = True
-                for k in range(taken.shape[1]):
-                    fine = fine and taken[row, k] != texts[kind]
-                for k in range(needs.shape[1]):
-                    fine = fine and (needs[kind, k] & lacks[row, k]) == 0
-                if not fine:
-                    continue
-                if count < size:  # rise from the end
-                    slot = count
-                    count += 1
-                    while slot > 0 and heap[(slot - 1) // 2] > value:
-                        above = (slot - 1) // 2
-                        heap[slot], best[row, slot], scores[row, slot] = (
-                            heap[above],
-                            best[row, above],
-                            scores[row, above],
-                        )
-                        slot = above
-                else:  # sink from the root
-                    slot = 0
-                    while 2 * slot + 1 < size:
-                        child = 2 * slot + 1
-                        if child + 1 < size and heap[child + 1] < heap[child]:
-                            child += 1
-                        if heap[child] >= value:
-                            break
-                        heap[slot], best[row, slot], scores[row, slot] = (
-                            heap[child],
-                            best[row, child],
-                            scores[row, child],
-                        )
-                        slot = child
-                heap[slot], best[row, slot], scores[row, slot] = value, kind, relevance
-        bounds[row] = heap[0] + 1e-6 * (1.0 + abs(heap[0])) if count == size else -np.inf
-        for slot in range(count, size):
-            best[row, slot] = -1
+    search, prices, profits = now.search, now.prices, now.profits
+    number = len(prices)
+    fallen = np.stack(lists.prices) - prices  # (looks, M)
+    special = np.zeros(0, np.int64)
+    if search.right is not None and number >= SPECIAL:
+        special = np.argpartition(fallen[-1], -(number // SPECIAL))[-(number // SPECIAL) :]
+        fallen[:, special] = -np.inf
+    doubt = np.maximum(lists.bounds + fallen.max(axis=1)[lists.look] + search.rounding - profits, 0.0)
+    order = np.argsort(doubt, kind="stable")
+    again = np.zeros(len(doubt), np.bool_)
+    again[order[np.cumsum(doubt[order]) > room]] = True
+    slack = np.where(again, 0.0, doubt)
+    listed, fresh = np.flatnonzero(~again), np.flatnonzero(again)
+    parts = _on_lists(now, lists, listed)
+    parts += _scan(now, special, listed, None)
+    if len(fresh):
+        lists.prices.append(prices.copy())
+        parts += _scan(now, np.arange(number), fresh, lists)
+    part = (len(fresh) + len(listed) * len(special) / number) / len(doubt)
+    return Weighed(*(np.concatenate(column) for column in zip(*parts, strict=True))), slack, part
 
 
-def _top_columns(block, low, high, rows, taken, texts, needs, lacks, best, scores):
-    """For each column from low to high the allowed rows with the highest numbers, in order, over all blocks so far."""
-    last = best.shape[1] - 1
-    for row in range(len(block)):
-        for column in range(low, high):
-            value = block[row, column]
-            if not value > scores[column, last]:
-                continue
-            fine = True
-            for k in range(taken.shape[1]):
-                fine = fine and taken[row, k] != texts[column]
-            for k in range(needs.shape[1]):
-                fine = fine and (needs[column, k] & lacks[row, k]) == 0
-            if not fine:
-                continue
-            slot = last
-            while slot > 0 and scores[column, slot - 1] < value:
-                scores[column, slot] = scores[column, slot - 1]
-                best[column, slot] = best[column, slot - 1]
-                slot -= 1
-            scores[column, slot] = value
-            best[column, slot] = rows[row]
+def _better(now: Situation, rows: Integers, lots: Integers) -> Weighed:
+    """Those of the pairs that exceed their query's profit, weighed; of each query only the `ADDED` that do so most."""
+    floor = now.prices[lots] + now.profits[rows]
+    some = weigh(now.search.prepared, now.given, rows, lots, floor - 1e-9)
+    excess = now.excess(some)
+    some, excess = some.only(excess > 0), excess[excess > 0]
+    order = np.lexsort((some.lots, -excess, some.rows))
+    sorted_rows = some.rows[order]
+    return some.only(order[np.arange(len(order)) - np.searchsorted(sorted_rows, sorted_rows) < ADDED])
 
 
-def _exceed(block, slope, intercept, order, prices, profits, taken, texts, needs, lacks, found):
-    """List the allowed (row, kind) whose bound exceeds price + profit. Returns their number and the rows done.
+def _on_lists(now: Situation, lists: Shortlists, rows: Integers) -> list[Weighed]:
+    from veridical.matching.assignment.kernels import listed
 
-    Columns are kinds in `order` of rising prices, so the first price of 64 gives a threshold low enough for all.
-    """
-    step, count = 64, 0
-    for row in range(len(block)):
-        if count + block.shape[1] > len(found) and row > 0:
-            return count, row
-        for start in range(0, block.shape[1], step):
-            stop = min(start + step, block.shape[1])
-            level = profits[row] + prices[start]
-            if slope > 0:
-                if level >= 0:
-                    break  # no logarithm of a probability is that high, here or further on
-                level = (-np.log(np.expm1(-level)) - intercept) / slope  # the x where log sigmoid is that high
-            low = np.float32(level) - np.float32(1e-6) * abs(np.float32(level))
-            hits = 0
-            for column in range(start, stop):
-                hits += block[row, column] > low
-            if hits == 0:
-                continue
-            for column in range(start, stop):
-                if not block[row, column] > low:
-                    continue
-                kind = order[column]
-                fine = True
-                for k in range(taken.shape[1]):
-                    fine = fine and taken[row, k] != texts[kind]
-                for k in range(needs.shape[1]):
-                    fine = fine and (needs[kind, k] & lacks[row, k]) == 0
-                if fine:
-                    found[count, 0] = row
-                    found[count, 1] = kind
-                    count += 1
-    return count, len(block)
+    prepared = now.search.prepared
+    pairs = np.empty((max(FOUND, lists.lots.shape[1]), 2), np.int64)
+    parts = [_better(now, rows[:0], rows[:0])]
+    prices, done = now.prices - 2 * now.search.rounding, 0
+    while done < len(rows):
+        rest = rows[done : done + (1 << 16)]
+        count, more = listed(lists.lots[rest], lists.scores[rest], prices, now.profits[rest], pairs)
+        found, lots = rest[pairs[:count, 0]], pairs[:count, 1].copy()
+        fine = prepared.allowed(now.taken, found, lots)
+        parts.append(_better(now, found[fine], lots[fine]))
+        done += more
+    return parts
 
 
-def _listed(best, scores, prices, profits, found):
-    """Pairs on the rows' lists whose log P_rel exceeds price + profit: their number, and the rows done."""
-    count = 0
-    for row in range(len(best)):
-        if count + best.shape[1] > len(found):
-            return count, row
-        for slot in range(best.shape[1]):
-            kind = best[row, slot]
-            if kind >= 0 and scores[row, slot] - prices[kind] > profits[row]:
-                found[count, 0] = row
-                found[count, 1] = kind
-                count += 1
-    return count, len(best)
+def _scan(now: Situation, lots: Integers, rows: Integers, lists: Shortlists | None) -> list[Weighed]:
+    """Look at all pairs of these queries and lots; with `lists`, also renew the queries' lists."""
+    from veridical.matching.assignment.kernels import exceed
+
+    search = now.search
+    if not len(lots) or not len(rows):
+        return []
+    order = lots[np.argsort(now.prices[lots], kind="stable")]
+    prices = now.prices[order]
+    buffers = [np.empty((max(FOUND, len(order)), 2), np.int64) for _ in range(now.threads)]
+
+    def part(thread: int, some: Integers, block: Floats) -> list[Weighed]:
+        done, weighed = 0, []
+        while done < len(some):  # where the list of finds is full, they are weighed before it goes on
+            rest = some[done:]
+            count, more = exceed(
+                block[done:], search.slope, search.intercept, order, prices - search.rounding, now.profits[rest],
+                search.prepared.rules(now.taken, rest), buffers[thread],
+            )  # fmt: skip
+            pairs = buffers[thread][:count]
+            weighed.append(_better(now, rest[pairs[:, 0]], pairs[:, 1].copy()))
+            done += more
+        if lists is not None:
+            _fill(search, lists, now.taken, some, order, prices, block)
+        return weighed
+
+    parts: list[Weighed] = []
+    with ThreadPoolExecutor(now.threads) as pool:
+        for chosen, block in search.blocks(order, rows):
+            jobs: list[Future[list[Weighed]]] = [
+                pool.submit(part, thread, rows[chosen][a:b], block[a:b])
+                for thread, (a, b) in enumerate(cuts(len(block), now.threads))
+            ]
+            for job in jobs:
+                parts += job.result()
+    return parts

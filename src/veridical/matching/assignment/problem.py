@@ -1,16 +1,20 @@
-"""The assignment problem of Adversarial Matching (VCR, section 4), and its solution.
+"""The assignment problem of Adversarial Matching (VCR, section 4), made ready for search, and its solution.
 
     W_ij = log P_rel(q_i, r_j) + weight * log(1 - P_sim(r_i, r_j))
 
 N queries, N responses, response i is the right one of query i. Both terms are log-probabilities, so neither is ever
-positive, and neither matrix is ever held: a `Scores` gives blocks of rows and single pairs of it.
+positive, and neither matrix is ever held: a `PairScores` gives blocks of rows and single pairs of it.
+
+For the search, responses that no rule and no score can tell apart (the thousand copies of "yes") form one lot. Counts
+of objects become thermometers of bits (three people: bits 1, 2 and 3 of that class), so that "has at least what it
+needs" is one AND per 64 bits.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +26,7 @@ Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-class NoRoom(UserError):
+class NoMatching(UserError):
     """No choice of places serves all responses of a round; leaving out those that fit few questions may help."""
 
     def __init__(self, problem: str, fix: str = "", fold: str = "") -> None:
@@ -30,12 +34,12 @@ class NoRoom(UserError):
         self.fold = fold
 
 
-class Scores(Protocol):
+class PairScores(Protocol):
     """Log-probabilities (never positive) of all pairs of N rows and N columns, computed when asked for.
 
     Two attributes are optional. `rounding`: how far `block` and `pairs` may differ for one pair (1e-4 where it is
-    missing; it only costs time to be generous). `kinds`: an int64 array (N,) where equal numbers promise equal columns,
-    so that equal responses are placed together; where it is missing, every column is its own kind.
+    missing; it only costs time to be generous). `lots`: an int64 array (N,) where equal numbers promise equal columns,
+    so that equal responses are placed together; where it is missing, every column is its own lot.
     """
 
     @property
@@ -99,7 +103,7 @@ class EmbeddingScores:
         return sign * self.slope, sign * self.intercept
 
     @cached_property
-    def kinds(self) -> Integers:
+    def lots(self) -> Integers:
         return equal_rows(self.right)
 
     @cached_property
@@ -115,18 +119,18 @@ class EmbeddingScores:
         return log_sigmoid(np.float32(slope) * (self.left[start:stop] @ self.right.T) + np.float32(intercept))
 
     def pairs(self, rows: Integers, columns: Integers) -> Floats:
-        from veridical.matching.assignment.pricing import kernels
+        from veridical.matching.assignment import kernels
 
         slope, intercept = self.logit
-        return kernels().pairs(self.left, self.right, rows, columns, slope, intercept)
+        return kernels.pairs(self.left, self.right, rows, columns, slope, intercept)
 
 
 @dataclass(frozen=True)
-class Problem:
+class AssignmentProblem:
     """N queries and their right responses: which responses shall be the wrong choices of which query?"""
 
-    relevance: Scores  # log P_rel(q_i, r_j)
-    dissimilarity: Scores  # log(1 - P_sim(r_i, r_j))
+    relevance: PairScores  # log P_rel(q_i, r_j)
+    dissimilarity: PairScores  # log(1 - P_sim(r_i, r_j))
     texts: Integers  # (N,): equal numbers mean equal response texts, which never meet in one question
     weight: float  # lambda: how much a wrong choice is kept from resembling the other choices
     rounds: int = 3  # wrong choices for each query
@@ -166,7 +170,7 @@ class Matching:
         return float(self.gaps.max())
 
 
-def check(problem: Problem) -> None:
+def check(problem: AssignmentProblem) -> None:
     """Raise a UserError where no matching can exist, a ValueError where the arrays do not belong together."""
     size, rounds = problem.size, problem.rounds
     fold = f"Fold {problem.name!r}" if problem.name else "The fold"
@@ -193,3 +197,125 @@ def check(problem: Problem) -> None:
             f"can be {1 / (rounds + 1):.1%} at most.",
             "Leave out some of the pairs with that response, use larger folds, or ask for fewer wrong choices.",
         )
+
+
+Words = NDArray[np.uint64]
+
+
+class Rules(NamedTuple):
+    """Which lot may go to which query, for some queries."""
+
+    texts: Integers  # (M,): the text of each lot
+    needs: Words  # (M, B): what a lot needs
+    taken: Integers  # (queries, k): the texts of the choices each query has, which may not come again
+    lacks: Words  # (queries, B): what the photograph of each query does not have
+
+
+@dataclass(frozen=True)
+class PreparedProblem:
+    """A problem with its M lots of responses."""
+
+    problem: AssignmentProblem
+    lots: Integers  # (N,): the lot of each response
+    members: Integers  # (N,): responses sorted by lot
+    first: Integers  # (M + 1,): lot t is members[first[t]:first[t + 1]]
+    texts: Integers  # (M,): the text of each lot
+    needs: Words  # (M, B): what a lot needs
+    lacks: Words  # (N, B): what a query does not have
+    rescored: tuple[Integers, Floats]  # sorted keys query * M + lot, and log P_rel there
+
+    @property
+    def size(self) -> int:
+        return len(self.lots)
+
+    @property
+    def copies(self) -> Integers:
+        return np.diff(self.first)
+
+    @property
+    def sample(self) -> Integers:
+        """(M,): one response of each lot."""
+        return self.members[self.first[:-1]]
+
+    def relevance(self, rows: Integers, lots: Integers) -> Floats:
+        """log P_rel of pairs of a query and a lot."""
+        values = self.problem.relevance.pairs(rows, self.sample[lots])
+        keys, replaced = self.rescored
+        if len(keys):
+            wanted = rows * len(self.texts) + lots
+            place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            values = np.where(keys[place] == wanted, replaced[place], values)
+        return values
+
+    def dissimilarity(self, responses: Integers, lots: Integers) -> Floats:
+        """log(1 - P_sim) of pairs of a response and a lot."""
+        return self.problem.dissimilarity.pairs(responses, self.sample[lots])
+
+    def total(self, relevance: Floats, dissimilarity: Floats) -> Doubles:
+        """W from its two terms, always with the same rounding."""
+        return relevance.astype(np.float64) + self.problem.weight * dissimilarity.astype(np.float64)
+
+    def rules(self, taken: Integers, rows: Integers | slice) -> Rules:
+        """The rules of some queries."""
+        return Rules(self.texts, self.needs, taken[rows], self.lacks[rows])
+
+    def allowed(self, taken: Integers, rows: Integers, lots: Integers) -> NDArray[np.bool_]:
+        """Whether each lot may go to each query, whose choices have the texts `taken` (N, any)."""
+        fine = (taken[rows] != self.texts[lots][:, None]).all(axis=1)
+        if self.needs.shape[1]:
+            fine &= ((self.needs[lots] & self.lacks[rows]) == 0).all(axis=1)
+        return fine
+
+
+def prepare(problem: AssignmentProblem) -> PreparedProblem:
+    """Group a problem's responses into lots and encode its rules."""
+    size = problem.size
+    parts = [problem.texts.astype(np.int64)]
+    parts += [getattr(scores, "lots", np.arange(size)) for scores in (problem.relevance, problem.dissimilarity)]
+    needs, lacks = _thermometers(problem)
+    parts.append(equal_rows(needs))
+    lots = equal_rows(np.stack(parts, axis=1))
+    members = np.argsort(lots, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(lots))]).astype(np.int64)
+    sample = members[first[:-1]]
+    # Rounds look at lots in this order; by first response instead of by hash, it does not depend on the encoding.
+    order = np.argsort(sample, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    lots = rank[lots]
+    members = np.argsort(lots, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(lots))]).astype(np.int64)
+    sample = members[first[:-1]]
+    return PreparedProblem(
+        problem, lots, members, first, problem.texts[sample].astype(np.int64), np.ascontiguousarray(needs[sample]),
+        lacks, _rescored(problem, lots, len(sample)),
+    )  # fmt: skip
+
+
+def _thermometers(problem: AssignmentProblem) -> tuple[Words, Words]:
+    size = problem.size
+    if problem.needs is None or problem.have is None:
+        return np.zeros((size, 0), np.uint64), np.zeros((size, 0), np.uint64)
+    needs, have = np.asarray(problem.needs).astype(np.int64), np.asarray(problem.have).astype(np.int64)
+    if needs.shape != have.shape or len(needs) != size:
+        raise ValueError(f"needs is {needs.shape}, have {have.shape}; both must be ({size}, classes)")
+    levels = [(k, level) for k in range(needs.shape[1]) for level in range(1, int(needs[:, k].max(initial=0)) + 1)]
+    shape = (size, -(-len(levels) // 64))
+    wanted, missing = np.zeros(shape, np.uint64), np.zeros(shape, np.uint64)
+    for bit, (k, level) in enumerate(levels):
+        word, value = bit // 64, np.uint64(1 << (bit % 64))
+        wanted[needs[:, k] >= level, word] |= value
+        missing[have[:, k] < level, word] |= value
+    return wanted, missing
+
+
+def _rescored(problem: AssignmentProblem, lots: Integers, number: int) -> tuple[Integers, Floats]:
+    if problem.rescored is None:
+        return np.zeros(0, np.int64), np.zeros(0, np.float32)
+    rows, columns, values = problem.rescored
+    if not len(rows) == len(columns) == len(values):
+        raise ValueError("rescored has parts of different lengths")
+    if len(values) and not (values <= 0).all():
+        raise UserError("A rescored log-probability is above 0 or missing.", "Give log P_rel, which is 0 at most.")
+    keys, place = np.unique(rows.astype(np.int64) * number + lots[columns], return_index=True)
+    return keys, values[place].astype(np.float32)

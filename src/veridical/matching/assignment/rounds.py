@@ -14,45 +14,62 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veridical.matching.assignment.auction import Market, auction
-from veridical.matching.assignment.prepared import Field, greedy, place_all, prepare
-from veridical.matching.assignment.pricing import Product, Weighed, product, weigh, weigh_again
-from veridical.matching.assignment.problem import Floats, Integers, Matching, NoRoom, Problem, check
-from veridical.matching.assignment.shortlists import Situation, Watch, look_at_all, violations
+from veridical.matching.assignment.auction import Market, auction, greedy, place_all
+from veridical.matching.assignment.pricing import (
+    RelevanceSearch,
+    Shortlists,
+    Situation,
+    Weighed,
+    look_at_all,
+    search_of,
+    violations,
+    weigh,
+    weigh_again,
+)
+from veridical.matching.assignment.problem import (
+    AssignmentProblem,
+    Floats,
+    Integers,
+    Matching,
+    NoMatching,
+    PreparedProblem,
+    check,
+    prepare,
+)
 
 FINEST = 1e-7  # weights that differ by less than this a query are equal
 SHARE = 0.3  # of the allowed gap is for the auction's epsilon; the rest for pairs outside the graph
-COLUMN_LIST = 8  # queries on each kind's own list: responses that are on no query's list have somewhere to go
+COLUMN_LIST = 8  # queries on each lot's own list: responses that are on no query's list have somewhere to go
 SCALING = 5.0  # each auction is this much finer than the one before
 
 
 @dataclass(frozen=True)
 class Graph:
-    """The pairs a round considers, sorted by query and kind, with both terms of W."""
+    """The pairs a round considers, sorted by query and lot, with both terms of W."""
 
     indptr: Integers  # (N + 1,): the edges of query i are indptr[i] to indptr[i + 1]
-    kinds: Integers
+    lots: Integers
     relevance: Floats
     dissimilarity: Floats
 
     @property
     def pairs(self) -> Weighed:
         rows = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
-        return Weighed(rows, self.kinds, self.relevance, self.dissimilarity)
+        return Weighed(rows, self.lots, self.relevance, self.dissimilarity)
 
 
 @dataclass(frozen=True)
 class Round:
     """What one round found."""
 
-    held: Integers  # (N,): the kind each query got
+    held: Integers  # (N,): the lot each query got
     weight: float
     bound: float
     passes: float
     graph: Graph
 
 
-def match(problem: Problem, *, shortlist: int = 64, tolerance: float = 1e-3, threads: int = 2) -> Matching:
+def match(problem: AssignmentProblem, *, shortlist: int = 64, tolerance: float = 1e-3, threads: int = 2) -> Matching:
     """Solve a problem, round after round, each to a certified relative gap of `tolerance` at most.
 
     The rounds are the paper's: each is the best given those before it. Where a few texts are so frequent that a round
@@ -65,16 +82,16 @@ def match(problem: Problem, *, shortlist: int = 64, tolerance: float = 1e-3, thr
 
     began = time.perf_counter()
     check(problem)
-    field = prepare(problem)
+    prepared = prepare(problem)
     with threadpool_limits(threads, user_api="blas"):
-        rounds = _rounds(field, shortlist, tolerance, threads, None)
+        rounds = _rounds(prepared, shortlist, tolerance, threads, None)
         reserved = rounds is None
         if rounds is None:
-            rounds = _rounds(field, shortlist, tolerance, threads, _plan(field))
+            rounds = _rounds(prepared, shortlist, tolerance, threads, _plan(prepared))
     if rounds is None:
         raise ValueError("a plan leaves room for every round")
     return Matching(
-        np.stack([_responses(field, each.held) for each in rounds]),
+        np.stack([_responses(prepared, each.held) for each in rounds]),
         np.array([each.weight for each in rounds]),
         np.array([each.bound for each in rounds]),
         time.perf_counter() - began,
@@ -90,136 +107,144 @@ def peak_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def _rounds(field: Field, shortlist: int, tolerance: float, threads: int, plan: Integers | None) -> list[Round] | None:
+def _rounds(
+    prepared: PreparedProblem, shortlist: int, tolerance: float, threads: int, plan: Integers | None
+) -> list[Round] | None:
     """All rounds; None where one found no room and there is no plan."""
-    problem, queries = field.problem, np.arange(field.size)
-    search = product(field)
+    problem, queries = prepared.problem, np.arange(prepared.size)
+    search = search_of(prepared)
     given = queries[None]  # (k, N): the responses each query has
-    watch, market = Watch.empty(field), Market.open(field.copies)
+    lists, market = Shortlists.empty(prepared), Market.open(prepared.copies)
     rounds: list[Round] = []
     for number in range(problem.rounds):
         texts = [problem.texts[given].T] + ([] if plan is None else [problem.texts[plan[number + 1 :]].T])
         taken = np.ascontiguousarray(np.concatenate(texts, axis=1), np.int64)  # (N, k): texts that may not come again
         if number == 0:
-            graph = _first_graph(search, watch, taken, shortlist, threads)
+            graph = _first_graph(search, lists, taken, shortlist, threads)
         else:
-            graph = _next_graph(field, rounds[-1].graph, taken, given[-1])
+            graph = _next_graph(prepared, rounds[-1].graph, taken, given[-1])
         if plan is not None and number > 0:
-            watch = Watch.empty(field)  # what was planned for this round is free now: old lists lack it
-        start = greedy(field, graph, field.total(graph.relevance, graph.dissimilarity))
-        left = place_all(field, taken, start)
+            lists = Shortlists.empty(prepared)  # what was planned for this round is free now: old lists lack it
+        start = greedy(prepared, graph, prepared.total(graph.relevance, graph.dissimilarity))
+        left = place_all(prepared, taken, start)
         if len(left):
-            if plan is None and number > 0 and not field.needs.shape[1]:
+            if plan is None and number > 0 and not prepared.needs.shape[1]:
                 return None
-            raise _no_room(field, left, number)
-        graph = _join(field, graph.pairs, weigh(field, given, queries, start))
-        rounds.append(_solve(search, market, watch, taken, given, graph, tolerance, threads))
-        given = np.concatenate([given, _responses(field, rounds[-1].held)[None]])
+            raise _no_matching(prepared, left, number)
+        graph = _join(prepared, graph.pairs, weigh(prepared, given, queries, start))
+        rounds.append(_solve(search, market, lists, taken, given, graph, tolerance, threads))
+        given = np.concatenate([given, _responses(prepared, rounds[-1].held)[None]])
     return rounds
 
 
 def _solve(
-    search: Product, market: Market, watch: Watch, taken: Integers, given: Integers, graph: Graph, tolerance: float,
+    search: RelevanceSearch,
+    market: Market,
+    lists: Shortlists,
+    taken: Integers,
+    given: Integers,
+    graph: Graph,
+    tolerance: float,
     threads: int,
-) -> Round:  # fmt: skip
+) -> Round:
     """One round, from a graph that has room for all: auctions and looks at other pairs until the bound is met."""
-    field = search.field
+    prepared = search.prepared
     market.held[:] = -1
     bound, weight, passes, start = np.inf, 0.0, 0.0, len(given) == 1
     while True:
-        values, starts = field.total(graph.relevance, graph.dissimilarity), graph.indptr[:-1]
+        values, starts = prepared.total(graph.relevance, graph.dissimilarity), graph.indptr[:-1]
         level = abs(weight) or abs(float(np.maximum.reduceat(values, starts).sum()))
-        room = max(tolerance * level, FINEST * field.size)  # how much less than the bound the matching may weigh
-        finest = SHARE * room / field.size
+        room = max(tolerance * level, FINEST * prepared.size)  # how much less than the bound the matching may weigh
+        finest = SHARE * room / prepared.size
         coarsest = float(np.ptp(values)) / 8 if start else finest * SCALING**2  # later, prices are nearly right
         steps = max(0, int(np.ceil(np.log(max(coarsest / finest, 1.0)) / np.log(SCALING))))
         auction(market, graph, values, [finest * SCALING**step for step in range(steps, -1, -1)])
         start = False
-        profits = np.maximum.reduceat(values - market.prices[graph.kinds], starts)
+        profits = np.maximum.reduceat(values - market.prices[graph.lots], starts)
         weight = float(values[_edges_of(graph, market.held)].sum())
         now = Situation(search, taken, given, market.prices, profits, threads)
-        found, slack, part = violations(now, watch, SHARE * room)
+        found, slack, part = violations(now, lists, SHARE * room)
         passes += part
         more = slack.copy()
         np.maximum.at(more, found.rows, now.excess(found))
-        bound = min(bound, float((market.prices * field.copies).sum() + (profits + more).sum()))
-        if bound - weight <= max(tolerance * abs(weight), FINEST * field.size):
+        bound = min(bound, float((market.prices * prepared.copies).sum() + (profits + more).sum()))
+        if bound - weight <= max(tolerance * abs(weight), FINEST * prepared.size):
             return Round(market.held.copy(), weight, max(bound, weight), passes, graph)
-        graph = _join(field, graph.pairs, found)
+        graph = _join(prepared, graph.pairs, found)
 
 
-def _join(field: Field, *parts: Weighed) -> Graph:
+def _join(prepared: PreparedProblem, *parts: Weighed) -> Graph:
     """One graph of all these pairs, each once."""
     rows = np.concatenate([part.rows for part in parts])
-    kinds = np.concatenate([part.kinds for part in parts])
-    _, order = np.unique(rows * len(field.texts) + kinds, return_index=True)
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows[order], minlength=field.size))]).astype(np.int64)
+    lots = np.concatenate([part.lots for part in parts])
+    _, order = np.unique(rows * len(prepared.texts) + lots, return_index=True)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows[order], minlength=prepared.size))]).astype(np.int64)
     relevance = np.concatenate([part.relevance for part in parts])[order]
     dissimilarity = np.concatenate([part.dissimilarity for part in parts])[order]
-    return Graph(indptr, kinds[order], relevance, dissimilarity)
+    return Graph(indptr, lots[order], relevance, dissimilarity)
 
 
-def _first_graph(search: Product, watch: Watch, taken: Integers, shortlist: int, threads: int) -> Graph:
-    """The best `shortlist` of each query's list, the best queries of each kind, and the pairs that were rescored."""
-    field = search.field
-    queries, kinds = look_at_all(search, watch, taken, COLUMN_LIST, threads)
-    rows, place = np.nonzero(watch.kinds >= 0)
-    everyone = np.arange(field.size)[None]
-    listed = weigh(field, everyone, rows, watch.kinds[rows, place].astype(np.int64))
-    if shortlist < watch.kinds.shape[1]:
-        values = np.full(watch.kinds.shape, -np.inf)
-        values[rows, place] = field.total(listed.relevance, listed.dissimilarity)
+def _first_graph(search: RelevanceSearch, lists: Shortlists, taken: Integers, shortlist: int, threads: int) -> Graph:
+    """The best `shortlist` of each query's list, the best queries of each lot, and the pairs that were rescored."""
+    prepared = search.prepared
+    queries, lots = look_at_all(search, lists, taken, COLUMN_LIST, threads)
+    rows, place = np.nonzero(lists.lots >= 0)
+    everyone = np.arange(prepared.size)[None]
+    listed = weigh(prepared, everyone, rows, lists.lots[rows, place].astype(np.int64))
+    if shortlist < lists.lots.shape[1]:
+        values = np.full(lists.lots.shape, -np.inf)
+        values[rows, place] = prepared.total(listed.relevance, listed.dissimilarity)
         least = np.partition(values, -shortlist, axis=1)[:, -shortlist]
         listed = listed.only(values[rows, place] >= least[rows])
-    asked = np.divmod(field.rescored[0], len(field.texts))
-    rows, kinds = np.concatenate([queries, asked[0]]), np.concatenate([kinds, asked[1]])
-    fine = field.allowed(taken, rows, kinds)
-    return _join(field, listed, weigh(field, everyone, rows[fine], kinds[fine]))
+    asked = np.divmod(prepared.rescored[0], len(prepared.texts))
+    rows, lots = np.concatenate([queries, asked[0]]), np.concatenate([lots, asked[1]])
+    fine = prepared.allowed(taken, rows, lots)
+    return _join(prepared, listed, weigh(prepared, everyone, rows[fine], lots[fine]))
 
 
-def _next_graph(field: Field, graph: Graph, taken: Integers, latest: Integers) -> Graph:
+def _next_graph(prepared: PreparedProblem, graph: Graph, taken: Integers, latest: Integers) -> Graph:
     """The pairs that are still allowed, with the responses that the last round gave taken into account."""
     pairs = graph.pairs
-    kept = pairs.only(field.allowed(taken, pairs.rows, pairs.kinds))
-    new = weigh_again(field, latest, kept.rows, kept.kinds)
-    return _join(field, kept._replace(dissimilarity=np.minimum(kept.dissimilarity, new)))
+    kept = pairs.only(prepared.allowed(taken, pairs.rows, pairs.lots))
+    new = weigh_again(prepared, latest, kept.rows, kept.lots)
+    return _join(prepared, kept._replace(dissimilarity=np.minimum(kept.dissimilarity, new)))
 
 
 def _edges_of(graph: Graph, held: Integers) -> Integers:
-    """The edge of each query and the kind it holds: kinds are sorted within a query."""
-    mine = graph.kinds == np.repeat(held, np.diff(graph.indptr))
+    """The edge of each query and the lot it holds: lots are sorted within a query."""
+    mine = graph.lots == np.repeat(held, np.diff(graph.indptr))
     return np.flatnonzero(mine)
 
 
-def _responses(field: Field, held: Integers) -> Integers:
-    """(N,): a response for each query, of the kind it holds, each response once."""
-    wrong = np.empty(field.size, np.int64)
-    wrong[np.argsort(held, kind="stable")] = field.members
+def _responses(prepared: PreparedProblem, held: Integers) -> Integers:
+    """(N,): a response for each query, of the lot it holds, each response once."""
+    wrong = np.empty(prepared.size, np.int64)
+    wrong[np.argsort(held, kind="stable")] = prepared.members
     return wrong
 
 
-def _plan(field: Field) -> Integers:
+def _plan(prepared: PreparedProblem) -> Integers:
     """(rounds, N): a complete set of rounds with four different texts for every query, whatever they weigh.
 
     With the queries in the order of their texts, round k takes the response k + 1 times the largest text's count
     further on: two choices are always at least that far apart, in a circle of at least `rounds + 1` times that length.
     """
-    texts = field.problem.texts
+    texts = prepared.problem.texts
     order = np.argsort(texts, kind="stable")
     step = int(np.unique(texts, return_counts=True)[1].max())
-    plan = np.empty((field.problem.rounds, field.size), np.int64)
-    for number in range(field.problem.rounds):
+    plan = np.empty((prepared.problem.rounds, prepared.size), np.int64)
+    for number in range(prepared.problem.rounds):
         plan[number, order] = np.roll(order, -(number + 1) * step)
     return plan
 
 
-def _no_room(field: Field, left: Integers, number: int) -> NoRoom:
-    problem = field.problem
+def _no_matching(prepared: PreparedProblem, left: Integers, number: int) -> NoMatching:
+    problem = prepared.problem
     fold = f"Fold {problem.name!r}" if problem.name else "The fold"
-    count = int(field.copies[left].sum())
-    return NoRoom(
+    count = int(prepared.copies[left].sum())
+    return NoMatching(
         f"{fold}: in round {number + 1} of {problem.rounds} no choice of places serves all responses; without one are "
-        f"{count:,}, such as that of pair {field.sample[left[0]]}.",
+        f"{count:,}, such as that of pair {prepared.sample[left[0]]}.",
         "These responses name objects that too few other photographs have, or their texts are too frequent: leave "
         f"them out (each needs {problem.rounds} other questions that can take it), or use larger folds.",
         problem.name,

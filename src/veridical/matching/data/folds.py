@@ -11,13 +11,15 @@ import numpy as np
 from veridical.benchmark.splits import blocks, split_by_origin, vcr_folds, vcr_splits
 from veridical.benchmark.writer import check_names
 from veridical.errors import UserError
-from veridical.matching.data.table import Asked
+from veridical.matching.data.questions import AnsweredQuestion
 
 FOLDS = 11
 LEAST = 50  # questions of a fold, where the number of folds is ours to choose
 
 
-def deal(rows: Sequence[Asked], folds: int | None, splits: Mapping[str, float] | None, seed: int) -> list[Asked]:
+def deal(
+    rows: Sequence[AnsweredQuestion], folds: int | None, splits: Mapping[str, float] | None, seed: int
+) -> list[AnsweredQuestion]:
     """Give every row its fold: as the file says; one for each split that was asked for; or numbered ones by group."""
     rng = np.random.default_rng([seed, 0])
     if any(row.fold is not None for row in rows):
@@ -48,7 +50,7 @@ def deal(rows: Sequence[Asked], folds: int | None, splits: Mapping[str, float] |
     return [replace(row, fold=str(fold)) for row, fold in zip(rows, dealt, strict=True)]
 
 
-def split_of(row: Asked) -> str:
+def split_of(row: AnsweredQuestion) -> str:
     """The split of a row's fold: fold 0 is validation, fold 1 test, other numbers training; a name is a split itself.
 
     A large split of a benchmark is matched in folds `split:0`, `split:1` ...
@@ -59,7 +61,7 @@ def split_of(row: Asked) -> str:
     return fold
 
 
-def _check_groups(rows: Sequence[Asked]) -> None:
+def _check_groups(rows: Sequence[AnsweredQuestion]) -> None:
     """A file's own folds may not share a group."""
     seen: dict[str, str] = {}
     for row in rows:

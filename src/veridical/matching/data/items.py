@@ -1,4 +1,4 @@
-"""Matched questions as items of a benchmark, as choices for machines, or as rows of a table.
+"""Matched questions as items of a benchmark, as choices for blind readers, or as rows of a table; written to disk.
 
 The four choices stand in an order drawn from the seed (of hidden questions, from the secret too): neither the right
 one's place nor the round in which a wrong one was found shows. Borrowed responses have their tags re-pointed to the new
@@ -8,34 +8,42 @@ photograph. A question with a rationale is one answer item and four rationale it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import csv
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from veridical.benchmark.hidden import secret_words
+from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.benchmark.hidden import SECRET, secret_words
+from veridical.formats.card import describe
+from veridical.matching.assignment.problem import Integers
 from veridical.matching.blind_readers import Choices
-from veridical.matching.data.table import Asked
+from veridical.matching.data.questions import AnsweredQuestion
 from veridical.matching.data.tags import plain, repoint
-from veridical.records import Item, Text
+from veridical.matching.stages import UNFIT
+from veridical.records import Item, Pruned, Text
 
-Ints = npt.NDArray[np.int64]
+TABLES = (".csv", ".jsonl", ".parquet")
 
 
 @dataclass(frozen=True)
 class Laid:
     """The choices of each row in the order in which they are shown."""
 
-    order: Ints  # (N, C) the row whose right response stands at each place
-    answer: Ints  # (N,) the place of the right one
+    order: Integers  # (N, C) the row whose right response stands at each place
+    answer: Integers  # (N,) the place of the right one
     texts: list[tuple[Text, ...]]
 
 
 def lay_out(
-    wrong: Ints,
-    rows: Sequence[Asked],
+    wrong: Integers,
+    rows: Sequence[AnsweredQuestion],
     stage: str,
     seed: int,
     secret: str = "",
@@ -62,7 +70,7 @@ def lay_out(
     return Laid(order, answer, texts)
 
 
-def response(row: Asked, stage: str) -> Text:
+def response(row: AnsweredQuestion, stage: str) -> Text:
     if stage == "answer":
         return row.answer
     if row.rationale is None:
@@ -70,7 +78,7 @@ def response(row: Asked, stage: str) -> Text:
     return row.rationale
 
 
-def query(row: Asked, stage: str) -> Text:
+def query(row: AnsweredQuestion, stage: str) -> Text:
     """What a response is relevant to: the question; for rationales the question and its right answer."""
     if stage == "answer":
         return row.question
@@ -81,14 +89,14 @@ def query(row: Asked, stage: str) -> Text:
     return Text(f"{row.question.raw} {row.answer.raw}")
 
 
-def _borrowed(source: Asked, target: Asked, stage: str, rng: np.random.Generator) -> Text:
+def _borrowed(source: AnsweredQuestion, target: AnsweredQuestion, stage: str, rng: np.random.Generator) -> Text:
     text = response(source, stage)
     if source is target or source.panel is None or target.panel is None:
         return text
     return repoint(text, source.panel, target.panel, rng, asked=query(source, stage), asks=query(target, stage))
 
 
-def items_of(rows: Sequence[Asked], answers: Laid, rationales: Laid | None) -> Iterator[Item]:
+def items_of(rows: Sequence[AnsweredQuestion], answers: Laid, rationales: Laid | None) -> Iterator[Item]:
     """The answer item of each question, followed by its rationale items."""
     for i, row in enumerate(rows):
         item = Item(
@@ -125,12 +133,12 @@ def items_of(rows: Sequence[Asked], answers: Laid, rationales: Laid | None) -> I
             )
 
 
-def _provenance(rows: Sequence[Asked], laid: Laid, i: int) -> tuple[tuple[str, str], ...]:
+def _provenance(rows: Sequence[AnsweredQuestion], laid: Laid, i: int) -> tuple[tuple[str, str], ...]:
     """Whose right responses the wrong ones are; hidden with the answer where that is hidden."""
     return tuple(("borrowed", f"{place}:{rows[j].id}") for place, j in enumerate(laid.order[i].tolist()) if j != i)
 
 
-def choices_of(rows: Sequence[Asked], laid: Laid, stage: str = "answer") -> Choices:
+def choices_of(rows: Sequence[AnsweredQuestion], laid: Laid, stage: str = "answer") -> Choices:
     """The same for machines: tags are read as the names of their classes."""
     return Choices(
         [row.id for row in rows],
@@ -143,7 +151,7 @@ def choices_of(rows: Sequence[Asked], laid: Laid, stage: str = "answer") -> Choi
 
 
 def table_rows(
-    rows: Sequence[Asked], splits: Sequence[str], answers: Laid, rationales: Laid | None
+    rows: Sequence[AnsweredQuestion], splits: Sequence[str], answers: Laid, rationales: Laid | None
 ) -> list[dict[str, Any]]:
     """A row per question: the choices, and the place of the right one."""
     out = []
@@ -156,3 +164,71 @@ def table_rows(
                 made[f"{name}_label"] = int(laid.answer[i])
         out.append(made)
     return out
+
+
+@dataclass(frozen=True)
+class BenchmarkLabel:
+    """What a benchmark says of itself."""
+
+    name: str
+    licence: str
+    seed: int
+    config: Mapping[str, Any]
+    hidden: tuple[str, ...] = ()
+    secret: bytes = b""  # kept in the hidden folder
+    pruned: tuple[str, ...] = ()  # questions that were left out
+
+
+def write_benchmark(
+    out: Path,
+    rows: Sequence[AnsweredQuestion],
+    splits: Sequence[str],
+    laid: Mapping[str, Laid],
+    label: BenchmarkLabel,
+    old: Benchmark | None = None,
+) -> None:
+    """Write items of both stages; photographs and names come from the `old` benchmark where one is matched anew."""
+    with BenchmarkWriter(
+        out,
+        name=label.name,
+        task="choice",
+        config=dict(label.config) | ({"format": old.manifest["config"].get("format")} if old else {}),
+        seed=label.seed,
+        licence=label.licence,
+        hidden=label.hidden,
+        describe=describe,
+    ) as writer:
+        if label.secret:
+            writer.add_hidden_file(SECRET, label.secret)
+        if old is not None:
+            for table in old.image_tables:
+                for data in table["data"]:
+                    writer.add_image(data.as_py())
+        items = list(items_of(rows, laid["answer"], laid.get("rationale")))
+        of_question = dict(zip((row.id for row in rows), splits, strict=True))
+        for split in sorted(set(splits)):
+            writer.add_items(split, [item for item in items if of_question[item.parent or item.id] == split])
+        if old is not None:
+            writer.add_panels(old.panels_table())
+        if label.pruned:
+            writer.add_pruned(Pruned(one, UNFIT, "matching") for one in label.pruned)
+
+
+def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows as CSV, JSON lines or Parquet; the file appears whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as work:
+        part = Path(work) / path.name
+        if path.suffix.lower() == ".parquet":
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), part)
+        elif path.suffix.lower() == ".jsonl":
+            part.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+        else:
+            with part.open("w", encoding="utf-8", newline="") as file:
+                writer = csv.DictWriter(file, list(rows[0]))
+                writer.writeheader()
+                writer.writerows(rows)
+        part.replace(path)

@@ -21,10 +21,10 @@ from veridical.records import Panel, Ref, Text
 NOWHERE = "(unknown)"  # the class of a tag that points at nothing: no photograph has it
 
 
-def kind_of(category: str) -> str:
+def tag_class(category: str) -> str:
     """The class that decides whether a tag may be re-pointed: people to people.
 
-    >>> kind_of("Woman"), kind_of("dining table")
+    >>> tag_class("Woman"), tag_class("dining table")
     ('person', 'dining table')
     """
     name = category.strip().lower()
@@ -47,7 +47,7 @@ def plain(text: Text, panel: Panel | None) -> str:
     """
     if not text.tokens:
         return text.raw
-    known = {one.id: kind_of(one.category) for one in (panel.objects if panel else ())}
+    known = {one.id: tag_class(one.category) for one in (panel.objects if panel else ())}
     return " ".join(
         # in the order of the alphabet: re-pointing may change the order of a list
         token if isinstance(token, str) else " and ".join(sorted(known.get(o, o) for o in token.objects))
@@ -63,7 +63,7 @@ def needs_and_have(
     Row i of the texts belongs to row i of the panels. Response j may stand beside photograph i where
     `(needs[j] <= have[i]).all()`. Only classes that some response tags are counted.
     """
-    wanted = [Counter(_kinds(tagged(text), panel)) for text, panel in zip(texts, panels, strict=True)]
+    wanted = [Counter(_classes(tagged(text), panel)) for text, panel in zip(texts, panels, strict=True)]
     names = tuple(sorted({name for one in wanted for name in one}))
     place = {name: k for k, name in enumerate(names)}
     needs = np.zeros((len(texts), len(names)), np.int16)
@@ -75,7 +75,7 @@ def needs_and_have(
         if id(panel) not in held:
             held[id(panel)] = np.zeros(len(names), np.int16)
             for item in panel.objects:
-                if (k := place.get(kind_of(item.category))) is not None:
+                if (k := place.get(tag_class(item.category))) is not None:
                     held[id(panel)][k] += 1
         have[row] = held[id(panel)]
     return needs, have, names
@@ -118,14 +118,14 @@ def _assign(
     objects: Sequence[str], source: Panel, target: Panel, asked: set[str], asks: set[str], rng: np.random.Generator
 ) -> dict[str, str]:
     """A new object for each old one."""
-    kinds = dict(zip(objects, _kinds(objects, source), strict=True))
+    classes = dict(zip(objects, _classes(objects, source), strict=True))
     old_rank, _ = _ranks(source)
-    new_rank, by_kind = _ranks(target)
+    new_rank, by_class = _ranks(target)
     out: dict[str, str] = {}
-    for kind, own in _grouped(objects, kinds).items():
-        free = list(by_kind.get(kind, ()))
+    for wanted, own in _grouped(objects, classes).items():
+        free = list(by_class.get(wanted, ()))
         if len(free) < len(own):
-            raise ValueError(f"{target.id} has {len(free)} objects of class {kind!r}; the response tags {len(own)}")
+            raise ValueError(f"{target.id} has {len(free)} objects of class {wanted!r}; the response tags {len(own)}")
         # Objects shared with the question choose first, since few objects are named by the new question. Those that
         # are not leave its objects alone, where they can.
         for name in sorted(own, key=lambda o: (o not in asked, old_rank[o])):
@@ -137,15 +137,15 @@ def _assign(
     return out
 
 
-def _grouped(objects: Sequence[str], kinds: Mapping[str, str]) -> dict[str, list[str]]:
+def _grouped(objects: Sequence[str], classes: Mapping[str, str]) -> dict[str, list[str]]:
     out: dict[str, list[str]] = defaultdict(list)
     for name in objects:
-        out[kinds[name]].append(name)
+        out[classes[name]].append(name)
     return out
 
 
-def _kinds(objects: Sequence[str], panel: Panel) -> list[str]:
-    known = {one.id: kind_of(one.category) for one in panel.objects}
+def _classes(objects: Sequence[str], panel: Panel) -> list[str]:
+    known = {one.id: tag_class(one.category) for one in panel.objects}
     return [known.get(name, NOWHERE) for name in objects]
 
 
@@ -155,13 +155,13 @@ def _places(panel: Panel) -> dict[str, int]:
 
 def _ranks(panel: Panel) -> tuple[dict[str, int], dict[str, list[str]]]:
     """How manieth of its class each object is, and the objects of each class."""
-    by_kind: dict[str, list[str]] = defaultdict(list)
+    by_class: dict[str, list[str]] = defaultdict(list)
     rank: dict[str, int] = {}
     for one in panel.objects:
-        kind = kind_of(one.category)
-        rank[one.id] = len(by_kind[kind])
-        by_kind[kind].append(one.id)
-    return rank, by_kind
+        one_class = tag_class(one.category)
+        rank[one.id] = len(by_class[one_class])
+        by_class[one_class].append(one.id)
+    return rank, by_class
 
 
 def _raw(tokens: Sequence[str | Ref]) -> str:

@@ -3,29 +3,27 @@
 P_rel is fine-tuned on the data (VCR, footnote 6), cross-fitted: a fold's pairs are scored by a copy that was trained on
 other folds. P_sim is a checkpoint trained on entailment or paraphrases elsewhere. Both are calibrated like the models
 that made the shortlist, so that pairs inside and outside of it can be compared. The model itself is handed in: anything
-with `score` and `trained` will do (`features.crossencoders` has the one for `transformers`).
+with `score` and `trained` will do (`encoders.crossencoders` has the one for `transformers`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from veridical.matching.assignment.problem import Scores, log_sigmoid
-from veridical.matching.scores.bilinear import parts_of
-from veridical.matching.scores.calibration import Calibration, calibrate, calibrate_similarity, random_partners
+from veridical.matching.assignment.problem import Floats, Integers, PairScores, log_sigmoid
+from veridical.matching.scores.models import Calibration, calibrate, random_partners
+from veridical.matching.scores.relevance import parts_of
+from veridical.matching.scores.similarity import calibrate_similarity
 
 if TYPE_CHECKING:
-    from veridical.matching.scores.relevance import Fitted
-    from veridical.matching.wrong_choices import Models, Options, Responses
+    from veridical.matching.scores.models import PairModel
+    from veridical.matching.stages import Models, Options, Responses
 
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
-Triples = tuple[Ints, Ints, Floats]  # rows, columns, log-probabilities
+Triples = tuple[Integers, Integers, Floats]  # rows, columns, log-probabilities
 
 BLOCK = 512  # queries
 HELD_OUT = 2000  # pairs that a calibration looks at
@@ -46,14 +44,14 @@ class Reranker(Protocol):
 
 @dataclass(frozen=True)
 class Overridden:
-    """A `Scores` with some pairs replaced by others' log-probabilities."""
+    """A `PairScores` with some pairs replaced by others' log-probabilities."""
 
-    base: Scores
-    rows: Ints
-    columns: Ints
+    base: PairScores
+    rows: Integers
+    columns: Integers
     values: Floats
-    _keys: Ints = field(init=False)
-    _order: Ints = field(init=False)
+    _keys: Integers = field(init=False)
+    _order: Integers = field(init=False)
 
     def __post_init__(self) -> None:
         keys = self.rows * self.base.size + self.columns
@@ -76,7 +74,7 @@ class Overridden:
         out[self.rows[chosen] - start, self.columns[chosen]] = self.values[chosen]
         return out
 
-    def pairs(self, rows: Ints, columns: Ints) -> Floats:
+    def pairs(self, rows: Integers, columns: Integers) -> Floats:
         out = np.array(self.base.pairs(rows, columns))
         keys = np.asarray(rows, np.int64) * self.size + np.asarray(columns, np.int64)
         place = np.minimum(np.searchsorted(self._keys, keys), max(len(self._keys) - 1, 0))
@@ -94,18 +92,18 @@ class Reranked:
     similar: Triples | None
     about: dict[str, Any]
 
-    def relevance(self, here: Ints) -> Triples | None:
+    def relevance(self, here: Integers) -> Triples | None:
         return _among(self.related, here)
 
-    def similarity(self, here: Ints) -> Triples | None:
+    def similarity(self, here: Integers) -> Triples | None:
         return _among(self.similar, here)
 
-    def take(self, kept: Ints) -> Reranked:
+    def take(self, kept: Integers) -> Reranked:
         """What was said of some of the rows."""
         return Reranked(_among(self.related, kept), _among(self.similar, kept), self.about)
 
 
-def _among(said: Triples | None, here: Ints) -> Triples | None:
+def _among(said: Triples | None, here: Integers) -> Triples | None:
     """What was said of pairs of these rows, numbered among them; `here` is sorted."""
     if said is None:
         return None
@@ -127,13 +125,13 @@ def rerank(rows: Responses, models: Models, options: Options) -> Reranked:
         found = calibrate_similarity(
             rows.responses, lambda one, other: judge.score(list(zip(one, other, strict=True))), rng, HELD_OUT // 2
         )
-        about["similarity"] = {"model": judge.name, "calibration": found.to_json()}
+        about["similarity"] = {"model": judge.name, "calibration": asdict(found)}
         z = judge.score([(rows.responses[i], rows.responses[j]) for i, j in zip(left, right, strict=True)])
         similar = (left, right, _log(found, z, positive=False))
     return Reranked(related, similar, about)
 
 
-def _shortlists(rows: Responses, relevance: Fitted, length: int) -> tuple[Ints, Ints]:
+def _shortlists(rows: Responses, relevance: PairModel, length: int) -> tuple[Integers, Integers]:
     """The pairs on the shortlists of all folds: (rows, columns)."""
     parts = []
     for fold in sorted(set(rows.folds)):
@@ -144,7 +142,7 @@ def _shortlists(rows: Responses, relevance: Fitted, length: int) -> tuple[Ints, 
 
 
 def _relate(
-    rows: Responses, left: Ints, right: Ints, model: Reranker, rng: np.random.Generator, seed: int
+    rows: Responses, left: Integers, right: Integers, model: Reranker, rng: np.random.Generator, seed: int
 ) -> tuple[Triples, dict[str, Any]]:
     """P_rel of the shortlists by models that saw other parts only, and the calibrations of the parts."""
     part = parts_of(rows.folds, rows.texts, rng)
@@ -159,14 +157,14 @@ def _relate(
         own = taught.score([(rows.queries[i], rows.responses[i]) for i in held])
         other = taught.score([(rows.queries[i], rows.responses[partner[i]]) for i in apart])
         found = calibrate(own, other, rng)
-        calibrations.append(found.to_json())
+        calibrations.append(asdict(found))
         mine = np.flatnonzero(part[left] == number)
         asked = [(rows.queries[left[k]], rows.responses[right[k]]) for k in mine]
         values[mine] = _log(found, taught.score(asked), positive=True)
     return (left, right, values), {"model": model.name, "calibration": calibrations}
 
 
-def _lessons(rows: Responses, outside: Ints, rng: np.random.Generator) -> tuple[list[tuple[str, str]], list[int]]:
+def _lessons(rows: Responses, outside: Integers, rng: np.random.Generator) -> tuple[list[tuple[str, str]], list[int]]:
     """Own pairs, and as many of the same questions with a response of another."""
     partner = outside[random_partners([str(t) for t in rows.texts[outside]], rng)]
     pairs = [(rows.queries[i], rows.responses[i]) for i in outside]
@@ -175,7 +173,7 @@ def _lessons(rows: Responses, outside: Ints, rng: np.random.Generator) -> tuple[
     return [*pairs, *wrong], [1] * len(pairs) + [0] * len(wrong)
 
 
-def shortlist(scores: Scores, texts: Ints, length: int) -> tuple[Ints, Ints]:
+def shortlist(scores: PairScores, texts: Integers, length: int) -> tuple[Integers, Integers]:
     """The most relevant responses of each query, without those whose text is its own right one: (rows, columns)."""
     size = scores.size
     length = min(length, size - 1)

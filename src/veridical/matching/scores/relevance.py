@@ -1,124 +1,143 @@
-"""P_rel and P_sim of all pairs of a fold, from sentence embeddings or from words alone, as calibrated probabilities.
+"""P_rel: how well a response answers a question, learned on the data where the model is an encoder.
 
-A model is named: `tfidf` and `bm25` need nothing, every other name is a text encoder of `features` (minilm, any
-checkpoint of a hub). A relevance model reads questions and responses, a similarity model responses on both sides.
+Sentence encoders place a question beside its paraphrases, not beside its answers. So score(q, r) = <q M, r>: a square
+matrix M, started at the identity and trained so that a question picks its own response out of a batch (contrastive
+logistic regression; equal texts are no negatives), mends much of that; q M is again a vector, so the matching needs
+nothing new. M is cross-fitted: the questions of a fold are mapped by a matrix that was trained on other folds, so that
+no pair is scored by a model that saw it. Relevance is calibrated on own against random responses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from veridical.matching.assignment.problem import EmbeddingScores, Scores
-from veridical.matching.scores.bilinear import mapped
-from veridical.matching.scores.calibration import Calibration, calibrate, calibrate_similarity, random_partners
-from veridical.matching.scores.lexical import Lexicon, SparseScores, vectors
+from veridical.engine.progress import Progress
+from veridical.matching.assignment.problem import Floats, Integers
+from veridical.matching.scores.models import WORDS, PairModel, calibrate, dots, encoder, random_partners, word_vectors
 
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
-Encode = Callable[[Sequence[str]], Floats]  # texts -> vectors of length 1
-
-WORDS = ("bm25", "tfidf")  # models that are no encoders
-OFFLINE = "minilm"
-PROJECTED = 64  # numbers of a projected sparse row
 MOST_PAIRS = 20_000  # that a calibration looks at
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """A relevance or similarity model over all rows: asked for the scores of the rows of one fold at a time."""
-
-    name: str
-    left: Any  # (N, D) dense or sparse
-    right: Any
-    calibration: Calibration
-    positive: bool  # relevance: log P; similarity: log (1 - P)
-    about: dict[str, Any] = field(default_factory=dict)
-
-    def scores(self, rows: Ints) -> Scores:
-        if isinstance(self.left, np.ndarray):
-            left, right = (np.ascontiguousarray(side[rows]) for side in (self.left, self.right))
-            return EmbeddingScores(left, right, self.calibration.slope, self.calibration.intercept, self.positive)
-        return SparseScores(self.left[rows], self.right[rows], self.calibration, self.positive)
-
-    def take(self, rows: Ints) -> Fitted:
-        """The same model over some of the rows."""
-        return replace(self, left=self.left[rows], right=self.right[rows])
-
-    def query_vectors(self, rows: Ints) -> Floats:
-        """A dense vector for the query of each row; sparse rows are projected at random, which keeps distances."""
-        if isinstance(self.left, np.ndarray):
-            return np.asarray(self.left[rows], np.float32)
-        project = np.random.default_rng(0).standard_normal((self.left.shape[1], PROJECTED)).astype(np.float32)
-        return np.asarray(self.left[rows] @ project, np.float32)
-
-    def of_pairs(self, rows: Ints, columns: Ints) -> npt.NDArray[np.float64]:
-        """Raw scores of pairs, before calibration."""
-        return _dots(self.left, self.right, rows, columns)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"model": self.name, **self.about, "calibration": self.calibration.to_json()}
-
-
-def encoder(name: str) -> Encode:
-    """An encoder of `features` as a function of texts."""
-    from veridical.encoders import TextVectors
-    from veridical.encoders.encoder import unit
-
-    opened = TextVectors(name)
-    return lambda texts: unit(opened.rows(texts))
+PARTS = 3  # matrices: each is trained on the folds of the other parts
+EPOCHS = 8
+LEAST_STEPS = 300  # for small data
+BATCH = 512
+RATE = 3e-3
+PULL = 2e-3  # towards the identity, per step
+SCALE = 20.0  # inverse temperature of the softmax over a batch
+LEAST = 200  # pairs to train on; with fewer the identity is as good
 
 
 def fit_relevance(
     name: str,
     queries: Sequence[str],
     responses: Sequence[str],
-    texts: Ints,
+    texts: Integers,
     folds: Sequence[str],
     rng: np.random.Generator,
     *,
     learned: bool = True,
-) -> Fitted:
+) -> PairModel:
     """P_rel(query, response). With `learned`, embeddings are mapped by what other folds teach, where that helps.
 
     Calibrated on own against random pairs; every own pair is held out of what scores it.
     """
-    about: dict[str, Any] = {"learned": False}
+    helped = False
     if name in WORDS:
-        left, right = vectors(queries, responses, "bm25" if name == "bm25" else "tfidf")
+        left, right = word_vectors(queries, responses, "bm25" if name == "bm25" else "tfidf")
     else:
         encode = encoder(name)
         left, right = encode(queries), encode(responses)
         if learned:
-            left, about["learned"] = mapped(left, right, texts, folds, rng)
+            left, helped = mapped(left, right, texts, folds, rng)
     rows = rng.permutation(len(texts))[:MOST_PAIRS]
     partner = random_partners([str(t) for t in texts], rng)
     apart = rows[texts[partner[rows]] != texts[rows]]
-    found = calibrate(_dots(left, right, rows, rows), _dots(left, right, apart, partner[apart]), rng)
-    return Fitted(name, left, right, found, True, about)
+    found = calibrate(dots(left, right, rows, rows), dots(left, right, apart, partner[apart]), rng)
+    return PairModel(name, left, right, found, True, helped)
 
 
-def fit_similarity(name: str, responses: Sequence[str], rng: np.random.Generator) -> Fitted:
-    """P_sim(response, response). Calibrated on rewordings against random pairs: see `calibration`."""
-    if name in WORDS:
-        lexicon = Lexicon(responses)
-        table = lexicon.tfidf(responses)  # a similarity is symmetric, BM25 is not
+def learn(left: Floats, right: Floats, texts: Integers, rng: np.random.Generator, label: str = "") -> Floats:
+    """A matrix (D, D) such that the rows of `left @ M` lie near the rows of `right` they belong to.
 
-        def score(one: Sequence[str], other: Sequence[str]) -> npt.ArrayLike:
-            return np.asarray(lexicon.tfidf(one).multiply(lexicon.tfidf(other)).sum(1)).reshape(-1)
+    Vectors have length 1; `texts` numbers the responses, equal numbers are equal texts.
+    """
+    size = left.shape[1]
+    identity = np.eye(size, dtype=np.float32)
+    if len(left) < LEAST:
+        return identity
+    matrix = identity.copy()
+    first, second = np.zeros_like(matrix), np.zeros_like(matrix)
+    batches = max(1, len(left) // min(BATCH, max(64, len(left) // 16)))
+    epochs = max(EPOCHS, -(-LEAST_STEPS // batches))
+    steps, step = epochs * batches, 0
+    with Progress(label or "Learning relevance", steps, "steps") as progress:
+        for _ in range(epochs):
+            for rows in np.array_split(rng.permutation(len(left)), batches):
+                gradient = _gradient(left[rows], right[rows], texts[rows], matrix)
+                step += 1
+                first += 0.1 * (gradient - first)
+                second += 0.001 * (gradient * gradient - second)
+                correct = np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
+                rate = RATE * (1 - step / (steps + 1))  # to zero in a line
+                matrix -= (rate * correct * first / (np.sqrt(second) + 1e-8)).astype(np.float32)
+                matrix += np.float32(PULL * rate / RATE) * (identity - matrix)
+                progress.advance()
+    return matrix
 
-        return Fitted("tfidf", table, table, calibrate_similarity(responses, score, rng), False)
-    encode = encoder(name)
-    dense = encode(responses)
-    found = calibrate_similarity(responses, lambda one, other: (encode(one) * encode(other)).sum(1), rng)
-    return Fitted(name, dense, dense, found, False)
+
+def _gradient(q: Floats, r: Floats, texts: Integers, matrix: Floats) -> Floats:
+    """Of the mean cross-entropy of picking the own response among those of the batch, and the own question."""
+    z = SCALE * ((q @ matrix) @ r.T)  # (B, B)
+    same = texts[:, None] == texts[None, :]
+    np.fill_diagonal(same, False)
+    z[same] = -np.inf
+    rows = np.exp(z - z.max(1, keepdims=True))
+    rows /= rows.sum(1, keepdims=True)
+    columns = np.exp(z - z.max(0, keepdims=True))
+    columns /= columns.sum(0, keepdims=True)
+    pull = 0.5 * (rows + columns)
+    pull[np.arange(len(q)), np.arange(len(q))] -= 1
+    return (SCALE / len(q)) * (q.T @ (pull @ r))
 
 
-def _dots(left: Any, right: Any, rows: Ints, columns: Ints) -> npt.NDArray[np.float64]:
-    if isinstance(left, np.ndarray):
-        return np.einsum("nd,nd->n", left[rows], right[columns]).astype(np.float64)
-    return np.asarray(left[rows].multiply(right[columns]).sum(1), np.float64).reshape(-1)
+def mapped(
+    left: Floats, right: Floats, texts: Integers, folds: Sequence[str], rng: np.random.Generator
+) -> tuple[Floats, bool]:
+    """The rows of `left`, each mapped by a matrix that other folds taught; and whether held-out pairs gain by it.
+
+    With one fold its halves teach each other: which half a row is in is drawn, equal texts of responses together.
+    """
+    part = parts_of(folds, texts, rng)
+    out = left.copy()
+    better = []
+    for number in range(int(part.max()) + 1):
+        here = part == number
+        matrix = learn(left[~here], right[~here], texts[~here], rng, f"Learning relevance, part {number + 1}")
+        out[here] = left[here] @ matrix
+        rows = rng.permutation(np.flatnonzero(here))[:1000]
+        better.append(_picks(out[rows], right[rows], texts[rows]) - _picks(left[rows], right[rows], texts[rows]))
+    out /= np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-9)
+    return (out, True) if np.mean(better) > 0 else (left, False)
+
+
+def parts_of(folds: Sequence[str], texts: Integers, rng: np.random.Generator) -> Integers:
+    """Which part each row is in: whole folds, as equal as they allow; with one fold, halves by response text."""
+    names, code = np.unique(np.asarray(folds, dtype=object).astype(str), return_inverse=True)
+    if len(names) == 1:
+        return rng.permutation(int(texts.max()) + 1)[texts] % 2
+    totals = np.zeros(min(PARTS, len(names)), np.int64)
+    of_fold = np.zeros(len(names), np.int64)
+    sizes = np.bincount(code)
+    for fold in np.argsort(-sizes, kind="stable"):
+        of_fold[fold] = int(totals.argmin())
+        totals[of_fold[fold]] += sizes[fold]
+    return of_fold[code]
+
+
+def _picks(left: Floats, right: Floats, texts: Integers) -> float:
+    """How early each row's own response comes among all: the mean of 1 / rank."""
+    z = left @ right.T
+    own = z[np.arange(len(z)), np.arange(len(z))]
+    z[texts[:, None] == texts[None, :]] = -np.inf
+    return float((1 / (1 + (z > own[:, None]).sum(1))).mean())

@@ -1,8 +1,9 @@
 """The lambda knob: how hard the choices are for machines, and for people, as wrong choices are kept from the right one.
 
 Small lambdas leave wrong choices that are as good as right; people then fail too. The paper (footnote 7) asked people
-at several values and took one at which they are above 90%. A sweep matches the same questions at every value, measures
-machines, and writes the choices out for people; with their answers it recommends the hardest value they can do.
+at several values and took one at which they are above 90%. The lambda curve (`--sweep`) matches the same questions at
+every value, measures machines, and writes the choices out for people; with their answers it recommends the hardest
+value that they can do.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from veridical.errors import UserError
-from veridical.matching.assignment.feasibility import Roomy, match_with_room
 from veridical.matching.blind_readers import Accuracy, Choices, Vectors, accuracy, by_machine, graded, sides
-from veridical.matching.data.table import read_people
-from veridical.matching.wrong_choices import Models, Options, Responses
+from veridical.matching.data.questions import read_people
+from veridical.matching.stages import MatchedStages, Models, Options, Responses, match_stages
 
 PEOPLE = 0.9  # footnote 7
+PEOPLE_CAN = "the hardest choices that people get right above 90%"
+PEOPLE_CANNOT = "people are above 90% nowhere; this is where they do best"
 CLOSE = 0.03  # a guesser this near to chance has found little
 SERIES = {
     "people": "people",
@@ -35,7 +37,7 @@ _COLOURS = {"people": "#1d2531", "question": "#2b5c8a", "relevance": "#3d8b6d", 
 
 
 @dataclass(frozen=True)
-class Point:
+class LambdaPoint:
     """What one lambda gives."""
 
     weight: float
@@ -51,10 +53,10 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class LambdaCurve:
     """All points and the advice that follows."""
 
-    points: tuple[Point, ...]
+    points: tuple[LambdaPoint, ...]
     recommended: float
     why: str
     chance: float = 0.25
@@ -64,7 +66,7 @@ class Sweep:
         return {"points": points, "recommended": self.recommended, "why": self.why, "chance": self.chance}
 
 
-def check_sweep(weights: Sequence[float], rows: Responses | None = None) -> None:
+def check_lambdas(weights: Sequence[float], rows: Responses | None = None) -> None:
     """Refuse lambdas that are none, and data of one fold, before any model is run."""
     if not weights or any(not math.isfinite(w) or w < 0 for w in weights):
         raise UserError(f"A sweep over {list(weights)}.", "Give lambdas of 0 or more, such as 0.01,0.1,0.3,1,3.")
@@ -75,26 +77,26 @@ def check_sweep(weights: Sequence[float], rows: Responses | None = None) -> None
         )
 
 
-def sweep(
+def lambda_curve(
     rows: Responses,
     models: Models,
     options: Options,
     weights: Sequence[float],
-    choices: Callable[[Roomy], Choices],
+    choices: Callable[[MatchedStages], Choices],
     vectors: Vectors,
     people: Path | None = None,
-) -> tuple[Sweep, dict[float, Roomy]]:
+) -> tuple[LambdaCurve, dict[float, MatchedStages]]:
     """Match at every lambda and measure; also gives the matchings themselves."""
-    check_sweep(weights, rows)
+    check_lambdas(weights, rows)
     answers = {} if people is None else read_people(people)
-    made: dict[float, Roomy] = {}
+    made: dict[float, MatchedStages] = {}
     points = []
     for weight in sorted(set(weights)):
-        one = match_with_room({"answer": rows}, {"answer": models}, replace(options, weight=weight))
+        one = match_stages({"answer": rows}, {"answer": models}, replace(options, weight=weight))
         made[weight], found = one, choices(one)
         person = _people(answers.get(weight, {}), found) if people is not None else None
         machines = {**_machines(found, vectors, options.seed), "relevance": _relevance(one, found)}
-        points.append(Point(weight, machines, person, one.matched["answer"].gap))
+        points.append(LambdaPoint(weight, machines, person, one.matched["answer"].gap))
     return recommend(points, 1 / (options.wrong + 1)), made
 
 
@@ -108,7 +110,7 @@ def _machines(found: Choices, vectors: Vectors, seed: int) -> dict[str, Accuracy
     return out
 
 
-def _relevance(one: Roomy, found: Choices) -> Accuracy:
+def _relevance(one: MatchedStages, found: Choices) -> Accuracy:
     """A solver that takes the choice with the highest P_rel."""
     size = len(found)
     own = np.arange(size)
@@ -133,15 +135,15 @@ def _people(answers: Mapping[str, list[int]], found: Choices) -> Accuracy | None
     return accuracy(right, groups) if right else None
 
 
-def recommend(points: Sequence[Point], chance: float = 0.25) -> Sweep:
+def recommend(points: Sequence[LambdaPoint], chance: float = 0.25) -> LambdaCurve:
     """The smallest lambda at which people are above 90%; without people the smallest that gives little away."""
     asked = [point for point in points if point.people is not None]
     if asked:
         able = [point for point in asked if point.people is not None and point.people.value > PEOPLE]
         if able:
-            return Sweep(tuple(points), able[0].weight, "the hardest choices that people get right above 90%", chance)
+            return LambdaCurve(tuple(points), able[0].weight, PEOPLE_CAN, chance)
         best = max(asked, key=lambda point: point.people.value if point.people else 0.0)
-        return Sweep(tuple(points), best.weight, "people are above 90% nowhere; this is where they do best", chance)
+        return LambdaCurve(tuple(points), best.weight, PEOPLE_CANNOT, chance)
     fair = [point for point in points if point.machines["all"].value <= chance + CLOSE]
     if fair:
         hardest = min(fair, key=lambda point: point.machines["question"].value)
@@ -149,10 +151,10 @@ def recommend(points: Sequence[Point], chance: float = 0.25) -> Sweep:
     else:
         hardest = min(points, key=lambda point: point.machines["all"].value)
         why = "the value that gives the least away without the question"
-    return Sweep(tuple(points), hardest.weight, f"{why}; ask people before you rely on it (--people)", chance)
+    return LambdaCurve(tuple(points), hardest.weight, f"{why}; ask people before you rely on it (--people)", chance)
 
 
-def plot(found: Sweep) -> str:
+def plot(found: LambdaCurve) -> str:
     """Accuracy over lambda as an SVG picture."""
     wide, high, left, top = 640, 300, 60, 20
     weights = [point.weight for point in found.points]
@@ -181,7 +183,7 @@ def plot(found: Sweep) -> str:
 def _line(
     name: str,
     label: str,
-    found: Sweep,
+    found: LambdaCurve,
     steps: Mapping[float, float],
     y: Callable[[float], float],
     left: float,

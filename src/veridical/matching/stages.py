@@ -1,14 +1,16 @@
-"""One stage matched: the answers of all questions, or their rationales; fold by fold, each response wrong three times.
+"""A stage matched, the answers of all questions or their rationales: fold by fold, each response wrong three times.
 
-Answers and rationales are matched by the same steps: fit P_rel and P_sim over all rows, then solve each fold by itself.
-Rows of one fold never meet those of another.
+Both stages take the same steps: fit P_rel and P_sim over all rows, then solve each fold by itself. Rows of one fold
+never meet those of another. A response with tags fits only photographs that have what it names; one with few places may
+find them taken in a later round. Then those of its fold with the fewest places are left out, as few as will do, from
+both stages, and all is matched again.
 """
 
 from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,15 +20,18 @@ import numpy.typing as npt
 from veridical.benchmark.hidden import secret_words
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
-from veridical.matching.assignment.problem import Problem
+from veridical.matching.assignment.problem import AssignmentProblem, Integers, NoMatching
 from veridical.matching.assignment.rounds import match as solve
 from veridical.matching.data.tags import needs_and_have, plain
 from veridical.matching.scores.crossencoder import Overridden, Reranked, Reranker, rerank
 from veridical.matching.scores.kinds import KindOptions, kind_scores, scaled
-from veridical.matching.scores.relevance import Fitted, fit_relevance, fit_similarity
+from veridical.matching.scores.models import PairModel
+from veridical.matching.scores.relevance import fit_relevance
+from veridical.matching.scores.similarity import fit_similarity
 from veridical.records import Panel, Text
 
-Ints = npt.NDArray[np.int64]
+MOST_LEFT_OUT = 0.2  # share of questions; more is an error
+UNFIT = "its tags fit too few photographs"  # why a question was left out
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ class Responses:
 
     queries: list[str]  # as models read them
     responses: list[str]
-    texts: Ints  # equal numbers: equal texts
+    texts: Integers  # equal numbers: equal texts
     folds: list[str]
     needs: npt.NDArray[np.int16] | None = None
     have: npt.NDArray[np.int16] | None = None
@@ -62,7 +67,7 @@ class Responses:
     def __len__(self) -> int:
         return len(self.queries)
 
-    def rows(self, fold: str) -> Ints:
+    def rows(self, fold: str) -> Integers:
         return np.flatnonzero(np.asarray(self.folds, dtype=object) == fold)
 
 
@@ -70,11 +75,11 @@ class Responses:
 class Models:
     """P_rel and P_sim, fitted: one fit serves every lambda."""
 
-    relevance: Fitted
-    similarity: Fitted
+    relevance: PairModel
+    similarity: PairModel
     reranked: Reranked | None = None  # what cross-encoders said of the pairs that these find best
 
-    def take(self, kept: Ints) -> Models:
+    def take(self, kept: Integers) -> Models:
         """The same models over some of the rows."""
         reranked = None if self.reranked is None else self.reranked.take(kept)
         return Models(self.relevance.take(kept), self.similarity.take(kept), reranked)
@@ -88,7 +93,7 @@ class Models:
 class Matched:
     """The wrong responses of each row, and the proof of their quality."""
 
-    wrong: Ints  # (rounds, N) rows whose right response is a wrong one here
+    wrong: Integers  # (rounds, N) rows whose right response is a wrong one here
     gap: float  # the largest certified gap of any fold and round, to the optimum of the W that was used (see `kinds`)
     seconds: float  # of the solver alone
     peak_bytes: int
@@ -203,7 +208,7 @@ def match_stage(rows: Responses, models: Models, options: Options, label: str = 
     return Matched(out, gap, seconds, peak, tuple(reserved), kinds)
 
 
-def mean_relevance(models: Models, wrong: Ints) -> dict[str, float]:
+def mean_relevance(models: Models, wrong: Integers) -> dict[str, float]:
     """The mean P_rel of right and of wrong choices, by the model of pairs: how much of it the kinds' noise has left."""
     own = np.arange(wrong.shape[1])
     model = models.relevance
@@ -218,7 +223,7 @@ def kinds_of(models: Models, options: Options, rows: int) -> KindOptions:
     return scaled(options.kinds, rows, options.wrong)
 
 
-def _problem(rows: Responses, models: Models, options: Options, here: Ints, fold: str) -> Problem:
+def _problem(rows: Responses, models: Models, options: Options, here: Integers, fold: str) -> AssignmentProblem:
     relevance, dissimilarity = models.relevance.scores(here), models.similarity.scores(here)
     rescored = None
     texts = np.unique(rows.texts[here], return_inverse=True)[1].reshape(-1)
@@ -232,7 +237,7 @@ def _problem(rows: Responses, models: Models, options: Options, here: Ints, fold
         rescored = models.reranked.relevance(here)
         if (other := models.reranked.similarity(here)) is not None:
             dissimilarity = Overridden(dissimilarity, *other)
-    return Problem(
+    return AssignmentProblem(
         relevance,
         dissimilarity,
         texts,
@@ -242,4 +247,88 @@ def _problem(rows: Responses, models: Models, options: Options, here: Ints, fold
         None if rows.have is None else rows.have[here],
         rescored,
         fold,
+    )
+
+
+@dataclass(frozen=True)
+class MatchedStages:
+    """The questions for which there was room, and what they got."""
+
+    kept: Integers  # rows of those that were given; everything else here is of these rows alone
+    stages: dict[str, Responses]
+    models: dict[str, Models]
+    matched: dict[str, Matched]
+
+
+def match_stages(
+    stages: Mapping[str, Responses],
+    models: Mapping[str, Models],
+    options: Options,
+    done: Callable[[str], None] = lambda stage: None,
+) -> MatchedStages:
+    """Match every stage (answer, rationale) of the same questions; `done` is told of each that is finished.
+
+    Models are those of all questions. A question that is left out of one stage is left out of all.
+    """
+    whole = len(next(iter(stages.values())))
+    kept = np.arange(whole)
+    least = {fold: options.wrong for found in stages.values() for fold in found.folds}
+    while True:
+        kept = _with_places(stages, kept, least)
+        if len(kept) < whole:
+            some = {stage: subset(found, kept) for stage, found in stages.items()}
+            fitted = {stage: one.take(kept) for stage, one in models.items()}
+            for stage, found in some.items():
+                check_folds(found, options.wrong, stage)
+        else:
+            some, fitted = dict(stages), dict(models)
+        matched: dict[str, Matched] = {}
+        try:
+            for stage, found in some.items():
+                matched[stage] = match_stage(found, fitted[stage], options, f"Matching {stage}s")
+                done(f"matching, {stage}s")
+            return MatchedStages(kept, some, fitted, matched)
+        except NoMatching as error:
+            if all(found.needs is None for found in stages.values()):
+                raise
+            least[error.fold] *= 2
+            if len(_with_places(stages, kept, least)) < (1 - MOST_LEFT_OUT) * whole:
+                raise UserError(
+                    f"{error.problem} Leaving out {MOST_LEFT_OUT:.0%} of the questions does not help.", error.fix
+                ) from None
+
+
+def _with_places(stages: Mapping[str, Responses], kept: Integers, least: Mapping[str, int]) -> Integers:
+    """The rows whose responses all have places enough among each other."""
+    while len(kept):
+        bad = np.any([scarce(subset(found, kept), least) for found in stages.values()], axis=0)
+        if not bad.any():
+            break
+        kept = kept[~bad]
+    return kept
+
+
+def scarce(rows: Responses, least: Mapping[str, int]) -> npt.NDArray[np.bool_]:
+    """Which responses fit the photographs of too few other questions of their fold: fewer than `least` says for it."""
+    out = np.zeros(len(rows), bool)
+    if rows.needs is None or rows.have is None:
+        return out
+    for fold in sorted(set(rows.folds)):
+        here = rows.rows(fold)
+        needs, which = np.unique(rows.needs[here], axis=0, return_inverse=True)
+        have, counts = np.unique(rows.have[here], axis=0, return_counts=True)
+        fits = (needs[:, None, :] <= have[None, :, :]).all(2) @ counts  # for each lot of response
+        out[here] = fits[which.reshape(-1)] - 1 < least[fold]
+    return out
+
+
+def subset(rows: Responses, kept: Integers) -> Responses:
+    """Some of the rows."""
+    return Responses(
+        [rows.queries[i] for i in kept],
+        [rows.responses[i] for i in kept],
+        np.unique(rows.texts[kept], return_inverse=True)[1].reshape(-1).astype(np.int64),
+        [rows.folds[i] for i in kept],
+        None if rows.needs is None else rows.needs[kept],
+        None if rows.have is None else rows.have[kept],
     )

@@ -1,6 +1,8 @@
-"""Question/answer files: CSV, JSON lines or Parquet with a question and an answer, maybe a rationale, group and fold.
+"""Questions with their right answers, as they are matched: from a file, or from a benchmark of choices.
 
-The first bad row is an error with its line and the count of the others; nothing is matched before every row is whole.
+A file is CSV, JSON lines or Parquet with a question and an answer, maybe a rationale, group and fold. The first bad row
+is an error with its line and the count of the others; nothing is matched before every row is whole. A benchmark's right
+answers are matched anew, with its photographs, splits and tags.
 """
 
 from __future__ import annotations
@@ -10,20 +12,24 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
+from veridical.benchmark import Benchmark
+from veridical.benchmark.splits import blocks, vcr_folds
 from veridical.errors import UserError
+from veridical.records import Item, Panel, Text
 from veridical.records import Pairs as Tags
-from veridical.records import Panel, Text
 
 SUFFIXES = {".csv": ",", ".tsv": "\t", ".jsonl": "", ".ndjson": "", ".parquet": ""}
 LIKELY_GROUPS = ("group", "movie", "video", "video_id", "video_name", "image", "image_id", "img_id", "scene")
 REASON = re.compile(r".*:r[0-9]+", re.DOTALL)  # the ids of rationale items; a question's may not look so
 _BIG = 1 << 24  # characters of one CSV field
+LARGEST = 30_000  # questions of one matching: larger splits of a benchmark are matched in folds
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AnsweredQuestion:
     """A question with its right answer: what is matched."""
 
     id: str
@@ -55,20 +61,16 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Table:
-    """What a file holds."""
+class Questions:
+    """What there is to match."""
 
-    rows: list[Asked]
-    columns: dict[str, str]  # what was read -> the name of its column
-    left_out: list[str] = field(default_factory=list)  # problems of rows that were left out
+    rows: list[AnsweredQuestion]
     notes: tuple[str, ...] = ()
-
-    @property
-    def has_rationales(self) -> bool:
-        return bool(self.rows) and self.rows[0].rationale is not None
+    left_out: tuple[str, ...] = ()  # problems of rows that were left out
+    benchmark: Benchmark | None = None  # that they are from, if it is one
 
 
-def read_table(path: Path | str, columns: Columns | None = None, *, keep_going: bool = False) -> Table:
+def read_table(path: Path | str, columns: Columns | None = None, *, keep_going: bool = False) -> Questions:
     """Read a question/answer file. Bad rows are an error; with `keep_going` they are left out and listed."""
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
@@ -79,11 +81,11 @@ def read_table(path: Path | str, columns: Columns | None = None, *, keep_going: 
         raise UserError(f"There is no file {path}.", "Give a CSV, JSON lines or Parquet file of questions and answers.")
     names, lines = _open(path)
     used = _choose(path, names, columns or Columns())
-    rows: list[Asked] = []
+    rows: list[AnsweredQuestion] = []
     bad: list[str] = []
     seen: dict[str, int] = {}
     for number, values in lines:
-        problem, row = _row(values, used, str(number))
+        problem, row = _from_line(values, used, str(number))
         if row is not None and row.id in seen:
             problem = f"the id {row.id!r} is also that of line {seen[row.id]}."
         if problem:
@@ -101,7 +103,7 @@ def read_table(path: Path | str, columns: Columns | None = None, *, keep_going: 
     notes = [f"Left out: {len(bad):,} bad rows, the first: {bad[0]}"] if bad else []
     if "group" not in used and (likely := [n for n in names if n in LIKELY_GROUPS]):
         notes.append(f"No column of groups is named: questions of one {likely[0]} may be in two splits (--group).")
-    return Table(rows, used, bad, tuple(notes))
+    return Questions(rows, tuple(notes), tuple(bad))
 
 
 def _open(path: Path) -> tuple[list[str], Iterator[tuple[int, Mapping[str, Any] | str]]]:
@@ -210,7 +212,9 @@ def _choose(path: Path, names: Sequence[str], columns: Columns) -> dict[str, str
     return used
 
 
-def _row(values: Mapping[str, Any] | str, used: Mapping[str, str], number: str) -> tuple[str, Asked | None]:
+def _from_line(
+    values: Mapping[str, Any] | str, used: Mapping[str, str], number: str
+) -> tuple[str, AnsweredQuestion | None]:
     """What is wrong with a row, or the row."""
     if isinstance(values, str):
         return values, None
@@ -226,7 +230,7 @@ def _row(values: Mapping[str, Any] | str, used: Mapping[str, str], number: str) 
     name = found.get("id", number)
     if not name.isprintable() or REASON.fullmatch(name):
         return f"the id {name!r} cannot name a question (ids of rationales end in :r0 to :r3).", None
-    return "", Asked(
+    return "", AnsweredQuestion(
         name,
         Text(found["question"]),
         Text(found["answer"]),
@@ -259,3 +263,55 @@ def read_people(path: Path | str) -> dict[float, dict[str, list[int]]]:
             ) from None
         out.setdefault(weight, {}).setdefault(str(row["id"]), []).append(choice)
     return out
+
+
+def read_benchmark(folder: Path | str) -> Questions:
+    """Read the right answer (and rationale) of every question; the fold of a question is its split."""
+    opened = Benchmark(folder)
+    if opened.task != "choice":
+        raise UserError(
+            f"{opened.name} is a benchmark of {opened.task}s.", "Only questions with choices can be matched."
+        )
+    rows: list[AnsweredQuestion] = []
+    skipped = 0
+    for split in opened.splits():
+        reveal = opened.is_hidden(split)
+        items = list(opened.items(split, answers=reveal))
+        reasons = {item.parent: item for item in items if item.parent is not None and item.answer is not None}
+        found = [_from_item(opened, item, reasons.get(item.id), split) for item in items if item.parent is None]
+        kept = [row for row in found if row is not None]
+        skipped += len(found) - len(kept)
+        rows += _folded(kept, split)
+    if not rows:
+        raise UserError(f"{opened.name} has no question whose answer is known and written.", "Give another benchmark.")
+    with_reasons = sum(row.rationale is not None for row in rows)
+    if 0 < with_reasons < len(rows):
+        raise UserError(
+            f"{with_reasons:,} of {len(rows):,} questions have a rationale.", "Give all of them one, or none."
+        )
+    notes = (f"Left out: {skipped:,} questions without a known answer.",) if skipped else ()
+    return Questions(rows, notes, benchmark=opened)
+
+
+def _from_item(opened: Benchmark, item: Item, reason: Item | None, split: str) -> AnsweredQuestion | None:
+    if item.answer is None or item.query is None:
+        return None
+    answer = item.candidates[item.answer]
+    why = reason.candidates[reason.answer] if reason is not None and reason.answer is not None else None
+    if not isinstance(answer, Text) or isinstance(why, str):
+        return None
+    tags = tuple((name, value) for name, value in item.tags if name != "borrowed")
+    panel = opened.panels.get(item.panels[0]) if len(item.panels) == 1 else None
+    return AnsweredQuestion(
+        item.id, item.query, answer, why, item.origins, split, panel, tags, item.panels, item.writer
+    )
+
+
+def _folded(rows: list[AnsweredQuestion], split: str) -> list[AnsweredQuestion]:
+    """One fold for a split, or several by origin where it is large; `split:0` is a fold of `split`."""
+    parts = -(-len(rows) // LARGEST)
+    if parts <= 1:
+        return rows
+    block = [str(one) for one in blocks([row.origins or (row.id,) for row in rows])]
+    dealt = vcr_folds(block, np.random.default_rng(0), parts)
+    return [replace(row, fold=f"{split}:{fold}") for row, fold in zip(rows, dealt, strict=True)]

@@ -19,7 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from veridical.matching.blind_readers import Accuracy, accuracy, by_machine, graded
+from veridical.common.intervals import Estimate
+from veridical.matching.blind_readers import accuracy, by_machine, graded
 from veridical.matching.data.folds import deal
 from veridical.matching.data.items import choices_of, lay_out
 from veridical.matching.data.questions import AnsweredQuestion, Columns, read_table
@@ -58,13 +59,13 @@ def make(name: str, found: Responses, models: Models | None, options: Options) -
     return matched.wrong, matched.gap
 
 
-def measure(rows: list[AnsweredQuestion], wrong: np.ndarray, views: list[str], seed: int) -> dict[str, Accuracy]:
+def measure(rows: list[AnsweredQuestion], wrong: np.ndarray, views: list[str], seed: int) -> dict[str, Estimate]:
     """Machines and plain cues on one set of choices."""
     found = choices_of(rows, lay_out(wrong, rows, "answer", seed))
     test = np.isin(np.asarray(found.folds, dtype=object), TESTED)
     train, held = found.take(np.flatnonzero(~test)), found.take(np.flatnonzero(test))
     vectors = encoder("minilm")
-    out: dict[str, Accuracy] = {}
+    out: dict[str, Estimate] = {}
     for view in views:
         scores = by_machine(train, held, view, vectors, np.random.default_rng([seed, 7]))
         out[view] = accuracy(graded(scores, held.answer), held.groups)

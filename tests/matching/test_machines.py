@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import veridical
+from veridical.common.intervals import Estimate
 from veridical.errors import UserError
-from veridical.matching.blind_readers import Accuracy, Choices, accuracy, by_machine, graded, sides
+from veridical.matching.blind_readers import Choices, accuracy, by_machine, graded, sides
 from veridical.matching.integrity import frequency_in, integrity, overlap, random_wrong, shared_tags
 from veridical.matching.lambda_curve import LambdaPoint, plot, recommend
 from veridical.matching.scores.models import encoder
@@ -106,8 +107,8 @@ def test_one_fold_is_judged_by_what_needs_no_fitting(vectors) -> None:
 
 
 def point(weight: float, people: float | None, all_four: float = 0.26, question: float = 0.5) -> LambdaPoint:
-    made = {name: Accuracy(v, v, v) for name, v in (("all", all_four), ("question", question))}
-    return LambdaPoint(weight, made, None if people is None else Accuracy(people, people, people), 0.0)
+    made = {name: Estimate(v, v, v) for name, v in (("all", all_four), ("question", question))}
+    return LambdaPoint(weight, made, None if people is None else Estimate(people, people, people), 0.0)
 
 
 def test_the_hardest_choices_that_people_can_do_are_recommended() -> None:

@@ -17,7 +17,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from veridical.matching.assignment.problem import Doubles, Floats, Integers
+from veridical.common.arrays import Bools, Doubles, Floats, Ints
+from veridical.common.intervals import Estimate
 
 View = Literal["alone", "all", "question"]
 Vectors = Callable[[Sequence[str]], Floats]  # texts -> (N, D), each of length 1
@@ -48,14 +49,14 @@ class Choices:
     ids: list[str]
     questions: list[str]
     candidates: list[tuple[str, ...]]  # all of one length
-    answer: Integers
+    answer: Ints
     groups: list[str]  # what is resampled together
     folds: list[str]  # responses are shared within a fold, so a fold is never trained and tested on
 
     def __len__(self) -> int:
         return len(self.questions)
 
-    def take(self, rows: Integers) -> Choices:
+    def take(self, rows: Ints) -> Choices:
         return Choices(
             [self.ids[i] for i in rows],
             [self.questions[i] for i in rows],
@@ -66,22 +67,7 @@ class Choices:
         )
 
 
-@dataclass(frozen=True)
-class Accuracy:
-    """A share of right choices with its 95% interval over groups."""
-
-    value: float
-    low: float
-    high: float
-
-    def to_json(self) -> dict[str, float]:
-        return {"value": self.value, "low": self.low, "high": self.high}
-
-    def __str__(self) -> str:
-        return f"{100 * self.value:.1f} [{100 * self.low:.1f}, {100 * self.high:.1f}]"
-
-
-def accuracy(right: npt.ArrayLike, groups: Sequence[str], seed: int = 0) -> Accuracy:
+def accuracy(right: npt.ArrayLike, groups: Sequence[str], seed: int = 0) -> Estimate:
     """The mean of `right` (ties count in parts) and a bootstrap over groups."""
     hits = np.asarray(right, np.float64)
     code = np.unique(np.asarray(groups, dtype=object).astype(str), return_inverse=True)[1]
@@ -89,10 +75,10 @@ def accuracy(right: npt.ArrayLike, groups: Sequence[str], seed: int = 0) -> Accu
     rng = np.random.default_rng(seed)
     drawn = rng.multinomial(len(count), np.full(len(count), 1 / len(count)), size=RESAMPLES)
     low, high = np.quantile((drawn @ total) / np.maximum(drawn @ count, 1), (0.025, 0.975))
-    return Accuracy(float(hits.mean()), float(low), float(high))
+    return Estimate(float(hits.mean()), float(low), float(high))
 
 
-def sides(folds: Sequence[str], seed: int) -> tuple[Integers, npt.NDArray[np.bool_]]:
+def sides(folds: Sequence[str], seed: int) -> tuple[Ints, Bools]:
     """The rows that are looked at, whole folds while there is room, and which of them are tested on.
 
     Which folds these are depends on the seed. With one fold everything is tested on, and nothing trained.
@@ -107,7 +93,7 @@ def sides(folds: Sequence[str], seed: int) -> tuple[Integers, npt.NDArray[np.boo
     return rows, np.array([folds[i] in held for i in rows])
 
 
-def graded(scores: npt.ArrayLike, answer: Integers) -> Doubles:
+def graded(scores: npt.ArrayLike, answer: Ints) -> Doubles:
     """How right each question is: a right choice that shares the highest score counts its share.
 
     >>> graded([[1, 0, 0, 0], [1, 1, 0, 0]], np.array([0, 1])).tolist()
@@ -115,7 +101,7 @@ def graded(scores: npt.ArrayLike, answer: Integers) -> Doubles:
     """
     found = np.asarray(scores, np.float64)
     best = found >= found.max(1, keepdims=True)
-    return best[np.arange(len(found)), answer] / best.sum(1)
+    return np.asarray(best[np.arange(len(found)), answer] / best.sum(1), np.float64)
 
 
 def by_machine(train: Choices, test: Choices, view: View, vectors: Vectors, rng: np.random.Generator) -> Doubles:
@@ -185,7 +171,7 @@ def _rank(values: Floats) -> Floats:
     """(B, C, 1) the share of the other choices below each, ties counting half."""
     v = values[..., 0]
     below = (v[:, :, None] > v[:, None, :]).sum(2) + 0.5 * ((v[:, :, None] == v[:, None, :]).sum(2) - 1)
-    return (below / max(v.shape[1] - 1, 1)).astype(np.float32)[..., None]
+    return np.asarray(below / max(v.shape[1] - 1, 1), np.float32)[..., None]
 
 
 def hashed_words(texts: Sequence[str]) -> Floats:
@@ -249,7 +235,7 @@ class Machine:
         z = z - z.max(1, keepdims=True)
         return float((np.log(np.exp(z).sum(1)) - z[np.arange(len(z)), choices.answer]).mean())
 
-    def _step(self, x: Floats, answer: Integers) -> None:
+    def _step(self, x: Floats, answer: Ints) -> None:
         first, _, last = self.parameters
         hidden, z = self._forward(x)
         p = np.exp(z - z.max(1, keepdims=True))

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from veridical.matching.assignment.problem import Doubles, Integers
-from veridical.matching.blind_readers import VIEWS, Accuracy, Choices, Vectors, accuracy, by_machine, graded, sides
+from veridical.common.arrays import Bools, Doubles, Ints
+from veridical.common.intervals import Estimate
+from veridical.matching.blind_readers import VIEWS, Choices, Vectors, accuracy, by_machine, graded, sides
 from veridical.matching.stages import normal
 
 Cue = Callable[[Choices], Doubles]  # (N, C) a number per choice
@@ -30,8 +30,8 @@ class Bias:
 
     name: str
     says: str
-    before: Accuracy | None  # random wrong choices
-    after: Accuracy  # matched ones
+    before: Estimate | None  # random wrong choices
+    after: Estimate  # matched ones
     stage: str = "answer"  # what the choices are: answers, or rationales
 
     def to_json(self) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def integrity(
     """All guessers on matched choices and on random ones. `tags` are the shared tags of both, in this order."""
     rows, test = sides(after.folds, seed)
     pair_of_sets = [None if side is None else side.take(rows) for side in (after, before)]
-    found: dict[str, list[Accuracy | None]] = {}
+    found: dict[str, list[Estimate | None]] = {}
     for number, side in enumerate(pair_of_sets):
         shared = None if tags is None else tags[number][rows]
         for name, value in ({} if side is None else _guesses(side, test, vectors, seed, shared)).items():
@@ -59,12 +59,10 @@ def integrity(
     return [Bias(name, _SAYS[name], pair[1], pair[0]) for name, pair in found.items() if pair[0] is not None]
 
 
-def _guesses(
-    side: Choices, test: npt.NDArray[np.bool_], vectors: Vectors, seed: int, shared: Doubles | None
-) -> dict[str, Accuracy]:
+def _guesses(side: Choices, test: Bools, vectors: Vectors, seed: int, shared: Doubles | None) -> dict[str, Estimate]:
     train_rows, test_rows = np.flatnonzero(~test), np.flatnonzero(test)
     train, held = side.take(train_rows), side.take(test_rows)
-    out: dict[str, Accuracy] = {}
+    out: dict[str, Estimate] = {}
     if not len(train):
         return {"length": _best(lengths(held), held), "overlap": _best(overlap(held), held)} | (
             {} if shared is None else {"tags": _best(shared, held)}
@@ -83,13 +81,13 @@ def _guesses(
     return {name: out[name] for name in order if name in out}
 
 
-def _by_cue(train_cue: Doubles, test_cue: Doubles, train: Choices, test: Choices) -> Accuracy:
+def _by_cue(train_cue: Doubles, test_cue: Doubles, train: Choices, test: Choices) -> Estimate:
     """Always the highest, or always the lowest: whichever is right more often in training."""
     up = graded(train_cue, train.answer).mean() >= graded(-train_cue, train.answer).mean()
     return accuracy(graded(test_cue if up else -test_cue, test.answer), test.groups)
 
 
-def _best(cue: Doubles, choices: Choices) -> Accuracy:
+def _best(cue: Doubles, choices: Choices) -> Estimate:
     """Always the highest: nothing is fitted."""
     return accuracy(graded(cue, choices.answer), choices.groups)
 
@@ -126,12 +124,12 @@ def shared_tags(queries: Sequence[Sequence[str]], candidates: Sequence[Sequence[
 
 
 def random_wrong(
-    texts: Integers,
+    texts: Ints,
     folds: Sequence[str],
     wrong: int,
     rng: np.random.Generator,
-    fits: Callable[[Integers, Integers], npt.NDArray[np.bool_]] | None = None,
-) -> Integers:
+    fits: Callable[[Ints, Ints], Bools] | None = None,
+) -> Ints:
     """(wrong, N) wrong responses drawn at random from the fold, four different texts a question.
 
     `fits(questions, responses)` says which may stand beside which, where tags decide; a matched set is proof that

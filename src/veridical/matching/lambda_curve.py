@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from veridical.common.intervals import Estimate
 from veridical.errors import UserError
-from veridical.matching.blind_readers import Accuracy, Choices, Vectors, accuracy, by_machine, graded, sides
+from veridical.matching.blind_readers import Choices, Vectors, accuracy, by_machine, graded, sides
 from veridical.matching.data.questions import read_people
 from veridical.matching.stages import MatchedStages, Models, Options, Responses, match_stages
 
@@ -41,8 +42,8 @@ class LambdaPoint:
     """What one lambda gives."""
 
     weight: float
-    machines: dict[str, Accuracy]  # alone, all, question, relevance
-    people: Accuracy | None
+    machines: dict[str, Estimate]  # alone, all, question, relevance
+    people: Estimate | None
     gap: float
 
     def to_json(self) -> dict[str, Any]:
@@ -100,7 +101,7 @@ def lambda_curve(
     return recommend(points, 1 / (options.wrong + 1)), made
 
 
-def _machines(found: Choices, vectors: Vectors, seed: int) -> dict[str, Accuracy]:
+def _machines(found: Choices, vectors: Vectors, seed: int) -> dict[str, Estimate]:
     rows, test = sides(found.folds, seed)
     train, rest = found.take(rows[~test]), found.take(rows[test])
     out = {}
@@ -110,7 +111,7 @@ def _machines(found: Choices, vectors: Vectors, seed: int) -> dict[str, Accuracy
     return out
 
 
-def _relevance(one: MatchedStages, found: Choices) -> Accuracy:
+def _relevance(one: MatchedStages, found: Choices) -> Estimate:
     """A solver that takes the choice with the highest P_rel."""
     size = len(found)
     own = np.arange(size)
@@ -120,7 +121,7 @@ def _relevance(one: MatchedStages, found: Choices) -> Accuracy:
     return accuracy(graded(np.round(scores, 6), np.zeros(size, np.int64)), found.groups)
 
 
-def _people(answers: Mapping[str, list[int]], found: Choices) -> Accuracy | None:
+def _people(answers: Mapping[str, list[int]], found: Choices) -> Estimate | None:
     right, groups = [], []
     places = {name: k for k, name in enumerate(found.ids)}
     for name, chosen in answers.items():
@@ -155,7 +156,7 @@ def recommend(points: Sequence[LambdaPoint], chance: float = 0.25) -> LambdaCurv
 
 
 def plot(found: LambdaCurve) -> str:
-    """Accuracy over lambda as an SVG picture."""
+    """Estimate over lambda as an SVG picture."""
     wide, high, left, top = 640, 300, 60, 20
     weights = [point.weight for point in found.points]
     steps = {weight: left + wide * (k + 0.5) / len(weights) for k, weight in enumerate(weights)}
@@ -164,7 +165,7 @@ def plot(found: LambdaCurve) -> str:
         return top + high * (1 - value)
 
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + wide + 20} {top + high + 150}" '
-             'font-family="sans-serif" font-size="13">', "<title>Accuracy over lambda</title>"]  # fmt: skip
+             'font-family="sans-serif" font-size="13">', "<title>Estimate over lambda</title>"]  # fmt: skip
     for tick in sorted({0.0, found.chance, 0.5, 0.75, PEOPLE, 1.0}):
         dash = ' stroke-dasharray="4 3"' if tick in (found.chance, PEOPLE) else ""
         parts.append(

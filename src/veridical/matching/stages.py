@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from veridical.benchmark.hidden import secret_words
+from veridical.common.arrays import Bools, Ints
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
-from veridical.matching.assignment.problem import AssignmentProblem, Integers, NoMatching
+from veridical.matching.assignment.problem import AssignmentProblem, NoMatching
 from veridical.matching.assignment.rounds import match as solve
 from veridical.matching.data.tags import needs_and_have, plain
 from veridical.matching.scores.crossencoder import Overridden, Reranked, Reranker, rerank
@@ -59,7 +60,7 @@ class Responses:
 
     queries: list[str]  # as models read them
     responses: list[str]
-    texts: Integers  # equal numbers: equal texts
+    texts: Ints  # equal numbers: equal texts
     folds: list[str]
     needs: npt.NDArray[np.int16] | None = None
     have: npt.NDArray[np.int16] | None = None
@@ -67,7 +68,7 @@ class Responses:
     def __len__(self) -> int:
         return len(self.queries)
 
-    def rows(self, fold: str) -> Integers:
+    def rows(self, fold: str) -> Ints:
         return np.flatnonzero(np.asarray(self.folds, dtype=object) == fold)
 
 
@@ -79,7 +80,7 @@ class Models:
     similarity: PairModel
     reranked: Reranked | None = None  # what cross-encoders said of the pairs that these find best
 
-    def take(self, kept: Integers) -> Models:
+    def take(self, kept: Ints) -> Models:
         """The same models over some of the rows."""
         reranked = None if self.reranked is None else self.reranked.take(kept)
         return Models(self.relevance.take(kept), self.similarity.take(kept), reranked)
@@ -93,7 +94,7 @@ class Models:
 class Matched:
     """The wrong responses of each row, and the proof of their quality."""
 
-    wrong: Integers  # (rounds, N) rows whose right response is a wrong one here
+    wrong: Ints  # (rounds, N) rows whose right response is a wrong one here
     gap: float  # the largest certified gap of any fold and round, to the optimum of the W that was used (see `kinds`)
     seconds: float  # of the solver alone
     peak_bytes: int
@@ -208,7 +209,7 @@ def match_stage(rows: Responses, models: Models, options: Options, label: str = 
     return Matched(out, gap, seconds, peak, tuple(reserved), kinds)
 
 
-def mean_relevance(models: Models, wrong: Integers) -> dict[str, float]:
+def mean_relevance(models: Models, wrong: Ints) -> dict[str, float]:
     """The mean P_rel of right and of wrong choices, by the model of pairs: how much of it the kinds' noise has left."""
     own = np.arange(wrong.shape[1])
     model = models.relevance
@@ -223,7 +224,7 @@ def kinds_of(models: Models, options: Options, rows: int) -> KindOptions:
     return scaled(options.kinds, rows, options.wrong)
 
 
-def _problem(rows: Responses, models: Models, options: Options, here: Integers, fold: str) -> AssignmentProblem:
+def _problem(rows: Responses, models: Models, options: Options, here: Ints, fold: str) -> AssignmentProblem:
     relevance, dissimilarity = models.relevance.scores(here), models.similarity.scores(here)
     rescored = None
     texts = np.unique(rows.texts[here], return_inverse=True)[1].reshape(-1)
@@ -254,7 +255,7 @@ def _problem(rows: Responses, models: Models, options: Options, here: Integers, 
 class MatchedStages:
     """The questions for which there was room, and what they got."""
 
-    kept: Integers  # rows of those that were given; everything else here is of these rows alone
+    kept: Ints  # rows of those that were given; everything else here is of these rows alone
     stages: dict[str, Responses]
     models: dict[str, Models]
     matched: dict[str, Matched]
@@ -298,7 +299,7 @@ def match_stages(
                 ) from None
 
 
-def _with_places(stages: Mapping[str, Responses], kept: Integers, least: Mapping[str, int]) -> Integers:
+def _with_places(stages: Mapping[str, Responses], kept: Ints, least: Mapping[str, int]) -> Ints:
     """The rows whose responses all have places enough among each other."""
     while len(kept):
         bad = np.any([scarce(subset(found, kept), least) for found in stages.values()], axis=0)
@@ -308,7 +309,7 @@ def _with_places(stages: Mapping[str, Responses], kept: Integers, least: Mapping
     return kept
 
 
-def scarce(rows: Responses, least: Mapping[str, int]) -> npt.NDArray[np.bool_]:
+def scarce(rows: Responses, least: Mapping[str, int]) -> Bools:
     """Which responses fit the photographs of too few other questions of their fold: fewer than `least` says for it."""
     out = np.zeros(len(rows), bool)
     if rows.needs is None or rows.have is None:
@@ -322,7 +323,7 @@ def scarce(rows: Responses, least: Mapping[str, int]) -> npt.NDArray[np.bool_]:
     return out
 
 
-def subset(rows: Responses, kept: Integers) -> Responses:
+def subset(rows: Responses, kept: Ints) -> Responses:
     """Some of the rows."""
     return Responses(
         [rows.queries[i] for i in kept],

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from veridical.matching.assignment.problem import Doubles, Integers, PreparedProblem
+from veridical.common.arrays import Doubles, Ints
+from veridical.matching.assignment.problem import PreparedProblem
 
 if TYPE_CHECKING:
     from veridical.matching.assignment.rounds import Graph
@@ -20,15 +21,15 @@ if TYPE_CHECKING:
 class Market(NamedTuple):
     """The state of an auction: what each lot costs, and who holds it."""
 
-    first: Integers  # (M + 1,): the copies of lot t are the slots first[t] to first[t + 1], a heap by (price, held)
+    first: Ints  # (M + 1,): the copies of lot t are the slots first[t] to first[t + 1], a heap by (price, held)
     prices: Doubles  # (M,): of the cheapest copy
-    held: Integers  # (N,): the lot each query holds, -1 for none
+    held: Ints  # (N,): the lot each query holds, -1 for none
     costs: Doubles  # (N,): of each slot
-    holders: Integers  # (N,): the query that holds each slot, -1 for none
-    queue: Integers  # (N + 1,): queries that wait, in a circle
+    holders: Ints  # (N,): the query that holds each slot, -1 for none
+    queue: Ints  # (N + 1,): queries that wait, in a circle
 
     @staticmethod
-    def open(copies: Integers) -> Market:
+    def open(copies: Ints) -> Market:
         first = np.concatenate([[0], np.cumsum(copies)]).astype(np.int64)
         slots = int(first[-1])
         held, holders = np.full(slots, -1, np.int64), np.full(slots, -1, np.int64)
@@ -46,7 +47,7 @@ def auction(market: Market, graph: Graph, values: Doubles, epsilons: list[float]
     return bids
 
 
-def place_all(prepared: PreparedProblem, taken: Integers, held: Integers) -> Integers:
+def place_all(prepared: PreparedProblem, taken: Ints, held: Ints) -> Ints:
     """Give every query a lot that is allowed, starting from `held` (-1 for none); weights play no role.
 
     Augmenting paths over all pairs, not over a shortlist: what this cannot place, nothing can. Returns the lots of
@@ -58,7 +59,7 @@ def place_all(prepared: PreparedProblem, taken: Integers, held: Integers) -> Int
     return kernels.augment(held, prepared.first, prepared.rules(taken, slice(None)), nobody)
 
 
-def greedy(prepared: PreparedProblem, graph: Graph, values: Doubles) -> Integers:
+def greedy(prepared: PreparedProblem, graph: Graph, values: Doubles) -> Ints:
     """Queries in order take the best lot of their edges that is left: a start for `place_all`."""
     left = prepared.copies.copy()
     held = np.full(prepared.size, -1, np.int64)

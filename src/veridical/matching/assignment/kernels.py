@@ -5,36 +5,18 @@ Rows are queries, columns lots of responses. What belongs together comes as a na
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
 import numpy as np
 from numpy.typing import NDArray
 
-from veridical.errors import missing_extra
+from veridical.common.arrays import Doubles, Floats, Ints
+from veridical.common.kernels import compiled
 from veridical.matching.assignment.auction import Market
-from veridical.matching.assignment.problem import Doubles, Floats, Integers, Rules
-
-try:
-    from numba import njit
-except ImportError as error:
-    raise missing_extra("numba", "build") from error
-
-Function = TypeVar("Function", bound=Callable[..., Any])
+from veridical.matching.assignment.problem import Rules
 
 STEP = 64  # columns that share a threshold
 
 
-def jit(function: Function, **options: Any) -> Function:
-    """Compile a kernel; keep the result on disk where there is a place for it."""
-    try:
-        compiled: Function = njit(cache=True, nogil=True, **options)(function)
-    except RuntimeError:  # nowhere to keep compiled code: compile anew in every process
-        compiled = njit(cache=False, nogil=True, **options)(function)
-    return compiled
-
-
-@jit
+@compiled
 def allowed(rules: Rules, row: int, lot: int) -> bool:
     """Whether a lot may go to a row: no text twice, and everything that it names is there."""
     for k in range(rules.taken.shape[1]):
@@ -46,8 +28,8 @@ def allowed(rules: Rules, row: int, lot: int) -> bool:
     return fits
 
 
-@jit
-def settle(indptr: Integers, lots: Integers, values: Doubles, market: Market, epsilon: float) -> int:
+@compiled
+def settle(indptr: Ints, lots: Ints, values: Doubles, market: Market, epsilon: float) -> int:
     """Every copy now costs what the cheapest does; who is no longer content within epsilon waits. Returns how many."""
     first, prices, held, costs, holders, queue = market
     rows, waiting = len(held), 0
@@ -75,8 +57,8 @@ def settle(indptr: Integers, lots: Integers, values: Doubles, market: Market, ep
     return waiting
 
 
-@jit
-def bid(indptr: Integers, lots: Integers, values: Doubles, market: Market, waiting: int, epsilon: float) -> int:
+@compiled
+def bid(indptr: Ints, lots: Ints, values: Doubles, market: Market, waiting: int, epsilon: float) -> int:
     """Let those who wait bid, and those they displace, until nobody waits. Returns the number of bids."""
     first, prices, held, costs, holders, queue = market
     size, head, bids = len(queue), 0, 0
@@ -126,8 +108,8 @@ def bid(indptr: Integers, lots: Integers, values: Doubles, market: Market, waiti
     return bids
 
 
-@jit
-def augment(held: Integers, first: Integers, rules: Rules, holders: Integers) -> Integers:
+@compiled
+def augment(held: Ints, first: Ints, rules: Rules, holders: Ints) -> Ints:
     """Breadth-first augmenting paths; the pairs that are allowed are tested, never listed."""
     number, size = len(first) - 1, len(held)
     used = np.zeros(number, np.int64)  # copies of each lot that are held; its holders are in its first slots
@@ -195,7 +177,7 @@ def augment(held: Integers, first: Integers, rules: Rules, holders: Integers) ->
     return np.flatnonzero(used < first[1:] - first[:-1])
 
 
-def _pairs(left: Floats, right: Floats, rows: Integers, columns: Integers, slope: float, intercept: float) -> Floats:
+def _pairs(left: Floats, right: Floats, rows: Ints, columns: Ints, slope: float, intercept: float) -> Floats:
     """log sigmoid of the logit of each pair."""
     out = np.empty(len(rows), np.float32)
     for n in range(len(rows)):
@@ -208,15 +190,15 @@ def _pairs(left: Floats, right: Floats, rows: Integers, columns: Integers, slope
     return out
 
 
-pairs = jit(_pairs, fastmath={"reassoc", "contract"})
+pairs = compiled(_pairs, fastmath={"reassoc", "contract"})
 
 
-@jit
+@compiled
 def top_rows(
     block: Floats,
     slope: float,
     intercept: float,
-    order: Integers,
+    order: Ints,
     prices: Doubles,
     rules: Rules,
     best: NDArray[np.int32],
@@ -285,9 +267,9 @@ def top_rows(
             best[row, slot] = -1
 
 
-@jit
+@compiled
 def top_columns(
-    block: Floats, low: int, high: int, rows: Integers, rules: Rules, best: NDArray[np.int32], scores: Floats
+    block: Floats, low: int, high: int, rows: Ints, rules: Rules, best: NDArray[np.int32], scores: Floats
 ) -> None:
     """For each column from low to high the allowed rows with the highest numbers, in order, over all blocks so far."""
     last = best.shape[1] - 1
@@ -307,16 +289,16 @@ def top_columns(
             best[column, slot] = rows[row]
 
 
-@jit
+@compiled
 def exceed(
     block: Floats,
     slope: float,
     intercept: float,
-    order: Integers,
+    order: Ints,
     prices: Doubles,
     profits: Doubles,
     rules: Rules,
-    found: Integers,
+    found: Ints,
 ) -> tuple[int, int]:
     """List the allowed (row, lot) whose bound exceeds price + profit. Returns their number and the rows done.
 
@@ -350,10 +332,8 @@ def exceed(
     return count, len(block)
 
 
-@jit
-def listed(
-    best: NDArray[np.int32], scores: Floats, prices: Doubles, profits: Doubles, found: Integers
-) -> tuple[int, int]:
+@compiled
+def listed(best: NDArray[np.int32], scores: Floats, prices: Doubles, profits: Doubles, found: Ints) -> tuple[int, int]:
     """Pairs on the rows' lists whose log P_rel exceeds price + profit: their number, and the rows done."""
     count = 0
     for row in range(len(best)):

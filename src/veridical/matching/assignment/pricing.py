@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from veridical.matching.assignment.problem import Doubles, EmbeddingScores, Floats, Integers, PreparedProblem
+from veridical.common.arrays import Doubles, Floats, Ints
+from veridical.matching.assignment.problem import EmbeddingScores, PreparedProblem
 
 BLOCK = 40_000_000  # bytes of one block of scores
 CHUNK = 1 << 18  # pairs that are weighed exactly at once
@@ -39,7 +40,7 @@ class RelevanceSearch:
     rounding: float
     right: Floats | None  # (M, D): the embeddings of the lots, if relevance is an inner product
 
-    def blocks(self, order: Integers, rows: Integers) -> Iterator[tuple[slice, Floats]]:
+    def blocks(self, order: Ints, rows: Ints) -> Iterator[tuple[slice, Floats]]:
         """(which of the rows, their x (some, columns)), columns being lots in that order.
 
         An array is only good until the next is asked for.
@@ -77,8 +78,8 @@ def search_of(prepared: PreparedProblem) -> RelevanceSearch:
 class Weighed(NamedTuple):
     """Pairs with their exact terms."""
 
-    rows: Integers
-    lots: Integers
+    rows: Ints
+    lots: Ints
     relevance: Floats
     dissimilarity: Floats  # the least log(1 - P_sim) against all that the query has
 
@@ -86,9 +87,7 @@ class Weighed(NamedTuple):
         return Weighed(*(part[chosen] for part in self))
 
 
-def weigh(
-    prepared: PreparedProblem, given: Integers, rows: Integers, lots: Integers, floor: Doubles | None = None
-) -> Weighed:
+def weigh(prepared: PreparedProblem, given: Ints, rows: Ints, lots: Ints, floor: Doubles | None = None) -> Weighed:
     """The exact terms of W for pairs; with a floor for each pair, only of those above it.
 
     `given` (k, N) are the responses each query has: its own and those of earlier rounds.
@@ -112,7 +111,7 @@ def weigh(
     return Weighed(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def weigh_again(prepared: PreparedProblem, latest: Integers, rows: Integers, lots: Integers) -> Floats:
+def weigh_again(prepared: PreparedProblem, latest: Ints, rows: Ints, lots: Ints) -> Floats:
     """log(1 - P_sim) of pairs against the response each query got last."""
     parts = [np.zeros(0, np.float32)]
     for start in range(0, len(rows), CHUNK):
@@ -139,7 +138,7 @@ class Shortlists:
     lots: NDArray[np.int32]  # (N, L): -1 where there are fewer
     scores: Floats  # (N, L): their log P_rel
     bounds: Doubles  # (N,): no other allowed lot has more log P_rel - price, at the prices of the look
-    look: Integers  # (N,): which look that was
+    look: Ints  # (N,): which look that was
     prices: list[Doubles] = field(default_factory=list)  # of each look, (M,)
 
     @staticmethod
@@ -154,8 +153,8 @@ class Situation:
     """What is given when prices are tried."""
 
     search: RelevanceSearch
-    taken: Integers  # (N, k): texts that may not come again
-    given: Integers  # (k, N): responses each query has
+    taken: Ints  # (N, k): texts that may not come again
+    given: Ints  # (k, N): responses each query has
     prices: Doubles  # (M,)
     profits: Doubles  # (N,): what each query has, W - price
     threads: int
@@ -167,8 +166,8 @@ class Situation:
 
 
 def look_at_all(
-    search: RelevanceSearch, lists: Shortlists, taken: Integers, columns: int, threads: int
-) -> tuple[Integers, Integers]:
+    search: RelevanceSearch, lists: Shortlists, taken: Ints, columns: int, threads: int
+) -> tuple[Ints, Ints]:
     """Fill all lists at prices of zero. Returns the `columns` best queries of each lot, as pairs (query, lot)."""
     from veridical.matching.assignment.kernels import top_columns
 
@@ -197,9 +196,9 @@ def look_at_all(
 def _fill(
     search: RelevanceSearch,
     lists: Shortlists,
-    taken: Integers,
-    rows: Integers,
-    order: Integers,
+    taken: Ints,
+    rows: Ints,
+    order: Ints,
     prices: Doubles,
     block: Floats,
 ) -> None:
@@ -241,7 +240,7 @@ def violations(now: Situation, lists: Shortlists, room: float) -> tuple[Weighed,
     return Weighed(*(np.concatenate(column) for column in zip(*parts, strict=True))), slack, part
 
 
-def _better(now: Situation, rows: Integers, lots: Integers) -> Weighed:
+def _better(now: Situation, rows: Ints, lots: Ints) -> Weighed:
     """Those of the pairs that exceed their query's profit, weighed; of each query only the `ADDED` that do so most."""
     floor = now.prices[lots] + now.profits[rows]
     some = weigh(now.search.prepared, now.given, rows, lots, floor - 1e-9)
@@ -252,7 +251,7 @@ def _better(now: Situation, rows: Integers, lots: Integers) -> Weighed:
     return some.only(order[np.arange(len(order)) - np.searchsorted(sorted_rows, sorted_rows) < ADDED])
 
 
-def _on_lists(now: Situation, lists: Shortlists, rows: Integers) -> list[Weighed]:
+def _on_lists(now: Situation, lists: Shortlists, rows: Ints) -> list[Weighed]:
     from veridical.matching.assignment.kernels import listed
 
     prepared = now.search.prepared
@@ -269,7 +268,7 @@ def _on_lists(now: Situation, lists: Shortlists, rows: Integers) -> list[Weighed
     return parts
 
 
-def _scan(now: Situation, lots: Integers, rows: Integers, lists: Shortlists | None) -> list[Weighed]:
+def _scan(now: Situation, lots: Ints, rows: Ints, lists: Shortlists | None) -> list[Weighed]:
     """Look at all pairs of these queries and lots; with `lists`, also renew the queries' lists."""
     from veridical.matching.assignment.kernels import exceed
 
@@ -280,7 +279,7 @@ def _scan(now: Situation, lots: Integers, rows: Integers, lists: Shortlists | No
     prices = now.prices[order]
     buffers = [np.empty((max(FOUND, len(order)), 2), np.int64) for _ in range(now.threads)]
 
-    def part(thread: int, some: Integers, block: Floats) -> list[Weighed]:
+    def part(thread: int, some: Ints, block: Floats) -> list[Weighed]:
         done, weighed = 0, []
         while done < len(some):  # where the list of finds is full, they are weighed before it goes on
             rest = some[done:]

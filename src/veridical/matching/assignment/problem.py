@@ -19,11 +19,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from veridical.common.arrays import Bools, Doubles, Floats, Ints, Words
 from veridical.errors import UserError
-
-Floats = NDArray[np.float32]
-Doubles = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class NoMatching(UserError):
@@ -48,7 +45,7 @@ class PairScores(Protocol):
     def block(self, start: int, stop: int) -> Floats:
         """Rows start to stop: (stop - start, N)."""
 
-    def pairs(self, rows: Integers, columns: Integers) -> Floats:
+    def pairs(self, rows: Ints, columns: Ints) -> Floats:
         """Element by element: one number for each (row, column)."""
 
 
@@ -58,10 +55,10 @@ def log_sigmoid(logits: NDArray[Any]) -> NDArray[Any]:
     >>> [round(float(x), 4) for x in log_sigmoid(np.array([-100.0, 0.0, 100.0]))]
     [-100.0, -0.6931, -0.0]
     """
-    return np.minimum(logits, 0) - np.log1p(np.exp(-np.abs(logits)))
+    return np.asarray(np.minimum(logits, 0) - np.log1p(np.exp(-np.abs(logits))))
 
 
-def equal_rows(table: NDArray[Any]) -> Integers:
+def equal_rows(table: NDArray[Any]) -> Ints:
     """Number the rows of a table (N, D) so that equal rows, and only they, have equal numbers."""
     table = np.ascontiguousarray(table)
     if table.shape[1] == 0:
@@ -103,7 +100,7 @@ class EmbeddingScores:
         return sign * self.slope, sign * self.intercept
 
     @cached_property
-    def lots(self) -> Integers:
+    def lots(self) -> Ints:
         return equal_rows(self.right)
 
     @cached_property
@@ -112,13 +109,13 @@ class EmbeddingScores:
         longest = float(np.linalg.norm(self.left, axis=1).max() * np.linalg.norm(self.right, axis=1).max())
         slope, intercept = self.logit
         terms = self.left.shape[1] + 4
-        return 2.0 * 2.0**-24 * (abs(slope) * longest * terms + 4 * abs(intercept) + 4)
+        return float(2.0 * 2.0**-24 * (abs(slope) * longest * terms + 4 * abs(intercept) + 4))
 
     def block(self, start: int, stop: int) -> Floats:
         slope, intercept = self.logit
         return log_sigmoid(np.float32(slope) * (self.left[start:stop] @ self.right.T) + np.float32(intercept))
 
-    def pairs(self, rows: Integers, columns: Integers) -> Floats:
+    def pairs(self, rows: Ints, columns: Ints) -> Floats:
         from veridical.matching.assignment import kernels
 
         slope, intercept = self.logit
@@ -131,12 +128,12 @@ class AssignmentProblem:
 
     relevance: PairScores  # log P_rel(q_i, r_j)
     dissimilarity: PairScores  # log(1 - P_sim(r_i, r_j))
-    texts: Integers  # (N,): equal numbers mean equal response texts, which never meet in one question
+    texts: Ints  # (N,): equal numbers mean equal response texts, which never meet in one question
     weight: float  # lambda: how much a wrong choice is kept from resembling the other choices
     rounds: int = 3  # wrong choices for each query
     needs: NDArray[Any] | None = None  # (N, K): how many objects of class k response j names
     have: NDArray[Any] | None = None  # (N, K): how many the photograph of query i has; j fits i if have[i] >= needs[j]
-    rescored: tuple[Integers, Integers, Floats] | None = None  # rows, columns, log P_rel there instead of relevance's
+    rescored: tuple[Ints, Ints, Floats] | None = None  # rows, columns, log P_rel there instead of relevance's
     name: str = ""  # of the fold, for messages
 
     @property
@@ -148,7 +145,7 @@ class AssignmentProblem:
 class Matching:
     """Which responses each query got, and the proof of how good that is, round by round."""
 
-    wrong: Integers  # (rounds, N): wrong[k, i] is the response that query i got in round k
+    wrong: Ints  # (rounds, N): wrong[k, i] is the response that query i got in round k
     weights: Doubles  # (rounds,): the sum of W over the round's pairs
     bounds: Doubles  # (rounds,): no matching of the round, given the rounds before it, weighs more; but see `reserved`
     seconds: float
@@ -199,15 +196,12 @@ def check(problem: AssignmentProblem) -> None:
         )
 
 
-Words = NDArray[np.uint64]
-
-
 class Rules(NamedTuple):
     """Which lot may go to which query, for some queries."""
 
-    texts: Integers  # (M,): the text of each lot
+    texts: Ints  # (M,): the text of each lot
     needs: Words  # (M, B): what a lot needs
-    taken: Integers  # (queries, k): the texts of the choices each query has, which may not come again
+    taken: Ints  # (queries, k): the texts of the choices each query has, which may not come again
     lacks: Words  # (queries, B): what the photograph of each query does not have
 
 
@@ -216,28 +210,28 @@ class PreparedProblem:
     """A problem with its M lots of responses."""
 
     problem: AssignmentProblem
-    lots: Integers  # (N,): the lot of each response
-    members: Integers  # (N,): responses sorted by lot
-    first: Integers  # (M + 1,): lot t is members[first[t]:first[t + 1]]
-    texts: Integers  # (M,): the text of each lot
+    lots: Ints  # (N,): the lot of each response
+    members: Ints  # (N,): responses sorted by lot
+    first: Ints  # (M + 1,): lot t is members[first[t]:first[t + 1]]
+    texts: Ints  # (M,): the text of each lot
     needs: Words  # (M, B): what a lot needs
     lacks: Words  # (N, B): what a query does not have
-    rescored: tuple[Integers, Floats]  # sorted keys query * M + lot, and log P_rel there
+    rescored: tuple[Ints, Floats]  # sorted keys query * M + lot, and log P_rel there
 
     @property
     def size(self) -> int:
         return len(self.lots)
 
     @property
-    def copies(self) -> Integers:
+    def copies(self) -> Ints:
         return np.diff(self.first)
 
     @property
-    def sample(self) -> Integers:
+    def sample(self) -> Ints:
         """(M,): one response of each lot."""
         return self.members[self.first[:-1]]
 
-    def relevance(self, rows: Integers, lots: Integers) -> Floats:
+    def relevance(self, rows: Ints, lots: Ints) -> Floats:
         """log P_rel of pairs of a query and a lot."""
         values = self.problem.relevance.pairs(rows, self.sample[lots])
         keys, replaced = self.rescored
@@ -247,7 +241,7 @@ class PreparedProblem:
             values = np.where(keys[place] == wanted, replaced[place], values)
         return values
 
-    def dissimilarity(self, responses: Integers, lots: Integers) -> Floats:
+    def dissimilarity(self, responses: Ints, lots: Ints) -> Floats:
         """log(1 - P_sim) of pairs of a response and a lot."""
         return self.problem.dissimilarity.pairs(responses, self.sample[lots])
 
@@ -255,13 +249,13 @@ class PreparedProblem:
         """W from its two terms, always with the same rounding."""
         return relevance.astype(np.float64) + self.problem.weight * dissimilarity.astype(np.float64)
 
-    def rules(self, taken: Integers, rows: Integers | slice) -> Rules:
+    def rules(self, taken: Ints, rows: Ints | slice) -> Rules:
         """The rules of some queries."""
         return Rules(self.texts, self.needs, taken[rows], self.lacks[rows])
 
-    def allowed(self, taken: Integers, rows: Integers, lots: Integers) -> NDArray[np.bool_]:
+    def allowed(self, taken: Ints, rows: Ints, lots: Ints) -> Bools:
         """Whether each lot may go to each query, whose choices have the texts `taken` (N, any)."""
-        fine = (taken[rows] != self.texts[lots][:, None]).all(axis=1)
+        fine: Bools = (taken[rows] != self.texts[lots][:, None]).all(axis=1)
         if self.needs.shape[1]:
             fine &= ((self.needs[lots] & self.lacks[rows]) == 0).all(axis=1)
         return fine
@@ -309,7 +303,7 @@ def _thermometers(problem: AssignmentProblem) -> tuple[Words, Words]:
     return wanted, missing
 
 
-def _rescored(problem: AssignmentProblem, lots: Integers, number: int) -> tuple[Integers, Floats]:
+def _rescored(problem: AssignmentProblem, lots: Ints, number: int) -> tuple[Ints, Floats]:
     if problem.rescored is None:
         return np.zeros(0, np.int64), np.zeros(0, np.float32)
     rows, columns, values = problem.rescored

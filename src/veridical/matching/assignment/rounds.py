@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from veridical.common.arrays import Floats, Ints
 from veridical.matching.assignment.auction import Market, auction, greedy, place_all
 from veridical.matching.assignment.pricing import (
     RelevanceSearch,
@@ -28,8 +29,6 @@ from veridical.matching.assignment.pricing import (
 )
 from veridical.matching.assignment.problem import (
     AssignmentProblem,
-    Floats,
-    Integers,
     Matching,
     NoMatching,
     PreparedProblem,
@@ -47,8 +46,8 @@ SCALING = 5.0  # each auction is this much finer than the one before
 class Graph:
     """The pairs a round considers, sorted by query and lot, with both terms of W."""
 
-    indptr: Integers  # (N + 1,): the edges of query i are indptr[i] to indptr[i + 1]
-    lots: Integers
+    indptr: Ints  # (N + 1,): the edges of query i are indptr[i] to indptr[i + 1]
+    lots: Ints
     relevance: Floats
     dissimilarity: Floats
 
@@ -62,7 +61,7 @@ class Graph:
 class Round:
     """What one round found."""
 
-    held: Integers  # (N,): the lot each query got
+    held: Ints  # (N,): the lot each query got
     weight: float
     bound: float
     passes: float
@@ -108,7 +107,7 @@ def peak_bytes() -> int:
 
 
 def _rounds(
-    prepared: PreparedProblem, shortlist: int, tolerance: float, threads: int, plan: Integers | None
+    prepared: PreparedProblem, shortlist: int, tolerance: float, threads: int, plan: Ints | None
 ) -> list[Round] | None:
     """All rounds; None where one found no room and there is no plan."""
     problem, queries = prepared.problem, np.arange(prepared.size)
@@ -141,8 +140,8 @@ def _solve(
     search: RelevanceSearch,
     market: Market,
     lists: Shortlists,
-    taken: Integers,
-    given: Integers,
+    taken: Ints,
+    given: Ints,
     graph: Graph,
     tolerance: float,
     threads: int,
@@ -184,7 +183,7 @@ def _join(prepared: PreparedProblem, *parts: Weighed) -> Graph:
     return Graph(indptr, lots[order], relevance, dissimilarity)
 
 
-def _first_graph(search: RelevanceSearch, lists: Shortlists, taken: Integers, shortlist: int, threads: int) -> Graph:
+def _first_graph(search: RelevanceSearch, lists: Shortlists, taken: Ints, shortlist: int, threads: int) -> Graph:
     """The best `shortlist` of each query's list, the best queries of each lot, and the pairs that were rescored."""
     prepared = search.prepared
     queries, lots = look_at_all(search, lists, taken, COLUMN_LIST, threads)
@@ -202,7 +201,7 @@ def _first_graph(search: RelevanceSearch, lists: Shortlists, taken: Integers, sh
     return _join(prepared, listed, weigh(prepared, everyone, rows[fine], lots[fine]))
 
 
-def _next_graph(prepared: PreparedProblem, graph: Graph, taken: Integers, latest: Integers) -> Graph:
+def _next_graph(prepared: PreparedProblem, graph: Graph, taken: Ints, latest: Ints) -> Graph:
     """The pairs that are still allowed, with the responses that the last round gave taken into account."""
     pairs = graph.pairs
     kept = pairs.only(prepared.allowed(taken, pairs.rows, pairs.lots))
@@ -210,20 +209,20 @@ def _next_graph(prepared: PreparedProblem, graph: Graph, taken: Integers, latest
     return _join(prepared, kept._replace(dissimilarity=np.minimum(kept.dissimilarity, new)))
 
 
-def _edges_of(graph: Graph, held: Integers) -> Integers:
+def _edges_of(graph: Graph, held: Ints) -> Ints:
     """The edge of each query and the lot it holds: lots are sorted within a query."""
     mine = graph.lots == np.repeat(held, np.diff(graph.indptr))
     return np.flatnonzero(mine)
 
 
-def _responses(prepared: PreparedProblem, held: Integers) -> Integers:
+def _responses(prepared: PreparedProblem, held: Ints) -> Ints:
     """(N,): a response for each query, of the lot it holds, each response once."""
     wrong = np.empty(prepared.size, np.int64)
     wrong[np.argsort(held, kind="stable")] = prepared.members
     return wrong
 
 
-def _plan(prepared: PreparedProblem) -> Integers:
+def _plan(prepared: PreparedProblem) -> Ints:
     """(rounds, N): a complete set of rounds with four different texts for every query, whatever they weigh.
 
     With the queries in the order of their texts, round k takes the response k + 1 times the largest text's count
@@ -238,7 +237,7 @@ def _plan(prepared: PreparedProblem) -> Integers:
     return plan
 
 
-def _no_matching(prepared: PreparedProblem, left: Integers, number: int) -> NoMatching:
+def _no_matching(prepared: PreparedProblem, left: Ints, number: int) -> NoMatching:
     problem = prepared.problem
     fold = f"Fold {problem.name!r}" if problem.name else "The fold"
     count = int(prepared.copies[left].sum())

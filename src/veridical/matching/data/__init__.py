@@ -1,1 +1,7 @@
-"""What is matched and what comes out: question files, folds, tags, items, tables."""
+"""What is matched and what comes out.
+
+questions   questions with right answers, from a file or a benchmark
+folds       groups stay together, responses never leave their fold
+tags        which photographs have what a response names, and re-pointing it to them
+items       matched questions as items, choices and rows of tables, and how they are written
+"""

@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.hidden import SECRET, secret_words
+from veridical.common.arrays import Bools, Ints
 from veridical.formats.card import describe
-from veridical.matching.assignment.problem import Integers
 from veridical.matching.blind_readers import Choices
 from veridical.matching.data.questions import AnsweredQuestion
 from veridical.matching.data.tags import plain, repoint
@@ -36,18 +35,18 @@ TABLES = (".csv", ".jsonl", ".parquet")
 class Laid:
     """The choices of each row in the order in which they are shown."""
 
-    order: Integers  # (N, C) the row whose right response stands at each place
-    answer: Integers  # (N,) the place of the right one
+    order: Ints  # (N, C) the row whose right response stands at each place
+    answer: Ints  # (N,) the place of the right one
     texts: list[tuple[Text, ...]]
 
 
 def lay_out(
-    wrong: Integers,
+    wrong: Ints,
     rows: Sequence[AnsweredQuestion],
     stage: str,
     seed: int,
     secret: str = "",
-    hidden: npt.NDArray[np.bool_] | None = None,
+    hidden: Bools | None = None,
 ) -> Laid:
     """Mix right and wrong responses; `stage` is answer or rationale.
 

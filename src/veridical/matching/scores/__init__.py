@@ -1,1 +1,8 @@
-"""Scores of pairs: P_rel and P_sim of every question and response, from encoders, words or learned, calibrated."""
+"""P_rel and P_sim of all pairs, as calibrated probabilities.
+
+models          inner products of embeddings or words, and their calibration
+relevance       P_rel, learned on the data
+similarity      P_sim
+crossencoder    models that read both texts, for each query's shortlist
+kinds           P_rel at the resolution of kinds of questions
+"""

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from veridical.matching.assignment.problem import Floats, Integers, PairScores, log_sigmoid
+from veridical.common.arrays import Floats, Ints
+from veridical.matching.assignment.problem import PairScores, log_sigmoid
 from veridical.matching.scores.models import Calibration, calibrate, random_partners
 from veridical.matching.scores.relevance import parts_of
 from veridical.matching.scores.similarity import calibrate_similarity
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from veridical.matching.scores.models import PairModel
     from veridical.matching.stages import Models, Options, Responses
 
-Triples = tuple[Integers, Integers, Floats]  # rows, columns, log-probabilities
+Triples = tuple[Ints, Ints, Floats]  # rows, columns, log-probabilities
 
 BLOCK = 512  # queries
 HELD_OUT = 2000  # pairs that a calibration looks at
@@ -47,11 +48,11 @@ class Overridden:
     """A `PairScores` with some pairs replaced by others' log-probabilities."""
 
     base: PairScores
-    rows: Integers
-    columns: Integers
+    rows: Ints
+    columns: Ints
     values: Floats
-    _keys: Integers = field(init=False)
-    _order: Integers = field(init=False)
+    _keys: Ints = field(init=False)
+    _order: Ints = field(init=False)
 
     def __post_init__(self) -> None:
         keys = self.rows * self.base.size + self.columns
@@ -74,7 +75,7 @@ class Overridden:
         out[self.rows[chosen] - start, self.columns[chosen]] = self.values[chosen]
         return out
 
-    def pairs(self, rows: Integers, columns: Integers) -> Floats:
+    def pairs(self, rows: Ints, columns: Ints) -> Floats:
         out = np.array(self.base.pairs(rows, columns))
         keys = np.asarray(rows, np.int64) * self.size + np.asarray(columns, np.int64)
         place = np.minimum(np.searchsorted(self._keys, keys), max(len(self._keys) - 1, 0))
@@ -92,18 +93,18 @@ class Reranked:
     similar: Triples | None
     about: dict[str, Any]
 
-    def relevance(self, here: Integers) -> Triples | None:
+    def relevance(self, here: Ints) -> Triples | None:
         return _among(self.related, here)
 
-    def similarity(self, here: Integers) -> Triples | None:
+    def similarity(self, here: Ints) -> Triples | None:
         return _among(self.similar, here)
 
-    def take(self, kept: Integers) -> Reranked:
+    def take(self, kept: Ints) -> Reranked:
         """What was said of some of the rows."""
         return Reranked(_among(self.related, kept), _among(self.similar, kept), self.about)
 
 
-def _among(said: Triples | None, here: Integers) -> Triples | None:
+def _among(said: Triples | None, here: Ints) -> Triples | None:
     """What was said of pairs of these rows, numbered among them; `here` is sorted."""
     if said is None:
         return None
@@ -131,7 +132,7 @@ def rerank(rows: Responses, models: Models, options: Options) -> Reranked:
     return Reranked(related, similar, about)
 
 
-def _shortlists(rows: Responses, relevance: PairModel, length: int) -> tuple[Integers, Integers]:
+def _shortlists(rows: Responses, relevance: PairModel, length: int) -> tuple[Ints, Ints]:
     """The pairs on the shortlists of all folds: (rows, columns)."""
     parts = []
     for fold in sorted(set(rows.folds)):
@@ -142,7 +143,7 @@ def _shortlists(rows: Responses, relevance: PairModel, length: int) -> tuple[Int
 
 
 def _relate(
-    rows: Responses, left: Integers, right: Integers, model: Reranker, rng: np.random.Generator, seed: int
+    rows: Responses, left: Ints, right: Ints, model: Reranker, rng: np.random.Generator, seed: int
 ) -> tuple[Triples, dict[str, Any]]:
     """P_rel of the shortlists by models that saw other parts only, and the calibrations of the parts."""
     part = parts_of(rows.folds, rows.texts, rng)
@@ -164,7 +165,7 @@ def _relate(
     return (left, right, values), {"model": model.name, "calibration": calibrations}
 
 
-def _lessons(rows: Responses, outside: Integers, rng: np.random.Generator) -> tuple[list[tuple[str, str]], list[int]]:
+def _lessons(rows: Responses, outside: Ints, rng: np.random.Generator) -> tuple[list[tuple[str, str]], list[int]]:
     """Own pairs, and as many of the same questions with a response of another."""
     partner = outside[random_partners([str(t) for t in rows.texts[outside]], rng)]
     pairs = [(rows.queries[i], rows.responses[i]) for i in outside]
@@ -173,7 +174,7 @@ def _lessons(rows: Responses, outside: Integers, rng: np.random.Generator) -> tu
     return [*pairs, *wrong], [1] * len(pairs) + [0] * len(wrong)
 
 
-def shortlist(scores: PairScores, texts: Integers, length: int) -> tuple[Integers, Integers]:
+def shortlist(scores: PairScores, texts: Ints, length: int) -> tuple[Ints, Ints]:
     """The most relevant responses of each query, without those whose text is its own right one: (rows, columns)."""
     size = scores.size
     length = min(length, size - 1)

@@ -18,9 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from veridical.matching.assignment.problem import EmbeddingScores, Floats, Integers, PairScores
+from veridical.common.arrays import Bools, Doubles, Floats, Ints
+from veridical.matching.assignment.problem import EmbeddingScores, PairScores
 
 BLOCK = 1024  # rows
 NOISE_SIZE = 32  # numbers of a row's random vector
@@ -51,7 +51,7 @@ def scaled(options: KindOptions, rows: int, wrong: int) -> KindOptions:
     return replace(options, size=size if size >= max(SMALLEST, wrong + 1) or size == options.size else 0)
 
 
-def cells(vectors: Floats, texts: Integers, size: int, rng: np.random.Generator) -> Integers:
+def cells(vectors: Floats, texts: Ints, size: int, rng: np.random.Generator) -> Ints:
     """A cell for each row, of `size` rows at most."""
     out = np.zeros(len(vectors), np.int64)
     waiting = [np.arange(len(vectors))]
@@ -67,7 +67,7 @@ def cells(vectors: Floats, texts: Integers, size: int, rng: np.random.Generator)
     return out
 
 
-def _half(vectors: Floats, texts: Integers, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+def _half(vectors: Floats, texts: Ints, rng: np.random.Generator) -> Bools:
     """Which rows are on the lower side of the median along the widest direction; common texts by a median of theirs."""
     x = vectors - vectors.mean(0)
     direction = rng.standard_normal(x.shape[1]).astype(np.float32)
@@ -90,7 +90,7 @@ def _half(vectors: Floats, texts: Integers, rng: np.random.Generator) -> npt.NDA
 
 
 def kind_scores(
-    direct: PairScores, vectors: Floats, texts: Integers, options: KindOptions, rng: np.random.Generator
+    direct: PairScores, vectors: Floats, texts: Ints, options: KindOptions, rng: np.random.Generator
 ) -> EmbeddingScores:
     """Relevance of kinds, from the relevance of pairs; `vectors` of the questions decide the kinds."""
     cell = cells(vectors, texts, options.size, rng)
@@ -112,7 +112,7 @@ def kind_scores(
     return EmbeddingScores(sides[0], sides[1], 1.0, 0.0, True)
 
 
-def _between(direct: PairScores, cell: Integers, number: int) -> npt.NDArray[np.float64]:
+def _between(direct: PairScores, cell: Ints, number: int) -> Doubles:
     """The sum of P_rel over the pairs of each two cells, in blocks: (cells, cells)."""
     order = np.argsort(cell, kind="stable")
     starts = np.searchsorted(cell[order], np.arange(number))

@@ -16,8 +16,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from veridical.common.arrays import Doubles, Floats, Ints
 from veridical.errors import missing_extra
-from veridical.matching.assignment.problem import Doubles, EmbeddingScores, Floats, Integers, PairScores
+from veridical.matching.assignment.problem import EmbeddingScores, PairScores
 
 Encode = Callable[[Sequence[str]], Floats]  # texts -> vectors of length 1
 Weighting = Literal["tfidf", "bm25"]
@@ -58,24 +59,24 @@ class PairModel:
     positive: bool  # relevance: log P; similarity: log (1 - P)
     learned: bool | None = None  # whether relevance was learned on the data; None for a similarity
 
-    def scores(self, rows: Integers) -> PairScores:
+    def scores(self, rows: Ints) -> PairScores:
         if isinstance(self.left, np.ndarray):
             left, right = (np.ascontiguousarray(side[rows]) for side in (self.left, self.right))
             return EmbeddingScores(left, right, self.calibration.slope, self.calibration.intercept, self.positive)
         return SparseScores(self.left[rows], self.right[rows], self.calibration, self.positive)
 
-    def take(self, rows: Integers) -> PairModel:
+    def take(self, rows: Ints) -> PairModel:
         """The same model over some of the rows."""
         return replace(self, left=self.left[rows], right=self.right[rows])
 
-    def query_vectors(self, rows: Integers) -> Floats:
+    def query_vectors(self, rows: Ints) -> Floats:
         """A dense vector for the query of each row; sparse rows are projected at random, which keeps distances."""
         if isinstance(self.left, np.ndarray):
             return np.asarray(self.left[rows], np.float32)
         project = np.random.default_rng(0).standard_normal((self.left.shape[1], PROJECTED)).astype(np.float32)
         return np.asarray(self.left[rows] @ project, np.float32)
 
-    def of_pairs(self, rows: Integers, columns: Integers) -> Doubles:
+    def of_pairs(self, rows: Ints, columns: Ints) -> Doubles:
         """Raw scores of pairs, before calibration."""
         return dots(self.left, self.right, rows, columns)
 
@@ -93,9 +94,9 @@ def encoder(name: str) -> Encode:
     return lambda texts: unit(opened.rows(texts))
 
 
-def dots(left: Any, right: Any, rows: Integers, columns: Integers) -> Doubles:
+def dots(left: Any, right: Any, rows: Ints, columns: Ints) -> Doubles:
     if isinstance(left, np.ndarray):
-        return np.einsum("nd,nd->n", left[rows], right[columns]).astype(np.float64)
+        return np.asarray(np.einsum("nd,nd->n", left[rows], right[columns]), np.float64)
     return np.asarray(left[rows].multiply(right[columns]).sum(1), np.float64).reshape(-1)
 
 
@@ -211,7 +212,7 @@ class SparseScores:
 
     def _log(self, dots: Floats) -> Floats:
         z = np.float32(self.calibration.slope) * dots + np.float32(self.calibration.intercept)
-        return -np.logaddexp(np.float32(0), -z if self.positive else z, dtype=np.float32)
+        return np.asarray(-np.logaddexp(np.float32(0), -z if self.positive else z, dtype=np.float32))
 
 
 class Lexicon:
@@ -285,7 +286,7 @@ def word_vectors(queries: Sequence[str], documents: Sequence[str], weighting: We
     return lexicon.tfidf(queries), lexicon.tfidf(documents)
 
 
-def random_partners(texts: Sequence[str], rng: np.random.Generator) -> Integers:
+def random_partners(texts: Sequence[str], rng: np.random.Generator) -> Ints:
     """For each row another row whose text differs; rows for which none was found in some draws get themselves."""
     codes = np.unique(np.asarray(texts, dtype=object).astype(str), return_inverse=True)[1]
     partner = rng.integers(0, len(codes), len(codes))

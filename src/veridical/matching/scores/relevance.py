@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from veridical.common.arrays import Floats, Ints
 from veridical.engine.progress import Progress
-from veridical.matching.assignment.problem import Floats, Integers
 from veridical.matching.scores.models import WORDS, PairModel, calibrate, dots, encoder, random_partners, word_vectors
 
 MOST_PAIRS = 20_000  # that a calibration looks at
@@ -32,7 +32,7 @@ def fit_relevance(
     name: str,
     queries: Sequence[str],
     responses: Sequence[str],
-    texts: Integers,
+    texts: Ints,
     folds: Sequence[str],
     rng: np.random.Generator,
     *,
@@ -57,7 +57,7 @@ def fit_relevance(
     return PairModel(name, left, right, found, True, helped)
 
 
-def learn(left: Floats, right: Floats, texts: Integers, rng: np.random.Generator, label: str = "") -> Floats:
+def learn(left: Floats, right: Floats, texts: Ints, rng: np.random.Generator, label: str = "") -> Floats:
     """A matrix (D, D) such that the rows of `left @ M` lie near the rows of `right` they belong to.
 
     Vectors have length 1; `texts` numbers the responses, equal numbers are equal texts.
@@ -86,7 +86,7 @@ def learn(left: Floats, right: Floats, texts: Integers, rng: np.random.Generator
     return matrix
 
 
-def _gradient(q: Floats, r: Floats, texts: Integers, matrix: Floats) -> Floats:
+def _gradient(q: Floats, r: Floats, texts: Ints, matrix: Floats) -> Floats:
     """Of the mean cross-entropy of picking the own response among those of the batch, and the own question."""
     z = SCALE * ((q @ matrix) @ r.T)  # (B, B)
     same = texts[:, None] == texts[None, :]
@@ -98,11 +98,11 @@ def _gradient(q: Floats, r: Floats, texts: Integers, matrix: Floats) -> Floats:
     columns /= columns.sum(0, keepdims=True)
     pull = 0.5 * (rows + columns)
     pull[np.arange(len(q)), np.arange(len(q))] -= 1
-    return (SCALE / len(q)) * (q.T @ (pull @ r))
+    return np.asarray((SCALE / len(q)) * (q.T @ (pull @ r)))
 
 
 def mapped(
-    left: Floats, right: Floats, texts: Integers, folds: Sequence[str], rng: np.random.Generator
+    left: Floats, right: Floats, texts: Ints, folds: Sequence[str], rng: np.random.Generator
 ) -> tuple[Floats, bool]:
     """The rows of `left`, each mapped by a matrix that other folds taught; and whether held-out pairs gain by it.
 
@@ -121,7 +121,7 @@ def mapped(
     return (out, True) if np.mean(better) > 0 else (left, False)
 
 
-def parts_of(folds: Sequence[str], texts: Integers, rng: np.random.Generator) -> Integers:
+def parts_of(folds: Sequence[str], texts: Ints, rng: np.random.Generator) -> Ints:
     """Which part each row is in: whole folds, as equal as they allow; with one fold, halves by response text."""
     names, code = np.unique(np.asarray(folds, dtype=object).astype(str), return_inverse=True)
     if len(names) == 1:
@@ -135,7 +135,7 @@ def parts_of(folds: Sequence[str], texts: Integers, rng: np.random.Generator) ->
     return of_fold[code]
 
 
-def _picks(left: Floats, right: Floats, texts: Integers) -> float:
+def _picks(left: Floats, right: Floats, texts: Ints) -> float:
     """How early each row's own response comes among all: the mean of 1 / rank."""
     z = left @ right.T
     own = z[np.arange(len(z)), np.arange(len(z))]

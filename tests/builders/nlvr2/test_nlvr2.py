@@ -254,7 +254,7 @@ def test_random_pairs_use_every_photograph_once() -> None:
         ({"color": "red"}, "no option 'color'"),
         ({"sets": "many"}, "Expected"),
         ({"splits": {"dev": 1}, "hidden": ("test-u",)}, "to hide"),
-        ({"stage": "baking", "source": "icons"}, "no stage"),
+        ({"stage": "baking", "source": "icons"}, "no step"),
         ({"dull": "a", "labels": "b"}, "one of them"),
     ],
 )

@@ -17,11 +17,16 @@ from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
 from veridical.builders import BuildReport
 from veridical.builders.nlvr2 import build_nlvr2
-from veridical.builders.nlvr2.guidelines import check_presence, check_sentence
-from veridical.builders.nlvr2.people import read_labels, read_marks, read_sentences, read_verdicts
-from veridical.builders.nlvr2.records import PrunedSet, Sentence, Task, Verdict, item_id
+from veridical.builders.nlvr2.people import (
+    check_presence,
+    check_sentence,
+    read_labels,
+    read_marks,
+    read_sentences,
+    read_verdicts,
+)
 from veridical.builders.nlvr2.validation import DISAGREES, NOT_VALIDATED, REPORTED, split, validate
-from veridical.builders.nlvr2.work import read_lines
+from veridical.builders.nlvr2.work import PrunedSet, Sentence, Task, Verdict, item_id, read_lines
 from veridical.errors import UserError
 from veridical.statistics import stats
 

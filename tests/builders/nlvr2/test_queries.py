@@ -9,8 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from veridical.builders.nlvr2.queries import ACTIVITIES, Query, concrete_nouns, first_queries, make_queries
-from veridical.builders.nlvr2.synsets import Synset, choose, count_points, read_synsets, synset_of
+from veridical.builders.nlvr2.queries import (
+    ACTIVITIES,
+    Query,
+    Synset,
+    choose,
+    concrete_nouns,
+    count_points,
+    first_queries,
+    make_queries,
+    read_synsets,
+    synset_of,
+)
 from veridical.builders.nlvr2.wordnet import Vectors, WordNet, open_vectors
 from veridical.errors import UserError
 

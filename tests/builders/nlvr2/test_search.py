@@ -9,24 +9,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from veridical.builders.nlvr2.index import annotation_vectors, describe
-from veridical.builders.nlvr2.queries import Query
-from veridical.builders.nlvr2.records import Found, PrunedSet, Seen
-from veridical.builders.nlvr2.rules import (
+from veridical.builders.nlvr2.photographs import annotation_vectors, describe, near_duplicates
+from veridical.builders.nlvr2.queries import Query, Synset
+from veridical.builders.nlvr2.search import NARROW, WIDE, LocalSearch, SavedSearch, find_sets, follow
+from veridical.builders.nlvr2.sets import (
     ACTS,
     DIVERSE,
     INTERACTS,
     NO_INSTANCE,
     NO_PICTURE,
     SEVERAL,
+    TOO_DULL,
+    TOO_FEW,
+    USED,
     Rule,
-    by_annotations,
     classifier,
+    construct,
     interesting,
+    prune,
+    pruning_by_annotations,
 )
-from veridical.builders.nlvr2.search import NARROW, WIDE, LocalSearch, SavedSearch, find_sets, follow
-from veridical.builders.nlvr2.sets import TOO_DULL, TOO_FEW, USED, construct, near_duplicates, prune
-from veridical.builders.nlvr2.synsets import Synset
+from veridical.builders.nlvr2.work import Found, PrunedSet, Seen
 from veridical.errors import UserError
 from veridical.records import Panel, SceneObject
 from veridical.sources import Photograph, Relationship
@@ -160,7 +163,7 @@ def test_pruning_removes_what_has_no_instance_and_discards_small_sets() -> None:
     seen["p3"] = Seen("p3", objects={"cat": 1})
     seen["p4"] = Seen("p4", objects={"dog": 1}, problem="damaged")
     found = [Found("0", "dog", "q", 1, names, (1.0,) * 10), Found("1", "dog", "q", 2, names[:9], (1.0,) * 9)]
-    first, second = prune(found, seen, {"dog": DOG}, by_annotations()[0])
+    first, second = prune(found, seen, {"dog": DOG}, pruning_by_annotations())
     assert first.removed == {"p3": NO_INSTANCE, "p4": NO_PICTURE}
     assert first.photographs == tuple(n for n in names if n not in {"p3", "p4"})
     assert not first.discarded

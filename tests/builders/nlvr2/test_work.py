@@ -13,8 +13,8 @@ import pytest
 
 from veridical.benchmark import Benchmark
 from veridical.builders import BuildReport
-from veridical.builders.nlvr2 import fingerprint, takedown
-from veridical.builders.nlvr2.work import Work
+from veridical.builders.nlvr2 import takedown
+from veridical.builders.nlvr2.work import Work, hash_of_source
 from veridical.errors import UserError
 from veridical.language.writing.pairs.statements import execute_pair
 from veridical.sources.folder import Folder
@@ -60,12 +60,12 @@ def test_a_changed_source_is_looked_at_again(
 
 def test_a_source_is_known_by_its_files(drawn: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(drawn, tmp_path / "photos")
-    before = fingerprint.of_source(Folder(folder))
-    assert fingerprint.of_source(Folder(folder)) == before
+    before = hash_of_source(Folder(folder))
+    assert hash_of_source(Folder(folder)) == before
     (folder / ".DS_Store").write_text("not a photograph")
-    assert fingerprint.of_source(Folder(folder)) == before
+    assert hash_of_source(Folder(folder)) == before
     (folder / "dog-0.png").unlink()
-    assert fingerprint.of_source(Folder(folder)) != before
+    assert hash_of_source(Folder(folder)) != before
 
 
 @pytest.mark.parametrize(
@@ -110,22 +110,22 @@ def test_labels_that_change_redo_the_sets(drawn: Path, tmp_path: Path, build_fol
 def test_what_people_wrote_outlives_an_upgrade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
 
-    def stage(seed: int = 0) -> list[dict[str, int]]:
+    def step(seed: int = 0) -> list[dict[str, int]]:
         def make() -> list[dict[str, int]]:
             made.append("made")
             return [{"a": 1}]
 
-        return Work(tmp_path).stage("s.jsonl", dict[str, int], [], {"seed": seed}, make)
+        return Work(tmp_path).step("s.jsonl", dict[str, int], [], {"seed": seed}, make)
 
-    stage()
+    step()
     monkeypatch.setattr("veridical.builders.nlvr2.work.__version__", "99")
-    stage()
+    step()
     assert made == ["made"] * 2  # another version may make something else
     (tmp_path / "s.jsonl").write_text('{"a": 2}\n')
     monkeypatch.setattr("veridical.builders.nlvr2.work.__version__", "100")
-    assert stage() == [{"a": 2}]
+    assert step() == [{"a": 2}]
     with pytest.raises(UserError, match="changed by hand"):
-        stage(seed=1)
+        step(seed=1)
 
 
 def test_synsets_are_scored_by_the_rule_in_force(drawn: Path, tmp_path: Path, build_folder: Build) -> None:

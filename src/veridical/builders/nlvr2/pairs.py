@@ -7,7 +7,8 @@ that sees photographs alone can be right more often than half of the time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from veridical.builders.nlvr2.records import ImageSet, Sentence, Task, Verdict, item_id
+from veridical.builders.nlvr2.work import ImageSet, Sentence, Task, Verdict, check_once, item_id, wrong
 from veridical.engine import run
 from veridical.language.programs.terms import parse
 from veridical.language.writing.pairs.claims import deny
@@ -48,7 +49,7 @@ def pair_up(photographs: Sequence[str], rng: np.random.Generator) -> tuple[tuple
     return tuple((photographs[a], photographs[b]) for a, b in zip(order[::2], order[1::2], strict=True))
 
 
-def write_sentences(
+def write_for_set(
     one: Sequence[Task],
     panels: Mapping[str, Panel],
     nouns: Nouns,
@@ -84,7 +85,7 @@ def write_batch(nouns: Nouns, batch: Sequence[Job]) -> list[Sentence]:
     return [
         sentence
         for tasks, panels, seeds in batch
-        for sentence in write_sentences(tasks, panels, nouns, np.random.default_rng(seeds))
+        for sentence in write_for_set(tasks, panels, nouns, np.random.default_rng(seeds))
     ]
 
 
@@ -128,3 +129,21 @@ def _denies(one: str, other: str) -> bool:
     True
     """
     return deny(parse(one)) == parse(other) or deny(parse(other)) == parse(one)
+
+
+def check_tasks(path: Path, tasks: Sequence[Task], photographs: Collection[str]) -> None:
+    """Refuse tasks without four pairs, and sets with more than two tasks."""
+    check_once(path, "task", (one.task for one in tasks))
+    for one in tasks:
+        name, _, number = one.task.rpartition("-")
+        if name != one.set or not number.isdigit():
+            raise wrong(path, f"task {one.task!r} of set {one.set}", f"Name it {one.set}-0 or {one.set}-1.")
+        shown = [photograph for pair in one.pairs for photograph in pair]
+        if len(one.pairs) != PAIRS or len(set(shown)) != 2 * PAIRS:
+            raise wrong(path, f"task {one.task} has not {PAIRS} pairs of different photographs", "Give it four pairs.")
+        unknown = next((photograph for photograph in shown if photograph not in photographs), None)
+        if unknown is not None:
+            raise wrong(path, f"task {one.task} shows {unknown!r}", "Name photographs of photographs.jsonl.")
+    name, most = Counter(one.set for one in tasks).most_common(1)[0] if tasks else ("", 0)
+    if most > TASKS:
+        raise wrong(path, f"set {name} has {most} tasks", f"A set has at most {TASKS}.")

@@ -1,17 +1,24 @@
-"""Search queries from synsets: the four heuristics of NLVR2's Table 1.
+"""Search queries (NLVR2, section 3.1): what is searched for, and the four heuristics of Table 1.
 
-Each query adds something to a synonym that makes pictures richer: a quantity or collective noun, a hypernym or a
-similar thing (objects), an activity (animals). The words are those that the published queries use.
+Synsets are read from a list and chosen by how interesting their pictures are: a synset is awarded a point for each of
+its 25 sets in which at least half of the images are interesting; those with the most points are taken, as many animals
+as objects. Each query adds something to a synonym that makes pictures
+richer: a quantity or collective noun, a hypernym or a similar thing (objects), an activity (animals). The words are
+those that the published queries use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
-from veridical.builders.nlvr2.synsets import Synset
+import msgspec
+
 from veridical.builders.nlvr2.wordnet import Thesaurus, Vectors
+from veridical.errors import UserError
 from veridical.language.writing.pairs.words import plural
 
 Heuristic = Literal["quantity", "collective", "hypernym", "similar", "activity"]
@@ -25,6 +32,129 @@ ACTIVITIES = ("eating", "sleeping", "feeding", "playing", "swimming", "resting")
 SIMILARITY = 0.35  # a similar noun's cosine is greater (Table 1)
 HYPERNYMS = 3
 SIMILAR = 5
+_WNID = re.compile(r"(n\d{8})[\s,]+(.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Synset:
+    """A thing that pictures may show."""
+
+    name: str  # as the benchmark names it
+    synonyms: tuple[str, ...]  # the name first
+    animal: bool
+    wnid: str | None = None  # its WordNet id, where it has one
+
+
+class _SynsetLine(msgspec.Struct):
+    synset: str
+    wnid: str | list[str] | None = None
+    synonyms: list[str] = []
+    animal: bool | None = None
+
+
+def read_synsets(path: Path | str, thesaurus: Thesaurus) -> list[Synset]:
+    """Synsets of a file: ImageNet's `n01440764 tench, Tinca tinca` lines, plain names, or JSON with `synset`."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} cannot be read: {error}.", "Give a list of synsets.") from None
+    if path.suffix in {".json", ".jsonl"}:
+        out = [_of_line(line, thesaurus) for line in _json(path, text)]
+    else:
+        out = [_of_text(line.strip(), thesaurus) for line in text.splitlines() if line.strip()]
+    return unique(out, str(path))
+
+
+def synset_of(name: str, thesaurus: Thesaurus, wnid: str | None = None) -> Synset:
+    """The synset that a name means; one that WordNet does not know has no synonyms and is no animal."""
+    wnid = wnid or thesaurus.wnid(name)
+    if wnid is None:
+        return Synset(name, (name,), animal=False)
+    names = _distinct([name, *thesaurus.names(wnid)])
+    return Synset(name, names, thesaurus.is_animal(wnid), wnid)
+
+
+def unique(synsets: Iterable[Synset], where: str) -> list[Synset]:
+    """Each synset once, and another of the same name (ImageNet has two cranes) with its id; some there must be."""
+    out: dict[str, Synset] = {}
+    for one in synsets:
+        name = one.name
+        if name in out and one.wnid is not None and one.wnid != out[name].wnid:
+            name = f"{name} ({one.wnid})"
+        if name in out:
+            raise UserError(f"{where} names the synset {name!r} twice.", "Name each synset once.")
+        out[name] = replace(one, name=name)
+    if not out:
+        raise UserError(f"{where} names no synset.", "Give one synset a line.")
+    return list(out.values())
+
+
+def choose(points: Mapping[str, int], synsets: Sequence[Synset], number: int) -> list[Synset]:
+    """The `number` synsets with the most points, half of them animals where there are enough; in their old order.
+
+    >>> animals = [Synset(n, (n,), animal=True) for n in ("cat", "dog", "ant")]
+    >>> things = [Synset(n, (n,), animal=False) for n in ("cup", "seawall")]
+    >>> points = {"cat": 9, "dog": 8, "ant": 7, "cup": 3, "seawall": 0}
+    >>> [s.name for s in choose(points, animals + things, 4)]
+    ['cat', 'dog', 'cup', 'seawall']
+    """
+    if number < 1:
+        raise UserError(f"{number} synsets make no collection.", "Choose one or more.")
+    place = {one.name: i for i, one in enumerate(synsets)}
+    best = sorted(synsets, key=lambda s: (-points.get(s.name, 0), place[s.name]))
+    halves = [[s for s in best if s.animal], [s for s in best if not s.animal]]
+    sizes = [min(len(halves[0]), number // 2), min(len(halves[1]), number - number // 2)]
+    sizes[0] = min(len(halves[0]), number - sizes[1])  # what objects lack, animals fill
+    sizes[1] = min(len(halves[1]), number - sizes[0])
+    taken = {s.name for half, size in zip(halves, sizes, strict=True) for s in half[:size]}
+    return [s for s in synsets if s.name in taken]
+
+
+def count_points(sets: Iterable[tuple[str, Sequence[bool]]]) -> dict[str, int]:
+    """Points of synsets: one for each set in which at least half of the images are interesting.
+
+    >>> count_points([("dog", [True, False]), ("dog", [True]), ("cup", [False, False, True])])
+    {'dog': 2, 'cup': 0}
+    """
+    points: dict[str, int] = {}
+    for name, interesting in sets:
+        won = bool(interesting) and 2 * sum(interesting) >= len(interesting)
+        points[name] = points.get(name, 0) + won
+    return points
+
+
+def _of_text(line: str, thesaurus: Thesaurus) -> Synset:
+    if match := _WNID.fullmatch(line):
+        names = _distinct(name.strip() for name in match[2].split(","))
+        return Synset(names[0], names, thesaurus.is_animal(match[1]), match[1])
+    return synset_of(line, thesaurus)
+
+
+def _of_line(line: _SynsetLine, thesaurus: Thesaurus) -> Synset:
+    wnid = line.wnid[0] if isinstance(line.wnid, list) and line.wnid else line.wnid
+    found = synset_of(line.synset, thesaurus, wnid if isinstance(wnid, str) else None)
+    names = _distinct([line.synset, *line.synonyms]) if line.synonyms else found.synonyms
+    return Synset(line.synset, names, found.animal if line.animal is None else line.animal, found.wnid)
+
+
+def _json(path: Path, text: str) -> list[_SynsetLine]:
+    try:
+        if path.suffix == ".json":
+            return msgspec.json.decode(text, type=list[_SynsetLine])
+        return [msgspec.json.decode(line, type=_SynsetLine) for line in text.splitlines() if line.strip()]
+    except msgspec.DecodeError as error:
+        raise UserError(
+            f"{path}: {error}.", 'Give objects such as {"synset": "beagle", "wnid": "n02088364"}.'
+        ) from None
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    seen: dict[str, str] = {}
+    for name in names:
+        if name.strip():
+            seen.setdefault(name.strip().lower(), name.strip())
+    return tuple(seen.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +210,9 @@ def first_queries(queries: Sequence[Query], number: int = 5) -> list[Query]:
     for query in queries:
         by_synset.setdefault(query.synset, {}).setdefault(query.heuristic, []).append(query)
     out = []
-    for kinds in by_synset.values():
-        rounds = max(map(len, kinds.values()))
-        turn = [kind[n] for n in range(rounds) for kind in kinds.values() if n < len(kind)]
+    for heuristics in by_synset.values():
+        rounds = max(map(len, heuristics.values()))
+        turn = [some[n] for n in range(rounds) for some in heuristics.values() if n < len(some)]
         out += turn[:number]
     return out
 

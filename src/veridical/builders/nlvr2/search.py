@@ -16,9 +16,8 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
-from veridical.builders.nlvr2.queries import NUMBERS, Query, first_queries
-from veridical.builders.nlvr2.records import Found, Seen
-from veridical.builders.nlvr2.synsets import Synset
+from veridical.builders.nlvr2.queries import NUMBERS, Query, Synset, first_queries
+from veridical.builders.nlvr2.work import Found, Seen
 from veridical.engine.progress import Progress
 from veridical.errors import UserError, missing_extra
 from veridical.language.writing.pairs.words import plural
@@ -27,7 +26,6 @@ SIMILAR = 15  # most similar photographs that are saved with a retrieved one
 BARREN = 5  # photographs in a row without similar ones, after which a query ends
 SCORED_QUERIES, SCORED_IMAGES, SCORED_SIMILAR = 5, 5, 7  # section 3.1: five sets of eight a query
 NO_ANNOTATIONS = "Label the photographs, or let --detector find what is in them."
-SAMPLED = 20_000  # pairs of photographs whose similarity says what is usual
 
 
 @dataclass(frozen=True)
@@ -194,15 +192,6 @@ class LocalSearch:
         if len(parts) > 1:
             found |= set.intersection(*(set(self._holding.get(part, ())) for part in parts))
         return found
-
-
-def usual_similarity(vectors: np.ndarray, rng: np.random.Generator) -> float:
-    """The median cosine of two photographs: what is less similar than this is not similar at all."""
-    if len(vectors) < 2:
-        return 0.0
-    a = rng.integers(len(vectors), size=SAMPLED)
-    b = (a + rng.integers(1, len(vectors), size=SAMPLED)) % len(vectors)  # another one
-    return round(float(np.median(np.einsum("ij,ij->i", vectors[a], vectors[b]))), 4)
 
 
 def spellings(synset: Synset) -> frozenset[str]:

@@ -1,40 +1,133 @@
-"""From found sets to sets of eight photographs (NLVR2, section 3.1): two rounds of pruning.
+"""From found sets to sets of eight photographs (NLVR2, section 3.1): two rounds of pruning, and who decides in them.
 
 First what is not wanted goes, and sets with fewer than eight left; then duplicates go, interesting photographs come
 first, sets with fewer than three of these go, and eight stay. Unlike the paper's, our sets share no photograph: it
 would tie them together, and splits could not be kept apart.
+
+People's marks, a named rule or a classifier say which photographs are removed and which are interesting; the
+benchmark's config carries the name of what was used. Table 2: an image is interesting if it has more than one instance
+of the synset, shows an instance that interacts with other objects or performs an activity, or displays a set of diverse
+objects or features.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from veridical.builders.nlvr2.records import Found, ImageSet, PrunedSet, Seen
-from veridical.builders.nlvr2.rules import DUPLICATE, Rule
-from veridical.builders.nlvr2.synsets import Synset
-from veridical.encoders.hashes import near_pairs
+from veridical.builders.interest import learn_interest
+from veridical.builders.nlvr2.queries import ACTIVITIES, Synset
+from veridical.builders.nlvr2.search import instances, spellings
+from veridical.builders.nlvr2.work import Found, ImageSet, PrunedSet, Seen, check_once, wrong
 
 SIZE = 8  # photographs of a set
 LEAST_INTERESTING = 3
-DISTANCE = 6  # bits of a perceptual hash in which near duplicates may differ
 TOO_FEW = f"fewer than {SIZE} photographs left"
 TOO_DULL = f"fewer than {LEAST_INTERESTING} interesting photographs"
 ENOUGH = "enough sets"
 USED = "used in another set"
+NO_PICTURE = "does not load"
+NO_INSTANCE = "no instance of the synset"
+DUPLICATE = "duplicate"
+CROWD = "a crowd that cannot be counted"
+MARKED = "marked by people"  # removed, without a reason given
+SEVERAL, INTERACTS, ACTS, DIVERSE = "more than one instance", "interaction", "activity", "diverse objects"
+_SET = re.compile(r"[A-Za-z0-9_.]+")  # its name
+DIVERSITY = 3  # categories beside the synset's own that make a photograph diverse
+
+Judge = Callable[[Seen, Synset, str], str]  # of a photograph in a set (its number): a reason, or ""
 
 
-def near_duplicates(seen: Sequence[Seen], distance: int = DISTANCE) -> dict[str, str]:
-    """Photographs whose perceptual hash is (nearly) that of an earlier one -> that one."""
-    hashed = [one for one in seen if one.phash is not None]
-    values = np.array([int(one.phash or "0", 16) for one in hashed], np.uint64)
-    out: dict[str, str] = {}
-    for a, b in sorted((min(p), max(p)) for p in near_pairs(values, distance).tolist()):
-        if hashed[a].id not in out:  # an image that itself goes is no reason for another to go
-            out.setdefault(hashed[b].id, hashed[a].id)
-    return out
+@dataclass(frozen=True)
+class Rule:
+    """How photographs are judged, and what the benchmark says about it."""
+
+    name: str
+    about: str
+    judge: Judge
+    facts: Mapping[str, float]  # such as a classifier's F1
+
+
+def pruning_by_annotations() -> Rule:
+    """What has no instance of the synset goes."""
+    return Rule("annotations", "removed: no annotated object is an instance of the synset", _no_instance, {})
+
+
+def interest_by_annotations() -> Rule:
+    """Table 2, asked of the annotations."""
+    about = "interesting: two instances or more, an instance that overlaps or is related to something else, a named "
+    about += f"activity, or {DIVERSITY} other categories or more"
+    return Rule("annotations", about, interesting, {})
+
+
+def _no_instance(one: Seen, synset: Synset, number: str) -> str:
+    if one.problem:
+        return NO_PICTURE
+    names = spellings(synset)
+    named = bool(names & set(one.words)) and not one.objects  # captions alone, where no object is annotated
+    return "" if instances(one, names) or named else NO_INSTANCE
+
+
+def interesting(one: Seen, synset: Synset, number: str = "") -> str:
+    """The first criterion of Table 2 that a photograph's annotations fit; "" where it fits none."""
+    names = spellings(synset)
+    if instances(one, names) > 1:
+        return SEVERAL
+    if any(category.lower() in names for category in one.touching):
+        return INTERACTS
+    if set(ACTIVITIES) & set(one.words):
+        return ACTS
+    others = [category for category in one.objects if category.lower() not in names]
+    return DIVERSE if len(others) >= DIVERSITY else ""
+
+
+def nothing_known() -> Rule:
+    """Without annotations and people, only pictures that do not load are removed."""
+    return Rule("none", "nothing removed but what does not load", lambda one, *_: NO_PICTURE if one.problem else "", {})
+
+
+def without_crowds(rule: Rule) -> Rule:
+    """A rule of pruning that removes photographs in which a crowd is marked as one object, too: sentences count."""
+
+    def judge(one: Seen, synset: Synset, number: str) -> str:
+        return CROWD if one.crowd else rule.judge(one, synset, number)
+
+    return Rule(rule.name, rule.about, judge, rule.facts)
+
+
+def removal_marks(marks: Mapping[tuple[str, str], str]) -> Rule:
+    """What people removed: reasons by set and photograph."""
+
+    def judge(one: Seen, synset: Synset, number: str) -> str:
+        return NO_PICTURE if one.problem else marks.get((number, one.id), "")
+
+    return Rule("people", "removed by people", judge, {"marks": len(marks)})
+
+
+def interest_marks(dull: set[tuple[str, str]]) -> Rule:
+    """What people did not mark as dull is interesting (section 3.1)."""
+
+    def judge(one: Seen, synset: Synset, number: str) -> str:
+        return "" if (number, one.id) in dull else "people"
+
+    return Rule("people", "interesting unless people marked a photograph as not", judge, {"marks": len(dull)})
+
+
+def classifier(labels: Mapping[str, bool], seen: Sequence[Seen], vectors: np.ndarray, seed: int) -> Rule:
+    """A classifier over embeddings and counts, trained on labels; its F1 is measured on held-out folds."""
+    counts = np.array([[len(one.objects), sum(one.objects.values()), len(one.touching)] for one in seen], np.float64)
+    table = np.hstack([vectors.astype(np.float64), np.log1p(counts)])  # (N, D + 3)
+    said, facts = learn_interest(labels, [one.id for one in seen], table, seed)
+
+    def judge(one: Seen, synset: Synset, number: str) -> str:
+        return "classifier" if said.get(one.id, False) else ""
+
+    return Rule("classifier", "interesting: a classifier trained on labels", judge, facts)
 
 
 def prune(
@@ -124,3 +217,23 @@ def _repeated(photographs: Sequence[str], same: Mapping[str, str]) -> dict[str, 
 
 def _discarded(one: PrunedSet, removed: dict[str, str], why: str) -> ImageSet:
     return ImageSet(one.set, one.synset, one.query, (), {}, removed, why)
+
+
+def check_sets(
+    path: Path,
+    sets: Sequence[Found] | Sequence[PrunedSet] | Sequence[ImageSet],
+    photographs: Collection[str],
+    synsets: Collection[str],
+) -> None:
+    """Refuse sets of unknown photographs or synsets, and twice the same set."""
+    check_once(path, "set", (one.set for one in sets))
+    for one in sets:
+        if not _SET.fullmatch(one.set):
+            raise wrong(path, f"{one.set!r} cannot name a set", "Use letters and digits.")
+        if one.synset not in synsets:
+            raise wrong(path, f"set {one.set} is of the synset {one.synset!r}", "Name a synset of queries.jsonl.")
+        unknown = next((name for name in one.photographs if name not in photographs), None)
+        if unknown is not None:
+            raise wrong(path, f"set {one.set} has the photograph {unknown!r}", "Name those of photographs.jsonl.")
+        if isinstance(one, ImageSet) and not one.discarded and len(set(one.photographs)) != SIZE:
+            raise wrong(path, f"set {one.set} has {len(set(one.photographs))} photographs", f"Give it {SIZE}.")

@@ -7,16 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
-from veridical.builders.nlvr2.index import fetch
-from veridical.builders.nlvr2.records import ImageSet, Sentence, Task
+from veridical.builders.nlvr2.collection import Collection
+from veridical.builders.nlvr2.photographs import fetch
+from veridical.builders.nlvr2.work import ImageSet, Sentence, Task
 from veridical.errors import UserError
 from veridical.sources import Photograph, Source
 
 if TYPE_CHECKING:
     from PIL import Image
 
+Shown = TypeVar("Shown")
 Show = Callable[[str], "Image.Image | None"]
 SIDE = (200, 150)  # of a photograph
 PAD = 12
@@ -25,32 +27,23 @@ SETS, TASKS = 40, 40  # that are shown, evenly spaced
 ON_A_PAGE = 8
 
 
-def write_sheets(
-    folder: Path,
-    sets: Sequence[ImageSet],
-    tasks: Sequence[Task],
-    sentences: Sequence[Sentence],
-    used: Mapping[str, Photograph],
-    source: Source | None,
-) -> list[Path]:
+def write_sheets(folder: Path, made: Collection, source: Source | None) -> list[Path]:
     """PNG files of some sets (`sets-0.png` ...) and some tasks with their sentences (`tasks-0.png` ...)."""
     if source is None:
         return []
     folder.mkdir(parents=True, exist_ok=True)
-    shown = _some([one for one in sets if not one.discarded], SETS)
-    known = dict(used)
+    shown = _some([one for one in made.sets if not one.discarded], SETS)
+    known = dict(made.used)
     if missing := {name for one in shown for name in one.photographs} - known.keys():
         known |= fetch(source, missing)
     show = lru_cache(maxsize=None)(partial(_thumbnail, known, source))
-    rows = [_set_row(one, known, show) for one in shown]
-    out = _pages(folder, "sets", rows)
-    said = {one.task: one for one in sentences if one.sentence}
-    written = _some([task for task in tasks if task.task in said], TASKS)
-    out += _pages(folder, "tasks", [_task_row(task, said[task.task], known, show) for task in written])
-    return out
+    out = _pages(folder, "sets", [_set_row(one, known, show) for one in shown])
+    said = {one.task: one for one in made.sentences if one.sentence}
+    written = _some([task for task in made.tasks if task.task in said], TASKS)
+    return out + _pages(folder, "tasks", [_task_row(task, said[task.task], known, show) for task in written])
 
 
-def _some(values: Sequence[Any], count: int) -> list[Any]:
+def _some(values: Sequence[Shown], count: int) -> list[Shown]:
     step = max(len(values) / count, 1)
     return [values[int(i * step)] for i in range(min(count, len(values)))]
 

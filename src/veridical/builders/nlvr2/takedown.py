@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.builders.nlvr2.records import Seen
-from veridical.builders.nlvr2.work import write_whole
+from veridical.builders.nlvr2.work import Seen, write_whole
 from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.records import Pruned
@@ -98,7 +97,7 @@ def takedown(
 
 
 def work_folder(out: Path) -> Path:
-    """Where a build's stages are kept unless told otherwise."""
+    """Where a build's steps are kept unless told otherwise."""
     return out.with_name(f"{out.name}.work")
 
 

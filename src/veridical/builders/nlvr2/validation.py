@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from veridical.benchmark.splits import blocks, nlvr2_held_out, nlvr2_thirds, split_by_origin
+from veridical.builders.nlvr2.config import PAPER_SPLITS
 from veridical.builders.nlvr2.pairs import PAIRS
-from veridical.builders.nlvr2.records import Sentence, Task, Verdict, item_id
+from veridical.builders.nlvr2.work import Sentence, Task, Verdict, item_id
 from veridical.errors import UserError
 from veridical.records import JUDGEMENT_KINDS, Judgement
 from veridical.statistics.judgements import NONSENSE, SKIP, UNKNOWN, Judged
@@ -26,7 +27,6 @@ DISAGREES = "validator disagrees with the writer"
 NOT_VALIDATED = "no validation"
 EXTRA = 4  # judgements on each held-out item
 FEW_SETS = 25  # a fifth of fewer does not make three splits of more than one set
-PAPER_SPLITS = {"train": 0.8, "dev": 0.2 / 3, "test-p": 0.2 / 3, "test-u": 0.2 / 3}
 THIRDS = 3  # splits of what is held out
 TRAIN, HELD_OUT = "train", "held-out"
 

@@ -10,20 +10,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from veridical.builders.nlvr2.config import Config
+from veridical.builders.nlvr2.config import DISTANCE, Config
 from veridical.builders.nlvr2.icon_world import IconSeries
-from veridical.builders.nlvr2.records import Seen
+from veridical.builders.nlvr2.work import Seen
 from veridical.encoders import open_encoder
 from veridical.encoders.encoder import unit
-from veridical.encoders.hashes import perceptual_hash
+from veridical.encoders.hashes import near_pairs, perceptual_hash
 from veridical.engine import run
 from veridical.errors import UserError
 from veridical.records import Box
@@ -33,6 +32,7 @@ ANNOTATIONS = "annotations"  # the embedding of what is annotated
 BATCH = 32
 ICON_SETS = 250
 SLACK = 1.2  # series of icons for each set wanted: not every series is found whole
+SAMPLED = 20_000  # pairs of photographs whose similarity says what is usual
 FEW = 128  # photographs that are made without worker processes
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 # relationships that say where something is, not what it does
@@ -42,17 +42,6 @@ _PLACES = frozenset(
 )
 # attributes and tags that say what is there or going on
 _SPOKEN = frozenset({"action", "activity", "pose", "synset", "label", "keywords", "title"})
-
-
-@dataclass(frozen=True)
-class Where:
-    """How a worker process opens a source: the name of one, or the `module:attribute` of a builder's own."""
-
-    name: str
-    options: tuple[tuple[str, Any], ...] = ()
-
-    def open(self) -> Source:
-        return _open(self)
 
 
 def open_photographs(config: Config, cache: Path) -> Source | None:
@@ -70,23 +59,18 @@ def open_photographs(config: Config, cache: Path) -> Source | None:
     return Detections(source, config.detector, threshold=config.threshold, cache=cache)  # type: ignore[return-value]
 
 
-class Numbered(Protocol):
-    """A source whose photographs can be made one by one, by any process."""
-
-    count: int
-
-    def at(self, index: int) -> Photograph: ...
-
-    def find(self, id: str) -> Photograph: ...
-
-
 @lru_cache(maxsize=2)
-def _open(where: Where) -> Source:
-    return open_source(where.name, **dict(where.options))
+def _open(name: str) -> Source:
+    return open_source(name)
+
+
+def opened(reader: Source | str) -> Source:
+    """A source, in a worker process too: opened by its name, or the one that was handed over."""
+    return _open(reader) if isinstance(reader, str) else reader
 
 
 def look(
-    source: Source, where: Where | None, encoder: str, *, processes: int | None = None, work: Path | None = None
+    source: Source, reader: Source | str, encoder: str, *, processes: int | None = None, work: Path | None = None
 ) -> tuple[list[Seen], np.ndarray]:
     """Every photograph, and a vector of length 1 for each: (N, D)."""
     batches: Iterable[Sequence[Photograph | int]]
@@ -95,7 +79,7 @@ def look(
         batches = [range(i, min(i + BATCH, count)) for i in range(0, count, BATCH)]
     else:
         batches = _batches(source.photographs(), BATCH)
-    function = partial(_look_batch, where if where is not None else source, encoder)
+    function = partial(_look_batch, reader, encoder)
     seen: list[Seen] = []
     vectors: list[np.ndarray] = []
     for found in run(function, batches, processes=processes, work=work, label="looking at photographs"):
@@ -110,12 +94,10 @@ def look(
     return seen, unit(np.stack([v if len(v) else np.zeros(size, np.float32) for v in vectors]))
 
 
-def _look_batch(
-    where: Where | Source, encoder: str, batch: Sequence[Photograph | int]
-) -> list[tuple[Seen, np.ndarray]]:
+def _look_batch(reader: Source | str, encoder: str, batch: Sequence[Photograph | int]) -> list[tuple[Seen, np.ndarray]]:
     from veridical.encoders.images import decode
 
-    source = where.open() if isinstance(where, Where) else where
+    source = opened(reader)
     network = None if encoder == ANNOTATIONS else _encoder(encoder)
     seen: list[Seen] = []
     pixels: list[np.ndarray] = []
@@ -219,3 +201,23 @@ def fetch(source: Source, ids: Iterable[str], processes: int | None = None) -> d
         made = run(partial(_fetch_batch, source), batches, processes=processes, label="fetching photographs")
         return {one.panel.id: one for batch in made for one in batch}
     return {one.panel.id: one for one in source.photographs() if one.panel.id in wanted}
+
+
+def near_duplicates(seen: Sequence[Seen], distance: int = DISTANCE) -> dict[str, str]:
+    """Photographs whose perceptual hash is (nearly) that of an earlier one -> that one."""
+    hashed = [one for one in seen if one.phash is not None]
+    values = np.array([int(one.phash or "0", 16) for one in hashed], np.uint64)
+    out: dict[str, str] = {}
+    for a, b in sorted((min(p), max(p)) for p in near_pairs(values, distance).tolist()):
+        if hashed[a].id not in out:  # an image that itself goes is no reason for another to go
+            out.setdefault(hashed[b].id, hashed[a].id)
+    return out
+
+
+def usual_similarity(vectors: np.ndarray, rng: np.random.Generator) -> float:
+    """The median cosine of two photographs: what is less similar than this is not similar at all."""
+    if len(vectors) < 2:
+        return 0.0
+    a = rng.integers(len(vectors), size=SAMPLED)
+    b = (a + rng.integers(1, len(vectors), size=SAMPLED)) % len(vectors)  # another one
+    return round(float(np.median(np.einsum("ij,ij->i", vectors[a], vectors[b]))), 4)

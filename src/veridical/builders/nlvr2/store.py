@@ -1,0 +1,339 @@
+"""The benchmark that an NLVR2 build writes: its items and pictures, and what it says of itself.
+
+The manifest's config carries what made the benchmark, by which rules, and every count of the collection (section 3.6;
+Table 4 of the draft): what was found, what went, its cost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+
+from veridical.benchmark import BenchmarkWriter, tables
+from veridical.benchmark.hidden import SECRET
+from veridical.builders.nlvr2.collection import Collection, Given
+from veridical.builders.nlvr2.config import PAPER_SPLITS
+from veridical.builders.nlvr2.people import check_presence, check_sentence
+from veridical.builders.nlvr2.photographs import opened
+from veridical.builders.nlvr2.steps import STEPS, interest_rule, pruning_rule
+from veridical.builders.nlvr2.validation import Kept, Outcome, judgements
+from veridical.engine import run
+from veridical.errors import UserError
+from veridical.formats.card import describe
+from veridical.formats.nlvr2.reading import balance_of
+from veridical.records import TRUTH, Item, Pairs, Panel, Pruned, Text, pairs
+from veridical.sources import Photograph, Source
+
+PICTURE_BATCH = 32
+INCOMPLETE = (
+    "The sentences were judged by running their programs on annotations that may miss objects: some labels will be "
+    "wrong. Let people validate them before others compete on this."
+)
+GENERATED = (
+    "were generated, not written by people: each is the English of a program over the annotated objects of two "
+    "photographs, chosen to be true of two pairs of a set of eight and false of the other two"
+)
+PEOPLE, UNKNOWN = "people's", "unknown"
+_OPEN_LICENCE = re.compile(r"\bCC(?:0|-BY(?:-NC)?(?:-SA|-ND)?)-\d\.\d\b")
+
+
+def store(given: Given, made: Collection, done: Outcome, out: Path, secret: bytes) -> None:
+    """Write the benchmark."""
+    options = given.options
+    used = {name for k in done.items for name in k.task.pairs[k.pair]}
+    kept = {k.id for k in done.items} | done.removed.keys()
+    said = [
+        j
+        for j in judgements(made.sentences, {task.task: task for task in made.tasks}, made.judgements)
+        if j.item in kept
+    ]
+    with BenchmarkWriter(
+        out,
+        name="NLVR2",
+        task="statement",
+        config=about(given, made, done),
+        seed=options.seed,
+        licence=options.licence or licence(made, done),
+        hidden=options.hide,
+        hide_objects=True,
+        describe=describe,
+    ) as writer:
+        if secret:
+            writer.add_hidden_file(SECRET, secret)
+        panels, origins = _pictures(given, made, sorted(used), writer)
+        for name in dict.fromkeys(options.splits or PAPER_SPLITS):
+            rows = [k for k in done.items if done.splits[k.id] == name]
+            if rows:
+                writer.add_items(name, _items(rows, panels))
+        writer.add_panels(panels.values())
+        writer.add_photographs(origins)
+        writer.add_judgements(said)
+        if done.removed:
+            writer.add_pruned(Pruned(name, reason, at) for name, (at, reason) in sorted(done.removed.items()))
+
+
+def _items(rows: Sequence[Kept], panels: Mapping[str, Panel]) -> list[Item]:
+    sides = [k.task.pairs[k.pair] for k in rows]
+    lefts, rights = (pa.array([str(pair[side]) for pair in sides]) for side in range(2))
+    balance = balance_of(lefts, rights, pa.array([bool(k.label) for k in rows])).to_pylist()
+    return [_item(k, balanced, panels) for k, balanced in zip(rows, balance, strict=True)]
+
+
+def _item(k: Kept, balance: str, panels: Mapping[str, Panel]) -> Item:
+    left, right = k.task.pairs[k.pair]
+    shown = [
+        {o.category for side in two for o in panels[side].objects} for two in k.task.pairs if set(two) <= panels.keys()
+    ]
+    truth = [i in k.sentence.selected for i, two in enumerate(k.task.pairs) if set(two) <= panels.keys()]
+    warnings = check_sentence(k.sentence.sentence)
+    if any(shown):
+        warnings += check_presence(k.sentence.sentence, shown, truth)
+    tags: Pairs = pairs(
+        synset=k.task.synset,
+        query=k.task.query,
+        phenomenon=k.sentence.phenomena,
+        balance=balance,
+        kind=k.sentence.kind or None,
+        guideline=warnings,
+    )
+    return Item(
+        id=k.id,
+        task="statement",
+        panels=(left, right),
+        query=Text(k.sentence.sentence),
+        candidates=TRUTH,
+        answer=k.label,
+        group=f"set-{k.task.task}",
+        origins=(f"set {k.task.set}", left, right),
+        program=k.sentence.program,
+        writer=k.sentence.writer,
+        tags=tags,
+    )
+
+
+def _pictures(
+    given: Given, made: Collection, names: Sequence[str], writer: BenchmarkWriter
+) -> tuple[dict[str, Panel], pa.Table]:
+    """Store the pictures; the panels by photograph, and where each came from."""
+    used, seen = made.used, made.photographs.by_id
+    batches = [[used[name] for name in names[i : i + PICTURE_BATCH]] for i in range(0, len(names), PICTURE_BATCH)]
+    panels: dict[str, Panel] = {}
+    if given.source is None:
+        panels = {name: replace(used[name].panel, phash=seen[name].phash) for name in names}
+    else:
+        function = partial(_read_batch, given.reader)
+        for batch, read in zip(
+            batches, run(function, batches, processes=given.processes, label="pictures"), strict=True
+        ):
+            for photograph, picture in zip(batch, read, strict=True):
+                name = photograph.panel.id
+                panels[name] = replace(photograph.panel, phash=seen[name].phash, image=writer.add_image(picture))
+    about = "saved search" if given.source is None else given.source.name
+    rows = [(name, about, used[name].panel.uri, used[name].licence) for name in names]
+    return panels, pa.table([list(column) for column in zip(*rows, strict=True)], schema=tables.PHOTOGRAPHS)
+
+
+def _read_batch(reader: Source | str, batch: Sequence[Photograph]) -> list[bytes]:
+    source = opened(reader)
+    return [source.picture(one) for one in batch]
+
+
+def about(given: Given, made: Collection, done: Outcome) -> dict[str, object]:
+    """The config that the benchmark carries: what made it, by which rules, and every count."""
+    options, photographs = given.options, made.photographs
+    rules = {
+        "pruning": pruning_rule(photographs, made.found),
+        "interesting": interest_rule(photographs, made.pruned),
+    }
+    return {
+        "format": "nlvr2",
+        "source": given.about_source,
+        "splits": dict(options.splits) if options.splits else "section 3.4",
+        "words": {"thesaurus": type(given.wordnet).__name__, "vectors": given.has_vectors},
+        "similarity": "a saved search" if options.search else given.encoder,
+        "least_similarity": photographs.least_similarity,
+        "distance": options.distance,
+        "share": options.share,
+        **{name: {"by": rule.name, "rule": rule.about, **rule.facts} for name, rule in rules.items()},
+        "sentences": _origin(made),
+        "judgements": _judged(given),
+        "redone_by_people": sorted(set(given.work.redone)),
+        "secret": bool(options.secret),
+        "inputs": options.hashes(*options.files),
+        "collection": counts(made) | _outcome(options.costs, done),
+        "card": _card(given, made, done, [rule.about for rule in rules.values()]),
+    }
+
+
+def _origin(made: Collection) -> str | dict[str, int]:
+    """Who wrote the sentences: one that has a program was generated, whichever file it came from."""
+    generated = sum(one.program is not None for one in made.sentences if one.sentence)
+    written = sum(one.program is None for one in made.sentences if one.sentence)
+    if generated and written:
+        return {"generated": generated, PEOPLE: written}
+    return "generated" if generated else PEOPLE
+
+
+def _judged(given: Given) -> str:
+    if given.judged_by_people:
+        return PEOPLE
+    return "each sentence's program, run on " + ("exact annotations" if given.exact else "incomplete annotations")
+
+
+def _card(given: Given, made: Collection, done: Outcome, rules: Sequence[str]) -> list[str]:
+    """Paragraphs for whoever opens the benchmark."""
+    origin = _origin(made)
+    families = {k.sentence.kind for k in done.items if k.sentence.kind}
+    programs = f" Kinds of programs: {', '.join(sorted(families))}." if families else ""
+    if isinstance(origin, dict):
+        sentences = f"{origin['generated']:,} sentences {GENERATED}; people wrote {origin[PEOPLE]:,} more.{programs}"
+    else:
+        sentences = f"The sentences {GENERATED}.{programs}" if origin == "generated" else "People wrote the sentences."
+    judged = "People judged them." if given.judged_by_people else f"Labels are what {_judged(given)}, gives."
+    if not given.judged_by_people and not given.exact:
+        judged += f" {INCOMPLETE}"
+    parts = [
+        sentences,
+        judged,
+        f"Rules for photographs: {'; '.join(rules)}.",
+    ]
+    if known := _licences(made, done):
+        parts.append("Licences of the photographs (`photographs.parquet` has each one's): " + "; ".join(known) + ".")
+    return parts
+
+
+def licence(made: Collection, done: Outcome) -> str:
+    """The licence of a benchmark where none was given: that of its photographs, where they have one in common."""
+    known = _licences(made, done)
+    if len(known) != 1 or UNKNOWN in known:
+        return "Each photograph has its own licence: see photographs.parquet." if known != [UNKNOWN] else ""
+    named = set(_OPEN_LICENCE.findall(known[0]))
+    return named.pop() if len(named) == 1 else known[0]
+
+
+def _licences(made: Collection, done: Outcome) -> list[str]:
+    names = {name for k in done.items for name in k.task.pairs[k.pair]}
+    return sorted({made.used[name].licence or UNKNOWN for name in names})
+
+
+class _Cost(msgspec.Struct):
+    cost: float
+    workers: int | None = None
+
+
+def counts(made: Collection, reached: Sequence[str] = STEPS) -> dict[str, object]:
+    """Counts of all steps that were reached."""
+    out: dict[str, object] = {}
+    for step in reached:
+        out |= _COUNTS[step](made)
+    return out
+
+
+def _photographs(made: Collection) -> dict[str, object]:
+    bad = sum(bool(one.problem) for one in made.photographs.seen)
+    return {"photographs": len(made.photographs.seen), "photographs_that_do_not_load": bad}
+
+
+def _queries(made: Collection) -> dict[str, object]:
+    heuristics = Counter(query.heuristic for query in made.queries)
+    return {
+        "synsets": len({query.synset for query in made.queries}),
+        "queries": len(made.queries),
+        "queries_by_heuristic": dict(sorted(heuristics.items())),
+    }
+
+
+def _found(made: Collection) -> dict[str, object]:
+    return {
+        "duplicate_photographs": len(made.photographs.duplicates),
+        "found_sets": len(made.found),
+        "found_images": sum(len(one.photographs) for one in made.found),
+    }
+
+
+def _pruned(made: Collection) -> dict[str, object]:
+    left = [one for one in made.pruned if not one.discarded]
+    return {
+        "pruned_sets": len(left),
+        "pruned_images": sum(len(one.photographs) for one in left),
+        "images_removed": _most_first(reason for one in made.pruned for reason in one.removed.values()),
+        "sets_discarded_in_pruning": _most_first(one.discarded for one in made.pruned if one.discarded),
+    }
+
+
+def _sets(made: Collection) -> dict[str, object]:
+    left = [one for one in made.sets if not one.discarded]
+    return {
+        "sets": len(left),
+        "set_images": len({name for one in left for name in one.photographs}),
+        "interesting_images": _most_first(reason for one in left for reason in one.interesting.values()),
+        "sets_discarded_in_construction": _most_first(one.discarded for one in made.sets if one.discarded),
+    }
+
+
+def _tasks(made: Collection) -> dict[str, object]:
+    return {"tasks": len(made.tasks)}
+
+
+def _sentences(made: Collection) -> dict[str, object]:
+    return {
+        "sentences": sum(bool(one.sentence) for one in made.sentences),
+        "tasks_without_sentence": _most_first(one.flagged for one in made.sentences if one.flagged),
+    }
+
+
+def _judgements(made: Collection) -> dict[str, object]:
+    return {"judgements": _most_first(one.kind for one in made.judgements)}
+
+
+_COUNTS = {
+    "photographs": _photographs,
+    "queries": _queries,
+    "found": _found,
+    "pruned": _pruned,
+    "sets": _sets,
+    "tasks": _tasks,
+    "sentences": _sentences,
+    "judgements": _judgements,
+}
+
+
+def _outcome(costs: str | None, done: Outcome) -> dict[str, object]:
+    unique = len({k.sentence.task for k in done.items})
+    out: dict[str, object] = {
+        "sentences_reported": done.reported,
+        "items_that_pass_validation": done.passed,
+        "items_held_out": len(done.held_out),
+        "items": len(done.items),
+        "images": len({name for k in done.items for name in k.task.pairs[k.pair]}),
+        "unique_sentences": unique,
+        "items_per_sentence": round(len(done.items) / unique, 4),
+        "items_removed": done.reasons(),
+    }
+    if costs is not None:
+        out["cost"] = _costs(Path(costs), unique, len(done.items))
+    return out
+
+
+def _costs(path: Path, sentences: int, items: int) -> dict[str, object]:
+    """The cost and workers of each task, of all, of a sentence and of an item."""
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=dict[str, _Cost])
+    except (OSError, msgspec.DecodeError) as error:
+        fix = 'Write such as {"sentence writing": {"cost": 9570.46, "workers": 99}}.'
+        raise UserError(f"{path}: {error}.", fix) from None
+    total = sum(one.cost for one in found.values())
+    tasks = {name: {"cost": one.cost, "workers": one.workers} for name, one in sorted(found.items())}
+    each = {"per_sentence": round(total / sentences, 4), "per_item": round(total / items, 4)}
+    return {"tasks": tasks, "total": round(total, 2), **each}
+
+
+def _most_first(values: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(values).items(), key=lambda pair: (-pair[1], pair[0])))

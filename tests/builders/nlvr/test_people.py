@@ -180,7 +180,7 @@ def test_files_that_are_not_utf8_are_refused(collected: dict[str, Path], tmp_pat
     path.write_bytes(
         path.read_bytes() + b'{"presentation":"caf\xe9","item":"caf\xe9","sentence":"caf\xe9","writer":"w"}\n'
     )
-    with pytest.raises(UserError, match=r"line \d+: it is not written in UTF-8"):
+    with pytest.raises(UserError, match=r"line \d+: byte 0xe9 is not UTF-8"):
         build_nlvr(tmp_path / "bench", processes=1, **collected)  # type: ignore[arg-type]
 
 

@@ -20,6 +20,7 @@ from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
 from veridical.builders import BuildReport
 from veridical.builders.nlvr2 import build_nlvr2, read_config, takedown
+from veridical.builders.nlvr2.config import hidden_splits
 from veridical.builders.nlvr2.pairs import pair_up
 from veridical.cli.build import build
 from veridical.engine.worker import INSIDE
@@ -268,7 +269,7 @@ def test_what_cannot_be_built_is_refused_at_once(tmp_path: Path, options: dict[s
 def test_a_config_file(tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text('source = "icons"\nsets = 5\n[splits]\ntrain = 1\n')
     assert read_config(tmp_path / "c.toml").sets == 5
-    assert read_config(tmp_path / "c.toml").hide == ()
+    assert hidden_splits(read_config(tmp_path / "c.toml")) == ()
     (tmp_path / "c.json").write_text('{"sets": "five"}')
     with pytest.raises(UserError, match=r"c\.json"):
         read_config(tmp_path / "c.json")

@@ -15,13 +15,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 import msgspec
 import numpy as np
 
 from veridical.builders.nlvr.scenes import Example, pack, unpack
-from veridical.errors import UserError
+from veridical.common.files import bad_line, numbered_lines
 from veridical.formats.nlvr.writing import COLORS
 from veridical.records import JUDGEMENT_KINDS, Judgement, Panel, Verdict
 from veridical.sources.boxes.scene import Figure, Placed, Scene, panel, placed
@@ -77,9 +77,6 @@ class _Judgement(msgspec.Struct, frozen=True):
     time: float | None = None
 
 
-Line = TypeVar("Line", _Presentation, _Statement, _Judgement)
-
-
 def presentation_line(example: Example) -> bytes:
     """A presentation for the file that a collection reads."""
     images = [
@@ -100,14 +97,16 @@ def read_presentations(path: Path) -> list[Example]:
     """The presentations that people saw."""
     out = []
     seen: set[str] = set()
-    for number, line in _lines(path, _Presentation):
+    for number, line in numbered_lines(path, _Presentation):
         names = [image.id for image in line.images]
         expected = [f"{line.presentation}-{place}" for place in range(4)]
         if sorted(names) != expected:
-            raise _wrong(path, number, f"the images are {names}; expected the four of {expected}, in the order A to D")
+            raise bad_line(
+                path, number, f"the images are {names}; expected the four of {expected}, in the order A to D"
+            )
         if not _NAME.fullmatch(line.presentation):
             problem = f"{line.presentation!r} cannot name a presentation; use letters, digits, '.', '-' and '_'"
-            raise _wrong(path, number, problem)
+            raise bad_line(path, number, problem)
         _new(seen, line.presentation, path, number, "presentation")
         scenes = tuple(pack(_scene(image, path, number)) for image in line.images)
         out.append(Example(line.presentation, line.kind, tuple(names), scenes))
@@ -116,7 +115,7 @@ def read_presentations(path: Path) -> list[Example]:
 
 def _scene(image: _Image, path: Path, number: int) -> Scene:
     if len(image.boxes) != 3:
-        raise _wrong(path, number, f"image {image.id} has {len(image.boxes)} boxes; expected 3")
+        raise bad_line(path, number, f"image {image.id} has {len(image.boxes)} boxes; expected 3")
     boxes = [[Placed(o.y_loc, o.x_loc, Figure(o.type, COLORS[o.color], o.size)) for o in box] for box in image.boxes]
     return tuple(panel(box, index, image.id) for index, box in enumerate(boxes))
 
@@ -126,9 +125,9 @@ def read_statements(path: Path, examples: Sequence[Example]) -> list[Example]:
     known = {one.presentation: one for one in examples}
     seen: set[str] = set()
     written: dict[str, Example] = {}
-    for number, line in _lines(path, _Statement):
+    for number, line in numbered_lines(path, _Statement):
         if line.presentation not in known:
-            raise _wrong(path, number, f"there is no presentation {line.presentation!r}")
+            raise bad_line(path, number, f"there is no presentation {line.presentation!r}")
         _named(line.sentence, "sentence", path, number)
         _named(line.writer, "writer", path, number)
         _new(seen, line.presentation, path, number, "statement on presentation")
@@ -144,9 +143,9 @@ def read_judgements(path: Path, examples: Iterable[Example]) -> tuple[list[Judge
     seen: set[str] = set()
     out = []
     own = 0
-    for number, line in _lines(path, _Judgement):
+    for number, line in numbered_lines(path, _Judgement):
         if line.item not in known:
-            raise _wrong(path, number, f"there is no item {line.item!r} that has a statement")
+            raise bad_line(path, number, f"there is no item {line.item!r} that has a statement")
         _named(line.worker, "worker", path, number)
         _new(seen, f"{line.item} by {line.worker}", path, number, "judgement on")
         if line.worker == known[line.item]:
@@ -207,37 +206,16 @@ def settle(items: Sequence[str], judgements: Sequence[Judgement]) -> Verdicts:
     return Verdicts(labels, removed)
 
 
-def _lines(path: Path, kind: type[Line]) -> Iterable[tuple[int, Line]]:
-    """The lines of a file, numbered from 1; empty ones are passed over."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}.", "Give a file of JSON lines.") from None
-    decoder = msgspec.json.Decoder(kind)
-    for number, line in enumerate(data.splitlines(), start=1):
-        if line.strip():
-            try:
-                yield number, decoder.decode(line)
-            except UnicodeDecodeError:
-                raise _wrong(path, number, "it is not written in UTF-8") from None
-            except (msgspec.DecodeError, RecursionError) as error:
-                raise _wrong(path, number, str(error)) from None
-
-
 def _named(text: str, noun: str, path: Path, number: int) -> None:
     """Refuse an empty text, and one with characters that cannot be seen or that turn others around."""
     if not text.strip():
-        raise _wrong(path, number, f"the {noun} is empty")
+        raise bad_line(path, number, f"the {noun} is empty")
     for char in text.strip():
         if unicodedata.category(char) in _UNSEEN or unicodedata.bidirectional(char) in _TURNING or char in _MARKS:
-            raise _wrong(path, number, f"the {noun} has the control character U+{ord(char):04X}")
+            raise bad_line(path, number, f"the {noun} has the control character U+{ord(char):04X}")
 
 
 def _new(seen: set[str], key: str, path: Path, number: int, noun: str) -> None:
     if key in seen:
-        raise _wrong(path, number, f"a second {noun} {key}")
+        raise bad_line(path, number, f"a second {noun} {key}")
     seen.add(key)
-
-
-def _wrong(path: Path, number: int, problem: str) -> UserError:
-    return UserError(f"{path}, line {number}: {problem.rstrip('.')}.", "Correct the line. Nothing was written.")

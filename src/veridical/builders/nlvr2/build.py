@@ -27,7 +27,7 @@ from veridical.builders.nlvr2.collection import (
     Collection,
     Given,
 )
-from veridical.builders.nlvr2.config import Config, changed
+from veridical.builders.nlvr2.config import Config, changed, check, hidden_splits
 from veridical.builders.nlvr2.photographs import open_photographs
 from veridical.builders.nlvr2.sets import NO_PICTURE
 from veridical.builders.nlvr2.sheets import write_sheets
@@ -50,9 +50,9 @@ from veridical.builders.nlvr2.takedown import REASON as TAKEN_DOWN
 from veridical.builders.nlvr2.validation import Outcome, check_left, split, validate
 from veridical.builders.nlvr2.work import (
     Work,
-    write_lines,
 )
 from veridical.builders.report import BuildReport
+from veridical.common.files import write_lines
 from veridical.errors import UserError
 from veridical.sources import Source
 
@@ -80,12 +80,12 @@ def build_nlvr2(
         options["source"] = source
     own = None if isinstance(source, str) else source
     made = changed(config or Config(), options)
-    made.check()
+    check(made)
     if stage not in (*STEPS, "extra", "all"):
         raise UserError(f"There is no step {stage!r}.", f"Choose one of: {', '.join((*STEPS, 'extra', 'all'))}.")
     folder = Path(os.path.abspath(out))
     place = Work(Path(work) if work is not None else work_folder(folder))
-    place.explain(bool(made.hide))
+    place.explain(bool(hidden_splits(made)))
     made, kept, notes = _mix_secret(made, folder, place)
     given = _given(made, place, own, processes)
     if stage != "all":
@@ -139,7 +139,7 @@ def keep_items(given: Given, made: Collection) -> Outcome:
     gone = taken_down(given.work.folder, made.photographs.seen)
     done.drop("takedown", TAKEN_DOWN, lambda k: not gone.isdisjoint(k.task.pairs[k.pair]))
     check_left(done, done.items, "No item is left")
-    for name in given.options.hide:
+    for name in hidden_splits(given.options):
         check_left(done, name in done.splits.values(), f"No item of {name} is left to hide")
     return done
 
@@ -160,10 +160,10 @@ def _rng(given: Given) -> np.random.Generator:
 
 def _mix_secret(options: Config, out: Path, work: Work) -> tuple[Config, bytes, list[str]]:
     """The options with the secret in force, what the hidden folder keeps of it, and what to tell whoever builds."""
-    if options.secret and (options.sentences is not None or not options.hide):
-        why = "people's sentences do not depend on a seed" if options.hide else "nothing is hidden"
+    if options.secret and (options.sentences is not None or not hidden_splits(options)):
+        why = "people's sentences do not depend on a seed" if hidden_splits(options) else "nothing is hidden"
         return replace(options, secret=""), b"", [f"--secret has no effect: {why}."]
-    if not options.hide or options.sentences is not None:
+    if not hidden_splits(options) or options.sentences is not None:
         return options, b"", []
     mixed = mix_secret(options.secret, hidden_dir(out) / SECRET, partial(drawn_secret, work.folder))
     return replace(options, secret=mixed.secret), mixed.kept, [mixed.note] if mixed.note else []
@@ -205,7 +205,7 @@ def _report(
         notes.append("So few sets cannot be split by the paper's rule: each held-out split was dealt sets of its own.")
     if done.missing_extra:
         notes.append(f"{done.missing_extra:,} held-out items have fewer than four extra judgements.")
-    if given.options.hide:
+    if hidden_splits(given.options):
         notes.append(f"{given.work.folder} holds what is hidden, too: keep it to yourself.")
     written = [one.phenomena for one in made.sentences if one.program]
     shown = Counter(name for each in written for name in each)

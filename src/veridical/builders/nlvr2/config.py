@@ -17,6 +17,7 @@ from veridical.errors import UserError
 
 PAPER_SPLITS = {"train": 0.8, "dev": 0.2 / 3, "test-p": 0.2 / 3, "test-u": 0.2 / 3}
 HIDDEN = ("test-u",)
+FILES = ("synsets", "search", "removals", "dull", "labels", "sentences", "judgements", "costs")
 DISTANCE = 6  # bits of a perceptual hash in which near duplicates may differ
 
 
@@ -60,41 +61,41 @@ class Config:
     secret: str = ""  # mixed into the seed of sentences where a split is hidden
     licence: str = ""
 
-    @property
-    def hide(self) -> tuple[str, ...]:
-        names = self.splits or PAPER_SPLITS
-        return tuple(n for n in HIDDEN if n in names) if self.hidden is None else tuple(self.hidden)
 
-    @property
-    def files(self) -> dict[str, str]:
-        """The files that people gave, by what they are."""
-        names = ("synsets", "search", "removals", "dull", "labels", "sentences", "judgements", "costs")
-        return {name: path for name in names if (path := getattr(self, name)) is not None}
+def hidden_splits(options: Config) -> tuple[str, ...]:
+    """The splits whose answers are hidden."""
+    names = options.splits or PAPER_SPLITS
+    return tuple(n for n in HIDDEN if n in names) if options.hidden is None else tuple(options.hidden)
 
-    def hashes(self, *names: str) -> dict[str, str]:
-        """SHA-256 of some of these files."""
-        return {name: _hash(path) for name, path in self.files.items() if name in names}
 
-    def check(self) -> None:
-        """Refuse what cannot be built."""
-        check_seed(self.seed)
-        check_splits(dict(self.splits or PAPER_SPLITS), self.hide)
-        for name, least in (("sets", 1), ("best", 1), ("distance", 0)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise UserError(f"{name} is {value}.", f"Give {least} or more.")
-        if self.least_similarity is not None and not -1 <= self.least_similarity <= 1:
-            raise UserError(f"The least similarity is {self.least_similarity}.", "A cosine lies between -1 and 1.")
-        if self.dull and self.labels:
-            raise UserError(
-                "Both people's marks and labels for a classifier say what is interesting.", "Give one of them."
-            )
-        if self.detector is not None and self.source in {"icons", "none"}:
-            raise UserError(f"A detector has nothing to find in {self.source}.", "Give --source folder:PATH.")
-        if not 0 <= self.threshold <= 1:
-            raise UserError(f"The threshold is {self.threshold}.", "A score lies between 0 and 1.")
-        if self.source == "none" and not self.search:
-            raise UserError("There is neither a source nor a saved search.", "Give --search, or another --source.")
+def given_files(options: Config) -> dict[str, str]:
+    """The files that people gave, by what they are."""
+    return {name: str(path) for name in FILES if (path := getattr(options, name)) is not None}
+
+
+def hashes(options: Config, *names: str) -> dict[str, str]:
+    """SHA-256 of some of these files."""
+    return {name: _hash(path) for name, path in given_files(options).items() if name in names}
+
+
+def check(options: Config) -> None:
+    """Refuse what cannot be built."""
+    check_seed(options.seed)
+    check_splits(dict(options.splits or PAPER_SPLITS), hidden_splits(options))
+    for name, least in (("sets", 1), ("best", 1), ("distance", 0)):
+        value = getattr(options, name)
+        if value is not None and value < least:
+            raise UserError(f"{name} is {value}.", f"Give {least} or more.")
+    if options.least_similarity is not None and not -1 <= options.least_similarity <= 1:
+        raise UserError(f"The least similarity is {options.least_similarity}.", "A cosine lies between -1 and 1.")
+    if options.dull and options.labels:
+        raise UserError("Both people's marks and labels for a classifier say what is interesting.", "Give one of them.")
+    if options.detector is not None and options.source in {"icons", "none"}:
+        raise UserError(f"A detector has nothing to find in {options.source}.", "Give --source folder:PATH.")
+    if not 0 <= options.threshold <= 1:
+        raise UserError(f"The threshold is {options.threshold}.", "A score lies between 0 and 1.")
+    if options.source == "none" and not options.search:
+        raise UserError("There is neither a source nor a saved search.", "Give --search, or another --source.")
 
 
 def read_config(path: Path | str) -> Config:

@@ -23,7 +23,8 @@ from pathlib import Path
 
 from veridical.builders.nlvr2.pairs import PAIRS
 from veridical.builders.nlvr2.sets import MARKED
-from veridical.builders.nlvr2.work import Found, PrunedSet, Sentence, Task, Verdict, bad_line, item_id, numbered_lines
+from veridical.builders.nlvr2.work import Found, PrunedSet, Sentence, Task, Verdict, item_id
+from veridical.common.files import bad_line, numbered_lines
 from veridical.errors import UserError
 from veridical.language.writing.pairs.words import NUMBERS, plural
 

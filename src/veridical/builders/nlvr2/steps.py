@@ -20,7 +20,7 @@ from veridical.builders.nlvr2.collection import (
     Given,
     Photographs,
 )
-from veridical.builders.nlvr2.config import seeds
+from veridical.builders.nlvr2.config import hashes, seeds
 from veridical.builders.nlvr2.icon_world import IconSeries, icon_synsets
 from veridical.builders.nlvr2.pairs import check_tasks, make_tasks, run_programs, write_all
 from veridical.builders.nlvr2.photographs import fetch, look
@@ -97,7 +97,7 @@ def look_at_photographs(given: Given) -> Photographs:
         return seen
 
     facts: dict[str, object] = {"source": given.about_source, "name": options.source, "encoder": given.encoder}
-    facts |= {"files": files, "weights": given.weights, **options.hashes("search")}
+    facts |= {"files": files, "weights": given.weights, **hashes(options, "search")}
     return Photographs(work.step("photographs.jsonl", Seen, [], facts, make), vectors_file, options)
 
 
@@ -133,11 +133,11 @@ def write_queries(given: Given, photographs: Photographs, synsets: Mapping[str, 
     """What an image search is asked about each synset."""
     options = given.options
     inputs = ["photographs.jsonl"] if options.synsets is None or options.best else []
-    facts: dict[str, object] = {**options.hashes("synsets", "search"), "best": options.best}
+    facts: dict[str, object] = {**hashes(options, "synsets", "search"), "best": options.best}
     facts |= {"wordnet": options.wordnet, "words": type(given.wordnet).__name__}
     facts["vectors"] = hash_of_path(options.vectors) or given.has_vectors
     if options.best is not None:  # synsets are scored by what a search finds
-        facts |= {**_searched(photographs), **options.hashes("labels")}
+        facts |= {**_searched(photographs), **hashes(options, "labels")}
     make = partial(_make_queries, given, list(synsets.values()))
     return given.work.step("queries.jsonl", Query, inputs, facts, make)
 
@@ -176,7 +176,7 @@ def _search(photographs: Photographs, synsets: Sequence[Synset]) -> Search:
 def _searched(photographs: Photographs) -> dict[str, object]:
     """What a search depends on beside photographs and queries."""
     options = photographs.options
-    facts: dict[str, object] = {"distance": options.distance, **options.hashes("search")}
+    facts: dict[str, object] = {"distance": options.distance, **hashes(options, "search")}
     if options.search is None:
         facts |= {"least": photographs.least_similarity, "similarity": _hash_of_vectors(photographs)}
     return facts
@@ -203,7 +203,7 @@ def prune_sets(
         rule = pruning_rule(photographs, found)
         return prune(found, photographs.by_id, synsets, rule if given.options.crowds else without_crowds(rule))
 
-    facts = {**given.options.hashes("removals"), "crowds": given.options.crowds}
+    facts = {**hashes(given.options, "removals"), "crowds": given.options.crowds}
     pruned = given.work.step("pruned.jsonl", PrunedSet, ["photographs.jsonl", "found.jsonl"], facts, make)
     check_sets(given.work.path("pruned.jsonl"), pruned, photographs.by_id, synsets)
     return pruned
@@ -243,7 +243,7 @@ def construct_sets(
             share=options.share,
         )
 
-    facts: dict[str, object] = {**options.hashes("dull", "labels"), "sets": options.sets}
+    facts: dict[str, object] = {**hashes(options, "dull", "labels"), "sets": options.sets}
     facts |= {"share": options.share, "distance": options.distance}
     if options.labels is not None:
         facts["similarity"] = _hash_of_vectors(photographs)  # the classifier looks at them
@@ -282,7 +282,7 @@ def write_sentences(given: Given, tasks: Sequence[Task], used: Mapping[str, Phot
     """A sentence for each task: people's, or generated."""
     options = given.options
     panels = {name: photograph.panel for name, photograph in used.items()}
-    facts: dict[str, object] = {**options.hashes("sentences")}
+    facts: dict[str, object] = {**hashes(options, "sentences")}
     if options.sentences is None:
         digest = hashlib.sha256(options.secret.encode("utf-8", "surrogateescape")).hexdigest() if options.secret else ""
         # What sentences are generated from and judged by: boxes and attributes, too.
@@ -325,7 +325,7 @@ def judge_sentences(
             return people.read_verdicts(Path(options.judgements), by_task, sentences)
         return list(run_programs(by_task, sentences, panels))
 
-    facts: dict[str, object] = {**options.hashes("judgements")}
+    facts: dict[str, object] = {**hashes(options, "judgements")}
     if options.judgements is None:
         facts["panels"] = hash_of_panels(panels)
     return given.work.step("judgements.jsonl", Verdict, ["tasks.jsonl", "sentences.jsonl"], facts, make)

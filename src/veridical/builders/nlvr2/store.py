@@ -19,7 +19,7 @@ import pyarrow as pa
 from veridical.benchmark import BenchmarkWriter, tables
 from veridical.benchmark.hidden import SECRET
 from veridical.builders.nlvr2.collection import Collection, Given
-from veridical.builders.nlvr2.config import PAPER_SPLITS
+from veridical.builders.nlvr2.config import FILES, PAPER_SPLITS, hashes, hidden_splits
 from veridical.builders.nlvr2.people import check_presence, check_sentence
 from veridical.builders.nlvr2.photographs import opened
 from veridical.builders.nlvr2.steps import STEPS, interest_rule, pruning_rule
@@ -61,7 +61,7 @@ def store(given: Given, made: Collection, done: Outcome, out: Path, secret: byte
         config=about(given, made, done),
         seed=options.seed,
         licence=options.licence or licence(made, done),
-        hidden=options.hide,
+        hidden=hidden_splits(options),
         hide_objects=True,
         describe=describe,
     ) as writer:
@@ -166,7 +166,7 @@ def about(given: Given, made: Collection, done: Outcome) -> dict[str, object]:
         "judgements": _judged(given),
         "redone_by_people": sorted(set(given.work.redone)),
         "secret": bool(options.secret),
-        "inputs": options.hashes(*options.files),
+        "inputs": hashes(options, *FILES),
         "collection": counts(made) | _outcome(options.costs, done),
         "card": _card(given, made, done, [rule.about for rule in rules.values()]),
     }

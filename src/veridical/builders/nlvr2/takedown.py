@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.builders.nlvr2.work import Seen, write_whole
+from veridical.builders.nlvr2.work import Seen
+from veridical.common.files import write_whole
 from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.records import Pruned

@@ -21,6 +21,7 @@ import msgspec
 
 from veridical import __version__
 from veridical.benchmark.writer import file_hash
+from veridical.common.files import read_lines, write_json, write_lines, write_whole
 from veridical.errors import UserError
 from veridical.records import Panel
 from veridical.sources import Source
@@ -144,7 +145,7 @@ class Work:
         text = "One file for each step of a build, in JSON lines. Change one, and the next build goes on from it.\n"
         if hidden:
             text += "\nThis folder holds the answers that the benchmark hides. Keep it to yourself.\n"
-        write_whole(self.path("README"), text.encode())
+        write_whole(self.path("README"), text)
 
     def path(self, name: str) -> Path:
         return self.folder / name
@@ -198,50 +199,7 @@ class Work:
 
     def _remember(self, ledger: dict[str, Any], name: str, facts: dict[str, Any]) -> None:
         ledger[name] = facts
-        write_whole(self.path(LEDGER), json.dumps(ledger, indent=1, sort_keys=True).encode() + b"\n")
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file, or nothing where the process ends before it is done."""
-    part = path.with_name(f".{path.name}.part")
-    with part.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-
-
-def write_lines(path: Path, records: Iterable[Any]) -> None:
-    """JSON lines."""
-    write_whole(path, b"".join(msgspec.json.encode(record) + b"\n" for record in records))
-
-
-def read_lines(path: Path, kind: type[Record]) -> list[Record]:
-    """The records of a file of JSON lines; an error names the first line that is none."""
-    return [record for _, record in numbered_lines(path, kind)]
-
-
-def numbered_lines(path: Path, kind: type[Record]) -> list[tuple[int, Record]]:
-    """Records with the number of their line, from 1; empty lines hold none."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}.", "Give a file of JSON lines.") from None
-    decoder = msgspec.json.Decoder(kind)
-    out = []
-    for number, line in enumerate(data.splitlines(), start=1):
-        if line.strip():
-            try:
-                out.append((number, decoder.decode(line)))
-            except UnicodeDecodeError:
-                raise bad_line(path, number, "it is not written in UTF-8") from None
-            except (msgspec.DecodeError, RecursionError) as error:
-                raise bad_line(path, number, str(error)) from None
-    return out
-
-
-def bad_line(path: Path, number: int, problem: str) -> UserError:
-    return UserError(f"{path}, line {number}: {problem.rstrip('.')}.", "Correct the line. Nothing was written.")
+        write_json(self.path(LEDGER), ledger, indent=1)
 
 
 def _plain(options: Mapping[str, Any]) -> Any:

@@ -18,7 +18,9 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from veridical.evaluation import evaluate
 from veridical.formats import import_release
-from veridical.solvers.vlm import Asking, Sending, solve_vlm
+from veridical.options import Asking, Generating, Sending
+from veridical.solvers.solve import solve
+from veridical.solvers.vlm.run import ModelDetails
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data" / "nlvr2"
@@ -50,18 +52,19 @@ def main(items: int = 100, wordings: int = 1, orders: int = 1) -> None:
             return
         benchmark = import_release("nlvr2", DATA, folder / "nlvr2").benchmark
         began = time.perf_counter()
-        done = solve_vlm(
+        done = solve(
             "hf/smollm2",
             benchmark,
             split="dev",
             out=folder / "predictions.jsonl",
             limit=items,
             asking=Asking(blind=True, wordings=wordings, orders=orders),
-            sending=Sending(model_args=args, max_connections=BATCH),
-            max_tokens=8,
+            sending=Sending(model_arg=args, max_connections=BATCH),
+            generating=Generating(max_tokens=8),
         )
         seconds = time.perf_counter() - began
-        s = done.summary
+        assert isinstance(done.details, ModelDetails)
+        s = done.details.summary
         accuracy = evaluate(benchmark, done.out, split="dev").answered
         print(f"SmolLM2-135M, blind, NLVR2 dev, first {items} items: {s.asked} replies in {seconds:.0f} s")
         print(f"  right        {s.accuracy.count}/{s.accuracy.of} = {s.accuracy.value:.3f} of everything asked")

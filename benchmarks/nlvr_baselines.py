@@ -19,7 +19,8 @@ import veridical
 from veridical.benchmark import Benchmark
 from veridical.evaluation.run import evaluate_trials
 from veridical.formats import import_release
-from veridical.solvers.trained import solve
+from veridical.options import SolverOptions
+from veridical.solvers.solve import solve
 from veridical.training import train
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr"
@@ -79,7 +80,7 @@ def measure(row: Row, name: str, work: Path, benchmark: Path, trials: int, unsee
     trained = train(row.model, benchmark, run, config=row.config, trials=trials)
     files = [work / "predictions" / f"{name}-{trial}.jsonl" for trial in range(trials)]
     for trial, path in enumerate(files):
-        solve(run, benchmark, "dev", path, trial=trial)
+        solve(str(run), benchmark, split="dev", out=path, options=SolverOptions(trial=trial))
     found = evaluate_trials(benchmark, files, split="dev", resamples=100)
     fresh = sum(accuracy_of(benchmark, path, unseen) for path in files) / trials
     ours = f"{100 * found.accuracy.mean:.2f} ± {100 * found.accuracy.std:.2f}"

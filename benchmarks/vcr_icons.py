@@ -19,7 +19,8 @@ import numpy as np
 import veridical
 from veridical.benchmark import Benchmark
 from veridical.evaluation import Scores
-from veridical.solvers.trained import solve
+from veridical.options import SolverOptions
+from veridical.solvers.solve import solve
 
 os.environ.setdefault("VERIDICAL_PROGRESS", "0")
 MODELS = {
@@ -70,7 +71,7 @@ def scored(folder: Path, work: Path, model: str, config: dict[str, object], tria
     scores = []
     for trial in range(trials):
         path = work / f"{name}-{trial}-{split}.jsonl"
-        solve(out, folder, split, path, trial=trial)
+        solve(str(out), folder, split=split, out=path, options=SolverOptions(trial=trial))
         scores.append(veridical.evaluate(folder, path, split=split))
     return scores
 

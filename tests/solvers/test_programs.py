@@ -173,12 +173,13 @@ def test_weights_that_fit_nowhere_are_refused(tmp_path: Path, buckets: list[int]
         ProgramSolver.load(path)
 
 
-@pytest.mark.parametrize("name", ["absent/solver.json", "folder"])
-def test_a_solver_that_cannot_be_saved_says_so(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(("name", "problem"), [("file/solver.json", "cannot be written"), ("folder", "is a folder")])
+def test_a_solver_that_cannot_be_saved_says_so(tmp_path: Path, name: str, problem: str) -> None:
     (tmp_path / "folder").mkdir()
-    with pytest.raises(UserError, match="cannot be saved"):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=problem):
         ProgramSolver(QUICK).save(tmp_path / name)
-    assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder"]
 
 
 def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:

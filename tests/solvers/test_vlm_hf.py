@@ -17,8 +17,9 @@ pytest.importorskip("transformers", reason="needs the extra `models`")
 from inspect_ai.model import ChatMessage, ChatMessageUser, ContentImage, ContentText, GenerateConfig, ModelOutput
 
 from veridical.errors import UserError
-from veridical.solvers.vlm import Asking, Sending, solve_vlm
-from veridical.solvers.vlm.run import open_model
+from veridical.options import Asking, Generating, Sending
+from veridical.solvers.solve import Solved, solve
+from veridical.solvers.vlm.run import ModelDetails, open_model
 
 from ._vlm_world import png, write_pairs
 
@@ -71,24 +72,29 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+def details(done: Solved) -> ModelDetails:
+    assert isinstance(done.details, ModelDetails)
+    return done.details
+
+
 def test_a_local_model_answers_with_probabilities(weights: Path, tmp_path: Path) -> None:
-    sending = Sending(model_args={"model_path": str(weights)})
+    sending = Sending(model_arg={"model_path": str(weights)})
     directory = write_pairs(tmp_path / "b", 6)
-    done = solve_vlm("hf/tiny", directory, split="dev", out=tmp_path / "p.jsonl", sending=sending, max_tokens=1)
-    assert done.unanswered == 0
-    assert (done.summary.asked, done.summary.unreadable, done.summary.probable) == (6, 0, 6)
-    assert done.summary.tokens["output"] == 6
-    blind = solve_vlm(
+    done = solve("hf/tiny", directory, split="dev", out=tmp_path / "p.jsonl", sending=sending, generating=Generating(1))
+    assert details(done).unanswered == 0
+    assert (details(done).summary.asked, details(done).summary.unreadable, details(done).summary.probable) == (6, 0, 6)
+    assert details(done).summary.tokens["output"] == 6
+    blind = solve(
         "hf-vision/tiny",
         directory,
         split="dev",
         out=tmp_path / "q.jsonl",
         asking=Asking(blind=True),
         sending=sending,
-        max_tokens=1,
+        generating=Generating(1),
     )
     # The same words without their names of pictures, and without 2 x 4 places for each picture's patches.
-    assert blind.summary.tokens["input"] + 2 * 4 * 6 < done.summary.tokens["input"]
+    assert details(blind).summary.tokens["input"] + 2 * 4 * 6 < details(done).summary.tokens["input"]
     line = json.loads((tmp_path / "p.jsonl").read_text().splitlines()[0])
     assert 0 < line["scores"][0] < 1
     assert sum(line["scores"]) == pytest.approx(1)
@@ -103,7 +109,7 @@ def generate(model: Any, shade: int) -> ModelOutput:
 
 
 def test_the_answer_depends_on_the_picture(weights: Path) -> None:
-    model = open_model("hf/tiny", Sending(model_args={"model_path": str(weights)}), blind=False)
+    model = open_model("hf/tiny", Sending(model_arg={"model_path": str(weights)}), blind=False)
     dark, dark_again, bright = (generate(model, shade).choices[0].logprobs for shade in (0, 0, 255))
     assert dark is not None
     assert bright is not None
@@ -123,4 +129,4 @@ def test_inspects_own_provider_still_refuses_pictures() -> None:
 
 def test_a_folder_without_a_model(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no vision-language model that can be loaded"):
-        open_model("hf/tiny", Sending(model_args={"model_path": str(tmp_path)}), blind=False)
+        open_model("hf/tiny", Sending(model_arg={"model_path": str(tmp_path)}), blind=False)

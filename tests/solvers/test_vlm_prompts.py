@@ -13,12 +13,21 @@ from PIL import Image
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.errors import UserError
+from veridical.options import Asking
 from veridical.records import TRUTH, Item, Panel, Text
-from veridical.solvers.vlm.config import Asking, Variant, variants
 from veridical.solvers.vlm.pictures import Picture, matrix_grid, side_by_side
-from veridical.solvers.vlm.prompts import Prompt, rotation
+from veridical.solvers.vlm.prompts import (
+    ANSWER,
+    COUNT,
+    MATRIX,
+    RATIONALE,
+    STATEMENT,
+    Prompt,
+    Variant,
+    rotation,
+    variants,
+)
 from veridical.solvers.vlm.questions import Question, Questions
-from veridical.solvers.vlm.wordings import ANSWER, COUNT, MATRIX, RATIONALE, STATEMENT
 
 from ._vlm_world import write_drawings, write_matrices, write_pairs, write_vcr
 
@@ -209,7 +218,6 @@ def test_a_picture_that_is_only_an_address(tmp_path: Path) -> None:
 def test_bad_settings(tmp_path: Path) -> None:
     for bad in (
         {"wordings": 0},
-        {"wordings": COUNT + 1},
         {"orders": 0},
         {"layout": "x"},
         {"boxes": "x"},
@@ -217,6 +225,8 @@ def test_bad_settings(tmp_path: Path) -> None:
     ):
         with pytest.raises(UserError):
             Asking(**bad)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=f"{COUNT} wordings"):
+        Questions(Benchmark(write_pairs(tmp_path / "p", 1)), "dev", Asking(wordings=COUNT + 1))
     with pytest.raises(UserError, match="not true or false"):
         Questions(Benchmark(write_vcr(tmp_path / "b", 1)), "val", Asking(answers="truth"))
 

@@ -19,7 +19,9 @@ from inspect_ai.log import list_eval_logs, read_eval_log
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.evaluation import evaluate
-from veridical.solvers.vlm import Asking, Sending, Solved, solve_vlm
+from veridical.options import Asking, Generating, Sending
+from veridical.solvers.solve import Solved, solve
+from veridical.solvers.vlm.run import ModelDetails
 
 from ._vlm_server import Site, brightness, serve
 from ._vlm_world import write_drawings, write_matrices, write_pairs, write_vcr
@@ -28,8 +30,13 @@ MODEL = "openai/tiny"
 
 
 def ask(directory: Path, out: Path, site: Site, split: str = "dev", **more: Any) -> Solved:
-    sending = {"base_url": site.url, "max_connections": 3} | more.pop("sending", {})
-    return solve_vlm(MODEL, directory, split=split, out=out, sending=Sending(**sending), **more)
+    sending = {"model_base_url": site.url, "max_connections": 3} | more.pop("sending", {})
+    return solve(MODEL, directory, split=split, out=out, sending=Sending(**sending), **more)
+
+
+def details(done: Solved) -> ModelDetails:
+    assert isinstance(done.details, ModelDetails)
+    return done.details
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -39,9 +46,9 @@ def lines(path: Path) -> list[dict[str, Any]]:
 def test_a_seeing_model_is_right_and_its_predictions_are_tied_to_the_benchmark(tmp_path: Path) -> None:
     out = tmp_path / "p.jsonl"
     with serve(brightness, delay=0.05) as site:
-        done = ask(write_pairs(tmp_path / "b"), out, site, sending={"prices": (1.0, 10.0)})
-    assert done.summary.accuracy.value == 1.0
-    assert done.unanswered == 0
+        done = ask(write_pairs(tmp_path / "b"), out, site, sending={"price": (1.0, 10.0)})
+    assert details(done).summary.accuracy.value == 1.0
+    assert details(done).unanswered == 0
     assert 2 <= site.open_most <= 3, "as many connections as were allowed"
     benchmark = Benchmark(tmp_path / "b")
     assert [set(line) for line in lines(out)] == [{"item", "scores", "raw", "benchmark"}] * 12
@@ -50,8 +57,8 @@ def test_a_seeing_model_is_right_and_its_predictions_are_tied_to_the_benchmark(t
     meta = json.loads(out.with_name("p.jsonl.meta.json").read_text())
     assert meta["benchmark_hash"] == benchmark.hash
     assert meta["solver"]["settings"]["model"] == MODEL
-    assert done.summary.tokens == {"input": 1200, "output": 24, "reasoning": 0}
-    assert done.summary.cost == pytest.approx((1200 * 1 + 24 * 10) / 1e6)
+    assert details(done).summary.tokens == {"input": 1200, "output": 24, "reasoning": 0}
+    assert details(done).summary.cost == pytest.approx((1200 * 1 + 24 * 10) / 1e6)
     assert evaluate(tmp_path / "b", out).accuracy.value == 1.0
     body = site.requests[0]["body"]
     assert (body["temperature"], body["max_tokens"], body["logprobs"]) == (0.0, 64, True)
@@ -76,14 +83,14 @@ def test_faults_of_a_server(tmp_path: Path) -> None:
     faults = {1: "429", 3: "malformed", 5: "empty", 7: "500", 9: "drop"}
     with serve(brightness, faults=faults) as site:
         done = ask(write_pairs(tmp_path / "b"), tmp_path / "p.jsonl", site)
-    assert done.unanswered == 0
+    assert details(done).unanswered == 0
     assert done.predictions == 12
     assert len(site.words()) == 12, "every item was answered exactly once"
     assert len(set(site.words())) == 12
     assert len(site.requests) == 12 + 4, "an empty reply is a reply; the others were asked again"
-    assert done.summary.unreadable == 1
-    assert done.summary.reasons == {"empty": 1}
-    assert done.summary.accuracy.count == 11
+    assert details(done).summary.unreadable == 1
+    assert details(done).summary.reasons == {"empty": 1}
+    assert details(done).summary.accuracy.count == 11
     (empty,) = [line for line in lines(tmp_path / "p.jsonl") if not line["scores"]]
     assert empty["raw"] == ""
     assert evaluate(tmp_path / "b", tmp_path / "p.jsonl").unreadable.count == 1
@@ -92,7 +99,7 @@ def test_faults_of_a_server(tmp_path: Path) -> None:
 def test_a_server_that_is_silent_gets_a_bounded_time(tmp_path: Path) -> None:
     with serve(brightness, faults={0: "silence"}) as site:
         done = ask(write_pairs(tmp_path / "b", 2), tmp_path / "p.jsonl", site, sending={"timeout": 1})
-    assert done.unanswered == 0
+    assert details(done).unanswered == 0
     assert len(site.requests) == 3
 
 
@@ -100,19 +107,19 @@ def test_what_failed_for_good_is_asked_by_the_next_run_and_nothing_else(tmp_path
     directory, out = write_pairs(tmp_path / "b"), tmp_path / "p.jsonl"
     with serve(brightness, faults={"number 3 ": "400"}) as site:
         first = ask(directory, out, site)
-        assert first.unanswered == 1
-        assert "too large" in first.error
+        assert details(first).unanswered == 1
+        assert "too large" in details(first).error
         assert first.predictions == 11
         assert evaluate(directory, out).missing.count == 1
         before = len(site.requests)
         site.faults.clear()
         second = ask(directory, out, site)
-        assert (second.unanswered, second.resumed, second.predictions) == (0, 11, 12)
+        assert (details(second).unanswered, details(second).resumed, second.predictions) == (0, 11, 12)
         assert len(site.requests) == before + 1
         third = ask(directory, out, site)
-        assert third.resumed == 12
+        assert details(third).resumed == 12
         assert len(site.requests) == before + 1, "there was nothing left to ask"
-        assert third.summary == second.summary
+        assert details(third).summary == details(second).summary
 
 
 def test_a_limit_can_be_raised_and_wordings_added(tmp_path: Path) -> None:
@@ -123,7 +130,7 @@ def test_a_limit_can_be_raised_and_wordings_added(tmp_path: Path) -> None:
         assert len(site.requests) == 6
         done = ask(directory, out, site, limit=6, asking=Asking(wordings=2))
         assert len(site.requests) == 12
-    assert done.summary.by_wording[1].of == 6
+    assert details(done).summary.by_wording[1].of == 6
     with pytest.raises(UserError, match="answers to other questions: asking"):
         ask(directory, out, site, limit=6, asking=Asking(blind=True))
 
@@ -137,7 +144,7 @@ def test_a_model_that_hangs_on_wording_and_position_is_found_out(tmp_path: Path)
     asking = Asking(answers="letter", wordings=2, orders=2)
     with serve(biased) as site:
         done = ask(write_pairs(tmp_path / "b", 8), tmp_path / "p.jsonl", site, asking=asking)
-    s = done.summary
+    s = details(done).summary
     assert s.asked == 32
     assert s.unreadable == 16
     assert s.by_wording[0].value == 0.5
@@ -148,8 +155,8 @@ def test_a_model_that_hangs_on_wording_and_position_is_found_out(tmp_path: Path)
     assert (first.place, first.chosen.value, first.right.value, first.accuracy.value) == ("A", 1.0, 0.5, 0.5)
     assert s.flipped is not None
     assert (s.flipped.count, s.flipped.of) == (8, 8)
-    assert set(done.variants) == {f"wording{w}-order{o}" for w in range(2) for o in range(2)}
-    assert evaluate(tmp_path / "b", done.variants["wording0-order0"]).accuracy.value == 0.5
+    assert set(details(done).variants) == {f"wording{w}-order{o}" for w in range(2) for o in range(2)}
+    assert evaluate(tmp_path / "b", details(done).variants["wording0-order0"]).accuracy.value == 0.5
     merged = lines(tmp_path / "p.jsonl")[0]
     assert merged["scores"] == [0.5, 0.5]
     assert merged["raw"].split("\n---\n") == ["A", "A", "hm", "hm"]
@@ -164,8 +171,8 @@ def test_log_probabilities_become_scores(tmp_path: Path) -> None:
     directory = write_pairs(tmp_path / "b", 2)
     with serve(unsure) as site:
         done = ask(directory, tmp_path / "p.jsonl", site)
-        ask(directory, tmp_path / "q.jsonl", site, logprobs=False)
-    assert done.summary.probable == 2
+        ask(directory, tmp_path / "q.jsonl", site, generating=Generating(logprobs=False))
+    assert details(done).summary.probable == 2
     assert lines(tmp_path / "p.jsonl")[0]["scores"] == pytest.approx([1 / 3, 2 / 3])
     assert "logprobs" not in site.requests[-1]["body"]
 
@@ -199,7 +206,7 @@ def test_vcr_can_be_asked_for_the_predicted_answer_only(tmp_path: Path) -> None:
         kept = [line for line in journal.read_text().splitlines() if '"val-1:r1"' not in line]
         journal.write_text("\n".join(kept) + "\n")
         done = ask(directory, out, site, split="val", asking=Asking(rationales="predicted"))
-        assert done.unanswered == 0
+        assert details(done).unanswered == 0
         assert len(site.requests) == 7
     assert "Answer: [person1] answer1" in site.requests[-1]["words"]
     assert evaluate(directory, out).staged["Q->AR"].value == 1.0
@@ -209,9 +216,9 @@ def test_a_batch_api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     directory, out = write_pairs(tmp_path / "b"), tmp_path / "p.jsonl"
     with serve(brightness) as site:
-        sending = Sending(base_url=site.url, batch={"tick": 0.05, "send_delay": 0.5})
-        done = solve_vlm("openai/gpt-4o", directory, split="dev", out=out, sending=sending)
-    assert done.summary.accuracy.value == 1.0
+        sending = Sending(model_base_url=site.url, batch={"tick": 0.05, "send_delay": 0.5})
+        done = solve("openai/gpt-4o", directory, split="dev", out=out, sending=sending)
+    assert details(done).summary.accuracy.value == 1.0
     assert {request["path"] for request in site.requests} == {"/v1/batches"}
     assert len(site.requests) == 12
     assert len(site.batches) < 12, "several questions travel in one batch"
@@ -225,10 +232,10 @@ def test_matrices_and_views(tmp_path: Path) -> None:
 
     with serve(looks) as site:
         done = ask(write_matrices(tmp_path / "m"), tmp_path / "m.jsonl", site, split="test", asking=Asking(orders=8))
-    assert done.summary.asked == 16
-    assert done.summary.accuracy.value == 1.0
-    assert done.summary.flipped is not None
-    assert done.summary.flipped.count == 0
+    assert details(done).summary.asked == 16
+    assert details(done).summary.accuracy.value == 1.0
+    assert details(done).summary.flipped is not None
+    assert details(done).summary.flipped.count == 0
     with serve(brightness) as site:
         done = ask(write_drawings(tmp_path / "n"), tmp_path / "n.jsonl", site, asking=Asking(views="all"))
     assert [line["item"] for line in lines(tmp_path / "n.jsonl")] == ["0-0#0", "0-0#1", "1-0#0", "1-0#1"]
@@ -239,11 +246,11 @@ def test_what_stands_in_the_way_of_a_model(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     directory, out = write_pairs(tmp_path / "b", 2), tmp_path / "p.jsonl"
     with pytest.raises(UserError, match="not recognized"):
-        solve_vlm("nobody/x", directory, split="dev", out=out)
+        solve("nobody/x", directory, split="dev", out=out)
     with pytest.raises(UserError, match="OPENAI_API_KEY"):
-        solve_vlm("openai/gpt-4o", directory, split="dev", out=out)
+        solve("openai/gpt-4o", directory, split="dev", out=out)
     with pytest.raises(UserError, match="leaves nothing"):
-        solve_vlm(MODEL, directory, split="dev", out=out, limit=0)
+        solve(MODEL, directory, split="dev", out=out, limit=0)
     with pytest.raises(UserError, match="no split 'test'"):
-        solve_vlm(MODEL, directory, split="test", out=out)
+        solve(MODEL, directory, split="test", out=out)
     assert [path.name for path in tmp_path.iterdir()] == ["b"], "nothing half-written"

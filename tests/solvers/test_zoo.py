@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -11,8 +12,9 @@ import torch
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.evaluation.run import evaluate
+from veridical.options import SolverOptions
 from veridical.records import split_view
-from veridical.solvers.trained import solve
+from veridical.solvers.solve import Solved, solve
 from veridical.training import train
 
 from ..zoo import _matrices as matrices
@@ -25,18 +27,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return small.write_statements(tmp_path_factory.mktemp("solve") / "b", 12, stored=True)
 
 
+def answer(run: Path, benchmark: Path, split: str, out: Path, **options: Any) -> Solved:
+    return solve(str(run), benchmark, split=split, out=out, options=SolverOptions(**options))
+
+
 def lines(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def test_one_line_per_item_and_the_evaluator_agrees(folder: Path, tmp_path: Path) -> None:
     done = train("maxent", folder, tmp_path / "run", config={"strength": 1.0}, validate="dev")
-    solved = solve(tmp_path / "run", folder, "dev", tmp_path / "out.jsonl")
+    solved = answer(tmp_path / "run", folder, "dev", tmp_path / "out.jsonl")
     bench = Benchmark(folder)
-    found = lines(solved.predictions)
+    found = lines(solved.out)
     assert [line["item"] for line in found] == [item.id for item in bench.items("dev")]
-    assert solved.count == len(found) == 12
-    assert evaluate(folder, solved.predictions, split="dev", resamples=10).accuracy.value == pytest.approx(done.mean)
+    assert solved.predictions == len(found) == 12
+    assert evaluate(folder, solved.out, split="dev", resamples=10).accuracy.value == pytest.approx(done.mean)
     meta = json.loads((tmp_path / "out.jsonl.meta.json").read_text())
     assert {line["benchmark"] for line in found} == {bench.hash}
     assert meta["benchmark_hash"] == bench.hash == meta["solver"]["benchmark"]["hash"]
@@ -46,21 +52,21 @@ def test_one_line_per_item_and_the_evaluator_agrees(folder: Path, tmp_path: Path
 def test_a_model_of_pictures_predicts_every_view(folder: Path, tmp_path: Path) -> None:
     options = {"epochs": 1, "width": 80, "height": 20}
     train("cnn-rnn", folder, tmp_path / "run", config=options, validate="dev")
-    solved = solve(tmp_path / "run", folder, "dev", tmp_path / "out.jsonl")
-    found = lines(solved.predictions)
+    solved = answer(tmp_path / "run", folder, "dev", tmp_path / "out.jsonl")
+    found = lines(solved.out)
     names = [split_view(str(line["item"])) for line in found]
     assert names == [(item.id, view) for item in Benchmark(folder).items("dev") for view in range(6)]
     assert len({tuple(line["scores"]) for line in found[:6]}) > 1  # type: ignore[arg-type]
-    scores = evaluate(folder, solved.predictions, split="dev", resamples=10)
+    scores = evaluate(folder, solved.out, split="dev", resamples=10)
     assert scores.per_view
     assert scores.missing.count == 0
 
 
 def test_the_same_run_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     train("text", folder, tmp_path / "run", config={"epochs": 1, "validation": 0.2}, trials=2)
-    one = solve(tmp_path / "run", folder, "dev", tmp_path / "1.jsonl").predictions.read_bytes()
-    again = solve(tmp_path / "run", folder, "dev", tmp_path / "2.jsonl").predictions.read_bytes()
-    other = solve(tmp_path / "run", folder, "dev", tmp_path / "3.jsonl", trial=1).predictions.read_bytes()
+    one = answer(tmp_path / "run", folder, "dev", tmp_path / "1.jsonl").out.read_bytes()
+    again = answer(tmp_path / "run", folder, "dev", tmp_path / "2.jsonl").out.read_bytes()
+    other = answer(tmp_path / "run", folder, "dev", tmp_path / "3.jsonl", trial="trial-1").out.read_bytes()
     assert one == again != other
 
 
@@ -72,8 +78,8 @@ def test_controls_change_the_context_and_nothing_else(tmp_path: Path) -> None:
         train(model, bench, tmp_path / model, config=options)
         found: dict[str, list[list[float]]] = {}
         for context in ("own", "other", "shuffled"):
-            solved = solve(tmp_path / model, bench, "test", tmp_path / f"{context}.jsonl", context=context)  # type: ignore[arg-type]
-            found[context] = [line["scores"] for line in lines(solved.predictions)]  # type: ignore[misc]
+            solved = answer(tmp_path / model, bench, "test", tmp_path / f"{context}.jsonl", context=context)
+            found[context] = [line["scores"] for line in lines(solved.out)]  # type: ignore[misc]
             meta = json.loads((tmp_path / f"{context}.jsonl.meta.json").read_text())["solver"]
             assert meta.get("context", "own") == context
         assert sum(a != b for a, b in zip(found["own"], found["other"], strict=True)) > 30
@@ -82,15 +88,20 @@ def test_controls_change_the_context_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_what_solve_refuses(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no trial 0"):
-        solve(tmp_path / "nowhere", folder, "dev", tmp_path / "out.jsonl")
+    with pytest.raises(UserError, match=r"no solver .* no such run folder"):
+        answer(tmp_path / "nowhere", folder, "dev", tmp_path / "out.jsonl")
     train("text", folder, tmp_path / "run", config={"epochs": 1, "validation": 0.2})
     with pytest.raises(UserError, match="no split 'test'"):
-        solve(tmp_path / "run", folder, "test", tmp_path / "out.jsonl")
+        answer(tmp_path / "run", folder, "test", tmp_path / "out.jsonl")
     choices = small.write_choices(tmp_path / "c", 9)
     with pytest.raises(UserError, match="cannot solve choice items"):
-        solve(tmp_path / "run", choices, "dev", tmp_path / "out.jsonl")
+        answer(tmp_path / "run", choices, "dev", tmp_path / "out.jsonl")
+    with pytest.raises(UserError, match="no trial 7") as refused:
+        answer(tmp_path / "run", folder, "dev", tmp_path / "out.jsonl", trial=7)
+    assert "trial-0" in refused.value.fix
+    with pytest.raises(UserError, match="device 'abacus' cannot be used"):
+        answer(tmp_path / "run", folder, "dev", tmp_path / "out.jsonl", device="abacus")
     (tmp_path / "run/trial-0/result.json").unlink()
     with pytest.raises(UserError, match="not finished"):
-        solve(tmp_path / "run", folder, "dev", tmp_path / "out.jsonl")
+        answer(tmp_path / "run", folder, "dev", tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl").exists()

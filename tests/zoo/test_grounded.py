@@ -154,10 +154,10 @@ def test_an_item_with_two_photographs_is_refused() -> None:
 
 
 def test_a_run_of_one_stage_predicts_that_stage(folder: Path, tmp_path: Path) -> None:
-    from veridical.solvers.trained import solve
+    from veridical.solvers.solve import solve
 
     options = {"images": "thumbnail", "hidden": 8, "embedding": 8, "epochs": 1}
     for stage, count in (("answer", 32), ("rationale", 128), ("both", 160)):
         train("grounded", folder, tmp_path / stage, config={**options, "stage": stage}, validate="val")
-        solve(tmp_path / stage, folder, "val", tmp_path / f"{stage}.jsonl")
+        solve(str(tmp_path / stage), folder, split="val", out=tmp_path / f"{stage}.jsonl")
         assert len((tmp_path / f"{stage}.jsonl").read_text().splitlines()) == count

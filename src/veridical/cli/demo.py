@@ -204,15 +204,15 @@ def _verdicts(audit: Audit) -> str:
 
 def _predictions(course: Course, benchmark: Path, folder: Path, seed: int) -> Iterator[tuple[str, Path]]:
     import veridical
-    from veridical.solvers.solve import Options
+    from veridical.options import SolverOptions
 
-    rows: dict[str, tuple[str, Options]] = {"random": ("random", Options(seed=seed))}
+    rows: dict[str, tuple[str, SolverOptions]] = {"random": ("random", SolverOptions(seed=seed))}
     for row, (model, config) in course.trained.items():
         run = folder / "runs" / f"{course.kind}-{_slug(row)}"
         trained = veridical.train(model, benchmark, run, config=config, scheme=course.scheme, seed=seed)
         say(f"   trained {row}: {100 * trained.mean:.1f}% on a held-out slice of training")
-        rows[row] = (str(run), Options())
-    rows |= {row: (solver, Options(source=sees)) for row, (solver, sees) in course.solvers.items()}  # type: ignore[arg-type]
+        rows[row] = (str(run), SolverOptions())
+    rows |= {row: (solver, SolverOptions(source=sees)) for row, (solver, sees) in course.solvers.items()}  # type: ignore[arg-type]
     for row, (solver, options) in rows.items():
         path = folder / "predictions" / f"{course.kind}-{_slug(row)}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ import typer
 from veridical.cli.output import print_json, say, table
 
 if TYPE_CHECKING:
-    from veridical.solvers.vlm import Solved
+    from veridical.solvers.vlm.run import ModelDetails
 
 
 def solve(
@@ -33,6 +33,8 @@ def solve(
     save_weights: Annotated[
         Path | None, typer.Option(help="Programs: where to keep the trained solver, for --weights.")
     ] = None,
+    trial: Annotated[str, typer.Option(help="Trained models: which trial of the run, by number or name.")] = "0",
+    device: Annotated[str, typer.Option(help="Trained models: cpu, cuda, cuda:1 ...")] = "cpu",
     views: Annotated[str, typer.Option(help="NLVR: the first drawing of each item, or all.")] = "first",
     blind: Annotated[bool, typer.Option("--blind", help="Models: send no pictures.")] = False,
     layout: Annotated[
@@ -73,45 +75,62 @@ def solve(
     twice.
     Exit code 0: everything was answered. 1: some requests failed for good; run again to ask them. 2: bad input.
     """
-    from veridical.solvers.solve import Options, Predicted, solve
+    from veridical.options import Asking, Generating, Sending, SolverOptions
+    from veridical.solvers.programs import Coverage
+    from veridical.solvers.solve import solve
+    from veridical.solvers.vlm.run import ModelDetails
 
-    options: dict[str, Any] = {"seed": seed, "weights": weights, "save_weights": save_weights}
-    options["every_view"] = views == "all"
-    options["source"] = one_of("--from", source, ("structure", "pixels"))
-    options["context"] = one_of("--context", context, ("own", "other", "shuffled"))
-    if "/" in solver and not Path(solver).is_dir():
-        from veridical.solvers.vlm import Asking, Sending
-
-        kinds: dict[str, Any] = {"layout": layout, "answers": answers, "boxes": boxes}
-        kinds |= {"rationales": rationales, "views": views}
-        options["asking"] = Asking(reasoning=reasoning, wordings=wordings, orders=orders, blind=blind, **kinds)
-        options["sending"] = Sending(
-            base_url=model_base_url,
-            model_args=parse_args(model_arg or []),
-            max_connections=max_connections,
-            max_retries=max_retries,
-            timeout=timeout,
-            batch=batch,
-            logs=logs,
-            log_images=log_images,
-            prices=price,
-        )
-        options["generating"] = {"max_tokens": max_tokens, "temperature": temperature, "logprobs": logprobs}
+    words: dict[str, Any] = {"source": one_of("--from", source, ("structure", "pixels"))}
+    words["context"] = one_of("--context", context, ("own", "other", "shuffled"))
+    options = SolverOptions(
+        seed=seed,
+        weights=weights,
+        save_weights=save_weights,
+        trial=int(trial) if trial.isdigit() else trial,
+        device=device,
+        **words,
+    )
+    chosen: dict[str, Any] = {"layout": layout, "answers": answers, "boxes": boxes}
+    chosen |= {"rationales": rationales, "views": views}
+    asking = Asking(reasoning=reasoning, wordings=wordings, orders=orders, blind=blind, **chosen)
+    sending = Sending(
+        model_base_url=model_base_url,
+        model_arg=parse_args(model_arg) if model_arg else None,
+        max_connections=max_connections,
+        max_retries=max_retries,
+        timeout=timeout,
+        batch=batch,
+        logs=logs,
+        log_images=log_images,
+        price=price,
+    )
+    generating = Generating(max_tokens, temperature, logprobs)
     try:
-        done = solve(solver, benchmark, split=split, out=out, scheme=scheme, limit=limit, options=Options(**options))
+        done = solve(
+            solver,
+            benchmark,
+            split=split,
+            out=out,
+            scheme=scheme,
+            limit=limit,
+            options=options,
+            asking=asking,
+            sending=sending,
+            generating=generating,
+        )
     except KeyboardInterrupt:  # typer ends the program itself, without a word
         say("veridical: stopped. Run the same command again to continue.")
         raise
     if json:
         print_json(done.to_json())
     say(f"{done.predictions:,} predictions for {split} in {done.out}.")
-    if isinstance(done, Predicted):
-        if (read := done.reading) is not None:
-            say(f"{_percent(read['coverage'])} of {read['sentences']:,} sentences were read as programs.")
-            say(f"{_percent(read['fallback_share'])} of {read['answers']:,} answers come from the fallback.")
-    else:
-        show(done)
-        if done.unanswered:
+    if isinstance(done.details, Coverage):
+        read = done.details.figures()
+        say(f"{_percent(read['coverage'])} of {read['sentences']:,} sentences were read as programs.")
+        say(f"{_percent(read['fallback_share'])} of {read['answers']:,} answers come from the fallback.")
+    elif isinstance(done.details, ModelDetails):
+        show(done.details)
+        if done.details.unanswered:
             raise typer.Exit(1)
 
 
@@ -146,7 +165,7 @@ def parse_args(args: list[str]) -> dict[str, object]:
     return out
 
 
-def show(done: Solved) -> None:
+def show(done: ModelDetails) -> None:
     """What people should know about a run of a model."""
     s = done.summary
     if done.resumed:

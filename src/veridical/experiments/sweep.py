@@ -16,16 +16,14 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from veridical.benchmark import Benchmark
 from veridical.engine import run
 from veridical.errors import UserError
 from veridical.evaluation import evaluate_trials
-from veridical.solvers import trained as zoo
-
-if TYPE_CHECKING:
-    from veridical.training.config import Context
+from veridical.options import Context, SolverOptions
+from veridical.solvers.solve import solve
 
 SWEEP, POINT, RUNS, VECTORS = "sweep.json", "point.json", "runs", "vectors.json"
 TYPES = ("relation", "element")  # tags that accuracies are broken down by
@@ -230,17 +228,8 @@ def _scores(folder: Path, point: Point, settings: Settings, context: Context) ->
     files = []
     for trial in range(settings.trials):
         file = folder / (f"{name}.jsonl" if not trial else f"{name}-{trial}.jsonl")
-        zoo.solve(
-            folder,
-            settings.benchmark,
-            settings.test,
-            file,
-            scheme=point.scheme,
-            trial=trial,
-            device=settings.device,
-            context=context,
-            seed=settings.seed,
-        )
+        options = SolverOptions(trial=trial, device=settings.device, context=context, seed=settings.seed)
+        solve(str(folder), settings.benchmark, split=settings.test, out=file, scheme=point.scheme, options=options)
         files.append(file)
     found = evaluate_trials(
         settings.benchmark, files, split=settings.test, scheme=point.scheme, resamples=settings.resamples

@@ -108,8 +108,8 @@ class SolverOptions:
     """Programs: where to keep the trained solver, for --weights."""
     context: Context = "own"
     """Trained models of matrices: own, or a control: other (of another item) or shuffled."""
-    trial: int = 0
-    """Trained models: which trial of the run."""
+    trial: int | str = 0
+    """Trained models: which trial of the run, by number or name."""
     device: str = "cpu"
     """Trained models: cpu, cuda, cuda:1 ..."""
 

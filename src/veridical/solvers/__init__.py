@@ -1,8 +1,23 @@
-"""Solvers: from a benchmark's items to predictions. A solver is one file here and one line in `SOLVERS`."""
+"""Solvers: from a benchmark's items to predictions. A solver is one file here and one line in `SOLVERS`.
+
+In reading order:
+
+    solver      what a solver is, and `open_solver`, the one place that opens one by name
+    solve       the verb: predictions and what made them, each in a file
+    baselines   the most common answer; a guess
+    programs    reads a sentence as programs and executes them on the scene; `ranking` and `fallback` are what it learns
+    trained     a run of `veridical train`
+    vlm/        vision-language models, through Inspect AI
+
+From outside: `solver.Solver` and `open_solver`, `solve.solve`. Other packages add solvers by entry points of the group
+`veridical.solvers`.
+"""
 
 from __future__ import annotations
 
-# solver -> its class or function, as "module:attribute"
+# solver -> what opens it (a class of `Solver`; its keywords are its options), as "module:attribute"
 SOLVERS: dict[str, str] = {
-    "programs": "veridical.solvers.programs:ProgramSolver",
+    "programs": "veridical.solvers.programs:Programs",
+    "majority": "veridical.solvers.baselines:MajorityAnswer",
+    "random": "veridical.solvers.baselines:Guess",
 }

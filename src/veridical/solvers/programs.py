@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from veridical.benchmark import Benchmark
+from veridical.common.files import Json, write_whole
 from veridical.errors import UserError
 from veridical.language.programs.execution import Domain, compiled, domain_of
 from veridical.language.programs.explanations import Explanation, explain
@@ -26,6 +27,7 @@ from veridical.language.reading.lexicon import BOXES, World, read_words
 from veridical.records import Item, Panel, Prediction, view_id
 from veridical.solvers.fallback import BUCKETS, Fallback, FallbackConfig
 from veridical.solvers.ranking import Evidence, RankingConfig, features, learn, posterior, scores
+from veridical.solvers.solver import Solver
 
 FORMAT = "veridical program solver"
 FORMAT_VERSION = 1
@@ -159,16 +161,7 @@ class ProgramSolver:
             "ranking": dict(sorted(self.weights_.items())),
             "fallback": {"buckets": used.tolist(), "weights": [round(float(w), 6) for w in weights[used]]},
         }
-        target = Path(path)
-        partial = target.with_name(target.name + ".partial")
-        try:
-            partial.write_bytes(msgspec.json.encode(state))
-            partial.replace(target)
-        except OSError as error:
-            if partial.is_file():
-                partial.unlink()
-            reason = f"The solver cannot be saved as {target}: {error.strerror}."
-            raise UserError(reason, "Name a file in a folder that exists.") from None
+        write_whole(Path(path), msgspec.json.encode(state), "Choose another place for the solver.")
 
     @classmethod
     def load(cls, path: Path | str, world: World = BOXES) -> ProgramSolver:
@@ -251,7 +244,10 @@ class Coverage:
         self.answers += 1
         self.by_fallback += not answer.parsed
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
+        return {"reading": self.figures()}
+
+    def figures(self) -> dict[str, float | None]:
         read = sum(self.read.values())
         return {
             "sentences": len(self.read),
@@ -301,6 +297,42 @@ def _scenes(
     yield item.id, seen[0][1]
     if every_view:
         yield from ((view_id(item.id, k), panels) for k, panels in seen)
+
+
+class Programs(Solver):
+    """`veridical solve programs`: a prediction per item, or with `views="all"` per view, read from its program."""
+
+    def __init__(
+        self,
+        source: Source = "structure",
+        views: Literal["first", "all"] = "first",
+        weights: Path | str | None = None,
+        save_weights: Path | str | None = None,
+    ) -> None:
+        self.source, self.every_view = source, views == "all"
+        self.weights, self.save_weights = weights, save_weights
+        self.details: Coverage = Coverage()
+        self.trained_on: str | None = None
+
+    def predict(self, benchmark: Benchmark, split: str, scheme: str = "main") -> Iterator[Prediction]:
+        if scheme != "main":
+            raise UserError("The program solver reads the scheme 'main' only.", "Leave out --scheme.")
+        if self.source == "structure":
+            need_scenes(benchmark)
+        solver = train(benchmark, split) if self.weights is None else ProgramSolver.load(self.weights)
+        if self.save_weights is not None:
+            solver.save(self.save_weights)
+        self.trained_on = solver.trained_on_
+        viewed = {item.id for item in benchmark.items(split) if item.views} if self.every_view else set()
+        for prediction, answer in predict(solver, benchmark, split, self.source, self.every_view):
+            if prediction.item in viewed:
+                continue  # its views follow, and a file is either about items or about views
+            read_from = None if answer.program is None else str(answer.program)
+            yield Prediction(prediction.item, prediction.scores, read_from)
+            self.details.add(answer)  # after it was taken: a limit looks one prediction ahead
+
+    def about(self) -> Json:
+        return {"source": self.source, "trained_on": self.trained_on, **self.details.to_json()}
 
 
 class _FallbackState(msgspec.Struct):

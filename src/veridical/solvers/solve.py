@@ -1,68 +1,43 @@
-"""`veridical solve`: one name for everything that answers items, from a guess to a vision-language model.
+"""`veridical solve`: the predictions of any solver, and what made them, each in a file.
 
-A solver is a name of `SOLVERS`, `majority` or `random`, a run folder made by `veridical train`, or `provider/model` as
-Inspect has it.
+Each line is {"item", "scores", "raw", "benchmark"}, tied to the benchmark by its hash; beside the file lies
+`FILE.meta.json` with what made it. Both are written whole or not at all.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
+from veridical import __version__
 from veridical.benchmark import Benchmark
+from veridical.common.files import Json, atomic, write_whole
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
+from veridical.options import Asking, Generating, Sending, SolverOptions
 from veridical.records import Prediction, split_view
-from veridical.solvers import SOLVERS
-from veridical.solvers.predictions import write_meta, write_predictions
-
-if TYPE_CHECKING:
-    from veridical.solvers.vlm import Asking, Sending, Solved
-    from veridical.training.config import Context
-
-Source = Literal["structure", "pixels"]
-BUILT_IN = ("majority", "random")
+from veridical.solvers.solver import Details, open_solver
 
 
 @dataclass(frozen=True)
-class Options:
-    """What single solvers can be told."""
-
-    source: Source = "structure"  # programs: the stored scene, or the drawing alone
-    every_view: bool = False  # programs: every drawing of an item too
-    weights: Path | None = None  # programs: a saved solver instead of training on `train`
-    save_weights: Path | None = None  # programs: where to keep the solver, for `weights`
-    seed: int = 0  # random, and trained models whose context is not their own
-    context: Context = "own"  # trained models of matrices: a control with contexts of other items, or shuffled ones
-    asking: Asking | None = None  # models: prompts
-    sending: Sending | None = None  # models: connections, retries, prices
-    generating: Mapping[str, Any] = field(default_factory=dict)  # models: max_tokens, temperature, logprobs
-
-
-@dataclass(frozen=True)
-class Predicted:
-    """What a solver of this machine wrote."""
+class Solved:
+    """What a solver wrote."""
 
     out: Path
     solver: str
     benchmark_hash: str
     split: str
     predictions: int
-    reading: Mapping[str, Any] | None = None  # programs: how many sentences were read, see `Coverage`
+    details: Details | None = None  # programs: how many sentences were read; models: all about the run
 
-    def to_json(self) -> dict[str, Any]:
-        out = {
-            "out": str(self.out),
-            "solver": self.solver,
-            "benchmark": self.benchmark_hash,
-            "split": self.split,
-            "items": self.predictions,
-        }
-        return out if self.reading is None else {**out, "reading": dict(self.reading)}
+    def to_json(self) -> Json:
+        more = {} if self.details is None else self.details.to_json()
+        named = {"out": str(self.out), "solver": self.solver, "benchmark": self.benchmark_hash, "split": self.split}
+        return {**named, "items": self.predictions, **more}
 
 
 def solve(
@@ -73,119 +48,67 @@ def solve(
     out: Path | str,
     scheme: str = "main",
     limit: int | None = None,
-    options: Options | None = None,
-) -> Predicted | Solved:
+    options: SolverOptions | None = None,
+    asking: Asking | None = None,
+    sending: Sending | None = None,
+    generating: Generating | None = None,
+) -> Solved:
     """Answer the items of a split and write one prediction per line.
 
     `solver` is `programs`, `majority`, `random`, a run folder of `veridical train`, or a model by provider
-    (`openai/gpt-4o`, `hf/org/name`, ...). `limit` takes the first items only.
+    (`openai/gpt-4o`, `hf/org/name`, ...). `limit` takes the first items only. Options that the solver has no use for
+    are refused.
     """
-    options = options or Options()
     if limit is not None and limit < 1:
         raise UserError(f"The limit {limit} leaves nothing to solve.", "Take 1 or more.")
-    opened = Benchmark(benchmark)
+    opened, target = Benchmark(benchmark), Path(os.path.abspath(out))
     if split not in opened.splits(scheme):
         raise UserError(
             f"{opened.name} has no split {split!r} in scheme {scheme!r}.",
             f"It has: {', '.join(opened.splits(scheme))}.",
         )
-    if solver not in SOLVERS and solver not in BUILT_IN and not Path(solver).is_dir():
-        return _model(solver, opened, split, Path(out), scheme, limit, options)
-    target = Path(os.path.abspath(out))
-    if solver not in SOLVERS and solver not in BUILT_IN:
-        return _trained(Path(solver), opened, split, target, scheme, limit, options)
-    rows = opened.manifest["counts"]["items"][scheme][split]
-    about: dict[str, Any] = {"name": solver, "limit": limit, "source": options.source, "seed": options.seed}
-    with Progress(f"Solving with {solver}", rows if limit is None else min(rows, limit), "items") as progress:
-        found = _first(_local(solver, opened, split, scheme, options, about), limit, progress)
-        count = write_predictions(target, found, opened)
-    reading = about["reading"].to_json() if "reading" in about else None
-    write_meta(target, opened, split, scheme, {**about, "items": count, "reading": reading})
-    return Predicted(target, solver, opened.hash, split, count, reading)
+    chosen = open_solver(solver, options, asking, sending, generating, out=target, limit=limit)
+    rows: int = opened.manifest["counts"]["items"][scheme][split]
+    most = rows if limit is None else min(rows, limit)
+    found = chosen.predict(opened, split, scheme)
+    if not chosen.shows_progress:
+        found = _counted(found, most, f"Solving with {solver}")
+    count = write_predictions(target, found, opened)
+    about = {"name": solver, "limit": limit, **chosen.about(), "items": count}
+    write_meta(target, opened, split, scheme, about)
+    if chosen.stopped:
+        raise KeyboardInterrupt
+    return Solved(target, solver, opened.hash, split, count, chosen.details)
 
 
-def _local(
-    solver: str, benchmark: Benchmark, split: str, scheme: str, options: Options, about: dict[str, Any]
-) -> Iterable[Prediction]:
-    """The predictions of a solver that runs on this machine; it may add to what is said about it."""
-    if solver in BUILT_IN:
-        from veridical.solvers import baselines
-
-        if solver == "majority":
-            return baselines.majority(benchmark, split, scheme)
-        return baselines.guess(benchmark, split, scheme, options.seed)
-    if solver == "programs":
-        return _programs(benchmark, split, scheme, options, about)
-    found: Iterable[Prediction] = resolve_name(SOLVERS[solver])(benchmark, split, scheme=scheme)
-    return found
-
-
-def _programs(
-    benchmark: Benchmark, split: str, scheme: str, options: Options, about: dict[str, Any]
-) -> Iterator[Prediction]:
-    from veridical.solvers.programs import Coverage, ProgramSolver, need_scenes, predict, train
-
-    if scheme != "main":
-        raise UserError("The program solver reads the scheme 'main' only.", "Leave out --scheme.")
-    if options.source == "structure":
-        need_scenes(benchmark)
-    solver = train(benchmark, split) if options.weights is None else ProgramSolver.load(options.weights)
-    if options.save_weights is not None:
-        solver.save(options.save_weights)
-    about["trained_on"] = solver.trained_on_
-    coverage = about["reading"] = Coverage()
-    viewed = {item.id for item in benchmark.items(split) if item.views} if options.every_view else set()
-    for prediction, answer in predict(solver, benchmark, split, options.source, options.every_view):
-        if prediction.item in viewed:
-            continue  # its views follow, and a file is either about items or about views
-        yield Prediction(prediction.item, prediction.scores, None if answer.program is None else str(answer.program))
-        coverage.add(answer)  # after it was taken: a limit looks one prediction ahead
-
-
-def _trained(
-    run: Path, benchmark: Benchmark, split: str, out: Path, scheme: str, limit: int | None, options: Options
-) -> Predicted:
-    """A model that `veridical train` made."""
-    from veridical.solvers import trained as zoo
-
-    if limit is not None:
-        raise UserError("Trained models solve whole splits.", "Leave out --limit.")
-    done = zoo.solve(run, benchmark.directory, split, out, scheme=scheme, context=options.context, seed=options.seed)
-    return Predicted(done.predictions, str(run), benchmark.hash, split, done.count)
-
-
-def _model(
-    solver: str, benchmark: Benchmark, split: str, out: Path, scheme: str, limit: int | None, options: Options
-) -> Solved:
-    if "/" not in solver or solver.startswith(("/", ".")):
-        known = ", ".join(sorted({*SOLVERS, *BUILT_IN}))
-        raise UserError(
-            f"There is no solver {solver!r}, and no such run folder.",
-            f"Give one of {known}, a folder made by `veridical train`, or provider/model such as openai/gpt-4o.",
-        )
-    from veridical.solvers.vlm import solve_vlm
-
-    return solve_vlm(
-        solver,
-        benchmark.directory,
-        split=split,
-        out=out,
-        scheme=scheme,
-        limit=limit,
-        asking=options.asking,
-        sending=options.sending,
-        **options.generating,
-    )
-
-
-def _first(predictions: Iterable[Prediction], limit: int | None, progress: Progress) -> Iterator[Prediction]:
-    """The predictions of the first items, counted; an item may have one for each of its views."""
+def _counted(predictions: Iterable[Prediction], most: int, label: str) -> Iterator[Prediction]:
+    """The predictions of the first items, with progress; an item may have one for each of its views."""
     seen: set[str] = set()
-    for one in predictions:
-        item = split_view(one.item)[0]
-        if item not in seen:
-            if limit is not None and len(seen) >= limit:
-                return
-            seen.add(item)
-            progress.advance()
-        yield one
+    with Progress(label, most, "items") as progress:
+        for one in predictions:
+            item = split_view(one.item)[0]
+            if item not in seen:
+                if len(seen) >= most:
+                    return
+                seen.add(item)
+                progress.advance()
+            yield one
+
+
+def write_predictions(path: Path, predictions: Iterable[Prediction], benchmark: Benchmark) -> int:
+    """Write predictions about a benchmark; how many there were."""
+    count = 0
+    with atomic(path, "Give a file with --out, such as predictions.jsonl.") as file:
+        for one in predictions:
+            line = {"item": one.item, "scores": one.scores, "raw": one.raw, "benchmark": benchmark.hash}
+            file.write(msgspec.json.encode(line) + b"\n")
+            count += 1
+    return count
+
+
+def write_meta(path: Path, benchmark: Benchmark, split: str, scheme: str, about: Json) -> None:
+    """Write beside a prediction file what made it, so that a number can be traced."""
+    where = {"benchmark": benchmark.name, "benchmark_hash": benchmark.hash, "split": split, "scheme": scheme}
+    record = {**where, "solver": about, "veridical": __version__}
+    text = msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+    write_whole(path.with_name(path.name + ".meta.json"), text)

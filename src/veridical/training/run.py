@@ -81,7 +81,7 @@ def train(
         raise UserError(f"{trials} trials were asked for.", "Ask for at least one.")
     if seed < 0:
         raise UserError(f"The seed {seed} is negative.", "Take 0 or more.")
-    _check_device(device)
+    check_device(device)
     bench, folder = Benchmark(benchmark), Path(out)
     _check_task(architecture, bench)
     settings = settings_of(
@@ -193,7 +193,8 @@ def _check_task(architecture: Architecture, bench: Benchmark) -> None:
         )
 
 
-def _check_device(device: str) -> None:
+def check_device(device: str) -> None:
+    """An error where torch cannot use a device."""
     try:
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError) as error:  # a name torch does not know, or a device that is not here

@@ -1,9 +1,14 @@
 """Vision-language models as solvers, through Inspect AI: its providers, any OpenAI-compatible server, local weights.
 
-`solve_vlm` runs a model over a split; `veridical.solvers.vlm.tasks` has the same as Inspect tasks.
+In reading order:
+
+    prompts     an item in words (several wordings) and `pictures`
+    questions   which questions a split makes: items, views, wordings, orders
+    reading     an answer out of what a model wrote, as one score per candidate
+    journal     every answer, on disk before anything else happens to it
+    run         the solver: asks what is not in the journal
+    summary     what a run says about itself
+    tasks       the same questions as Inspect tasks; `hf_vision` is a provider for local weights
+
+How a model is asked and how questions travel are `Asking`, `Sending` and `Generating` of `veridical.options`.
 """
-
-from veridical.solvers.vlm.config import Asking, Variant, variants
-from veridical.solvers.vlm.run import Sending, Solved, solve_vlm
-
-__all__ = ["Asking", "Sending", "Solved", "Variant", "solve_vlm", "variants"]

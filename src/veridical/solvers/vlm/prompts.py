@@ -13,15 +13,83 @@ from functools import partial
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
+from veridical.options import Asking
 from veridical.records import Item, Ref, SceneObject, Text
-from veridical.solvers.vlm import wordings
-from veridical.solvers.vlm.config import Asking, Variant
 from veridical.solvers.vlm.pictures import Picture, Pictures
-from veridical.solvers.vlm.wordings import Wording
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 TRUTH_LABELS = ("false", "true")
 _Later = Callable[[], Picture]  # blind prompts must not need their pictures
+
+
+@dataclass(frozen=True, order=True)
+class Variant:
+    """One of the wordings and orders of an asking."""
+
+    wording: int = 0
+    order: int = 0
+
+    @property
+    def name(self) -> str:
+        return f"wording{self.wording}-order{self.order}"
+
+
+def variants(asking: Asking) -> tuple[Variant, ...]:
+    """All wordings in all orders.
+
+    >>> [v.name for v in variants(Asking(wordings=2, orders=2))]
+    ['wording0-order0', 'wording0-order1', 'wording1-order0', 'wording1-order1']
+    """
+    return tuple(Variant(w, o) for w in range(asking.wordings) for o in range(asking.orders))
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What stands before and after an item, and what its parts are called."""
+
+    opening: str  # `{pictures}` is what is shown
+    query: str  # the name of the sentence or question
+    ask: str  # the task in one sentence; `{choices}` is how the answer is to be written
+
+
+STATEMENT: tuple[Wording, ...] = (
+    Wording("Look at {pictures}.", "Statement", "Is the statement true or false of what is shown?"),
+    Wording("You are shown {pictures}.", "Sentence", "Decide whether the sentence describes this correctly."),
+    Wording("Here: {pictures}.", "Claim", "Check every part of the claim against what you see. Does it hold?"),
+    Wording("Study {pictures} carefully.", "Caption", "Judge whether the caption is an accurate description."),
+)
+MATRIX: tuple[Wording, ...] = (
+    Wording(
+        "Look at {pictures}.", "Matrix", "The ninth panel of the 3x3 matrix is missing. Which candidate completes it?"
+    ),
+    Wording(
+        "You are shown {pictures}.",
+        "Puzzle",
+        "The first two rows follow a rule. Which candidate makes the third row follow the same rule?",
+    ),
+    Wording(
+        "Here: {pictures}.",
+        "Matrix",
+        "Find what the panels of each row share or how they change along it, and choose the missing last panel.",
+    ),
+    Wording("Study {pictures} carefully.", "Problem", "Pick the one candidate that belongs in the empty place."),
+)
+ANSWER: tuple[Wording, ...] = (
+    Wording("Look at {pictures}.", "Question", "Which answer is right?"),
+    Wording("You are shown {pictures}.", "Question", "Choose the most likely answer given the whole situation."),
+    Wording("Here: {pictures}.", "Question", "Pick the answer that fits what is happening."),
+    Wording("Study {pictures} carefully.", "Question", "Exactly one answer is correct. Which?"),
+)
+RATIONALE: tuple[Wording, ...] = (
+    Wording("Look at {pictures}.", "Question", "Which reason best explains why this answer is right?"),
+    Wording("You are shown {pictures}.", "Question", "Choose the rationale that justifies the given answer."),
+    Wording("Here: {pictures}.", "Question", "Assume the answer is right. Pick the reason for it."),
+    Wording("Study {pictures} carefully.", "Question", "Exactly one reason supports the answer. Which?"),
+)
+
+DIRECT = "Answer with {choices} only, and nothing else."
+REASON = 'Think step by step. Then write the answer on the last line as "Answer: X", where X is {choices}.'
+COUNT = len(STATEMENT)  # wordings of every task
 
 
 @dataclass(frozen=True)
@@ -79,7 +147,7 @@ class Prompter:
                 f"the {number_word(count)} pictures" if count > 1 else "the picture",
                 [(name, partial(self._pictures.panel, p)) for name, p in zip(names, panels, strict=True)],
             )
-        wording = wordings.STATEMENT[variant.wording]
+        wording = STATEMENT[variant.wording]
         query = item.query.words() if item.query else ""
         texts = tuple(TRUTH_LABELS[k] for k in order)
         lines = [f"{wording.query}: {query}"]
@@ -90,7 +158,7 @@ class Prompter:
     def _matrix(self, item: Item, variant: Variant) -> Prompt:
         order = rotation(len(item.candidates), variant.order)
         labels = tuple(LETTERS[: len(order)])
-        wording = wordings.MATRIX[variant.wording]
+        wording = MATRIX[variant.wording]
         if self.asking.layout == "together":
             what, shown = self._pictured(
                 "the matrix of pictures and the lettered candidates below it",
@@ -114,7 +182,7 @@ class Prompter:
         names = self._names(item)
         mentioned = _mentioned(item, parent, names)
         candidates = tuple(_words(item.candidates[k], names) for k in order)
-        wording = (wordings.ANSWER if item.given is None else wordings.RATIONALE)[variant.wording]
+        wording = (ANSWER if item.given is None else RATIONALE)[variant.wording]
         drawn = self.asking.boxes == "drawn" and bool(mentioned)
         many = len(item.panels) > 1
         what, shown = self._pictured(
@@ -157,7 +225,7 @@ class Prompter:
         choices = f"{', '.join(labels[:-1])} or {labels[-1]}" if len(labels) > 1 else labels[0]
         if labels[0] in LETTERS:
             choices = f"one letter ({choices})"
-        ending = (wordings.REASON if self.asking.reasoning else wordings.DIRECT).format(choices=choices)
+        ending = (REASON if self.asking.reasoning else DIRECT).format(choices=choices)
         opening = [wording.opening.format(pictures=what)] if what else []
         parts = (*opening, *shown, "\n".join([*lines, wording.ask, ending]))
         return Prompt(parts, labels, order, texts)

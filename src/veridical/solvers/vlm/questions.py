@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
+from veridical.options import Asking
 from veridical.records import Item, view_id
-from veridical.solvers.vlm.config import Asking, Variant, variants
-from veridical.solvers.vlm.prompts import Prompt, Prompter
+from veridical.solvers.vlm.prompts import COUNT, Prompt, Prompter, Variant, variants
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ class Questions:
             raise UserError(f"Split {split!r} of {benchmark.name} has no items.", "Choose another split.")
         if asking.answers == "truth" and benchmark.task != "statement":
             raise UserError(f"The items of {benchmark.name} are not true or false.", "Leave out --answers.")
+        if asking.wordings > COUNT:
+            raise UserError(f"There are {COUNT} wordings, not {asking.wordings}.", f"Ask for 1 to {COUNT} wordings.")
         self._rationales = {(i.parent, i.given): i for i in self.items.values() if i.parent is not None}
 
     def prompt(self, question: Question) -> Prompt:

@@ -1,4 +1,4 @@
-"""Running a model over a split: what is already in the journal is not asked again, the rest goes through Inspect.
+"""A model asked about a split: what is already in the journal is not asked again, the rest goes through Inspect.
 
 Beside `predictions.jsonl` lie its journal (every answer as it came), `predictions.jsonl.meta.json` (benchmark hash,
 settings, totals), one file per wording and order where there are several, and Inspect's logs for `inspect view`.
@@ -7,21 +7,28 @@ settings, totals), one file per wording and order where there are several, and I
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from veridical.benchmark import Benchmark
+from veridical.common.files import Json
 from veridical.engine.progress import Progress
 from veridical.errors import UserError, missing_extra
-from veridical.solvers.predictions import write_meta, write_predictions
-from veridical.solvers.vlm.config import Asking, Variant
+from veridical.options import Asking, Generating, Sending
+from veridical.records import Prediction
+from veridical.solvers.solver import Solver
 from veridical.solvers.vlm.journal import Asked, Journal
+from veridical.solvers.vlm.prompts import Variant
 from veridical.solvers.vlm.questions import Question, Questions
 from veridical.solvers.vlm.summary import Summary, merge, summarise
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog
+    from inspect_ai.model import GenerateConfig, Model
 
 # Providers that answer a request for log-probabilities; others ignore it or refuse the request.
 LOGPROBS = frozenset({"openai", "openai-api", "vllm", "sglang", "hf", "hf-vision", "together", "llama-cpp-python"})
@@ -31,42 +38,17 @@ RETRIES = 1  # of a question whose answer Inspect takes for a bug of its own, su
 
 
 @dataclass(frozen=True)
-class Sending:
-    """How questions travel. None of it changes what is asked, so a run can be continued with other values."""
+class ModelDetails:
+    """What asking a model came to."""
 
-    base_url: str | None = None  # of any OpenAI-compatible server
-    model_args: Mapping[str, Any] | None = None  # for the provider, as Inspect's -M
-    max_connections: int = 10
-    max_retries: int = 5
-    timeout: int | None = None  # seconds for one attempt
-    batch: bool | int | Mapping[str, Any] = False  # the provider's batch API: on, its size, or Inspect's BatchConfig
-    logs: Path | None = None  # Inspect's logs; None: beside the output
-    log_images: bool = True
-    prices: tuple[float, float] | None = None  # dollars per million input and output tokens
-
-
-@dataclass(frozen=True)
-class Solved:
-    """What a run made."""
-
-    out: Path
-    solver: str
-    benchmark_hash: str
-    split: str
-    predictions: int
     unanswered: int  # requests that failed for good; the same command asks them again
     error: str  # the first reason
     resumed: int  # answers that were in the journal already
     summary: Summary
     variants: dict[str, Path]  # prediction files of each wording and order, where there are several
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         return {
-            "out": str(self.out),
-            "solver": self.solver,
-            "benchmark": self.benchmark_hash,
-            "split": self.split,
-            "items": self.predictions,
             "unanswered": self.unanswered,
             "error": self.error,
             "resumed": self.resumed,
@@ -78,49 +60,146 @@ class Solved:
 def about(model: str, questions: Questions) -> dict[str, Any]:
     """What must be the same for a run to be continued. How many wordings and orders may grow."""
     asking = {k: v for k, v in asdict(questions.asking).items() if k not in {"wordings", "orders", "views"}}
-    return {"benchmark": questions.benchmark.hash, "split": questions.split, "scheme": questions.scheme} | {
-        "model": model,
-        "asking": asking,
-    }
+    where = {"benchmark": questions.benchmark.hash, "split": questions.split, "scheme": questions.scheme}
+    return {**where, "model": model, "asking": asking}
 
 
-def solve_vlm(
-    model: str,
-    benchmark: Path | str,
-    *,
-    split: str,
-    out: Path | str,
-    scheme: str = "main",
-    limit: int | None = None,
-    asking: Asking | None = None,
-    sending: Sending | None = None,
-    max_tokens: int | None = None,
-    temperature: float | None = 0.0,
-    logprobs: bool | None = None,
-) -> Solved:
-    """Ask a model every item of a split, and write its predictions. Run again after a stop, it continues.
+class VisionLanguageModel(Solver):
+    """A model as Inspect names it, `provider/name`. Run again after a stop, it continues."""
 
-    `model` is `provider/name` as Inspect has it. `logprobs`: None asks for them where the provider should give them.
-    """
-    if limit is not None and limit < 1:
-        raise UserError(f"The limit {limit} leaves nothing to ask.", "Take 1 or more.")
-    asking, sending = asking or Asking(), sending or Sending()
-    if sending.max_connections < 1:
-        raise UserError(f"{sending.max_connections} connections are none.", "Take 1 or more.")
-    questions = Questions(Benchmark(benchmark), split, asking, scheme)
-    target = Path(os.path.abspath(out))
-    config = {"temperature": temperature, "max_tokens": max_tokens}
-    with Journal(target.with_name(target.name + ".journal"), about(model, questions) | config) as journal:
-        wanted = list(questions.first(limit))
-        before = len(journal.asked)
-        waiting = _waiting(questions, wanted, journal)
-        error, stopped = "", False
-        if waiting:
-            error, stopped = _ask(model, questions, waiting, len(wanted), journal, sending, config, logprobs, target)
-        solved = _finish(model, questions, wanted, journal, target, sending, before, error)
-    if stopped:
-        raise KeyboardInterrupt
-    return solved
+    shows_progress = True
+
+    def __init__(
+        self,
+        model: str,
+        out: Path,
+        limit: int | None = None,
+        asking: Asking | None = None,
+        sending: Sending | None = None,
+        generating: Generating | None = None,
+    ) -> None:
+        self.model, self.out, self.limit = model, out, limit
+        self.asking, self.sending = asking or Asking(), sending or Sending()
+        self.generating = generating or Generating()
+        self.details: ModelDetails | None = None
+        self._settings: dict[str, Any] = {}
+        if self.sending.max_connections < 1:
+            raise UserError(f"{self.sending.max_connections} connections are none.", "Take 1 or more.")
+
+    def predict(self, benchmark: Benchmark, split: str, scheme: str = "main") -> Iterator[Prediction]:
+        """Ask what is not in the journal yet; one prediction per item from all its wordings and orders."""
+        questions = Questions(benchmark, split, self.asking, scheme)
+        how = {"temperature": self.generating.temperature, "max_tokens": self.generating.max_tokens}
+        self._settings = about(self.model, questions) | how
+        with Journal(self.out.with_name(self.out.name + ".journal"), self._settings) as journal:
+            wanted = list(questions.first(self.limit))
+            resumed = len(journal.asked)
+            waiting = _waiting(questions, wanted, journal)
+            error = self._ask(questions, waiting, len(wanted), journal) if waiting else ""
+            asked, unanswered = self._answers(questions, wanted, journal)
+            order = list(dict.fromkeys(one.item for one in asked))
+            summary = summarise(asked, questions.items, self.asking.answers == "letter")
+            files = self._write_variants(asked, order, benchmark)
+            self.details = ModelDetails(unanswered, error, resumed, summary, files)
+            yield from merge(asked, order)
+
+    def about(self) -> Json:
+        made = {} if self.details is None else self.details.to_json()
+        return {**made, "settings": self._settings, "asking": asdict(self.asking)}
+
+    def _ask(self, questions: Questions, waiting: Sequence[Question], total: int, journal: Journal) -> str:
+        """Put the waiting questions through Inspect; the first error in words."""
+        try:
+            from inspect_ai import eval as inspect_eval
+        except ImportError:
+            raise missing_extra("inspect-ai", "vlm") from None
+        from veridical.solvers.vlm import tasks
+
+        sending = self.sending
+        opened = open_model(self.model, sending, blind=self.asking.blind, temperature=self.generating.temperature)
+        with Progress(f"Asking {self.model}", total, "questions") as progress:
+            progress.advance(total - len(waiting), skipped=True)
+
+            def keep(asked: Asked) -> None:
+                journal.add(asked)
+                progress.advance()
+
+            name, config = questions.benchmark.name.lower(), self._config(str(opened).partition("/")[0])
+            logs = inspect_eval(
+                tasks.build_task(questions, waiting, name=name, keep=keep, known=journal.asked, config=config),
+                model=opened,
+                display="none",
+                log_dir=str(sending.logs or self.out.with_name(self.out.name + ".logs")),
+                log_images=sending.log_images,
+                log_realtime=False,
+                log_header_only=True,
+                log_level="error",
+                ctl_server=False,
+                max_samples=None if sending.batch else sending.max_connections,
+                fail_on_error=FAILURES,
+                retry_on_error=RETRIES,
+            )
+        self.stopped = not logs or logs[0].status == "cancelled"  # with Ctrl-C
+        return _first_error(logs[0]) if logs else ""
+
+    def _config(self, provider: str) -> GenerateConfig:
+        from inspect_ai.model import BatchConfig, GenerateConfig
+
+        from veridical.solvers.vlm import tasks
+
+        sending, generating = self.sending, self.generating
+        logprobs = provider in LOGPROBS if generating.logprobs is None else generating.logprobs
+        length = tasks.LONG_ANSWER if self.asking.reasoning else tasks.SHORT_ANSWER
+        return GenerateConfig(
+            temperature=generating.temperature,
+            max_tokens=generating.max_tokens or length,
+            logprobs=True if logprobs else None,
+            top_logprobs=TOP if logprobs else None,
+            max_connections=None if sending.batch else sending.max_connections,
+            max_retries=sending.max_retries,
+            attempt_timeout=sending.timeout,
+            batch=BatchConfig(**sending.batch) if isinstance(sending.batch, Mapping) else sending.batch or None,
+        )
+
+    def _answers(self, questions: Questions, wanted: Sequence[Question], journal: Journal) -> tuple[list[Asked], int]:
+        """What was asked and answered, and how many questions were not."""
+        keys, asked, unanswered = set(), [], 0
+        for question in wanted:
+            chain: Question | None = question
+            while chain is not None:
+                one = journal.asked.get(chain.key)
+                if one is None:
+                    unanswered += 1
+                    break
+                if chain.key not in keys:
+                    keys.add(chain.key)
+                    asked.append(_priced(one, self.sending.price))
+                chain = _follow(questions, chain, one)
+        return asked, unanswered
+
+    def _write_variants(self, asked: Sequence[Asked], order: Sequence[str], benchmark: Benchmark) -> dict[str, Path]:
+        """One prediction file per wording and order, where there are several."""
+        from veridical.solvers.solve import write_predictions
+
+        names = sorted({(one.wording, one.order) for one in asked})
+        if len(names) < 2:
+            return {}
+        files = {}
+        for wording, place in names:
+            name = Variant(wording, place).name
+            files[name] = self.out.with_name(f"{self.out.stem}.{name}{self.out.suffix}")
+            part = [one for one in asked if (one.wording, one.order) == (wording, place)]
+            write_predictions(files[name], merge(part, order), benchmark)
+        return files
+
+
+def _first_error(log: EvalLog) -> str:
+    from inspect_ai.log import read_eval_log_sample_summaries
+
+    errors = [one.error for one in read_eval_log_sample_summaries(log.location) if one.error]
+    if not errors and log.error is not None:
+        errors = [log.error.message]
+    return errors[0].strip().splitlines()[-1] if errors else ""
 
 
 def _waiting(questions: Questions, wanted: list[Question], journal: Journal) -> list[Question]:
@@ -141,78 +220,7 @@ def _follow(questions: Questions, question: Question, asked: Asked) -> Question 
     return questions.follow_up(question, max(range(len(asked.scores)), key=asked.scores.__getitem__))
 
 
-def _ask(
-    model: str,
-    questions: Questions,
-    waiting: list[Question],
-    total: int,
-    journal: Journal,
-    sending: Sending,
-    config: Mapping[str, Any],
-    logprobs: bool | None,
-    target: Path,
-) -> tuple[str, bool]:
-    """Put the waiting questions through Inspect; the first error in words, and whether the user stopped it."""
-    try:
-        from inspect_ai import eval as inspect_eval
-        from inspect_ai.log import read_eval_log_sample_summaries
-        from inspect_ai.model import BatchConfig, GenerateConfig
-    except ImportError:
-        raise missing_extra("inspect-ai", "vlm") from None
-    from veridical.solvers.vlm import tasks
-
-    opened = open_model(model, sending, blind=questions.asking.blind, temperature=config["temperature"])
-    provider = str(opened).partition("/")[0]
-    wants = provider in LOGPROBS if logprobs is None else logprobs
-    length = tasks.LONG_ANSWER if questions.asking.reasoning else tasks.SHORT_ANSWER
-    with Progress(f"Asking {model}", total, "questions") as progress:
-        progress.advance(total - len(waiting), skipped=True)
-
-        def keep(asked: Asked) -> None:
-            journal.add(asked)
-            progress.advance()
-
-        task = tasks.build_task(
-            questions,
-            waiting,
-            name=questions.benchmark.name.lower(),
-            keep=keep,
-            known=journal.asked,
-            config=GenerateConfig(
-                temperature=config["temperature"],
-                max_tokens=config["max_tokens"] or length,
-                logprobs=True if wants else None,
-                top_logprobs=TOP if wants else None,
-                max_connections=None if sending.batch else sending.max_connections,
-                max_retries=sending.max_retries,
-                attempt_timeout=sending.timeout,
-                batch=BatchConfig(**sending.batch) if isinstance(sending.batch, Mapping) else sending.batch or None,
-            ),
-        )
-        logs = inspect_eval(
-            task,
-            model=opened,
-            display="none",
-            log_dir=str(sending.logs or target.with_name(target.name + ".logs")),
-            log_images=sending.log_images,
-            log_realtime=False,
-            log_header_only=True,
-            log_level="error",
-            ctl_server=False,
-            max_samples=None if sending.batch else sending.max_connections,
-            fail_on_error=FAILURES,
-            retry_on_error=RETRIES,
-        )
-    if not logs:
-        return "", True  # stopped with Ctrl-C
-    errors = [one.error for one in read_eval_log_sample_summaries(logs[0].location) if one.error]
-    first = errors[0].strip().splitlines()[-1] if errors else ""
-    if logs[0].error is not None and not first:
-        first = logs[0].error.message.strip().splitlines()[-1]
-    return first, logs[0].status == "cancelled"
-
-
-def open_model(model: str, sending: Sending, *, blind: bool, temperature: float | None = 0.0) -> Any:
+def open_model(model: str, sending: Sending, *, blind: bool, temperature: float | None = 0.0) -> Model:
     """The model as Inspect has it; what stands in the way becomes one line that says what to do."""
     from inspect_ai._util.error import PrerequisiteError
     from inspect_ai.model import ModelInfo, get_model, get_model_info, set_model_info
@@ -220,18 +228,18 @@ def open_model(model: str, sending: Sending, *, blind: bool, temperature: float 
     from veridical.solvers.vlm import tasks as _registers_our_provider  # noqa: F401
 
     provider, _, name = model.partition("/")
-    args = dict(sending.model_args or {})
+    args = dict(sending.model_arg or {})
     if provider == "hf" and not blind:
         provider = "hf-vision"  # Inspect's own `hf` refuses pictures
     elif provider == "hf" and not temperature:
         args.setdefault("do_sample", False)  # transformers refuses to sample at temperature 0
-    if sending.base_url and provider == "openai" and not sending.batch:
+    if sending.model_base_url and provider == "openai" and not sending.batch:
         # Inspect's `openai` takes unknown names for OpenAI's newest and speaks to them as such (another endpoint, no
         # temperature); `openai-api` speaks what compatible servers understand.
         args.setdefault("api_key", os.environ.get("OPENAI_API_KEY") or "none")
         provider, name = "openai-api", f"server/{name}"
     try:
-        opened = get_model(f"{provider}/{name}", base_url=sending.base_url, **args)
+        opened = get_model(f"{provider}/{name}", base_url=sending.model_base_url, **args)
     except (PrerequisiteError, ImportError) as error:
         raise UserError(
             f"{model} cannot be used: {_plain(error)}", "Install or set what it names, then run again."
@@ -256,58 +264,9 @@ def _plain(error: Exception) -> str:
     return " ".join(Text.from_markup(message).plain.split())
 
 
-def _finish(
-    model: str,
-    questions: Questions,
-    wanted: list[Question],
-    journal: Journal,
-    target: Path,
-    sending: Sending,
-    before: int,
-    error: str,
-) -> Solved:
-    """Write what there is: predictions, one file per variant where there are several, and what the run was."""
-    keys, asked, unanswered = set(), [], 0
-    for question in wanted:
-        chain: Question | None = question
-        while chain is not None:
-            one = journal.asked.get(chain.key)
-            if one is None:
-                unanswered += 1
-                break
-            if chain.key not in keys:
-                keys.add(chain.key)
-                asked.append(_priced(one, sending.prices))
-            chain = _follow(questions, chain, one)
-    order = list(dict.fromkeys(one.item for one in asked))
-    merged = merge(asked, order)
-    summary = summarise(asked, questions.items, questions.asking.answers == "letter")
-    write_predictions(target, merged, questions.benchmark)
-    files = _write_variants(target, asked, order, questions.benchmark)
-    solved = Solved(
-        target, model, questions.benchmark.hash, questions.split, len(merged), unanswered, error, before, summary, files
-    )
-    record = solved.to_json() | {"settings": journal.about, "asking": asdict(questions.asking)}
-    write_meta(target, questions.benchmark, questions.split, questions.scheme, record)
-    return solved
-
-
 def _priced(one: Asked, prices: tuple[float, float] | None) -> Asked:
     """With the cost from prices that the user gave, which win over those Inspect knows."""
     if prices is None:
         return one
     cost = (one.usage.input * prices[0] + one.usage.output * prices[1]) / 1e6
     return msgspec.structs.replace(one, usage=msgspec.structs.replace(one.usage, cost=cost))
-
-
-def _write_variants(target: Path, asked: list[Asked], order: list[str], benchmark: Benchmark) -> dict[str, Path]:
-    names = sorted({(one.wording, one.order) for one in asked})
-    if len(names) < 2:
-        return {}
-    files = {}
-    for wording, place in names:
-        name = Variant(wording, place).name
-        files[name] = target.with_name(f"{target.stem}.{name}{target.suffix}")
-        part = [one for one in asked if (one.wording, one.order) == (wording, place)]
-        write_predictions(files[name], merge(part, order), benchmark)
-    return files

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from veridical.records import Item, Prediction, split_view
-from veridical.solvers.vlm.config import Variant
 from veridical.solvers.vlm.journal import Asked
-from veridical.solvers.vlm.prompts import TRUTH_LABELS, rotation
+from veridical.solvers.vlm.prompts import TRUTH_LABELS, Variant, rotation
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.solvers.vlm.config import Asking
+from veridical.options import Asking
 from veridical.solvers.vlm.journal import Asked, Journal, Usage
 from veridical.solvers.vlm.pictures import Picture
 from veridical.solvers.vlm.prompts import TRUTH_LABELS

@@ -21,8 +21,8 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
-from veridical.builders.vprom.icon_panels import IconPanels
 from veridical.engine import run
+from veridical.sources.icons.panels import IconPanels
 
 SEED, SIDE, PART = 777_001, 112, 250
 ATTRIBUTES = ("color", "pattern", "age", "gender", "action", "scene")
@@ -58,7 +58,7 @@ def draw_part(source: IconPanels, numbers: range) -> tuple[np.ndarray, list[dict
     pixels = np.zeros((len(numbers), SIDE, SIDE, 3), np.uint8)
     labels = []
     for n, number in enumerate(numbers):
-        photograph = source.photograph(number)
+        photograph = source.at(number)
         picture = Image.open(io.BytesIO(source.picture(photograph))).convert("RGB")
         pixels[n] = np.asarray(picture.resize((SIDE, SIDE), Image.Resampling.BILINEAR))
         things = photograph.panel.objects

@@ -1,4 +1,16 @@
-"""Sources of annotated images. Each yields panels; adding one costs a file here and a line in `SOURCES`."""
+"""Sources of annotated images. Each yields panels; adding one costs a file here and a line in `SOURCES`.
+
+    photographs.py    what every source is: the `Source` protocol, and `Photograph`, which it yields
+    icons/            worlds of icons, drawn with exact truth: single scenes, series, matrix panels, stories
+    coco.py           COCO's instances and captions
+    visual_genome.py  Visual Genome's files, streamed side by side (json_array.py)
+    folder.py         a folder of photographs, with labels where there are some
+    detections.py     a source whose photographs without objects get what a detector finds
+    pictures.py       reading picture files: upright, RGB, of a size, without what else they say
+    boxes/            NLVR's drawn boxes: scenes rather than photographs, so no `Source`
+
+From outside: `open_source("coco:PATH")` and what this module names; builders also use the worlds of `icons/`.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +25,25 @@ __all__ = ["SOURCES", "Photograph", "Region", "Relationship", "Source", "open_so
 # name -> its class, called with the path after the colon (none for icons) and options
 SOURCES: dict[str, str] = {
     "icons": "veridical.sources.icons.source:Icons",
+    "icons-series": "veridical.sources.icons.series:IconSeries",
+    "icons-panels": "veridical.sources.icons.panels:IconPanels",
+    "icons-stories": "veridical.sources.icons.stories:IconStories",
     "coco": "veridical.sources.coco:Coco",
     "vg": "veridical.sources.visual_genome:VisualGenome",
     "folder": "veridical.sources.folder:Folder",
 }
-EMBEDDED = frozenset({"icons"})  # sources that need no path
+EMBEDDED = frozenset(name for name in SOURCES if name.startswith("icons"))  # sources that need no path
 
 
 def open_source(name: str, **options: Any) -> Source:
-    """A source of photographs by name: `icons`, `coco:PATH`, `vg:PATH` or `folder:PATH`."""
-    kind, _, path = name.partition(":")
-    if kind not in SOURCES:
+    """A source of photographs by name: `icons` (and its other worlds), `coco:PATH`, `vg:PATH` or `folder:PATH`."""
+    base, _, path = name.partition(":")
+    if base not in SOURCES:
         raise UserError(f"There is no source {name!r}.", f"Choose one of: {', '.join(SOURCES)}; such as coco:PATH.")
-    if bool(path) is (kind in EMBEDDED):
+    if bool(path) is (base in EMBEDDED):
         raise UserError(
             f"The source {name!r} {'takes no path' if path else 'needs a path'}.",
-            f"Write {kind if path else kind + ':PATH'}.",
+            f"Write {base if path else base + ':PATH'}.",
         )
-    made: Source = resolve_name(SOURCES[kind])(*([path] if path else []), **options)
+    made: Source = resolve_name(SOURCES[base])(*([path] if path else []), **options)
     return made

@@ -25,7 +25,7 @@ from veridical.common.arrays import Mask
 from veridical.errors import UserError, missing_extra
 from veridical.formats.images import is_inside
 from veridical.records import Pairs, Panel, SceneObject
-from veridical.sources.photographs import Photograph
+from veridical.sources.photographs import Photograph, Source
 from veridical.sources.pictures import BadPhotograph, clipped, fitting, read_picture, scaled
 
 T = TypeVar("T")
@@ -92,7 +92,7 @@ _RUNS = msgspec.json.Decoder(_Runs)
 _OUTLINES = msgspec.json.Decoder(list[list[float]])
 
 
-class Coco:
+class Coco(Source):
     """The photographs of one COCO split."""
 
     name = "coco"
@@ -115,15 +115,11 @@ class Coco:
         """Every photograph in the file's order."""
         annotations = self._annotations
         for image in self._index.images:
-            yield scaled(self._photograph(image, annotations[image.id]), self.max_side)
+            yield self._made(image, annotations[image.id])
 
     def picture(self, photograph: Photograph) -> bytes:
         """The encoded picture; `BadPhotograph` where it is missing, damaged or of another size than annotated."""
-        image = self._by_id.get(photograph.panel.id)
-        if image is None:
-            raise UserError(
-                f"{self.instances} has no photograph {photograph.panel.id!r}.", "Ask the source it came from."
-            )
+        image = self._image(photograph.panel.id)
         if not is_inside(image.file_name):
             raise BadPhotograph(image.file_name, f"its name in {self.instances} leads out of the folder")
         tried = [folder / image.file_name for folder in self.folders]
@@ -136,12 +132,20 @@ class Coco:
             )
         return fitting(read_picture(path, max_side=self.max_side), photograph.panel, str(path))
 
+    def find(self, id: str) -> Photograph:
+        image = self._image(id)
+        return self._made(image, self._annotations[image.id])
+
     def config(self) -> dict[str, Any]:
         return {"source": self.name, "split": self.split, "max_side": self.max_side}
 
     def __getstate__(self) -> dict[str, Any]:
         """Another process reads the file itself."""
         return {k: v for k, v in self.__dict__.items() if k in {"instances", "split", "max_side", "_pictures"}}
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return (self.instances, *self.folders)
 
     @cached_property
     def folders(self) -> tuple[Path, ...]:
@@ -196,7 +200,12 @@ class Coco:
                 captions[one.image_id].append(one.caption.strip())
         return captions
 
-    def _photograph(self, image: _CocoImage, annotations: list[_Annotation]) -> Photograph:
+    def _image(self, id: str) -> _CocoImage:
+        if id not in self._by_id:
+            raise UserError(f"{self.instances} has no photograph {id!r}.", "Ask the source it came from.")
+        return self._by_id[id]
+
+    def _made(self, image: _CocoImage, annotations: list[_Annotation]) -> Photograph:
         objects = tuple(self._object(annotation, image) for annotation in annotations)
         panel = Panel(
             id=str(image.id),
@@ -207,7 +216,8 @@ class Coco:
         )
         tags = (("file", image.file_name), *([("flickr", image.flickr_url)] if image.flickr_url else []))
         licence = self._licences.get(image.license, "") if image.license is not None else ""
-        return Photograph(panel, licence, tuple(self._captions.get(image.id, ())), tags=tags)
+        made = Photograph(panel, licence, tuple(self._captions.get(image.id, ())), tags=tags)
+        return scaled(made, self.max_side)
 
     def _object(self, annotation: _Annotation, image: _CocoImage) -> SceneObject:
         category = self._categories[annotation.category_id]

@@ -33,7 +33,7 @@ class _Detected(msgspec.Struct):
     found: list[Detection]
 
 
-class Detections:
+class Detections(Source):
     """The photographs of another source; those without objects get what a detector finds in them."""
 
     exact = False
@@ -71,6 +71,10 @@ class Detections:
 
     def picture(self, photograph: Photograph) -> bytes:
         return self.source.picture(photograph)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return self.source.paths
 
     def config(self) -> dict[str, Any]:
         found = {"detector": self.detector.name, "identity": self.detector.identity, "threshold": self.threshold}

@@ -22,7 +22,7 @@ import msgspec
 
 from veridical.errors import UserError
 from veridical.records import Box, Panel, SceneObject
-from veridical.sources.photographs import Photograph
+from veridical.sources.photographs import Photograph, Source
 from veridical.sources.pictures import (
     BadPhotograph,
     clipped,
@@ -49,7 +49,7 @@ class _Labels:
     known: dict[str, str] = field(default_factory=dict)  # licence, address
 
 
-class Folder:
+class Folder(Source):
     """The photographs of a folder and the folders in it."""
 
     name = "folder"
@@ -75,13 +75,21 @@ class Folder:
 
     def photographs(self) -> Iterator[Photograph]:
         """Every photograph by name; one that cannot be opened is there too, without a size: `picture` says why."""
-        for file in self._files:
-            yield scaled(self._photograph(file), self.max_side)
+        yield from map(self._photograph, self._files)
+
+    def find(self, id: str) -> Photograph:
+        if id not in self._files:
+            raise UserError(f"{self.folder} has no photograph {id!r}.", "Name it by its path in the folder.")
+        return self._photograph(id)
 
     def picture(self, photograph: Photograph) -> bytes:
         """The encoded picture; `BadPhotograph` where it is missing or damaged."""
         path = self.folder / photograph.panel.id
         return fitting(read_picture(path, max_side=self.max_side), photograph.panel, str(path))
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return (self.folder,) if self.labels is None else (self.folder, self.labels)
 
     def config(self) -> dict[str, Any]:
         labels = None if self.labels is None else self.labels.name
@@ -173,7 +181,8 @@ class Folder:
             self._must_meet(objects, file, size[0], size[1])
             objects = objects_inside(objects, size[0], size[1])
         panel = Panel(file, width=size[0], height=size[1], objects=objects, uri=labels.known.get("address"))
-        return Photograph(panel, labels.known.get("licence", ""), tuple(labels.captions), tags=tuple(labels.tags))
+        made = Photograph(panel, labels.known.get("licence", ""), tuple(labels.captions), tags=tuple(labels.tags))
+        return scaled(made, self.max_side)
 
     def _must_meet(self, objects: tuple[SceneObject, ...], file: str, width: int, height: int) -> None:
         """Refuse a box of which no part is in the picture."""

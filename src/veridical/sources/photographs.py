@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 from typing import Any, Protocol
 
+from veridical.errors import UserError
 from veridical.records import Box, Pairs, Panel
 
 
@@ -43,13 +46,46 @@ class Photograph:
 
 
 class Source(Protocol):
-    """Annotated images."""
+    """Annotated images. A source inherits this and writes `photographs`, `picture` and `config`.
 
-    name: str  # icons, coco, visual_genome, folder
-    exact: bool  # whether the annotations are all there is to see, so that statements can be judged by running them
+    One that makes its photographs rather than reads them also gives `count`, `at` and `find`, so that each process can
+    make its own part; for the others, `at` and `find` go through the photographs from the first.
+    """
+
+    @property
+    def name(self) -> str:
+        """What tables call it: icons, coco, visual_genome, folder."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the annotations are all there is to see, so that statements can be judged by running them."""
+
+    @property
+    def count(self) -> int | None:
+        """How many photographs there are, where each is made from its number alone; None: go through them."""
+        return None
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files and folders that are read: when they change, so may the photographs."""
+        return ()
 
     def photographs(self) -> Iterator[Photograph]:
         """Every photograph, in the same order each time."""
+
+    def at(self, index: int) -> Photograph:
+        """The photograph at a place of that order, from 0."""
+        found = next(islice(self.photographs(), index, None), None) if index >= 0 else None
+        if found is None:
+            raise UserError(f"The source {self.name} has no photograph number {index}.", "They are counted from 0.")
+        return found
+
+    def find(self, id: str) -> Photograph:
+        """The photograph of an id."""
+        found = next((one for one in self.photographs() if one.panel.id == id), None)
+        if found is None:
+            raise UserError(f"The source {self.name} has no photograph {id!r}.", "Ask the source it came from.")
+        return found
 
     def picture(self, photograph: Photograph) -> bytes:
         """The encoded picture, upright RGB; a UserError names one that cannot be read."""

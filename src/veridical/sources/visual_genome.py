@@ -26,7 +26,7 @@ from veridical.errors import UserError
 from veridical.formats.images import is_inside
 from veridical.records import Box, Pairs, Panel, SceneObject
 from veridical.sources.json_array import elements
-from veridical.sources.photographs import Photograph, Region, Relationship
+from veridical.sources.photographs import Photograph, Region, Relationship, Source
 from veridical.sources.pictures import BadPhotograph, clipped, fitting, read_picture, scaled
 
 FILES = ("image_data", "attributes", "objects", "region_descriptions", "relationships")
@@ -98,7 +98,7 @@ class _Relationships(_Element):
 E = TypeVar("E", bound=_Element)
 
 
-class VisualGenome:
+class VisualGenome(Source):
     """The photographs of a folder of Visual Genome's files."""
 
     name = "visual_genome"
@@ -162,6 +162,10 @@ class VisualGenome:
                 "Unpack images.zip and images2.zip there, or name the folder of VG_100K with `pictures`.",
             )
         return fitting(read_picture(path, max_side=self.max_side), panel, str(path))
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return self.folder, self.pictures
 
     def config(self) -> dict[str, Any]:
         return {

@@ -13,8 +13,8 @@ import pytest
 
 from veridical.builders import BuildReport
 from veridical.builders.nlvr2 import build_nlvr2
-from veridical.builders.nlvr2.icon_world import IconSeries
 from veridical.engine.worker import INSIDE
+from veridical.sources.icons.series import IconSeries
 from veridical.sources.icons.source import Group, compose, encode, panel
 
 SPLITS = {"train": 3, "dev": 1, "test-u": 1}

@@ -13,12 +13,12 @@ from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
 from veridical.builders.vcr import build_vcr
 from veridical.builders.vcr.rows import LEAST_FITTING, same_sayings, write_out_rare
-from veridical.builders.vcr.stories import tales
 from veridical.errors import UserError
 from veridical.matching.data.questions import AnsweredQuestion
 from veridical.matching.stages import Options
 from veridical.records import Item, Panel, Ref, SceneObject, Text
 from veridical.sources import open_source
+from veridical.sources.icons.stories import tales
 
 WORDS = Options(relevance="tfidf", similarity="tfidf")  # no model to load
 
@@ -106,7 +106,7 @@ def test_choices_of_one_question_state_different_facts(made: Path) -> None:
 def test_a_picture_shows_what_its_choices_speak_of(made: Path) -> None:
     """A key in an answer is no cue: there is a key in the picture, whether the answer is right or wrong."""
     benchmark = Benchmark(made)
-    implied = {name: set(tale.values()) for name, tale in tales()["held"].items()}
+    implied = {name: set(tale.values()) for name, tale in tales().held.items()}
     for item in answers(benchmark, "train"):
         shown = {o.category for o in benchmark.panels[item.panels[0]].objects}
         for candidate in item.candidates:

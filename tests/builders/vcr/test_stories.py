@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veridical.builders.vcr.questions import draft_questions, text
-from veridical.builders.vcr.stories import KINDS, Story, sample_story, tales
 from veridical.language.phenomena.inference import inferences
 from veridical.language.reading.tokens import NUMBER_WORDS
 from veridical.records import Ref
 from veridical.sources.icons.source import ACTIONS, BACKGROUNDS, CATEGORIES, panel, relationships
+from veridical.sources.icons.stories import VERBS, Story, sample_story, tales
 
 
 def story(seed: int) -> Story:
@@ -23,9 +23,9 @@ def story(seed: int) -> Story:
 
 def test_the_facts_are_about_things_that_can_be_drawn() -> None:
     told = tales()
-    assert {*told["held"], *told["watched"], *told["chasers"], *told["counted"]} <= set(CATEGORIES)
-    assert set(told["acts"]) <= set(ACTIONS)
-    assert set(told["places"]) <= set(BACKGROUNDS)
+    assert {*told.held, *told.watched, *told.chasers, *told.counted} <= set(CATEGORIES)
+    assert set(told.acts) <= set(ACTIONS)
+    assert set(told.places) <= set(BACKGROUNDS)
 
 
 @settings(max_examples=25, deadline=None)
@@ -39,12 +39,12 @@ def test_what_a_story_says_is_in_the_picture(seed: int) -> None:
         person = dict(scene.objects[event.person].attributes)
         assert scene.objects[event.person].category == "person"
         if event.other is None:
-            assert person["action"] in tales()["acts"]
+            assert person["action"] in tales().acts
             continue
         pair = (str(event.person), str(event.other))
-        if event.kind == "hold":
+        if event.verb == "hold":
             assert (pair[0], "holding", pair[1]) in known
-        elif event.kind == "watch":
+        elif event.verb == "watch":
             assert (pair[0], "looking at", pair[1]) in known
             ahead = scene.box(event.other)[0] - scene.box(event.person)[0]
             assert (ahead > 0) == (person["facing"] == "right")
@@ -94,13 +94,13 @@ def test_many_kinds_of_questions_and_of_events() -> None:
     asked: Counter[str] = Counter()
     for seed in range(150):
         one = story(seed)
-        kinds.update(event.kind for event in one.events)
+        kinds.update(event.verb for event in one.events)
         for draft in draft_questions(one, np.random.default_rng(seed)):
             asked[draft.kind] += 1
             expected = {"why": "explanation", "where": "scene", "next": "temporal", "what if": "hypothetical"}
             if draft.kind in expected:
                 assert expected[draft.kind] in inferences(draft.question.words({str(k): "Casey" for k in range(20)}))
-    assert set(kinds) == set(KINDS)
+    assert set(kinds) == set(VERBS)
     assert set(asked) == {"why", "what", "how many", "who", "where", "next", "feeling", "role", "what if"}
 
 

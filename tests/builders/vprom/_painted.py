@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 from veridical.records import Pairs, Panel, SceneObject
-from veridical.sources import Photograph
+from veridical.sources import Photograph, Source
 
 COLORS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown")
 PATTERNS = ("solid", "striped", "dotted", "checked", "outlined")
@@ -30,8 +30,8 @@ PEOPLE = {("child", "male"): "boy", ("child", "female"): "girl", ("adult", "male
 
 
 @dataclass(frozen=True)
-class Painted:
-    count: int = 1200
+class Painted(Source):
+    size: int = 1200
     seed: int = 0
     dressed: bool = True  # whether people are labelled with colours
 
@@ -40,7 +40,7 @@ class Painted:
 
     def photographs(self) -> Iterator[Photograph]:
         rng = np.random.default_rng(self.seed)
-        for number in range(self.count):
+        for number in range(self.size):
             attributes: Pairs = (
                 ("color", str(rng.choice(COLORS))),
                 ("pattern", str(rng.choice(PATTERNS))),
@@ -65,4 +65,4 @@ class Painted:
         return out.getvalue()
 
     def config(self) -> dict[str, Any]:
-        return {"source": self.name, "count": self.count, "seed": self.seed, "licence": "CC0-1.0"}
+        return {"source": self.name, "count": self.size, "seed": self.seed, "licence": "CC0-1.0"}

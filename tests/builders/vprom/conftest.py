@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from veridical.builders.vprom import build_vprom
-from veridical.builders.vprom.icon_panels import IconPanels
 from veridical.builders.vprom.mining import Mining
+from veridical.sources.icons.panels import IconPanels
 
 from ._painted import Painted
 

@@ -17,11 +17,11 @@ from veridical.benchmark.check import check
 from veridical.benchmark.hidden import SECRET
 from veridical.benchmark.place import hidden_dir
 from veridical.builders.vprom import build_vprom
-from veridical.builders.vprom.icon_panels import IconPanels
 from veridical.builders.vprom.mining import Mining
 from veridical.errors import UserError
 from veridical.records import Item, Panel, SceneObject
-from veridical.sources import Photograph
+from veridical.sources import Photograph, Source
+from veridical.sources.icons.panels import IconPanels
 
 from ._painted import Painted
 from .conftest import ICONS, SMALL
@@ -54,7 +54,7 @@ def share_told_by_ids(folder: Path) -> float:
     """Of the panels of the test split, how many show what their number says by the public config."""
     opened, source = Benchmark(folder), public_source(folder)
     names = {name for item in opened.items("test", "neutral") for name in shown(item)}
-    told = {name: looks(source.photograph(int(name.rpartition("-")[2])).panel) for name in names}
+    told = {name: looks(source.at(int(name.rpartition("-")[2])).panel) for name in names}
     return sum(looks(opened.whole_panels[name]) == told[name] for name in names) / len(names)
 
 
@@ -113,7 +113,7 @@ def test_a_secret_needs_something_to_hide(tmp_path: Path) -> None:
 
 
 @dataclass(frozen=True)
-class InRows:
+class InRows(Source):
     """Photographs of two kinds of things, some of each side by side: crops of either, and of single things."""
 
     name = "in rows"

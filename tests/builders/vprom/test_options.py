@@ -10,12 +10,12 @@ import pytest
 
 from veridical.builders.vprom import build_vprom
 from veridical.builders.vprom.counts import count_in
-from veridical.builders.vprom.icon_panels import IconPanels
 from veridical.builders.vprom.labels import Reader
 from veridical.builders.vprom.lists import OURS, read_lists
 from veridical.builders.vprom.mining import Mining
 from veridical.errors import UserError
 from veridical.records import SceneObject
+from veridical.sources.icons.panels import IconPanels
 
 from ._painted import Painted
 

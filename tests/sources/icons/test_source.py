@@ -266,7 +266,7 @@ def test_same_rng_same_bytes_and_other_rng_other_bytes() -> None:
 def test_photographs_are_the_same_in_another_process() -> None:
     code = (
         "from veridical.sources import open_source; from hashlib import sha256;"
-        "s = open_source('icons', count=9, seed=5); print(sha256(s.picture(s.photograph(7))).hexdigest())"
+        "s = open_source('icons', count=9, seed=5); print(sha256(s.picture(s.at(7))).hexdigest())"
     )
     source = open_source("icons", count=9, seed=5)
     there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from veridical.builders.nlvr2.config import DISTANCE, Config
-from veridical.builders.nlvr2.icon_world import IconSeries
 from veridical.builders.nlvr2.work import Seen
 from veridical.encoders import open_encoder
 from veridical.encoders.encoder import unit
@@ -27,6 +26,7 @@ from veridical.engine import run
 from veridical.errors import UserError
 from veridical.records import Box
 from veridical.sources import Photograph, Source, open_source
+from veridical.sources.icons.series import IconSeries
 
 ANNOTATIONS = "annotations"  # the embedding of what is annotated
 BATCH = 32
@@ -55,8 +55,7 @@ def open_photographs(config: Config, cache: Path) -> Source | None:
         return source
     from veridical.sources.detections import Detections
 
-    # The protocol's name can be set, and that of detections is the source's.
-    return Detections(source, config.detector, threshold=config.threshold, cache=cache)  # type: ignore[return-value]
+    return Detections(source, config.detector, threshold=config.threshold, cache=cache)
 
 
 @lru_cache(maxsize=2)
@@ -74,8 +73,7 @@ def look(
 ) -> tuple[list[Seen], np.ndarray]:
     """Every photograph, and a vector of length 1 for each: (N, D)."""
     batches: Iterable[Sequence[Photograph | int]]
-    if hasattr(source, "at"):
-        count: int = source.count  # type: ignore[attr-defined]
+    if (count := source.count) is not None:
         batches = [range(i, min(i + BATCH, count)) for i in range(0, count, BATCH)]
     else:
         batches = _batches(source.photographs(), BATCH)
@@ -103,7 +101,7 @@ def _look_batch(reader: Source | str, encoder: str, batch: Sequence[Photograph |
     pixels: list[np.ndarray] = []
     usable: list[int] = []
     for one in batch:
-        photograph = source.at(one) if isinstance(one, int) else one  # type: ignore[attr-defined]
+        photograph = source.at(one) if isinstance(one, int) else one
         problem, phash = "", photograph.panel.phash
         try:
             image = decode(source.picture(photograph), photograph.panel.id)
@@ -186,14 +184,14 @@ def _batches(photographs: Iterator[Photograph], size: int) -> Iterator[list[Phot
         yield batch
 
 
-def _fetch_batch(source: Any, names: Sequence[str]) -> list[Photograph]:
+def _fetch_batch(source: Source, names: Sequence[str]) -> list[Photograph]:
     return [source.find(name) for name in names]
 
 
 def fetch(source: Source, ids: Iterable[str], processes: int | None = None) -> dict[str, Photograph]:
     """Photographs by id: made by worker processes where the source can, otherwise found in one pass."""
     wanted = set(ids)
-    if hasattr(source, "find"):
+    if source.count is not None:
         names = sorted(wanted)
         if len(names) <= FEW:  # not worth a process
             return {name: source.find(name) for name in names}

@@ -20,6 +20,7 @@ import msgspec
 from veridical.builders.nlvr2.wordnet import Thesaurus, Vectors
 from veridical.errors import UserError
 from veridical.language.writing.pairs.words import plural
+from veridical.sources.icons.glyphs import CATEGORIES
 
 Heuristic = Literal["quantity", "collective", "hypernym", "similar", "activity"]
 
@@ -64,6 +65,18 @@ def read_synsets(path: Path | str, thesaurus: Thesaurus) -> list[Synset]:
     else:
         out = [_of_text(line.strip(), thesaurus) for line in text.splitlines() if line.strip()]
     return unique(out, str(path))
+
+
+def icon_synsets(wordnet: Thesaurus, categories: tuple[str, ...]) -> list[Synset]:
+    """The icon world's categories as synsets."""
+    out = []
+    for name in categories:
+        icon = CATEGORIES[name]
+        wnid = wordnet.sense(icon.synset) if icon.synset else None
+        synonyms = wordnet.names(wnid) if wnid else ()
+        names = tuple(dict.fromkeys([name, *(s for s in synonyms if s.lower() != name.lower())]))
+        out.append(Synset(name, names, icon.hypernym == "animal", wnid))
+    return out
 
 
 def synset_of(name: str, thesaurus: Thesaurus, wnid: str | None = None) -> Synset:

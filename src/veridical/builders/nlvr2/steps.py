@@ -21,7 +21,6 @@ from veridical.builders.nlvr2.collection import (
     Photographs,
 )
 from veridical.builders.nlvr2.config import hashes, seeds
-from veridical.builders.nlvr2.icon_world import IconSeries, icon_synsets
 from veridical.builders.nlvr2.pairs import check_tasks, make_tasks, run_programs, write_all
 from veridical.builders.nlvr2.photographs import fetch, look
 from veridical.builders.nlvr2.queries import (
@@ -29,6 +28,7 @@ from veridical.builders.nlvr2.queries import (
     Synset,
     choose,
     count_points,
+    icon_synsets,
     make_queries,
     read_synsets,
     synset_of,
@@ -73,6 +73,7 @@ from veridical.errors import UserError
 from veridical.language.writing.pairs.words import icon_nouns, nouns_of
 from veridical.records import Panel
 from veridical.sources import Photograph
+from veridical.sources.icons.series import IconSeries
 
 STEPS = ("photographs", "queries", "found", "pruned", "sets", "tasks", "sentences", "judgements")
 

@@ -209,7 +209,8 @@ def _plain(options: Mapping[str, Any]) -> Any:
 def hash_of_source(source: Source | None) -> str:
     """A hash of the files that a source reads; the same for every source that has none, such as icons."""
     digest = hashlib.sha256()
-    for place in sorted(set(_places(source)), key=str):
+    places = () if source is None else source.paths
+    for place in sorted({path.absolute() for path in places}):
         digest.update(f"{place}\n".encode("utf-8", "surrogateescape"))
         for line in _annotations(place) if place.exists() else ():
             digest.update(line.encode("utf-8", "surrogateescape"))
@@ -229,20 +230,6 @@ def hash_of_panels(panels: Mapping[str, Panel]) -> str:
 def hash_of_path(path: str | None) -> str | None:
     """The hash of a file; of a folder, or where there is nothing, its name."""
     return file_hash(Path(path)) if path is not None and Path(path).is_file() else path
-
-
-def _places(source: Any) -> Iterator[Path]:
-    """The files and folders that a source, or the source inside it, was given."""
-    while hasattr(source, "source"):
-        source = source.source
-    yield from _paths(getattr(source, "__dict__", {}).values())
-    yield from _paths(getattr(source, "folders", ()))
-
-
-def _paths(values: Iterable[Any]) -> Iterator[Path]:
-    for value in values:
-        if isinstance(value, Path):
-            yield value.absolute()
 
 
 def _annotations(place: Path) -> Iterator[str]:

@@ -20,12 +20,12 @@ import numpy as np
 import pyarrow as pa
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.benchmark.hidden import RANDOM, SECRET, check_seed, drawn_secret, mix_secret
+from veridical.benchmark.hidden import RANDOM, SECRET, check_seed, drawn_secret, mix_secret, secret_words
 from veridical.benchmark.place import hidden_dir
 from veridical.benchmark.splits import vcr_folds, vcr_splits
 from veridical.builders.report import BuildReport
 from veridical.builders.vcr.interesting import choose, read_interest
-from veridical.builders.vcr.photographs import Asking, by_name, tell
+from veridical.builders.vcr.photographs import by_name, tell
 from veridical.builders.vcr.rows import asked, needed, same_sayings, write_out_rare
 from veridical.builders.vcr.written import Written, read_written
 from veridical.errors import UserError
@@ -45,6 +45,7 @@ from veridical.matching.stages import (
 )
 from veridical.records import Panel, Pruned
 from veridical.sources import Photograph, Source, open_source
+from veridical.sources.icons.stories import IconStories
 
 FOLDS = 11
 SPLITS = ("train", "val", "test")
@@ -152,10 +153,12 @@ def _check(photographs: int, each: int, folds: int, hidden: Sequence[str]) -> No
 
 
 def _stories(job: _Job, photographs: int, each: int, processes: int | None) -> _Material:
-    fold = _deal(job, {f"story-{k}": f"story-{k}" for k in range(photographs)})
-    is_hidden = [_split(fold[f"story-{k}"]) in job.hidden for k in range(photographs)]
-    told = tell(Asking(job.seed, each, job.secret), is_hidden, processes=processes, work=job.work)
-    job.config |= {"source": {"source": "icons"}, "questions": "generated", "interesting": "all stories"}
+    stories = IconStories(photographs, job.seed)
+    fold = _deal(job, {stories.label(k): stories.label(k) for k in range(photographs)})
+    hidden = frozenset(k for k in range(photographs) if _split(fold[stories.label(k)]) in job.hidden)
+    stories = replace(stories, salt=tuple(secret_words(job.secret)), salted=hidden)
+    told = tell(stories, each, processes=processes, work=job.work)
+    job.config |= {"source": stories.config(), "questions": "generated", "interesting": "all stories"}
     bare = {one.photograph.panel.id: replace(one.photograph, panel=_bare(one.photograph.panel)) for one in told}
     return _Material(
         bare,

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veridical.builders.vcr.stories import Event, Story, tales
 from veridical.language.reading.tokens import NUMBER_WORDS
 from veridical.records import Ref, Text
 from veridical.sources.icons.source import CATEGORIES, PERSON, PERSON_NOUNS
+from veridical.sources.icons.stories import Event, Story, tales
 
 Values = Mapping[str, "str | Ref"]
 
@@ -36,7 +36,7 @@ class Draft:
 
 def draft_questions(story: Story, rng: np.random.Generator, most: int = 3) -> list[Draft]:
     """Up to `most` questions about a story, one of each event: an answer to one must not answer another as well."""
-    topics = [list(_ASKED[event.kind](story, event, rng)) for event in story.events]
+    topics = [list(_ASKED[event.verb](story, event, rng)) for event in story.events]
     topics += [[_how_many(story, rng)], [_where(story, rng)]]
     chosen = [topics[k] for k in rng.permutation(len(topics))[:most]]
     return [drafts[int(rng.integers(len(drafts)))] for drafts in chosen]
@@ -86,7 +86,7 @@ class _Pen:
 
 def _hold(story: Story, event: Event, rng: np.random.Generator) -> Iterator[Draft]:
     thing = _name(story, event.other)
-    tale = tales()["held"][thing]
+    tale = tales().held[thing]
     values = _values(story, event) | {one: tale[one] for one in ("purpose", "next", "fact")}
     pen = _Pen(rng, values, f"hold {thing}")
     near = ["{o} is right beside {p} , at arm 's length .", "{p} stands so close to {o} that they touch ."]
@@ -121,7 +121,7 @@ def _hold(story: Story, event: Event, rng: np.random.Generator) -> Iterator[Draf
 
 def _watch(story: Story, event: Event, rng: np.random.Generator) -> Iterator[Draft]:
     thing = _name(story, event.other)
-    tale = tales()["watched"][thing]
+    tale = tales().watched[thing]
     pen = _Pen(rng, _values(story, event) | {one: tale[one] for one in ("wish", "mood", "fact")}, f"watch {thing}")
     ahead = ["{p} faces {side} , and {o} is straight ahead .", "{o} is in front of {p} , who faces {side} ."]
     yield pen.draft(
@@ -146,7 +146,7 @@ def _watch(story: Story, event: Event, rng: np.random.Generator) -> Iterator[Dra
 
 def _chase(story: Story, event: Event, rng: np.random.Generator) -> Iterator[Draft]:
     animal = _name(story, event.other)
-    tale = tales()["chasers"][animal]
+    tale = tales().chasers[animal]
     pen = _Pen(rng, _values(story, event) | {"does": tale["does"], "mood": tale["mood"]}, f"chase {animal}")
     behind = ["{o} is right behind {p} , and both face {side} .", "{p} runs {side} with {o} just behind ."]
     yield pen.draft(
@@ -177,7 +177,7 @@ def _chase(story: Story, event: Event, rng: np.random.Generator) -> Iterator[Dra
 
 def _act(story: Story, event: Event, rng: np.random.Generator) -> Iterator[Draft]:
     action = str(dict(story.scene.objects[event.person].attributes)["action"])
-    tale = tales()["acts"][action]
+    tale = tales().acts[action]
     values = _values(story, event) | {"action": action, "role": tale["role"], "evidence": tale["evidence"]}
     pen = _Pen(rng, values, f"act {action}")
     seen = ["One can see of {p} that {evidence} .", "With {p} , {evidence} ."]
@@ -226,7 +226,7 @@ def _how_many(story: Story, rng: np.random.Generator) -> Draft:
 
 
 def _where(story: Story, rng: np.random.Generator) -> Draft:
-    tale = tales()["places"][story.scene.background]
+    tale = tales().places[story.scene.background]
     values: Values = {"p": _person(story, rng), "place": tale["place"], "evidence": tale["evidence"]}
     return _Pen(rng, values, f"place {tale['place']}").draft(
         "where",

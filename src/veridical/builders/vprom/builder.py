@@ -23,7 +23,6 @@ from veridical.benchmark.writer import file_hash
 from veridical.builders.report import BuildReport
 from veridical.builders.vprom.deck import make_deck
 from veridical.builders.vprom.elements import CELLS
-from veridical.builders.vprom.icon_panels import IconPanels
 from veridical.builders.vprom.lists import Lists, read_lists
 from veridical.builders.vprom.matrices import Matrices, answers, make_matrices
 from veridical.builders.vprom.mining import Mined, Mining, mine, pool_of
@@ -39,6 +38,7 @@ from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.records import Box, Panel, Pruned
 from veridical.sources import Photograph, Source
+from veridical.sources.icons.panels import IconPanels
 
 SIZE = 15_000  # matrices of a scheme; the paper's neutral one has 155,000
 MINE_BATCH = 100  # photographs; a batch takes under a second
@@ -214,9 +214,9 @@ class _Job:
 
     def mined(self) -> Iterator[Mined]:
         """What the source shows, a batch of photographs at a time; pictures that cannot be used show nothing."""
-        if isinstance(self.source, IconPanels):
-            ranges = [range(k, min(k + MINE_BATCH, self.source.count)) for k in range(0, self.source.count, MINE_BATCH)]
-            function = partial(_mine_icons, self.source, self.lists, self.mining)
+        if (count := self.source.count) is not None:
+            ranges = [range(k, min(k + MINE_BATCH, count)) for k in range(0, count, MINE_BATCH)]
+            function = partial(_mine_numbers, self.source, self.lists, self.mining)
             yield from run(function, ranges, processes=self.processes, work=self.work, label="mining")
             return
         for mined, bad in self._looked_at():
@@ -315,7 +315,7 @@ class _Job:
             left, top, right, bottom = pool.region[k].tolist()
             region = None if np.isnan(left) else (left, top, right, bottom)
             wanted.setdefault(int(pool.photograph[k]), []).append((named[k], region))
-        if isinstance(self.source, IconPanels):
+        if self.source.count is not None:
             rows = [Wanted(number, tuple(parts)) for number, parts in sorted(wanted.items())]
             function = partial(store, self.source)
             batches = [rows[k : k + STORE_BATCH] for k in range(0, len(rows), STORE_BATCH)]
@@ -355,8 +355,8 @@ def _addressed(panels: Sequence[Panel], address: str) -> list[Panel]:
     return [replace(panel, image=address) for panel in panels]
 
 
-def _mine_icons(source: IconPanels, lists: Lists, config: Mining, numbers: range) -> Mined:
-    return mine((source.photograph(k) for k in numbers), lists, config, exact=True)
+def _mine_numbers(source: Source, lists: Lists, config: Mining, numbers: range) -> Mined:
+    return mine(map(source.at, numbers), lists, config, exact=source.exact)
 
 
 def _mine(source: Source, lists: Lists, config: Mining, photographs: list[Photograph]) -> tuple[Mined, dict[str, str]]:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from veridical.builders.vprom.icon_panels import THINGS, IconPanels
 from veridical.builders.vprom.mining import Mining
 from veridical.builders.vprom.pool import Pool
 from veridical.builders.vprom.schemes import SCHEMES, SIDES, SPLIT
 from veridical.errors import UserError
 from veridical.sources import Source, open_source
+from veridical.sources.icons.panels import THINGS, IconPanels
 
 _LOWER = {"richness": "lower --least-images", "purity": "raise --most-others", "quality": "lower --least-side"}
 

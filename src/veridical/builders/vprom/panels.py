@@ -60,7 +60,7 @@ def store(source: Source, wanted: Sequence[Wanted]) -> list[Stored]:
     """The pictures and panels of some photographs."""
     out = []
     for one in wanted:
-        photograph = source.photograph(one.photograph) if isinstance(one.photograph, int) else one.photograph  # type: ignore[attr-defined]
+        photograph = source.at(one.photograph) if isinstance(one.photograph, int) else one.photograph
         panels = tuple(cut(photograph, name, region) for name, region in one.crops)
         out.append(Stored(source.picture(photograph), panels))
     return out

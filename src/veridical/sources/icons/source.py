@@ -3,13 +3,16 @@
     scene = compose(rng, [Group("dog", 3, (("color", "red"),)), Group("person")], distractors=2)
     encode(scene), panel(scene, "picture-1"), relationships(scene)
 
-`Icons` is the world as a source of photographs: the k-th is a function of the seed and k alone.
+`Icons` is the world as a source of single scenes; `series.py`, `panels.py` and `stories.py` are the worlds that the
+builders of NLVR2, V-PROM and VCR draw from. All are an `IconWorld`: the k-th picture is a function of k and the seed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -46,7 +49,7 @@ from veridical.sources.icons.scene import (
     panel,
     relationships,
 )
-from veridical.sources.photographs import Photograph
+from veridical.sources.photographs import Photograph, Source
 
 __all__ = [
     "ACTIONS",
@@ -69,6 +72,7 @@ __all__ = [
     "Category",
     "Group",
     "IconScene",
+    "IconWorld",
     "Icons",
     "Interaction",
     "NoRoom",
@@ -81,6 +85,8 @@ __all__ = [
     "relationships",
     "sample_scene",
 ]
+
+_NUMBERS = re.compile("[0-9]{1,18}")
 
 
 def sample_scene(rng: np.random.Generator, *, width: int = 400, height: int = 300) -> IconScene:
@@ -103,58 +109,83 @@ def sample_scene(rng: np.random.Generator, *, width: int = 400, height: int = 30
     return compose(rng, [Group(kinds[0])], width=width, height=height)
 
 
+class IconWorld(Source):
+    """Pictures of icons as photographs: the k-th is a function of the world's fields and k alone."""
+
+    name = "icons"
+    exact = True
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """How many there are."""
+
+    @abstractmethod
+    def scene(self, index: int) -> IconScene:
+        """What a photograph shows: the same in any process."""
+
+    @abstractmethod
+    def label(self, index: int) -> str:
+        """The id of a photograph."""
+
+    def place(self, numbers: Sequence[int]) -> int:
+        """The index of the photograph whose id has these numbers in it."""
+        return numbers[-1]
+
+    def photograph(self, index: int, scene: IconScene) -> Photograph:
+        """A scene with all that is known of it, unless a world keeps to less."""
+        return Photograph(
+            panel(scene, self.label(index)),
+            licence=LICENCE,
+            relationships=relationships(scene),
+            tags=(("background", scene.background), ("layout", scene.layout)),
+        )
+
+    def at(self, index: int) -> Photograph:
+        if not 0 <= index < self.count:
+            raise UserError(f"There is no photograph number {index}.", f"This source has {self.count:,}, from 0.")
+        return self.photograph(index, self.scene(index))
+
+    def find(self, id: str) -> Photograph:
+        return self.at(self.number(id))
+
+    def photographs(self) -> Iterator[Photograph]:
+        return map(self.at, range(self.count))
+
+    def picture(self, photograph: Photograph) -> bytes:
+        """The JPEG file of a photograph of this source."""
+        return encode(self.scene(self.number(photograph.panel.id)))
+
+    def number(self, id: str) -> int:
+        """The place of a photograph; an id that this source did not give is refused."""
+        index = self.place([-1, -1, *map(int, _NUMBERS.findall(id))])
+        if not 0 <= index < self.count or self.label(index) != id:
+            raise UserError(
+                f"{id!r} is no photograph of this source.",
+                f"Its photographs are {self.label(0)} to {self.label(self.count - 1)}.",
+            )
+        return index
+
+
 @dataclass(frozen=True)
-class Icons:
-    """Sampled scenes of the icon world as photographs."""
+class Icons(IconWorld):
+    """Sampled scenes of the icon world."""
 
     count: int = 1000
     seed: int = 0
     width: int = 400
     height: int = 300
 
-    name = "icons"
-    exact = True
-
     def __post_init__(self) -> None:
         if self.count < 0 or self.seed < 0:
             raise UserError(f"{self} was asked for.", "Give a count and a seed of 0 or more.")
 
     def scene(self, index: int) -> IconScene:
-        """The scene of one photograph: the same in any process."""
         return sample_scene(np.random.default_rng([self.seed, index]), width=self.width, height=self.height)
 
-    def photograph(self, index: int) -> Photograph:
-        """One photograph by its number."""
-        scene = self.scene(index)
-        return Photograph(
-            panel(scene, f"icons-{self.seed}-{index}"),
-            licence=LICENCE,
-            relationships=relationships(scene),
-            tags=(("background", scene.background), ("layout", scene.layout)),
-        )
-
-    def photographs(self) -> Iterator[Photograph]:
-        """Every photograph, in order."""
-        return (self.photograph(index) for index in range(self.count))
-
-    def picture(self, photograph: Photograph) -> bytes:
-        """The JPEG file of a photograph of this source."""
-        kind, _, rest = photograph.panel.id.partition("-")
-        seed, _, index = rest.partition("-")
-        if kind != "icons" or seed != str(self.seed) or not index.isdecimal() or int(index) >= self.count:
-            raise UserError(
-                f"{photograph.panel.id!r} is no photograph of this source.",
-                f"Its photographs are icons-{self.seed}-0 to icons-{self.seed}-{self.count - 1}.",
-            )
-        return encode(self.scene(int(index)))
+    def label(self, index: int) -> str:
+        return f"icons-{self.seed}-{index}"
 
     def config(self) -> dict[str, Any]:
         """What made these photographs."""
-        return {
-            "source": self.name,
-            "count": self.count,
-            "seed": self.seed,
-            "width": self.width,
-            "height": self.height,
-            "licence": LICENCE,
-        }
+        return {"source": self.name, **asdict(self), "licence": LICENCE}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from veridical.builders.vprom import build_vprom
-from veridical.builders.vprom.icon_panels import THINGS, IconPanels
 from veridical.errors import UserError
+from veridical.sources.icons.panels import THINGS, IconPanels
 from veridical.sources.icons.source import PERSON, PERSON_NOUNS
 
 PEOPLE = {noun for noun, _ in PERSON_NOUNS.values()}

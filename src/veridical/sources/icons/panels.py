@@ -7,7 +7,7 @@ panel, nobody is asked about them, and they are no labels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -15,7 +15,6 @@ import numpy as np
 
 from veridical.errors import UserError
 from veridical.records import Pairs, Panel
-from veridical.sources import Photograph
 from veridical.sources.icons.source import (
     BACKGROUNDS,
     CATEGORIES,
@@ -24,12 +23,13 @@ from veridical.sources.icons.source import (
     PATTERNS,
     PERSON,
     PERSON_NOUNS,
+    Group,
     IconScene,
+    IconWorld,
     compose,
-    encode,
     panel,
 )
-from veridical.sources.icons.source import Group as IconGroup
+from veridical.sources.photographs import Photograph
 
 LABELS = ("color", "pattern", "age", "gender", "action")  # attributes that all icons of a panel share
 PEOPLE = 0.35  # the share of panels that show people
@@ -39,17 +39,14 @@ LARGE = 4  # up to so many icons are drawn large, so that their pattern shows
 
 
 @dataclass(frozen=True)
-class IconPanels:
+class IconPanels(IconWorld):
     """A source of panels; the k-th is a function of the seed, the salt and k alone."""
 
     count: int = 12_000
     seed: int = 0
     side: int = 160  # pixels
-    categories: int = 0  # how many kinds of things there are beside people; 0: all that the icon world has
+    categories: int = 0  # how many categories there are beside people; 0: all that the icon world has
     salt: tuple[int, ...] = field(default=(), repr=False)  # of a secret: without it nobody knows what panel k shows
-
-    name = "icons"
-    exact = True
 
     def __post_init__(self) -> None:
         if self.count < 1 or self.seed < 0 or self.side < 100:
@@ -67,7 +64,6 @@ class IconPanels:
         return tuple(THINGS[k * len(THINGS) // wanted] for k in range(wanted))
 
     def scene(self, index: int) -> IconScene:
-        """What a panel shows, the same in any process."""
         rng = np.random.default_rng([self.seed, *self.salt, index])
         number = int(rng.choice(10, p=[FEW] * 4 + [MANY] * 6)) + 1
         attributes: list[tuple[str, str]] = [("color", _one(rng, COLORS)), ("pattern", _one(rng, PATTERNS))]
@@ -79,21 +75,15 @@ class IconPanels:
         if number <= LARGE:
             attributes.append(("size", _one(rng, ("medium", "large", "large"))))
         ground = _one(rng, BACKGROUNDS)
-        group = IconGroup(name, number, tuple(attributes))
+        group = Group(name, number, tuple(attributes))
         return compose(rng, [group], width=self.side, height=self.side, background=ground)
 
-    def photograph(self, index: int) -> Photograph:
-        """One panel as a photograph."""
-        scene = self.scene(index)
-        return Photograph(_labelled(panel(scene, f"icons-{self.seed}-{index}"), scene.background), licence=LICENCE)
+    def label(self, index: int) -> str:
+        return f"icons-{self.seed}-{index}"
 
-    def photographs(self) -> Iterator[Photograph]:
-        """Every panel, in order."""
-        return (self.photograph(index) for index in range(self.count))
-
-    def picture(self, photograph: Photograph) -> bytes:
-        """The JPEG file of a panel."""
-        return encode(self.scene(int(photograph.panel.id.rpartition("-")[2])))
+    def photograph(self, index: int, scene: IconScene) -> Photograph:
+        """A panel with the labels that a relation may be about, and nothing else."""
+        return Photograph(_labelled(panel(scene, self.label(index)), scene.background), licence=LICENCE)
 
     def config(self) -> dict[str, Any]:
         """What made these panels, but for the salt."""
@@ -101,8 +91,8 @@ class IconPanels:
         return {"source": self.name, **known, "licence": LICENCE}
 
 
-def _one(rng: np.random.Generator, names: Any) -> str:
-    return str(names[int(rng.integers(len(names)))])
+def _one(rng: np.random.Generator, names: Sequence[str]) -> str:
+    return names[int(rng.integers(len(names)))]
 
 
 def _pose(rng: np.random.Generator) -> list[tuple[str, str]]:

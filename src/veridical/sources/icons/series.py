@@ -7,31 +7,26 @@ compare; another series of the same synset looks different.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from veridical.builders.nlvr2.queries import Synset
-from veridical.builders.nlvr2.wordnet import Thesaurus
 from veridical.errors import UserError
 from veridical.records import Pairs
-from veridical.sources import Photograph
 from veridical.sources.icons.source import (
     BACKGROUNDS,
     CATEGORIES,
     COLORS,
-    LICENCE,
     PERSON,
     Group,
     IconScene,
+    IconWorld,
     NoRoom,
     compose,
-    encode,
-    panel,
-    relationships,
 )
+from veridical.sources.photographs import Photograph
 
 PICTURES = 10  # of a series: a set takes eight
 MOST = 5  # instances of the main thing; companions go up to three
@@ -41,7 +36,7 @@ TRIES = 5
 
 
 @dataclass(frozen=True)
-class IconSeries:
+class IconSeries(IconWorld):
     """Series of icon pictures as a source; picture n of series s is a function of the seed, s and n alone."""
 
     series: int = 100
@@ -49,9 +44,6 @@ class IconSeries:
     width: int = 400
     height: int = 300
     categories: tuple[str, ...] = ()  # the main things, in turn; all that are not people unless given
-
-    name = "icons"
-    exact = True
 
     def __post_init__(self) -> None:
         if self.series < 1 or self.seed < 0:
@@ -64,8 +56,12 @@ class IconSeries:
     def mains(self) -> tuple[str, ...]:
         return self.categories or tuple(name for name in CATEGORIES if name != PERSON)
 
-    def scene(self, series: int, number: int) -> IconScene:
-        """One picture's plan."""
+    @property
+    def count(self) -> int:
+        return self.series * PICTURES
+
+    def scene(self, index: int) -> IconScene:
+        series, number = divmod(index, PICTURES)
         event = np.random.default_rng([self.seed, series])
         mains = self.mains
         main = mains[series % len(mains)]
@@ -82,53 +78,20 @@ class IconSeries:
                 continue
         return compose(rng, [Group(main)], width=self.width, height=self.height, background=background)
 
-    def photograph(self, series: int, number: int) -> Photograph:
-        scene = self.scene(series, number)
-        return Photograph(
-            panel(scene, f"icons-{self.seed}-{series}-{number}"),
-            licence=LICENCE,
-            relationships=relationships(scene),
-            tags=(("background", scene.background), ("layout", scene.layout), ("series", str(series))),
-        )
+    def label(self, index: int) -> str:
+        series, number = divmod(index, PICTURES)
+        return f"icons-{self.seed}-{series}-{number}"
 
-    @property
-    def count(self) -> int:
-        return self.series * PICTURES
+    def place(self, numbers: Sequence[int]) -> int:
+        return numbers[-2] * PICTURES + numbers[-1]
 
-    def at(self, index: int) -> Photograph:
-        """A photograph by its number."""
-        return self.photograph(*divmod(index, PICTURES))
-
-    def find(self, id: str) -> Photograph:
-        """A photograph by its id."""
-        return self.photograph(*_numbers(id))
-
-    def photographs(self) -> Iterator[Photograph]:
-        return map(self.at, range(self.count))
-
-    def picture(self, photograph: Photograph) -> bytes:
-        return encode(self.scene(*_numbers(photograph.panel.id)))
+    def photograph(self, index: int, scene: IconScene) -> Photograph:
+        made = super().photograph(index, scene)
+        return replace(made, tags=(*made.tags, ("series", str(index // PICTURES))))
 
     def config(self) -> dict[str, Any]:
         size = {"width": self.width, "height": self.height}
-        return {"source": "icons", "series": self.series, "pictures": PICTURES, "seed": self.seed, **size}
-
-
-def icon_synsets(wordnet: Thesaurus, categories: tuple[str, ...]) -> list[Synset]:
-    """The icon world's categories as synsets."""
-    out = []
-    for name in categories:
-        kind = CATEGORIES[name]
-        wnid = wordnet.sense(kind.synset) if kind.synset else None
-        synonyms = wordnet.names(wnid) if wnid else ()
-        names = tuple(dict.fromkeys([name, *(s for s in synonyms if s.lower() != name.lower())]))
-        out.append(Synset(name, names, kind.hypernym == "animal", wnid))
-    return out
-
-
-def _numbers(id: str) -> tuple[int, int]:
-    _, _, series, number = id.split("-")
-    return int(series), int(number)
+        return {"source": self.name, "series": self.series, "pictures": PICTURES, "seed": self.seed, **size}
 
 
 def _groups(

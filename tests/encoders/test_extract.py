@@ -252,7 +252,7 @@ def finished(folder: Path) -> int:
 
 
 def test_two_at_once_are_refused(panels: Path, resnet: Counting) -> None:
-    from veridical.encoders.log import only_one
+    from veridical.common.files import only_one
 
     with (
         only_one(feature_path(panels, resnet).with_suffix(".lock"), "busy"),

@@ -97,7 +97,7 @@ def test_a_run_killed_by_kill_9_continues(tmp_path: Path) -> None:
     assert second.returncode == 0, errors
     assert out.split() == [str(n * 10) for n in range(count)]
     assert len(list(marks.iterdir())) == started + count - done  # what was finished was not done again
-    assert not list(work.glob("*/*.tmp"))
+    assert not list(work.glob("*/.*.part"))
 
 
 def test_a_worker_killed_from_outside(tmp_path: Path) -> None:

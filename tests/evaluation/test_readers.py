@@ -111,7 +111,7 @@ def test_empty_and_missing_files(write_text, tmp_path: Path) -> None:
     for text in ("", "\n \n"):
         with pytest.raises(UserError, match="has no predictions"):
             read_predictions(write_text(text))
-    with pytest.raises(UserError, match="does not exist"):
+    with pytest.raises(UserError, match="cannot be read: No such file"):
         read_predictions(tmp_path / "nothing.csv")
 
 

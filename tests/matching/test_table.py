@@ -63,7 +63,7 @@ def test_columns_can_be_named_and_missing_ones_are_told(tmp_path: Path) -> None:
         ("a.csv", 'question,answer\n"two\nlines",so\nwhy?,\n', "line 4: 'answer' is empty"),
         ("a.jsonl", '{"question": "why?", "answer": "so"}\n{"question": "why?"}\n', "line 2: 'answer' is empty"),
         ("a.jsonl", '{"question": "why?", "answer": ["so"]}\n', "line 1: 'answer' is .*; expected a text"),
-        ("a.jsonl", '{"question": "why?", "answer": "so"}\n[1]\n', "line 2: not a JSON object"),
+        ("a.jsonl", '{"question": "why?", "answer": "so"}\n[1]\n', "line 2: the line is a list; expected an object"),
         ("a.csv", "question,answer,id\nwhy?,so,1\nwho?,I,1\n", "line 3: the id '1' is also that of line 2"),
         ("a.csv", "question,answer,id\nwhy?,so,q:r1\n", "cannot name a question"),
         ("a.txt", "x", "does not end in"),

@@ -191,5 +191,5 @@ def test_what_is_no_folder_of_photographs_is_refused(photos: Path, tmp_path: Pat
     with pytest.raises(UserError, match="both"):
         Folder(photos)
     (photos / "labels.csv").write_bytes(b"file\n\xff.jpg")
-    with pytest.raises(UserError, match="not UTF-8 at byte 5"):
+    with pytest.raises(UserError, match="line 2: byte 0xff is not UTF-8"):
         list(Folder(photos, labels=photos / "labels.csv").photographs())

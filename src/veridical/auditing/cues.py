@@ -17,7 +17,7 @@ from statistics import NormalDist
 import numpy as np
 
 from veridical.auditing.blind import budgeted
-from veridical.auditing.data import AuditData, Floats, Ints, Row, codes
+from veridical.auditing.data import AuditData, Row, codes
 from veridical.auditing.findings import (
     CRITICAL,
     EXAMPLES,
@@ -34,6 +34,7 @@ from veridical.auditing.findings import (
 from veridical.auditing.options import Options
 from veridical.auditing.pictures import elements
 from veridical.auditing.texts import words
+from veridical.common.arrays import Doubles, Ints
 from veridical.evaluation.bootstrap import resample, stream
 
 LEAST_GROUPS = 15  # groups that a cue must occur in to be tried
@@ -50,7 +51,7 @@ class Observations:
 
     cues: list[set[str]]  # (R,)
     y: Ints  # (R,) 1: true, or the right candidate
-    expected: Floats  # (R,) the chance of that
+    expected: Doubles  # (R,) the chance of that
     group: Ints  # (R,)
     labels: bool  # the observations are sentences; otherwise candidates
 

@@ -13,17 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.splits import blocks
+from veridical.common.arrays import Ints
 from veridical.errors import UserError
 from veridical.language.names import plain_names
 from veridical.records import Item, Panel, Text
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 TRAIN = "train"
 FOLDS = 3

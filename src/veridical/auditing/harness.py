@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from veridical.auditing.data import Bools, Floats, Fold, Ints
+from veridical.auditing.data import Fold
 from veridical.auditing.findings import (
     CRITICAL,
     FAIL,
@@ -30,6 +30,7 @@ from veridical.auditing.findings import (
     real,
 )
 from veridical.auditing.sample import Fit, Plant, Predict, Sample
+from veridical.common.arrays import Bools, Doubles, Ints
 from veridical.evaluation.bootstrap import Estimate, resample, stream
 
 Reference = Literal["majority", "chance"]
@@ -45,9 +46,9 @@ class Run:
     """What a model achieves: `right` is 1, 0, or a share where several candidates have the highest score."""
 
     tested: Ints  # positions
-    right: Floats  # (T,)
-    reference: Floats  # (T,) the same for the reference
-    margin: Floats  # (T,) by how much the right candidate leads
+    right: Doubles  # (T,)
+    reference: Doubles  # (T,) the same for the reference
+    margin: Doubles  # (T,) by how much the right candidate leads
     accuracy: Estimate
     excess: Estimate  # over the reference
     error: float  # the standard error of the excess
@@ -102,7 +103,7 @@ def most_common(train: Sample, rng: np.random.Generator | None = None) -> Predic
     return partial(_constant, counts)
 
 
-def _constant(counts: Floats, test: Sample) -> Floats:
+def _constant(counts: Doubles, test: Sample) -> Doubles:
     return np.tile(counts[: test.width], (len(test), 1))
 
 
@@ -115,7 +116,7 @@ def _apart(s: Sample, fold: Fold) -> tuple[Sample, Sample]:
     return replace(train, usable=train.real() & ~np.isin(train.candidate_key, used)), test
 
 
-def _grade(scores: Floats, test: Sample) -> tuple[Floats, Floats]:
+def _grade(scores: Doubles, test: Sample) -> tuple[Doubles, Doubles]:
     """How right each item is, and by how much the right candidate leads."""
     shown = np.where(test.real(), scores, -np.inf)
     best = shown.max(1)
@@ -128,7 +129,7 @@ def _grade(scores: Floats, test: Sample) -> tuple[Floats, Floats]:
     return right, own - others.max(1)
 
 
-def _measured(rows: Ints, right: Floats, base: Floats, margin: Floats, group: Ints, seed: int) -> Run:
+def _measured(rows: Ints, right: Doubles, base: Doubles, margin: Doubles, group: Ints, seed: int) -> Run:
     _, code = np.unique(group, return_inverse=True)
     columns = [np.ones(len(rows)), np.rint(right * PARTS) / PARTS, np.rint(base * PARTS) / PARTS]
     sums = [np.rint(np.bincount(code, weights=c) * PARTS).astype(np.int64) for c in columns]

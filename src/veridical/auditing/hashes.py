@@ -15,10 +15,10 @@ import numpy as np
 
 from veridical.auditing.data import AuditData
 from veridical.auditing.findings import Power
+from veridical.common.arrays import Floats
 from veridical.encoders import hashes as features
 from veridical.encoders.hashes import (
     MOST_OF_CELL,
-    Floats,
     Hashes,
     Kinds,
     difference_hash,

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from veridical.auditing.data import Ints
 from veridical.auditing.findings import Power
+from veridical.common.arrays import Ints, Words
 
 LEAST = 0.8  # Jaccard index of the letters' triples
 SLIP = 40  # letters of a text for each one more that may differ
@@ -60,7 +59,7 @@ def near_texts(texts: Sequence[str], kind: Ints, inside: int = -1) -> list[Pair]
     return sorted(out)
 
 
-def _signatures(sets: Sequence[frozenset[int]]) -> npt.NDArray[np.uint64]:
+def _signatures(sets: Sequence[frozenset[int]]) -> Words:
     """(N, BANDS * ROWS) The least of each set under as many hash functions."""
     rng = np.random.default_rng(20_170_730)  # the same for all: signatures are compared
     a, b = (rng.integers(1, int(_PRIME), BANDS * ROWS, dtype=np.uint64) for _ in range(2))
@@ -74,7 +73,7 @@ def _signatures(sets: Sequence[frozenset[int]]) -> npt.NDArray[np.uint64]:
     return np.concatenate(parts)
 
 
-def _candidates(signature: npt.NDArray[np.uint64]) -> Iterator[tuple[Ints, Ints]]:
+def _candidates(signature: Words) -> Iterator[tuple[Ints, Ints]]:
     """Places of texts that share a bucket, the smaller first; of a large bucket only neighbours."""
     for band in range(BANDS):
         key = np.zeros(len(signature), np.uint64)

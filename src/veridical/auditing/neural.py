@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veridical.auditing.data import AuditData, Bools, Floats, Row
+from veridical.auditing.data import AuditData, Row
 from veridical.auditing.harness import most_common
 from veridical.auditing.sample import Fit, Predict, Sample
+from veridical.common.arrays import Bools, Doubles
 from veridical.errors import missing_extra
 from veridical.records import Text
 
@@ -44,7 +45,7 @@ def neural_reader(model: str, data: AuditData, rows: Sequence[Row]) -> Fit:
     return partial(_fit, model, found)
 
 
-def stored_pictures(data: AuditData, rows: Sequence[Row]) -> Floats | None:
+def stored_pictures(data: AuditData, rows: Sequence[Row]) -> Doubles | None:
     """(N, 1) A mark for each item's picture, nothing planted yet; None where some pictures are not stored."""
     panels = data.benchmark.panels
     for row in rows:
@@ -84,7 +85,7 @@ def _fit(model: str, examples: dict[str, Example], train: Sample, rng: np.random
         return partial(_predict, load_trained(Path(folder)), examples)
 
 
-def _predict(trained: Any, examples: dict[str, Example], test: Sample) -> Floats:
+def _predict(trained: Any, examples: dict[str, Example], test: Sample) -> Doubles:
     out = np.full((len(test), test.width), -np.inf)
     with _quiet(), _one_torch_thread():
         scores = trained.scores(trained.encode(_examples(test, examples)))

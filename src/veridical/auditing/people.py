@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from veridical.auditing.data import AuditData, Bools, Ints
+from veridical.auditing.data import AuditData
 from veridical.auditing.findings import (
     EXAMPLES,
     FAIL_JUDGED,
@@ -20,6 +20,7 @@ from veridical.auditing.findings import (
     not_applicable,
 )
 from veridical.auditing.options import Options
+from veridical.common.arrays import Bools, Ints
 from veridical.evaluation.bootstrap import resample, stream
 from veridical.statistics import human_performance
 from veridical.statistics.judgements import NONSENSE, Judged, load_judged

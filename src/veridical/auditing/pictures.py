@@ -14,8 +14,9 @@ from io import BytesIO
 
 import numpy as np
 
-from veridical.auditing.data import Floats, Row
+from veridical.auditing.data import Row
 from veridical.benchmark import Benchmark
+from veridical.common.arrays import Doubles
 from veridical.records import Panel
 
 ELEMENTS = 48  # most common elements that are counted
@@ -25,18 +26,18 @@ LEVELS = 4  # of each colour channel in the histogram
 MOST_PANELS = 4  # of an item, that are described one by one
 COVERED = 0.95  # of the panels must have pixels for them to be used
 
-Encoder = Callable[[Sequence[Panel]], Floats]
+Encoder = Callable[[Sequence[Panel]], Doubles]
 
 
 @dataclass(frozen=True)
 class Described:
     """Features of panels, and what they were taken from."""
 
-    features: Floats  # (P, D)
+    features: Doubles  # (P, D)
     place: dict[str, int]  # panel id -> row
     source: str  # "pixels", "objects", "pixels and objects", ""
 
-    def context(self, rows: Sequence[Row]) -> Floats:
+    def context(self, rows: Sequence[Row]) -> Doubles:
         """(N, D) The panels of each item: one by one where they are few and equally many, and pooled."""
         parts = [self._of(r.item.panels) for r in rows]
         pooled = [np.concatenate([p.mean(0), p.max(0), p.min(0)]) for p in parts]
@@ -45,7 +46,7 @@ class Described:
             return np.stack([np.concatenate([p.ravel(), q]) for p, q in zip(parts, pooled, strict=True)])
         return np.stack(pooled) if numbers != {1} else np.stack([p[0] for p in parts])
 
-    def responses(self, rows: Sequence[Row]) -> Floats | None:
+    def responses(self, rows: Sequence[Row]) -> Doubles | None:
         """(N, C, D) The candidates that are panels; None where they are texts."""
         if any(c not in self.place for r in rows for c in r.candidates):
             return None
@@ -55,7 +56,7 @@ class Described:
             out[i, : len(row.candidates)] = self._of(row.candidates)
         return out
 
-    def _of(self, ids: Sequence[str]) -> Floats:
+    def _of(self, ids: Sequence[str]) -> Doubles:
         found = [self.place[p] for p in ids if p in self.place]
         return self.features[found] if found else np.zeros((1, self.features.shape[1]))
 
@@ -81,7 +82,7 @@ def describe(benchmark: Benchmark, rows: Sequence[Row], encoder: Encoder | None 
     return Described(np.concatenate(parts, 1), place, " and ".join(sources))
 
 
-def pixel_features(benchmark: Benchmark, panels: Sequence[Panel]) -> Floats:
+def pixel_features(benchmark: Benchmark, panels: Sequence[Panel]) -> Doubles:
     """(P, D) Statistics of the pixels of each panel; zeros where there are none."""
     out = np.zeros((len(panels), LEVELS**3 + THUMB**2 + 8))
     for k, pixels in enumerate(_pixels(benchmark, panels)):
@@ -90,7 +91,7 @@ def pixel_features(benchmark: Benchmark, panels: Sequence[Panel]) -> Floats:
     return out
 
 
-def _pixels(benchmark: Benchmark, panels: Sequence[Panel]) -> Iterator[Floats | None]:
+def _pixels(benchmark: Benchmark, panels: Sequence[Panel]) -> Iterator[Doubles | None]:
     """Each panel as (SIDE, SIDE, 3) in [0, 1]; an image that several panels share is decoded once in a row."""
     from PIL import Image
 
@@ -110,7 +111,7 @@ def _pixels(benchmark: Benchmark, panels: Sequence[Panel]) -> Iterator[Floats | 
         yield np.asarray(small, np.float64) / 255
 
 
-def _statistics(pixels: Floats) -> Floats:
+def _statistics(pixels: Doubles) -> Doubles:
     level = np.minimum((pixels * LEVELS).astype(np.int64), LEVELS - 1)
     code = (level * np.array([LEVELS**2, LEVELS, 1])).sum(2)
     histogram = np.bincount(code.ravel(), minlength=LEVELS**3) / code.size
@@ -134,7 +135,7 @@ def elements(panel: Panel) -> Counter[str]:
     return found
 
 
-def element_features(panels: Sequence[Panel]) -> Floats:
+def element_features(panels: Sequence[Panel]) -> Doubles:
     """(P, D) Counts of the common elements, the number of objects, and the mean, deviation and ends of their places."""
     counted = [elements(p) for p in panels]
     common = Counter(name for c in counted for name in c)
@@ -149,7 +150,7 @@ def element_features(panels: Sequence[Panel]) -> Floats:
     return out
 
 
-def _places(panel: Panel) -> Floats:
+def _places(panel: Panel) -> Doubles:
     boxes = np.array([o.box for o in panel.objects if o.box is not None])
     if not len(boxes):
         return np.zeros(10)

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from veridical.auditing.data import Bools, Floats
 from veridical.auditing.sample import Sample
+from veridical.common.arrays import Bools, Doubles
 
 CUE = "zuvo"  # a word of no language
 SHIFT = 4.0  # standard deviations of a feature
@@ -108,7 +108,7 @@ def tinted_response(s: Sample, marked: Bools, rng: np.random.Generator) -> Sampl
     return replace(s, responses=responses)
 
 
-def _columns(features: Floats, rng: np.random.Generator, number: int) -> tuple[Floats, Floats]:
+def _columns(features: Doubles, rng: np.random.Generator, number: int) -> tuple[Doubles, Doubles]:
     """Features to shift, drawn among those that vary."""
     deviation = features.std(0)
     varying = np.flatnonzero(deviation > 1e-6)

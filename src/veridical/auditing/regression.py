@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from veridical.auditing.data import Floats, Ints
+from veridical.common.arrays import Doubles, Ints
 from veridical.errors import missing_extra
 
 PENALTIES = (0.02, 0.2, 2.0)  # C of the logistic regression, the strongest pull to zero first
@@ -26,9 +26,9 @@ class Line:
     """A fitted logistic regression over all columns: those that training hardly showed have weight 0."""
 
     def __init__(
-        self, x: Any, y: Ints, penalty: float, weight: Floats | None = None, start: Line | None = None
+        self, x: Any, y: Ints, penalty: float, weight: Doubles | None = None, start: Line | None = None
     ) -> None:
-        self.weights: Floats = np.zeros(x.shape[1])
+        self.weights: Doubles = np.zeros(x.shape[1])
         self.intercept = 0.0
         shown: Ints | None = None
         if not isinstance(x, np.ndarray):  # leaving rare columns out makes this many times faster
@@ -41,12 +41,12 @@ class Line:
         self.weights[kept] = found[:-1]
         self.intercept = float(found[-1])
 
-    def decision_function(self, x: Any) -> Floats:
+    def decision_function(self, x: Any) -> Doubles:
         """The log-odds of the second class."""
         return np.asarray(x @ self.weights + self.intercept, np.float64)
 
 
-def _minimise(x: Any, y: Ints, penalty: float, weight: Floats, begin: Floats) -> Floats:
+def _minimise(x: Any, y: Ints, penalty: float, weight: Doubles, begin: Doubles) -> Doubles:
     """Weights and intercept of the least loss: sum(weight * log(1 + exp(-y z))) + |w|^2 / (2 C)."""
     try:
         from scipy.optimize import minimize
@@ -57,7 +57,7 @@ def _minimise(x: Any, y: Ints, penalty: float, weight: Floats, begin: Floats) ->
     pull = 1.0 / (penalty * total)
     across = x.T if isinstance(x, np.ndarray) else x.T.tocsr()
 
-    def loss(w: Floats) -> tuple[float, Floats]:
+    def loss(w: Doubles) -> tuple[float, Doubles]:
         margin = sign * (x @ w[:-1] + w[-1])
         small = np.exp(-np.abs(margin))
         value = float(weight @ (np.log1p(small) + np.maximum(-margin, 0))) / total
@@ -104,7 +104,7 @@ def fit_binary(
     return Line(rows, labels, best, weight, start)
 
 
-def _joined(x: Any, y: Ints, same: Ints | None) -> tuple[Any, Ints, Floats | None]:
+def _joined(x: Any, y: Ints, same: Ints | None) -> tuple[Any, Ints, Doubles | None]:
     if same is None:
         return x, y, None
     _, first, counts = np.unique(same * 2 + y, return_index=True, return_counts=True)

@@ -22,6 +22,7 @@ from veridical.auditing.data import load
 from veridical.auditing.findings import ORDER, Finding, Verdict
 from veridical.auditing.options import Options
 from veridical.benchmark import Benchmark
+from veridical.common.files import write_whole
 from veridical.engine import run
 from veridical.errors import UserError
 
@@ -169,11 +170,8 @@ def write(result: Audit, page: Path) -> None:
     from veridical.auditing.page import html
 
     text = json.dumps(result.to_json(), indent=1, ensure_ascii=False, allow_nan=False, default=float)
-    page.parent.mkdir(parents=True, exist_ok=True)
-    for path, content in ((page.with_suffix(".json"), text + "\n"), (page, html(result))):
-        half = path.with_name(f".{path.name}.part")
-        half.write_text(content, encoding="utf-8")
-        half.replace(path)
+    write_whole(page.with_suffix(".json"), text + "\n")
+    write_whole(page, html(result))
 
 
 def _chosen(checks: Sequence[str], skip: Sequence[str], neural: bool) -> list[str]:

@@ -12,7 +12,8 @@ from typing import Literal, Self
 
 import numpy as np
 
-from veridical.auditing.data import Bools, Floats, Ints, Row, answers, codes, normal
+from veridical.auditing.data import Row, answers, codes, normal
+from veridical.common.arrays import Bools, Doubles, Ints
 
 View = Literal["query", "candidates", "context", "responses"]
 
@@ -30,8 +31,8 @@ class Sample:
     usable: Bools  # (N, C) candidates that may be trained on: the test does not use their text
     query: tuple[str, ...] | None = None
     candidates: tuple[tuple[str, ...], ...] | None = None
-    context: Floats | None = None  # (N, D) features of the panels
-    responses: Floats | None = None  # (N, C, D) features of the candidates that are panels
+    context: Doubles | None = None  # (N, D) features of the panels
+    responses: Doubles | None = None  # (N, C, D) features of the candidates that are panels
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -67,13 +68,13 @@ class Sample:
 
 
 # A model is a function: training sample and randomness in, a function from samples to scores (N, C) out.
-Predict = Callable[[Sample], Floats]
+Predict = Callable[[Sample], Doubles]
 Fit = Callable[[Sample, np.random.Generator], Predict]
 Plant = Callable[[Sample, Bools, np.random.Generator], Sample]  # gives away the items that are marked
 
 
 def sample(
-    rows: Sequence[Row], sees: Sequence[View], context: Floats | None = None, responses: Floats | None = None
+    rows: Sequence[Row], sees: Sequence[View], context: Doubles | None = None, responses: Doubles | None = None
 ) -> Sample:
     """The views that a check sees; features come from `pictures`."""
     choices = np.array([len(r.candidates) for r in rows], np.int64)

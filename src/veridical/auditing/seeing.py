@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from veridical.auditing.data import Floats, Ints
 from veridical.auditing.harness import most_common
 from veridical.auditing.regression import fit_binary
 from veridical.auditing.sample import Predict, Sample
 from veridical.auditing.texts import COLUMNS, mixed, ngrams, word_codes
+from veridical.common.arrays import Doubles, Ints
 from veridical.errors import missing_extra
 
 LEAVES, ROUNDS, RATE = 8, 40, 0.1  # of the forest
@@ -29,16 +29,16 @@ CROSSED = 24  # features that are crossed with words
 class Scaler:
     """Features with mean 0 and deviation 1, outliers cut off."""
 
-    def __init__(self, x: Floats) -> None:
+    def __init__(self, x: Doubles) -> None:
         self.mean, deviation = x.mean(0), x.std(0)
         self.keep = deviation > 1e-9
         self.deviation = np.where(self.keep, deviation, 1.0)
 
-    def __call__(self, x: Floats) -> Floats:
+    def __call__(self, x: Doubles) -> Doubles:
         return np.clip((x - self.mean) / self.deviation, -6, 6)[:, self.keep]
 
 
-def _forest(x: Floats, y: Ints) -> Any:
+def _forest(x: Doubles, y: Ints) -> Any:
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
     except ImportError:
@@ -49,7 +49,7 @@ def _forest(x: Floats, y: Ints) -> Any:
     ).fit(x, y)  # fmt: skip
 
 
-def _promising(x: Floats, y: Ints) -> Ints:
+def _promising(x: Doubles, y: Ints) -> Ints:
     """The features that the labels hang on most in training, by their size or by being extreme.
 
     Most of a forest's time goes to features that it never splits on.
@@ -63,14 +63,14 @@ def _promising(x: Floats, y: Ints) -> Ints:
 class _Votes:
     """The log-odds of the regression and of the forest, averaged."""
 
-    def __init__(self, x: Floats, y: Ints, group: Ints, rng: np.random.Generator) -> None:
+    def __init__(self, x: Doubles, y: Ints, group: Ints, rng: np.random.Generator) -> None:
         self.scale = Scaler(x)
         scaled = self.scale(x)
         self.line = fit_binary(scaled, y, group, rng, DENSE_PENALTIES)
         self.columns = _promising(scaled, y)
         self.forest = _forest(scaled[:, self.columns], y)
 
-    def decision_function(self, x: Floats) -> Floats:
+    def decision_function(self, x: Doubles) -> Doubles:
         scaled = self.scale(x)
         trees = self.forest.decision_function(scaled[:, self.columns])
         return trees if self.line is None else (self.line.decision_function(scaled) + trees) / 2
@@ -92,12 +92,12 @@ def picture_reader(train: Sample, rng: np.random.Generator) -> Predict:
     return partial(_places, models)
 
 
-def _two(model: _Votes, test: Sample) -> Floats:
+def _two(model: _Votes, test: Sample) -> Doubles:
     z = model.decision_function(np.asarray(test.context))
     return np.stack([-z, z], 1) / 2
 
 
-def _places(models: list[_Votes | None], test: Sample) -> Floats:
+def _places(models: list[_Votes | None], test: Sample) -> Doubles:
     x = np.asarray(test.context)
     return np.stack([m.decision_function(x) if m else np.full(len(test), -1e9) for m in models], 1)
 
@@ -114,14 +114,14 @@ def response_reader(train: Sample, rng: np.random.Generator) -> Predict:
     return partial(_rank, model)
 
 
-def _rank(model: _Votes, test: Sample) -> Floats:
+def _rank(model: _Votes, test: Sample) -> Doubles:
     item, place = np.nonzero(test.real())
     scores = np.full((len(test), test.width), -np.inf)
     scores[item, place] = model.decision_function(_response_rows(test, item, place))
     return scores
 
 
-def _response_rows(s: Sample, item: Ints, place: Ints) -> Floats:
+def _response_rows(s: Sample, item: Ints, place: Ints) -> Doubles:
     """A candidate's features, its difference to the item's mean candidate, how far it is from the others."""
     responses = np.asarray(s.responses)
     real = s.real()[:, :, None]
@@ -152,12 +152,12 @@ def joint_reader(train: Sample, rng: np.random.Generator) -> Predict:
     return partial(_joint, model, features)
 
 
-def _joint(model: Any, features: Any, test: Sample) -> Floats:
+def _joint(model: Any, features: Any, test: Sample) -> Doubles:
     z = model.decision_function(features(test))
     return np.stack([-z, z], 1) / 2
 
 
-def _joint_rows(scale: Scaler, columns: Ints, cuts: Floats, s: Sample) -> Any:
+def _joint_rows(scale: Scaler, columns: Ints, cuts: Doubles, s: Sample) -> Any:
     from scipy import sparse
 
     dense = scale(np.asarray(s.context))

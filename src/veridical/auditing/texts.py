@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from veridical.auditing.data import Floats, Ints, codes
+from veridical.auditing.data import codes
 from veridical.auditing.harness import most_common
 from veridical.auditing.regression import fit_binary
 from veridical.auditing.sample import Predict, Sample
+from veridical.common.arrays import Doubles, Ints
 
 COLUMNS = 1 << 18  # hashed features
 LONGEST = 3  # words of an n-gram
@@ -76,7 +77,7 @@ def folded(code: Any) -> Ints:
     return np.unique(mixed(code))
 
 
-def matrix(rows: Iterable[Ints], extra: Floats | None = None) -> Any:
+def matrix(rows: Iterable[Ints], extra: Doubles | None = None) -> Any:
     """Rows of feature numbers as a sparse matrix, with dense columns beside them."""
     from scipy import sparse
 
@@ -105,12 +106,12 @@ def fit_places(x: Any, train: Sample, rng: np.random.Generator, features: Any, s
     return partial(_many, [fit_binary(x, y, train.group, rng, same=same) for y in labels], features)
 
 
-def _two(model: Any, features: Any, test: Sample) -> Floats:
+def _two(model: Any, features: Any, test: Sample) -> Doubles:
     z = model.decision_function(features(test))
     return np.stack([-z, z], 1) / 2
 
 
-def _many(models: Sequence[Any], features: Any, test: Sample) -> Floats:
+def _many(models: Sequence[Any], features: Any, test: Sample) -> Doubles:
     x = features(test)
     scores = [m.decision_function(x) if m is not None else np.full(len(test), -1e9) for m in models]
     return np.stack(scores, 1)
@@ -125,7 +126,7 @@ def candidate_reader(train: Sample, rng: np.random.Generator) -> Predict:
     return most_common(train) if model is None else partial(_rank, model)
 
 
-def _rank(model: Any, test: Sample) -> Floats:
+def _rank(model: Any, test: Sample) -> Doubles:
     x, item, place = _candidate_rows(test)
     scores = np.full((len(test), test.width), -np.inf)
     scores[item, place] = model.decision_function(x)
@@ -141,7 +142,7 @@ def _candidate_rows(s: Sample) -> tuple[Any, Ints, Ints]:
     return matrix(rows, standing(s)[item, place]), item, place
 
 
-def standing(s: Sample) -> Floats:
+def standing(s: Sample) -> Doubles:
     """(N, C, 4) How a candidate stands to its item's others: length, overlap with them and with the question."""
     out = np.zeros((len(s), s.width, 4))
     for i, texts in enumerate(s.candidates or ()):
@@ -150,7 +151,7 @@ def standing(s: Sample) -> Floats:
 
 
 @lru_cache(maxsize=1 << 16)
-def _standing(query: str, texts: tuple[str, ...]) -> Floats:
+def _standing(query: str, texts: tuple[str, ...]) -> Doubles:
     """(C, 4) The same for one item, each column with mean 0 and deviation 1."""
     sets = [frozenset(word_codes(t)) for t in texts]
     asked = frozenset(word_codes(query))

@@ -6,16 +6,14 @@ new one. A build killed at any moment leaves the old benchmark or none, and the 
 
 from __future__ import annotations
 
-import fcntl
 import glob
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+from veridical.common.files import is_running, locked
 from veridical.errors import UserError
 
 MANIFEST = "benchmark.json"
@@ -47,7 +45,7 @@ def start(out: Path) -> Path:
 
 def put_in_place(work: Path, public: Path, secret: Path | None, out: Path) -> None:
     """The old benchmark goes first, the new public part comes last; where a step fails, the old one comes back."""
-    with _alone(out.parent):
+    with locked(out.parent):  # one process at a time renames in a folder
         moved: list[tuple[Path, Path]] = []
         try:
             for old in (out, hidden_dir(out)):
@@ -76,7 +74,7 @@ def sweep(out: Path) -> None:
     """Remove what a killed build of the same benchmark left behind."""
     for left in out.parent.glob(glob.escape(_prefix(out)) + "*"):
         pid = left.name.rpartition("-")[2]
-        if not (pid.isdigit() and Path(f"/proc/{pid}").exists()):
+        if not (pid.isdigit() and is_running(int(pid))):
             shutil.rmtree(left, ignore_errors=True)
 
 
@@ -105,17 +103,6 @@ def _refuse_foreign(folder: Path, manifest: str, may_have: tuple[str, ...] = ())
 
 def _prefix(out: Path) -> str:
     return f".{out.name}.building-"
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """One process at a time renames in a folder."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _sync(path: Path) -> None:

@@ -15,6 +15,6 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
-Words = NDArray[np.uint64]  # 64 bits each
+Words = NDArray[np.uint64]  # 64 of them in each number
 Pixels = NDArray[np.uint8]  # (height, width) or (height, width, channels)
 Mask = NDArray[np.bool_]  # (height, width): which pixels belong to something

@@ -85,8 +85,9 @@ def write_lines(path: Path, records: Iterable[object]) -> None:
 
 
 def remove_parts(path: Path) -> None:
-    """Remove what processes that are gone left of a file they were writing."""
-    for left in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+    """Remove what processes that are gone left of a file they were writing, or of all files of a folder."""
+    folder, name = (path, "*") if path.is_dir() else (path.parent, glob.escape(path.name))
+    for left in folder.glob(f".{name}.*.part"):
         pid = left.suffixes[-2][1:]
         if pid.isdigit() and not is_running(int(pid)):
             left.unlink(missing_ok=True)
@@ -104,7 +105,8 @@ def is_running(pid: int) -> bool:
 
 
 def _unwritable(path: Path, error: OSError, fix: str) -> UserError:
-    return UserError(f"{path} cannot be written: {error.strerror or error}.", fix)
+    reason = "its folder is a file" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
+    return UserError(f"{path} cannot be written: {reason}.", fix)
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -147,8 +149,8 @@ def read_json(path: Path, shape: type[T], what: str = "the JSON that was expecte
 
 def decode_json(data: bytes, path: Path, shape: type[T], what: str, fix: str) -> T:
     """The one value that a file's bytes hold."""
-    decoded(data, path)
     try:
+        data.decode()
         return msgspec.json.decode(data.removeprefix(UTF8_MARK), type=shape)
     except DECODING_ERRORS as error:
         raise UserError(f"{path} is not {what}: {in_words(error, whole='it')}", fix) from None

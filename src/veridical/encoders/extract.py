@@ -21,9 +21,10 @@ import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.tables import panels_from
+from veridical.common.files import only_one
 from veridical.encoders.encoder import Encoder, one_thread_each, open_encoder, unit
 from veridical.encoders.images import cut, decode
-from veridical.encoders.log import VectorLog, key_hash, only_one
+from veridical.encoders.log import VectorLog, key_hash
 from veridical.encoders.store import (
     About,
     Features,
@@ -99,7 +100,7 @@ def extract(
     ready = open_encoder(encoder, device=device)
     wanted = _wanted(opened, splits, views, objects)
     path = feature_path(opened.directory, ready)
-    with only_one(path.with_suffix(".lock"), f"extracting {path.name}"):
+    with only_one(path.with_suffix(".lock"), f"Another process is extracting {path.name}."):
         about = {**asdict(ready.identity), "kind": "image", "normalised": normalise}
         digest = hashlib.sha256(repr(sorted(about.items())).encode()).hexdigest()[:12]
         log = VectorLog(path.with_suffix(f".{digest}.part"), about)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from veridical.common.arrays import Bools, Floats, Ints, Words
 from veridical.encoders.images import cut, decode
 from veridical.errors import UserError, missing_extra
 from veridical.records import Box, Panel
@@ -39,10 +40,9 @@ _KEY_BITS = 16  # of a choice of blocks: keys of 16 bits are sorted in linear ti
 _MOST_BLOCKS = 4  # that may be chosen
 _MASK = (1 << BITS) - 1
 
-Hashes = npt.NDArray[np.uint64]
-Kinds = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
-IndexPairs = npt.NDArray[np.int64]  # (pairs, 2)
+Hashes = Words
+Kinds = Ints
+IndexPairs = Ints  # (pairs, 2)
 _TABLE = np.array([bin(k).count("1") for k in range(256)], np.uint8)
 
 
@@ -94,7 +94,7 @@ def look_alike(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
     return bool(np.abs(difference).mean() <= MOST_DIFFERENCE and np.abs(cells).max() <= MOST_OF_CELL)
 
 
-def distance(a: Hashes, b: Hashes) -> npt.NDArray[np.int64]:
+def distance(a: Hashes, b: Hashes) -> Ints:
     """How many bits differ.
 
     >>> distance(np.array([0, 3], np.uint64), np.array([1, 0], np.uint64)).tolist()
@@ -293,11 +293,11 @@ def _plan(count: int, most: int) -> tuple[int, int]:
     return most + chosen, chosen
 
 
-def _wanted(a: Kinds, b: Kinds, inside: int) -> npt.NDArray[np.bool_]:
+def _wanted(a: Kinds, b: Kinds, inside: int) -> Bools:
     return (a != b) | (a < 0) | (a == inside)
 
 
-def _products(pairs: IndexPairs, starts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> IndexPairs:
+def _products(pairs: IndexPairs, starts: Ints, counts: Ints) -> IndexPairs:
     """Every member of the first of each pair with every member of the second, as places among the members."""
     sizes = counts[pairs[:, 0]] * counts[pairs[:, 1]]
     within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -309,7 +309,7 @@ def _products(pairs: IndexPairs, starts: npt.NDArray[np.int64], counts: npt.NDAr
 
 
 def _count(words: Hashes) -> npt.NDArray[Any]:
-    """Bits that are set."""
+    """Words that are set."""
     if hasattr(np, "bitwise_count"):  # from NumPy 2 on
         return np.bitwise_count(words)
     return _TABLE[words.view(np.uint8).reshape(-1, 8)].sum(1)

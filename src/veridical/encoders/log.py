@@ -6,18 +6,17 @@ array. A record that was being written at a kill is cut off when the file is nex
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from veridical.common.files import locked
 from veridical.errors import UserError
 
 _ALIGN = 64  # the head line is filled up to a multiple of this
@@ -63,10 +62,17 @@ class VectorLog:
         for row, key in enumerate(keys):
             records["key"][row] = np.void(key)
             records["check"][row] = zlib.crc32(vectors[row].tobytes(), zlib.crc32(key))
-        with self._locked() as descriptor:
-            self._recover(descriptor, vectors.shape[1])
-            _write(descriptor, records.tobytes())
-            os.fsync(descriptor)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with locked(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND) as descriptor:
+                self._recover(descriptor, vectors.shape[1])
+                _write(descriptor, records.tobytes())
+                os.fsync(descriptor)
+        except OSError as error:
+            raise UserError(
+                f"Vectors cannot be kept in {self.path}: {error.strerror}.",
+                "Make its folder writable, or set VERIDICAL_CACHE to a folder for cached texts.",
+            ) from None
 
     def _recover(self, descriptor: int, size: int) -> None:
         """Leave the file with its head and whole records only."""
@@ -98,58 +104,6 @@ class VectorLog:
     @staticmethod
     def _whole(length: int, start: int, record: np.dtype[Any]) -> int:
         return max(length - start, 0) // record.itemsize
-
-    @contextmanager
-    def _locked(self) -> Iterator[int]:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        except OSError as error:
-            raise UserError(
-                f"Vectors cannot be kept in {self.path}: {error.strerror}.",
-                "Make its folder writable, or set VERIDICAL_CACHE to a folder for cached texts.",
-            ) from None
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield descriptor
-        finally:
-            os.close(descriptor)
-
-
-@contextmanager
-def only_one(path: Path, doing: str) -> Iterator[None]:
-    """Hold a file of this name while working; a second process is told so."""
-    descriptor = _hold(path)
-    while descriptor is not None and not _names(path, descriptor):  # its last holder removed it meanwhile
-        os.close(descriptor)
-        descriptor = _hold(path)
-    if descriptor is None:
-        raise UserError(f"Another process is {doing}.", "Wait for it to end, then run this again.")
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
-        os.close(descriptor)
-
-
-def _hold(path: Path) -> int | None:
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise UserError(f"{path.parent} cannot be written to: {error.strerror}.", "Make it writable.") from None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    return descriptor
-
-
-def _names(path: Path, descriptor: int) -> bool:
-    try:
-        return path.stat().st_ino == os.fstat(descriptor).st_ino
-    except FileNotFoundError:
-        return False
 
 
 def _record(size: int) -> np.dtype[Any]:

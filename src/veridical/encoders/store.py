@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -19,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from veridical.benchmark import Benchmark
+from veridical.common.files import atomic
 from veridical.encoders.encoder import Encoder, Identity, slug, unit
 from veridical.errors import UserError
 from veridical.records import Box, Panel
@@ -193,14 +193,9 @@ def write_features(path: Path, keys: Sequence[str], matrix: np.ndarray, about: A
     vectors = pa.FixedSizeListArray.from_arrays(_arrow(matrix), matrix.shape[1])
     metadata = {_ABOUT: json.dumps(about.to_json(), sort_keys=True).encode()}
     schema = pa.schema([("address", pa.string()), ("vector", vectors.type)], metadata)
-    temporary = path.with_suffix(".writing")
     options = pa.ipc.IpcWriteOptions(allow_64bit=True)
-    with temporary.open("wb") as file:
-        with pa.ipc.new_file(file, schema, options=options) as writer:
-            writer.write_batch(pa.record_batch([addresses, vectors], schema=schema))
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.rename(path)
+    with atomic(path) as file, pa.ipc.new_file(file, schema, options=options) as writer:
+        writer.write_batch(pa.record_batch([addresses, vectors], schema=schema))
 
 
 def vectors_hash(keys: Sequence[str] | pa.Array, matrix: np.ndarray) -> str:

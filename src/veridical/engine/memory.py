@@ -9,7 +9,6 @@ renamed, and carries its own hash: a file is whole, or it is not there, or it is
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from veridical import __version__
+from veridical.common.files import atomic, remove_parts
 from veridical.engine.fingerprint import fingerprint
 
 _DIGEST = 32  # bytes of SHA-256 before the pickle
@@ -73,12 +73,9 @@ def place(work: Path, name: str) -> Path:
 
 def save(path: Path, payload: bytes) -> None:
     """Write a pickled result, wholly or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(f".{os.getpid()}.tmp")
-    with beside.open("wb") as file:
+    with atomic(path, quick=True) as file:
         file.write(hashlib.sha256(payload).digest())
         file.write(payload)
-    beside.replace(path)
 
 
 def load(path: Path) -> object:
@@ -93,19 +90,7 @@ def load(path: Path) -> object:
     return pickle.loads(payload)
 
 
-def sweep(work: Path) -> None:
+def clean_up(work: Path) -> None:
     """Remove half-written results of processes that are gone."""
-    for left in work.glob("*/*.tmp"):
-        pid = left.suffixes[-2][1:]
-        if not (pid.isdigit() and _alive(int(pid))):
-            left.unlink(missing_ok=True)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    for folder in work.glob("??"):
+        remove_parts(folder)

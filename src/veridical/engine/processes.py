@@ -53,7 +53,7 @@ def run(
     keys = None
     if work is not None:
         work.mkdir(parents=True, exist_ok=True)
-        memory.sweep(work)
+        memory.clean_up(work)
         keys = memory.Keys(function)
     job = _Job(function, pickled, work, keys, retries, label)
     return _show(job, iter(batches), count, total)

@@ -14,9 +14,11 @@ from tokenize import TokenError
 
 import numpy as np
 
+from veridical.common.arrays import Doubles
+from veridical.common.files import read_bytes
 from veridical.errors import UserError
 from veridical.evaluation.key import AnswerKey
-from veridical.evaluation.readers import Floats, Predictions, question_predictions, read_bytes
+from veridical.evaluation.readers import Predictions, question_predictions
 
 _FIX = (
     "Give answers (N, 4), or all stages (N, 5, 4) or (N, 20), as .npy; or `answers` (N, 4) and `rationales` (N, 4) or "
@@ -59,7 +61,7 @@ def read_arrays(path: Path, key: AnswerKey) -> Predictions:
     return read.take(np.flatnonzero(keep))
 
 
-def _load(path: Path) -> dict[str, Floats]:
+def _load(path: Path) -> dict[str, Doubles]:
     if path.is_dir():
         names = [name for name in ("answers", "rationales") if (path / f"{name}.npy").is_file()]
         if not names:
@@ -79,7 +81,7 @@ def _load(path: Path) -> dict[str, Floats]:
     return {name: _array(path, member) for name, member in members.items()}
 
 
-def _array(path: Path, data: bytes) -> Floats:
+def _array(path: Path, data: bytes) -> Doubles:
     try:
         array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
     except _BAD_HEADER as error:
@@ -92,8 +94,8 @@ def _array(path: Path, data: bytes) -> Floats:
 
 
 def _stages(
-    path: Path, parts: dict[str, Floats], count: int, right: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> Floats:
+    path: Path, parts: dict[str, Doubles], count: int, right: np.ndarray[tuple[int], np.dtype[np.int64]]
+) -> Doubles:
     """All stages as (N, 5, 4); what is not there is NaN, which nothing asks for or which is counted as unreadable."""
     scores = np.full((count, 5, 4), np.nan)
     for name, array in parts.items():

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from veridical.benchmark import Benchmark
-from veridical.evaluation.bootstrap import Estimate, Ints
-from veridical.evaluation.grade import Bools
+from veridical.common.arrays import Bools, Ints
+from veridical.evaluation.bootstrap import Estimate
 from veridical.evaluation.key import AnswerKey
 from veridical.evaluation.metrics import STAGES, measure
 

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from veridical.common.arrays import Ints
 
 LEVEL = (0.025, 0.975)  # 95% intervals, by percentiles
 

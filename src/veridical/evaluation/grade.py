@@ -11,17 +11,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark
+from veridical.common.arrays import Bools, Ints
 from veridical.errors import UserError
 from veridical.evaluation.key import AnswerKey, split_words
-from veridical.evaluation.readers import Ints, Kind, Predictions
+from veridical.evaluation.readers import Kind, Predictions
 from veridical.records import view_id
 
-Bools = npt.NDArray[np.bool_]
 NAMED = 20  # how many missing, extra ... predictions are named
 
 _NOWHERE, _NOT_ASKED = -1, -2  # row of a file: no such item; a stage that the benchmark does not have

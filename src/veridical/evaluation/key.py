@@ -9,15 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from veridical.benchmark import Benchmark
+from veridical.common.arrays import Bools, Ints
 from veridical.errors import UserError
-
-Ints = npt.NDArray[np.int64]
 
 _COLUMNS = ("id", "answer", "group", "parent", "given", "tags")
 # Of these lists only one narrow leaf is read: their lengths are all that counts.
@@ -51,7 +49,7 @@ class AnswerKey:
     tags: Tags
 
     @property
-    def scored(self) -> npt.NDArray[np.bool_]:
+    def scored(self) -> Bools:
         return self.answer >= 0
 
     def questions(self) -> Ints:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veridical.evaluation.bootstrap import Estimate, Ints, resample, stream
-from veridical.evaluation.grade import Bools
+from veridical.common.arrays import Bools, Ints
+from veridical.evaluation.bootstrap import Estimate, resample, stream
 from veridical.evaluation.key import AnswerKey
 from veridical.evaluation.parts import intervals_of_parts
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from veridical.evaluation.bootstrap import LEVEL, Floats, Ints, collapse, resample, stream
+from veridical.common.arrays import Doubles, Ints
+from veridical.evaluation.bootstrap import LEVEL, collapse, resample, stream
 
 TABLE = 1 << 16  # size of the largest table of tuples of groups
 PICKS_PER_KIND = 40  # one binomial of a multinomial was measured to cost about as much as so many table look-ups
@@ -19,7 +20,7 @@ PARTS_AT_ONCE = 256  # bounds memory: the resamples of so many parts are held to
 _BITS = 21  # three totals are added as one integer
 
 
-def intervals_of_parts(table: Ints, ends: Ints, names: Sequence[tuple[str, str]], resamples: int, seed: int) -> Floats:
+def intervals_of_parts(table: Ints, ends: Ints, names: Sequence[tuple[str, str]], resamples: int, seed: int) -> Doubles:
     """Intervals of accuracy and consistency of each part, (parts, 2, 2).
 
     `table` has one row per part and group (examples, right examples, whether all are right); part i is its rows
@@ -74,7 +75,7 @@ class _Shared:
         self._groups = -1
         self._several = self._single = np.zeros((0, resamples), np.int64)
 
-    def pick(self, part: Ints, picks: int) -> Floats:
+    def pick(self, part: Ints, picks: int) -> Doubles:
         """Accuracy and consistency of each resample (2, R) of a part."""
         groups, size = len(part), _tuple_size(len(part))
         if groups != self._groups:

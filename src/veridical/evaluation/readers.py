@@ -18,16 +18,15 @@ from typing import Any, Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
+from veridical.common.arrays import Bools, Doubles, Ints
+from veridical.common.files import DECODING_ERRORS, UTF8_MARK, decoded, in_words, read_bytes
 from veridical.errors import UserError
 from veridical.evaluation.origin import hashes
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Kind = Literal["jsonl", "truth csv", "vcr csv", "vcr arrays"]
 
 ANSWER_COLUMNS = tuple(f"answer_{j}" for j in range(4))
@@ -45,7 +44,7 @@ class Predictions:
     names: pa.StringArray  # item id, `item#k`, an official image name, or a VCR question
     chosen: Ints  # index of the highest score, the first of equals; -1 where unreadable
     width: Ints  # how many scores there were
-    tied: npt.NDArray[np.bool_]  # the highest score was reached more than once
+    tied: Bools  # the highest score was reached more than once
     line: Ints  # 1-based
     given: Ints | None = None  # VCR: -1 for the answer, else the answer that the rationale assumes
     benchmarks: frozenset[str] = frozenset()  # hashes of the benchmarks that its lines say they are about
@@ -82,13 +81,13 @@ _LINE = msgspec.json.Decoder(_Line)
 def read_predictions(path: Path, data: bytes | None = None) -> Predictions:
     """Read a text file of predictions, whatever its format. Arrays are read by `veridical.evaluation.arrays`."""
     if data is None:
-        data = read_bytes(path)
+        data = read_bytes(path, "Give a file of predictions.")
     start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if not start:
         raise UserError(f"{path} has no predictions.", _EXPECTED)
     if start.startswith(b"{"):
         return read_jsonl(path, data)
-    text = _text(path, data)
+    text = decoded(data, path)
     header = text.lstrip().split("\n", 1)[0]
     if "annot_id" in header or "answer_0" in header:
         return read_vcr_csv(path, text)
@@ -101,22 +100,12 @@ _EXPECTED = (
 )
 
 
-def read_bytes(path: Path) -> bytes:
-    """The bytes of a file that a person named."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise UserError(f"{path} does not exist.", "Give a file of predictions.") from None
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}.", "Give a file of predictions.") from None
-
-
 def read_jsonl(path: Path, data: bytes) -> Predictions:
     """Our own format: {"item": id, "scores": [one per candidate], "raw": text}; no scores means unreadable."""
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    data = data.removeprefix(UTF8_MARK)
     try:
         lines = _LINE.decode_lines(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except DECODING_ERRORS:
         raise _bad_json_line(path, data) from None
     number = _line_numbers(data, len(lines))
     if number is None:
@@ -157,10 +146,9 @@ def _bad_json_line(path: Path, data: bytes) -> UserError:
         try:
             _LINE.decode(line)
             good += 1
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except DECODING_ERRORS as error:
             bad += 1
-            what = "nested too deeply" if isinstance(error, RecursionError) else str(error).rstrip(".")
-            first = first or f"{path}, line {number}: {what}."
+            first = first or f"{path}, line {number}: {in_words(error)}"
     if not first:  # every line is fine alone: a value stands on several lines, or two on one
         first = f"{path}: not one JSON object per line."
     return UserError(first, f'Each line is {{"item": "...", "scores": [one number per candidate]}}. {_rest(good, bad)}')
@@ -279,7 +267,7 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
         ) from None
 
 
-def question_predictions(path: Path, kind: Kind, names: list[str], scores: Floats, line: Ints) -> Predictions:
+def question_predictions(path: Path, kind: Kind, names: list[str], scores: Doubles, line: Ints) -> Predictions:
     """Predictions per question, (N, 5, 4): the answer, then the rationale given each answer."""
     count, stages, width = scores.shape
     chosen, tied = choose(scores.reshape(-1, width))
@@ -295,7 +283,7 @@ def question_predictions(path: Path, kind: Kind, names: list[str], scores: Float
     )
 
 
-def choose(scores: Floats) -> tuple[Ints, npt.NDArray[np.bool_]]:
+def choose(scores: Doubles) -> tuple[Ints, Bools]:
     """Row by row the index of the highest score, the first of equals (as numpy's argmax), and whether it has equals.
 
     A row with a score that is not a number is unreadable: -1.
@@ -309,7 +297,7 @@ def choose(scores: Floats) -> tuple[Ints, npt.NDArray[np.bool_]]:
     return np.where(readable, chosen, -1), tied & readable
 
 
-def _choose_ragged(flat: Floats, width: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
+def _choose_ragged(flat: Doubles, width: Ints) -> tuple[Ints, Bools]:
     """`choose` for rows of different lengths, which lie one after another in `flat`; empty rows are unreadable."""
     chosen = np.full(len(width), -1, np.int64)
     tied = np.zeros(len(width), np.bool_)
@@ -319,17 +307,6 @@ def _choose_ragged(flat: Floats, width: Ints) -> tuple[Ints, npt.NDArray[np.bool
         block = flat[start[rows][:, None] + np.arange(size)] if len(rows) < len(width) else flat.reshape(-1, size)
         chosen[rows], tied[rows] = choose(block)
     return chosen, tied
-
-
-def _text(path: Path, data: bytes) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise UserError(
-            f"{path}, line {line}: byte 0x{data[error.start]:02x} is not UTF-8.",
-            "Save the file as UTF-8. Nothing was scored.",
-        ) from None
 
 
 _IMAGE_NAME = re.compile(r"^[^-]+-(?P<item>.+)-(?P<view>[0-9]+)(\.[A-Za-z]+)?$")

@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from veridical.benchmark import Benchmark
+from veridical.common.arrays import Bools
+from veridical.common.files import read_bytes
 from veridical.errors import UserError
 from veridical.evaluation import origin
 from veridical.evaluation.arrays import are_arrays, read_arrays
 from veridical.evaluation.baselines import Baseline, baselines, human_row
 from veridical.evaluation.compare import Comparison, compare
-from veridical.evaluation.grade import NAMED, Bools, Grades, grade, guess_split
+from veridical.evaluation.grade import NAMED, Grades, grade, guess_split
 from veridical.evaluation.key import AnswerKey, read_key
 from veridical.evaluation.metrics import Measures, Row, by_tags, measure, per_item
-from veridical.evaluation.readers import read_bytes, read_predictions
+from veridical.evaluation.readers import read_predictions
 from veridical.evaluation.scores import Counted, Scores, Trials, spread
 
 

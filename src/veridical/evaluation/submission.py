@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from veridical.benchmark import Benchmark
+from veridical.common.files import read_lines, write_whole
 from veridical.errors import UserError
 from veridical.evaluation.readers import ANSWER_COLUMNS, RATIONALE_COLUMNS
 from veridical.records import Item, split_view
@@ -42,31 +43,13 @@ def write_submission(
         raise UserError(f"{bench.name} has no official submission file.", "NLVR, NLVR2 and VCR have one.")
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(rows)
-    out = Path(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    part = out.with_name(f".{out.name}.part")
-    part.write_text(text.getvalue(), encoding="utf-8")
-    part.replace(out)
+    write_whole(Path(out), text.getvalue())
     return len(rows) - (bench.task == "choice")
 
 
 def _read(path: Path) -> dict[str, list[float]]:
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}.", "Give a file of predictions.") from None
-    out: dict[str, list[float]] = {}
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            one = msgspec.json.decode(line, type=_Line)
-        except (msgspec.DecodeError, msgspec.ValidationError) as error:
-            raise UserError(
-                f"{path}, line {number}: {error}", 'Each line is {"item": "...", "scores": [...]}.'
-            ) from None
-        out[one.item] = one.scores or []
-    return out
+    lines = read_lines(path, _Line, 'Each line is {"item": "...", "scores": [...]}.')
+    return {one.item: one.scores or [] for one in lines}
 
 
 def _statements(items: Sequence[Item], scores: dict[str, list[float]], split: str) -> list[list[str]]:

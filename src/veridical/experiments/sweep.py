@@ -366,6 +366,6 @@ def _claim(out: Path, vectors: Mapping[str, str]) -> None:
 
 
 def _write(path: Path, value: Any) -> None:
-    from veridical.training.checkpoint import write_json
+    from veridical.common.files import write_json
 
     write_json(path, value)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from veridical.benchmark import Benchmark
+from veridical.common.files import write_whole
 from veridical.formats.about import citation, summary, title
 from veridical.formats.canary import canary
 from veridical.formats.staging import outside
@@ -125,12 +125,8 @@ def export_croissant(benchmark: Path | str, out: Path | str, url: str = "") -> P
     source = Benchmark(benchmark)
     target = outside(out, source.directory)
     target = target if target.suffix == ".json" else target / CROISSANT
-    target.parent.mkdir(parents=True, exist_ok=True)
     base = url.rstrip("/") if url else Path(os.path.relpath(source.directory, target.parent)).as_posix()
-    with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
-        file.write(croissant(source.manifest, base + "/"))
-    Path(file.name).chmod(0o644)
-    Path(file.name).replace(target)
+    write_whole(target, croissant(source.manifest, base + "/"))
     return target
 
 

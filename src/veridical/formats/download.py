@@ -7,7 +7,6 @@ against the published average hashes; one that is no longer the same photograph 
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import io
 import json
@@ -22,10 +21,19 @@ from typing import Any, Literal
 
 import msgspec
 
+from veridical.common.files import (
+    DECODING_ERRORS,
+    Json,
+    in_words,
+    numbered_lines,
+    only_one,
+    read_json,
+    write_whole,
+)
 from veridical.errors import UserError, missing_extra
 from veridical.formats.fetch import Manners, Outcome, Wanted, fetch
 from veridical.formats.images import BadImage, image_size
-from veridical.formats.lines import DECODING_ERRORS, LeftOut, in_words
+from veridical.formats.lines import LeftOut
 
 # Where the releases are published: the authors' repository. `--base-url` names a mirror of it.
 BASE_URL = "https://raw.githubusercontent.com/lil-lab/nlvr/master"
@@ -197,7 +205,7 @@ def _check_lines(path: Path) -> str:
         try:
             msgspec.json.decode(line, type=dict[str, Any])
         except DECODING_ERRORS as error:
-            return f"its {which} line is not one of the release: {in_words(error, {}).rstrip('.')}"
+            return f"its {which} line is not one of the release: {in_words(error).rstrip('.')}"
     return ""
 
 
@@ -207,20 +215,12 @@ def _check_hashes(path: Path) -> str:
     try:
         msgspec.json.decode(path.read_bytes(), type=dict[str, str])
     except DECODING_ERRORS as error:
-        return f"it is not a list of hashes: {in_words(error, {}).rstrip('.')}"
+        return f"it is not a list of hashes: {in_words(error).rstrip('.')}"
     return ""
 
 
 def _lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate((folder / name).read_bytes().splitlines(), 1):
-        try:
-            record = msgspec.json.decode(line)
-        except DECODING_ERRORS as error:
-            raise UserError(
-                f"{name}, line {number}: {in_words(error, {})}", "Delete the file and run it again."
-            ) from None
-        if isinstance(record, dict):
-            yield number, record
+    yield from numbered_lines(folder / name, Json, "Delete the file and run it again.")
 
 
 def _drawings(folder: Path, split: str, base: str) -> list[Wanted]:
@@ -241,15 +241,9 @@ def _drawings(folder: Path, split: str, base: str) -> list[Wanted]:
 def _photographs(folder: Path, split: str, base: str) -> list[Wanted]:
     """NLVR2: the photographs at the addresses of each pair, each under the name its authors gave it."""
     del base
-    hashes: dict[str, str] = {}
     path = folder / f"{split}_hashes.json"
-    if path.exists():
-        try:
-            hashes = msgspec.json.decode(path.read_bytes(), type=dict[str, str])
-        except DECODING_ERRORS as error:
-            raise UserError(
-                f"{path} is not a list of hashes: {in_words(error, {})}", "Delete it and run it again."
-            ) from None
+    again = "Delete it and run it again."
+    hashes = read_json(path, dict[str, str], "a list of hashes", again) if path.exists() else {}
     out: dict[str, Wanted] = {}
     for number, record in _lines(folder, f"{split}.json"):
         pair = str(record.get("identifier")).rpartition("-")[0]
@@ -306,21 +300,17 @@ def _import(result: Fetched, target: Path, keep_going: bool) -> Fetched:
 
 
 def _write_report(result: Fetched) -> None:
-    path = result.folder / ".get" / "report.json"
-    beside = path.with_suffix(".tmp")
-    beside.write_text(json.dumps(result.to_json(), indent=1, ensure_ascii=False) + "\n")
-    beside.replace(path)
+    text = json.dumps(result.to_json(), indent=1, ensure_ascii=False)
+    write_whole(result.folder / ".get" / "report.json", text + "\n")
 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Two downloads into one folder would write the same files."""
     (folder / ".get").mkdir(parents=True, exist_ok=True)
-    with (folder / ".get" / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(f"Another `veridical get` is filling {folder}.", "Wait for it, or stop it.") from None
+    with only_one(
+        folder / ".get" / "lock", f"Another `veridical get` is filling {folder}.", "Wait for it, or stop it."
+    ):
         yield
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from veridical import __version__
+from veridical.common.files import atomic
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 
@@ -250,9 +251,8 @@ def _remember(part: Path, url: str, response: httpx.Response) -> None:
     tag, modified = response.headers.get("ETag", ""), response.headers.get("Last-Modified", "")
     validator = tag if tag and not tag.startswith("W/") else modified
     if validator:
-        beside = part.with_suffix(".tmp")
-        beside.write_text(json.dumps({"url": url, "validator": validator}))
-        beside.replace(part.with_suffix(".json"))
+        with atomic(part.with_suffix(".json"), quick=True) as file:
+            file.write(json.dumps({"url": url, "validator": validator}).encode())
 
 
 def _validator(part: Path, url: str) -> str:

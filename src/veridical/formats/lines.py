@@ -7,7 +7,6 @@ that are wrong: the first is an error, or, with `keep_going`, each is listed and
 from __future__ import annotations
 
 import gc
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,20 +15,18 @@ from typing import Generic, TypeVar
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from veridical.benchmark import tables
+from veridical.common.arrays import Ints
+from veridical.common.files import DECODING_ERRORS, UTF8_MARK, in_words, read_bytes
 from veridical.errors import UserError
 
 T = TypeVar("T")
 KEEP_GOING = "Correct it, or import everything else with --keep-going. Nothing was written."
-# what a decoder may say of a line; RecursionError of one that is nested thousands deep
-DECODING_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _NO_LINES = np.empty(0, np.int64)
 _CHUNK_BYTES = 1 << 18  # of JSON: what it becomes stays in the processor's cache
-_UTF8_MARK = b"\xef\xbb\xbf"
-_MARKS = ((_UTF8_MARK, "a UTF-8 byte order mark"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
+_MARKS = ((UTF8_MARK, "a UTF-8 byte order mark"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +64,7 @@ class TextFile:
 
     name: str  # its path within the release
     data: bytes
-    starts: npt.NDArray[np.int64]  # of each line, and the end of the last
+    starts: Ints  # of each line, and the end of the last
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -102,16 +99,11 @@ def raw_table(
 
 def read_text(path: Path, name: str) -> TextFile:
     """A file and its line starts."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UserError(
-            f"{name} cannot be read: {error.strerror}.", "Check that the file exists and is readable."
-        ) from None
+    data = read_bytes(path)
     return TextFile(name, data, _line_starts(data))
 
 
-def _line_starts(data: bytes) -> npt.NDArray[np.int64]:
+def _line_starts(data: bytes) -> Ints:
     starts = [np.zeros(1, np.int64)]
     for place in range(0, len(data), _CHUNK_BYTES):  # in parts that stay in the processor's cache
         part = np.frombuffer(data, np.uint8, min(_CHUNK_BYTES, len(data) - place), place)
@@ -127,7 +119,7 @@ class Lines(Generic[T]):
 
     file: TextFile
     records: list[T]
-    numbers: npt.NDArray[np.int64]  # line of each record, counted from 0
+    numbers: Ints  # line of each record, counted from 0
     dropped: set[int] = field(default_factory=set)
 
     def drop(self, wrong: Mapping[int, str], problems: Problems, fix: str = KEEP_GOING) -> None:
@@ -184,7 +176,7 @@ def _first_line(file: TextFile, problems: Problems) -> int:
     for mark, what in _MARKS:
         if file.data.startswith(mark):
             problems.found(file.name, 1, f"the file starts with {what}.", "Save it as UTF-8 without a byte order mark.")
-            return 1 if mark == _UTF8_MARK else len(file)
+            return 1 if mark == UTF8_MARK else len(file)
     return 0
 
 
@@ -246,7 +238,7 @@ def decode_one(
     file: TextFile, decoder: msgspec.json.Decoder[T], problems: Problems, expected: Mapping[str, str] | None = None
 ) -> T | None:
     """The one JSON value that a whole file holds, or None where it is left out."""
-    if not _is_utf8(file.data) or file.data.startswith(_UTF8_MARK):
+    if not _is_utf8(file.data) or file.data.startswith(UTF8_MARK):
         problems.found(file.name, None, "it is not UTF-8 text without a byte order mark.", "Save it as UTF-8.")
         return None
     try:
@@ -256,7 +248,7 @@ def decode_one(
         return None
 
 
-def find_duplicates(ids: Sequence[str], numbers: npt.NDArray[np.int64], what: str = "identifier") -> dict[int, str]:
+def find_duplicates(ids: Sequence[str], numbers: Ints, what: str = "identifier") -> dict[int, str]:
     """Records (by index) whose id an earlier line has."""
     if len(set(ids)) == len(ids):
         return {}
@@ -273,53 +265,3 @@ def find_duplicates(ids: Sequence[str], numbers: npt.NDArray[np.int64], what: st
 def find_wrong(records: Sequence[T], problem: Callable[[T], str | None]) -> dict[int, str]:
     """Records (by index) that a check finds wrong."""
     return {index: text for index, text in enumerate(map(problem, records)) if text}
-
-
-_MISSING = re.compile(r"Object missing required field `(?P<field>[^`]*)`(?: - at `\$(?P<at>.*)`)?$")
-_PLACE = re.compile(r"^(?P<what>.*) - at `(?P<key>key in )?\$(?P<at>.*)`$")
-_VALUE = re.compile(r"^Invalid enum value (?P<value>.*)$")
-_TYPE = re.compile(r"^Expected `(?P<want>.*)`, got `(?P<got>.*)`$")
-_JSON_TYPES = {
-    "str": "a text",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "array": "a list",
-    "object": "an object",
-}
-
-
-def in_words(error: Exception, expected: Mapping[str, str]) -> str:
-    """A decoder's complaint in plain words."""
-    text = str(error)
-    if isinstance(error, UnicodeDecodeError):
-        return f"byte {error.start + 1} is not UTF-8."
-    if isinstance(error, RecursionError):
-        return "lists or objects are nested too deeply."
-    if match := _MISSING.match(text):
-        where = _in(match["at"])
-        return f"the field {match['field']!r} is missing{where}."
-    if match := _PLACE.match(text):
-        names = [name for name in re.split(r"[.\[\]]+", match["at"]) if name and not name.isdigit() and name != "..."]
-        name = names[-1] if names else ""
-        what = repr(name) if name else "a value"
-        want = expected.get(name)
-        if value := _VALUE.match(match["what"]):
-            return f"{what} is {value['value']}; expected {want or 'another value'}."
-        if types := _TYPE.match(match["what"]):
-            want = want or _type(types["want"])
-            return f"{what} is {_type(types['got'])}; expected {want}."
-        return f"{what}: {match['what']}."
-    if types := _TYPE.match(text):
-        return f"the line is {_type(types['got'])}; expected {_type(types['want'])}."
-    if not isinstance(error, msgspec.ValidationError):
-        return f"this is not valid JSON ({text.removeprefix('JSON is malformed: ')})."
-    return f"{text}."
-
-
-def _type(name: str) -> str:
-    return " or ".join(_JSON_TYPES.get(one.strip(), one.strip()) for one in name.split("|"))
-
-
-def _in(place: str | None) -> str:
-    return f" in {place.lstrip('.')}" if place else ""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
+from veridical.common.files import read_json
 from veridical.errors import UserError
-from veridical.evaluation.readers import read_bytes
 from veridical.pages.blocks import Section
 from veridical.pages.markup import Markup, element
 from veridical.pages.plots import percent
@@ -42,10 +42,7 @@ class Audit(msgspec.Struct, frozen=True):
 
 def read_audit(path: Path, name: str | None) -> Audit:
     """Read an audit, with its checks worst first."""
-    try:
-        found = msgspec.json.decode(read_bytes(path), type=Audit)
-    except msgspec.DecodeError as error:
-        raise UserError(f"{path} is not the JSON of an audit: {error}.", _FIX) from None
+    found = read_json(path, Audit, "the JSON of an audit", _FIX)
     checks = found.checks or found.findings
     if not checks:
         raise UserError(f"{path} is not the JSON of an audit: it has no checks.", _FIX)

@@ -13,16 +13,15 @@ from dataclasses import dataclass
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from veridical.benchmark.tables import items_from
+from veridical.common.arrays import Bools
+from veridical.common.files import read_lines
 from veridical.evaluation.key import AnswerKey
 from veridical.records import Item, split_view
 from veridical.reporting.studies import Part, Study, System
-
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,7 @@ def raw_texts(system: System, part: Part, ids: Sequence[str]) -> dict[str, str]:
         return {}
     wanted = set(ids)
     out: dict[str, str] = {}
-    for line in msgspec.json.Decoder(_RawLine).decode_lines(path.read_bytes().removeprefix(b"\xef\xbb\xbf")):
+    for line in read_lines(path, _RawLine):
         item = split_view(line.item)[0] if line.item not in wanted else line.item
         if line.raw and item in wanted:
             out.setdefault(item, line.raw)

@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
+from veridical.common.files import Json, read_json
 from veridical.errors import UserError
-from veridical.evaluation.readers import read_bytes
 from veridical.reporting.audits import Audit, read_audit
 from veridical.reporting.sweeps import SWEEP, Sweep, read_sweep
 from veridical.reporting.trained import RUN, TrainedRun, read_run
@@ -150,14 +150,8 @@ def _split_of(file: Path) -> str | None:
     return rest or None
 
 
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = msgspec.json.decode(read_bytes(path))
-    except msgspec.DecodeError as error:
-        raise UserError(f"{path} is not JSON: {error}.", _FIX) from None
-    if not isinstance(found, dict):
-        raise UserError(f"{path} holds no object.", _FIX)
-    return found
+def _json(path: Path) -> Json:
+    return read_json(path, Json, "an object in JSON", _FIX)
 
 
 def _text(value: object) -> str | None:

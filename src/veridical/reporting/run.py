@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from veridical.common.files import write_whole
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.pages.blocks import Section
@@ -24,6 +25,8 @@ from veridical.reporting.studies import Part, Study, study
 from veridical.reporting.summary import sentences
 from veridical.reporting.sweeps import sweep_section, sweep_tables
 from veridical.reporting.tables import Table, to_latex, to_markdown
+
+_FIX = "Give another place with --out."
 
 BUDGET = 3_000_000  # bytes of all pictures
 
@@ -104,7 +107,7 @@ def report(
     heading = title or _title(studies)
     html = page(heading, _lead(studies, given), chapters, provenance(studies))
     data = html.encode("utf-8")
-    _write(target, data)
+    write_whole(target, data, _FIX)
     return Report(
         out=target,
         bytes=len(data),
@@ -194,16 +197,5 @@ def _count(number: int, what: str) -> str:
 
 
 def _tables(path: Path, tables: Sequence[Table], form: Any) -> Path:
-    _write(path, "\n".join(form(table) for table in tables).encode("utf-8"))
+    write_whole(path, "\n".join(form(table) for table in tables), _FIX)
     return path
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(data)
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise UserError(f"{path} cannot be written: {error.strerror}.", "Give another place with --out.") from None

@@ -16,13 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark
+from veridical.common.arrays import Ints
 from veridical.errors import UserError
 from veridical.evaluation import Estimate, Scores, evaluate
 from veridical.evaluation.arrays import are_arrays, read_arrays
 from veridical.evaluation.grade import Grades, grade, guess_split
 from veridical.evaluation.key import AnswerKey, read_key
 from veridical.evaluation.metrics import per_item
-from veridical.evaluation.readers import Ints, Predictions, image_name, read_predictions
+from veridical.evaluation.readers import Predictions, image_name, read_predictions
 from veridical.records import split_view
 from veridical.reporting.inputs import RunFile
 from veridical.reporting.published import benchmark_kind

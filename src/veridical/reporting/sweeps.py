@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
+from veridical.common.files import read_json
 from veridical.errors import UserError
-from veridical.evaluation.readers import read_bytes
 from veridical.experiments.sweep import SWEEP, TYPES
 from veridical.pages.blocks import Section, figure
 from veridical.pages.markup import Markup
@@ -97,10 +97,7 @@ class Sweep(msgspec.Struct, frozen=True):
 def read_sweep(folder: Path) -> Sweep:
     """The scores of a sweep."""
     path = folder / SWEEP
-    try:
-        found = msgspec.json.decode(read_bytes(path), type=Sweep)
-    except msgspec.DecodeError as error:
-        raise UserError(f"{path} is not what `veridical sweep` writes: {error}.", "Run the sweep again.") from None
+    found = read_json(path, Sweep, "what `veridical sweep` writes", "Run the sweep again.")
     if not found.points:
         raise UserError(f"{path} has no runs.", "Run the sweep again, with at least one model.")
     return msgspec.structs.replace(found, path=folder)

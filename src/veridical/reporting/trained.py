@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from veridical.common.files import read_json
 from veridical.errors import UserError
 
 RUN, RESULT = "run.json", "result.json"
@@ -66,20 +67,14 @@ class TrainedRun(msgspec.Struct, frozen=True):
         return self.trials[0].training_items
 
 
+_MADE = "what `veridical train` writes"
+
+
 def read_run(folder: Path, name: str | None) -> TrainedRun:
     """The settings of a run and all of its finished trials."""
-    about = _decode(folder / RUN, TrainedRun)
+    about = read_json(folder / RUN, TrainedRun, _MADE, _FIX)
     found = sorted(folder.glob(f"trial-*/{RESULT}"), key=lambda p: (len(p.parent.name), p.parent.name))
-    trials = tuple(_decode(path, Trial) for path in found)
+    trials = tuple(read_json(path, Trial, _MADE, _FIX) for path in found)
     if not trials:
         raise UserError(f"{folder}: no trial of this run is finished.", "Run the same `veridical train` again.")
     return msgspec.structs.replace(about, name=name or about.model, path=folder, trials=trials)
-
-
-def _decode(path: Path, kind: type[Any]) -> Any:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}.", _FIX) from None
-    except msgspec.DecodeError as error:
-        raise UserError(f"{path} is not what `veridical train` writes: {error}.", _FIX) from None

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veridical.common.arrays import Doubles, Ints
 from veridical.language.programs.execution import RELATE, Domain, Thing, compiled
 from veridical.language.programs.terms import term
 from veridical.language.reading.grammar import template
@@ -85,11 +85,11 @@ def scene_facts(tokens: Sequence[str], domain: Domain, world: World = BOXES) -> 
 class Fallback:
     """The trained model: hashed weights, indexed by bucket."""
 
-    def __init__(self, weights: NDArray[np.float64] | None = None, world: World = BOXES) -> None:
+    def __init__(self, weights: Doubles | None = None, world: World = BOXES) -> None:
         self.weights = np.zeros(BUCKETS) if weights is None else weights
         self.world = world
 
-    def buckets(self, sentence: str, domain: Domain) -> NDArray[np.int64]:
+    def buckets(self, sentence: str, domain: Domain) -> Ints:
         """The features that are on for a sentence and a scene."""
         tokens = read_words(sentence)
         words = template(tokens, self.world).split()

@@ -14,12 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veridical.common.arrays import Doubles, Ints
 from veridical.language.programs.terms import Term
 from veridical.language.reading.grammar import Candidate
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -57,16 +55,16 @@ class Evidence:
     images: int
 
 
-def scores(weights: dict[str, float], named: Sequence[Sequence[str]]) -> Floats:
+def scores(weights: dict[str, float], named: Sequence[Sequence[str]]) -> Doubles:
     """The unnormalised log-probability of each candidate."""
     get = weights.get
     return np.array([sum([get(f, 0.0) for f in fs]) for fs in named])
 
 
-def posterior(raw: Floats) -> Floats:
+def posterior(raw: Doubles) -> Doubles:
     """Softmax."""
-    p: Floats = np.exp(raw - raw.max())
-    total: Floats = p / p.sum()
+    p: Doubles = np.exp(raw - raw.max())
+    total: Doubles = p / p.sum()
     return total
 
 
@@ -88,16 +86,16 @@ def learn(evidence: Sequence[Evidence], config: RankingConfig) -> dict[str, floa
     row, column, group = np.array(rows), np.array(columns), np.array(owner)
     fit, weights, squares = np.array(likelihood), np.zeros(len(names)), np.full(len(names), 1e-6)
     for _ in range(config.steps):
-        raw: Floats = np.bincount(row, weights[column], minlength=len(group)).astype(np.float64)  # (candidates,)
-        pull: Floats = np.subtract(_softmax(raw + fit, group), _softmax(raw, group))
+        raw: Doubles = np.bincount(row, weights[column], minlength=len(group)).astype(np.float64)  # (candidates,)
+        pull: Doubles = np.subtract(_softmax(raw + fit, group), _softmax(raw, group))
         gradient = np.bincount(column, pull[row], minlength=len(names)) - config.l2 * weights
         squares += gradient**2
         weights += config.rate * gradient / np.sqrt(squares)
     return {name: round(float(weights[k]), 5) for name, k in names.items() if abs(weights[k]) > 1e-4}
 
 
-def _softmax(raw: Floats, group: NDArray[np.int64]) -> Floats:
+def _softmax(raw: Doubles, group: Ints) -> Doubles:
     top = np.full(group.max() + 1, -np.inf)
     np.maximum.at(top, group, raw)
-    p: Floats = np.exp(raw - top[group])
+    p: Doubles = np.exp(raw - top[group])
     return np.divide(p, np.bincount(group, p)[group])

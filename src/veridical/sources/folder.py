@@ -18,8 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from veridical.common.files import Json, each_line, read_text
 from veridical.errors import UserError
 from veridical.records import Box, Panel, SceneObject
 from veridical.sources.photographs import Photograph, Source
@@ -215,26 +214,8 @@ class _BadRow(ValueError):
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
     """Rows with their line, counted from 1; a row that cannot be read is what is wrong with it."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}.", "Check that it is there.") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is not UTF-8 at byte {error.start:,}.", "Save it as UTF-8.") from None
-    if path.suffix == ".jsonl":
-        yield from _json_rows(text)
-    else:
-        yield from _csv_rows(text, path)
-
-
-def _json_rows(text: str) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    decoder = msgspec.json.Decoder(dict[str, Any])
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                yield number, decoder.decode(line)
-            except (msgspec.DecodeError, RecursionError) as error:
-                yield number, f"{error}."
+    text = read_text(path)
+    yield from each_line(text, Json) if path.suffix == ".jsonl" else _csv_rows(text, path)
 
 
 def _csv_rows(text: str, path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:

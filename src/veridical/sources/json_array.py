@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
+from veridical.common.arrays import Ints, Pixels
 from veridical.errors import UserError
 
 CHUNK = 1 << 17  # bytes: what a pass makes of it stays in the processor's cache
@@ -21,8 +21,6 @@ _BOM = b"\xef\xbb\xbf"
 _QUOTE, _BACKSLASH = 0x22, 0x5C
 _OPEN, _CLOSE = 0x7B, 0x7D  # { and }; [ and ] are the same but for one bit
 _SHOWN = 40  # bytes of what was found in an error
-
-Places = npt.NDArray[np.int64]
 
 
 def elements(file: BinaryIO, name: str, chunk_bytes: int = CHUNK) -> Iterator[tuple[int, bytes]]:
@@ -74,7 +72,7 @@ class _Scanner:
     depth: int = 0  # brackets that are open
     in_string: bool = False
 
-    def edges(self, chunk: bytes) -> Places:
+    def edges(self, chunk: bytes) -> Ints:
         """Places in the chunk where an element of the outermost array starts, or has just ended."""
         data = np.frombuffer(chunk, np.uint8)
         folded = data | 0x20  # [ becomes {, ] becomes }
@@ -89,7 +87,7 @@ class _Scanner:
         edge = depths == np.where(opens, 2, 1)
         return places[edge] + ~opens[edge]
 
-    def _strings(self, data: npt.NDArray[np.uint8], chunk: bytes) -> npt.NDArray[np.uint8]:
+    def _strings(self, data: Pixels, chunk: bytes) -> Pixels:
         """A bit for each byte, packed: whether it lies in a string (its opening quote does, its closing does not)."""
         quotes = data == _QUOTE
         if b"\\" in chunk:
@@ -108,7 +106,7 @@ class _Scanner:
         return words.view(np.uint8)[: len(bits)]
 
 
-def _escaped(data: npt.NDArray[np.uint8]) -> Places:
+def _escaped(data: Pixels) -> Ints:
     """Places of characters after an odd number of backslashes."""
     slashes = np.concatenate(([False], data == _BACKSLASH, [False]))
     turns = np.flatnonzero(slashes[1:] != slashes[:-1])

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from veridical.common.arrays import Doubles, Ints
 from veridical.errors import UserError
 
-Counts = NDArray[np.int64]  # (items, values): how many raters gave this value to this item
+Counts = Ints  # (items, values): how many raters gave this value to this item
 RATER_ITERATIONS = 100  # as in NLVR, section 5
 RESAMPLES = 1000
 _ROWS_AT_ONCE = 1 << 20  # cells of a bootstrap's weight matrix kept at a time
@@ -67,14 +68,14 @@ class CountRows:
     """Distinct count rows of the items that two or more raters judged."""
 
     rows: Counts  # (K, values)
-    times: NDArray[np.int64]  # (K,) how many items have this row
+    times: Ints  # (K,) how many items have this row
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Ints:
         return np.asarray(self.rows.sum(axis=1))  # (K,) judgements of an item
 
     @property
-    def agreeing(self) -> NDArray[np.int64]:
+    def agreeing(self) -> Ints:
         return np.asarray((self.rows * (self.rows - 1)).sum(axis=1))  # (K,) ordered pairs of agreeing raters of an item
 
 
@@ -111,9 +112,7 @@ def krippendorff_alpha(counts: ArrayLike | CountRows) -> float:
     return float(_alphas(data, data.times[None])[0])
 
 
-def bootstrap_alpha(
-    counts: ArrayLike | CountRows, rng: np.random.Generator, resamples: int = RESAMPLES
-) -> NDArray[np.float64]:
+def bootstrap_alpha(counts: ArrayLike | CountRows, rng: np.random.Generator, resamples: int = RESAMPLES) -> Doubles:
     """Alphas of `resamples` bootstrap resamples of the items."""
     data = counts if isinstance(counts, CountRows) else distinct_rows(counts)
     total = int(data.times.sum())
@@ -127,7 +126,7 @@ def bootstrap_alpha(
     return np.concatenate(out) if out else np.empty(0)
 
 
-def _alphas(data: CountRows, weights: NDArray[np.int64]) -> NDArray[np.float64]:
+def _alphas(data: CountRows, weights: Ints) -> Doubles:
     """One alpha per row of `weights` (B, K), the number of items with each count row."""
     n = weights @ data.sizes  # (B,)
     together = weights @ (data.agreeing / np.maximum(data.sizes - 1, 1))  # (B,) observed coincidences of equal values

@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veridical.benchmark import Benchmark
-from veridical.statistics.judgements import SKIP, UNKNOWN, Flags, Judged, load_judged
+from veridical.common.arrays import Bools, Ints
+from veridical.statistics.judgements import SKIP, UNKNOWN, Judged, load_judged
 
 LEAST_JUDGEMENTS = 100  # a worker needs as many to count (NLVR2, section 5)
 
@@ -94,7 +95,7 @@ def human_performance(
     return _of_workers(validations, VALIDATIONS, LEAST_JUDGEMENTS) if len(validations.item) else None
 
 
-def worker_scores(judged: Judged, wanted: Flags | None = None, least: int = LEAST_JUDGEMENTS) -> WorkerScores:
+def worker_scores(judged: Judged, wanted: Bools | None = None, least: int = LEAST_JUDGEMENTS) -> WorkerScores:
     """Accuracy per worker over judgements that are not about their own sentences, for workers with `least` of them."""
     use = ~judged.by_writer & (judged.verdict != SKIP)
     use = use if wanted is None else use & wanted
@@ -129,8 +130,8 @@ def _extra(judged: Judged) -> HumanPerformance:
 
 @dataclass(frozen=True)
 class _Stages:
-    parent: NDArray[np.int64]  # (N,) item number of a rationale item's answer item, or UNKNOWN
-    given: NDArray[np.int64]  # (N,) the answer it assumes
+    parent: Ints  # (N,) item number of a rationale item's answer item, or UNKNOWN
+    given: Ints  # (N,) the answer it assumes
 
 
 def _stages(benchmark: Benchmark, splits: tuple[str, ...], scheme: str) -> _Stages:
@@ -204,7 +205,7 @@ def _skipping(judged: Judged, tags: dict[str, list[tuple[int, str]]]) -> HumanPe
     )
 
 
-def _pooled(judged: Judged, wanted: Flags) -> dict[str, Any]:
+def _pooled(judged: Judged, wanted: Bools) -> dict[str, Any]:
     shown, skipped = int(wanted.sum()), int((wanted & (judged.verdict == SKIP)).sum())
     right = int((wanted & judged.right).sum())
     return {

@@ -13,9 +13,9 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from veridical.benchmark import Benchmark
+from veridical.common.arrays import Bools, Ints
 from veridical.errors import UserError
 from veridical.records import JUDGEMENT_KINDS, JudgementKind
 from veridical.statistics.agreement import Counts, count_values
@@ -23,9 +23,6 @@ from veridical.statistics.agreement import Counts, count_values
 NONSENSE, SKIP, UNKNOWN = -1, -2, -3
 _WORDS = {"nonsense": NONSENSE, "skip": SKIP}
 _NLVR_ID = re.compile(r"(?:.+-)?[0-9]+-([0-3])")
-
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -35,29 +32,29 @@ class Judged:
     ids: tuple[str, ...]  # (N,) items
     answer: Ints  # (N,) the label, or UNKNOWN
     writer: Ints  # (N,) worker number, or UNKNOWN
-    kept: Flags  # (N,) False for pruned items
+    kept: Bools  # (N,) False for pruned items
     workers: tuple[str, ...]
     item: Ints  # (J,) item number
     worker: Ints  # (J,) worker number
     verdict: Ints  # (J,) candidate index, NONSENSE or SKIP
     kind: Ints  # (J,) position in JUDGEMENT_KINDS
 
-    def of_kind(self, *kinds: JudgementKind) -> Flags:
+    def of_kind(self, *kinds: JudgementKind) -> Bools:
         """(J,) Which judgements are of these kinds."""
         return np.isin(self.kind, [JUDGEMENT_KINDS.index(kind) for kind in kinds])
 
-    def where(self, wanted: Flags) -> Self:
+    def where(self, wanted: Bools) -> Self:
         """The same items with only some of the judgements."""
         parts = {name: getattr(self, name)[wanted] for name in ("item", "worker", "verdict", "kind")}
         return replace(self, **parts)
 
     @property
-    def right(self) -> Flags:
+    def right(self) -> Bools:
         """(J,) Which judgements give the item's label."""
         return np.equal(self.verdict, self.answer[self.item])
 
     @property
-    def by_writer(self) -> Flags:
+    def by_writer(self) -> Bools:
         """(J,) Which judgements are about a sentence that the worker wrote."""
         return np.equal(self.worker, self.writer[self.item])
 

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark
+from veridical.common.files import text_lines
 from veridical.errors import UserError
 
 _TOKEN = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
@@ -133,13 +134,7 @@ def _words(text: dict[str, Any]) -> str | list[str | None]:
 
 def read_sentences(path: Path) -> list[str]:
     """The sentences of a text file, one per line; empty lines are skipped."""
-    try:
-        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}.", _GIVE) from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is not UTF-8 (byte {error.start}).", "Convert it to UTF-8.") from None
-    found = [line for line in lines if line]
+    found = text_lines(path, _GIVE)
     if not found:
         raise UserError(f"{path} has no sentences.", _GIVE)
     return found

@@ -11,8 +11,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from veridical.common.arrays import Bools
 from veridical.records import JudgementKind
-from veridical.statistics.judgements import NONSENSE, SKIP, UNKNOWN, Flags, Judged
+from veridical.statistics.judgements import NONSENSE, SKIP, UNKNOWN, Judged
 
 Rule = Literal["nlvr", "nlvr2"]
 RULES: dict[Rule, str] = {
@@ -64,7 +65,7 @@ def prune(judged: Judged, rule: Rule) -> Reasons:
     return prune_nlvr2(judged) if rule == "nlvr2" else prune_nlvr(judged)
 
 
-def rated(judged: Judged) -> Flags:
+def rated(judged: Judged) -> Bools:
     """(J,) The judgements that agreement is measured on: validations and extra ones, or a human test's where none."""
     kinds: tuple[JudgementKind, ...] = ("validation", "extra")
     return judged.of_kind(*kinds) if judged.of_kind(*kinds).any() else judged.of_kind("human")

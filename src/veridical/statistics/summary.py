@@ -16,19 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark
+from veridical.common.arrays import Bools, Ints
 from veridical.records import JUDGEMENT_KINDS
 from veridical.statistics.agreement import Agreement, measure
 from veridical.statistics.human import HumanPerformance, human_performance
-from veridical.statistics.judgements import (
-    NONSENSE,
-    UNKNOWN,
-    Flags,
-    Ints,
-    Judged,
-    load_judged,
-    selections,
-    selects_by_id,
-)
+from veridical.statistics.judgements import NONSENSE, UNKNOWN, Judged, load_judged, selections, selects_by_id
 from veridical.statistics.language import Lengths, benchmark_lengths, compare_lengths
 from veridical.statistics.pruning import RULES, prune, rated, rule_for
 
@@ -171,7 +163,7 @@ def agreement(judged: Judged, seed: int = SEED) -> dict[str, Any] | None:
     return out
 
 
-def _agreement(raters: Judged, items: Flags, seed: int) -> Agreement:
+def _agreement(raters: Judged, items: Bools, seed: int) -> Agreement:
     return measure(raters.counts()[items], np.random.default_rng(seed))
 
 
@@ -218,7 +210,7 @@ def _selection(selected: Ints, benchmark: Benchmark) -> str | None:
     return INFERRED if selects_by_id(benchmark) else "recorded"
 
 
-def _rate(hit: Flags, of: Flags) -> dict[str, Any]:
+def _rate(hit: Bools, of: Bools) -> dict[str, Any]:
     number = int(of.sum())
     return {"rate": float(hit[of].mean()) if number else None, "of": number}
 

@@ -10,17 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from veridical.benchmark import Benchmark
+from veridical.common.arrays import Array, Ints
 from veridical.engine.progress import Progress
 from veridical.records import Item, Panel, Text
-from veridical.zoo.architecture import Array, Encoded, Example, Input, LookedUp, Prepared, Target
+from veridical.zoo.architecture import Encoded, Example, Input, LookedUp, Prepared, Target
 
 POOL = 50  # batches whose examples are sorted by length together
-Ints = npt.NDArray[np.int64]
 
 
 def examples_of(benchmark: Benchmark, items: Iterable[Item]) -> list[Example]:

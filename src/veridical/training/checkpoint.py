@@ -7,7 +7,6 @@ benchmark hash, seed, version, place in the epoch) as JSON in its header.
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -17,28 +16,14 @@ from safetensors.torch import save
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from veridical.common.files import write_whole
 from veridical.errors import UserError
-
-
-def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file so that a kill at any moment leaves the old file or the new one."""
-    temporary = path.with_name(path.name + ".part")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-
-
-def write_json(path: Path, value: Any) -> None:
-    """A JSON file, atomically."""
-    write_atomic(path, json.dumps(value, indent=2, sort_keys=True).encode() + b"\n")
 
 
 def save_tensors(path: Path, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
     """Named tensors and what they are about, atomically. The same content gives the same bytes."""
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    write_atomic(path, save(plain, metadata={"veridical": json.dumps(about, sort_keys=True)}))
+    write_whole(path, save(plain, metadata={"veridical": json.dumps(about, sort_keys=True)}))
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -20,10 +20,10 @@ from torch import nn
 from veridical import __version__
 from veridical.benchmark import Benchmark
 from veridical.benchmark.splits import validation_slice
+from veridical.common.files import remove_parts, write_json, write_whole
 from veridical.errors import UserError
 from veridical.records import Item
 from veridical.training.batches import Dataset, examples_of
-from veridical.training.checkpoint import write_atomic, write_json
 from veridical.training.config import Stage, TrainingConfig, configure, of_stage
 from veridical.training.contexts import with_context
 from veridical.training.curves import curves_svg
@@ -249,8 +249,8 @@ def _open(folder: Path, settings: dict[str, Any]) -> None:
     """Start a run folder, or find that it is the run we are asked for."""
     path = folder / RUN
     if not path.exists():
-        begun = {f"{RUN}.part"}  # all there is where a run was killed as it began
-        if folder.exists() and (not folder.is_dir() or {p.name for p in folder.iterdir()} - begun):
+        remove_parts(path)  # all there is where a run was killed as it began
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UserError(f"{folder} exists and is not a run.", "Choose another folder.")
         folder.mkdir(parents=True, exist_ok=True)
         write_json(path, settings)
@@ -274,6 +274,6 @@ def _close(folder: Path, settings: dict[str, Any], results: list[dict[str, Any]]
     best = [float(r["best"]) for r in results]
     done = TrainResult(folder, str(settings["model"]), tuple(results), float(np.mean(best)), float(np.std(best)))
     if any(r["history"] for r in results):
-        write_atomic(folder / CURVES, curves_svg(done.model, [r["history"] for r in results]).encode())
+        write_whole(folder / CURVES, curves_svg(done.model, [r["history"] for r in results]).encode())
     write_json(folder / RUN, settings | {"results": done.to_json()})
     return done

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import nn
 
+from veridical.common.arrays import Doubles, Ints
+from veridical.common.files import write_json
 from veridical.errors import UserError
 from veridical.training.batches import Dataset
-from veridical.training.checkpoint import load_tensors, save_tensors, write_json
+from veridical.training.checkpoint import load_tensors, save_tensors
 from veridical.training.config import configure
 from veridical.training.trainer import WEIGHTS, score
 from veridical.zoo import load_model
@@ -44,9 +45,7 @@ class Trained:
         """Examples of any split, as this model sees them."""
         return Dataset.encode(examples, self.inputs, label)
 
-    def scores(
-        self, data: Dataset, views: npt.NDArray[np.int64] | None = None, batch: int = 256, device: str = "cpu"
-    ) -> list[npt.NDArray[np.float64]]:
+    def scores(self, data: Dataset, views: Ints | None = None, batch: int = 256, device: str = "cpu") -> list[Doubles]:
         """One array of scores per example, in their order."""
         if isinstance(self.model, nn.Module):
             return score(self.model.to(device), data, views, batch, device)

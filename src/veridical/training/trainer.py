@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from veridical.common.arrays import Doubles, Ints
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
-from veridical.training.batches import Dataset, Ints, epoch_batches, ordered_batches
+from veridical.training.batches import Dataset, epoch_batches, ordered_batches
 from veridical.training.checkpoint import load_tensors, restore, save_tensors, snapshot
 from veridical.training.config import TrainingConfig
 from veridical.training.curves import Log
@@ -220,11 +220,9 @@ def candidate_scores(module: nn.Module, data: Dataset, rows: Ints, views: Ints |
     return run_module(module, data, rows, views, device)[0]
 
 
-def score(
-    module: nn.Module, data: Dataset, views: Ints | None, batch: int, device: str = "cpu"
-) -> list[npt.NDArray[np.float64]]:
+def score(module: nn.Module, data: Dataset, views: Ints | None, batch: int, device: str = "cpu") -> list[Doubles]:
     """The scores of every example in its order, one array each; of its first view where `views` is None."""
-    out: list[npt.NDArray[np.float64]] = [np.zeros(0)] * len(data)
+    out: list[Doubles] = [np.zeros(0)] * len(data)
     was_training = module.training
     module.eval()
     with torch.inference_mode():

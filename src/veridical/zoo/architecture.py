@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
+from veridical.common.arrays import Array, Doubles, Floats, Ints
 from veridical.records import Item, Panel, Task, Text
 
 if TYPE_CHECKING:
     from torch import nn
 
-Array = npt.NDArray[Any]
 Encoded = dict[str, Array]  # one example: an array per input
 State = Any  # what an input learned; JSON
 
@@ -99,7 +98,7 @@ class Target:
     names: tuple[str, ...]
     of: Callable[[Example], Sequence[str]]  # those that are true share the weight; none: the example does not count
 
-    def encode(self, example: Example) -> npt.NDArray[np.float32]:
+    def encode(self, example: Example) -> Floats:
         """The distribution to predict, (K,); zeros where nothing is known."""
         out = np.zeros(len(self.names), np.float32)
         for name in self.of(example):
@@ -110,10 +109,10 @@ class Target:
 class Estimator(Protocol):
     """A model that fits itself."""
 
-    def fit(self, encoded: Sequence[Encoded], answers: npt.NDArray[np.int64], candidates: int) -> None:
+    def fit(self, encoded: Sequence[Encoded], answers: Ints, candidates: int) -> None:
         """Learn from encoded training examples."""
 
-    def scores(self, encoded: Sequence[Encoded]) -> npt.NDArray[np.float64]:
+    def scores(self, encoded: Sequence[Encoded]) -> Doubles:
         """One score per candidate, (N, C)."""
 
     @property

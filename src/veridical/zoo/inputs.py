@@ -12,6 +12,7 @@ from io import BytesIO
 import numpy as np
 import numpy.typing as npt
 
+from veridical.common.arrays import Ints
 from veridical.errors import UserError
 from veridical.language.names import plain_names
 from veridical.language.reading.tokens import words
@@ -19,7 +20,6 @@ from veridical.records import Panel, Ref, Text
 from veridical.zoo.architecture import Example
 from veridical.zoo.facts import LONGEST, Block, count_features, counts, properties, property_features
 
-Ids = npt.NDArray[np.int64]
 UNKNOWN, FIRST = 1, 2
 
 
@@ -48,7 +48,7 @@ class Vocabulary:
         seen = Counter(word for sentence in sentences for word in sentence)
         self.state = sorted(word for word, n in seen.items() if n >= self.least)
 
-    def encode(self, sentence: Sequence[str]) -> Ids:
+    def encode(self, sentence: Sequence[str]) -> Ints:
         return np.array([self.ids.get(word, UNKNOWN) for word in sentence], np.int64)
 
     @property
@@ -80,7 +80,7 @@ class Words(_Texts):
     def read(self, example: Example) -> list[list[str]]:
         return [text_words(example.query, example.panels)]
 
-    def encode(self, example: Example) -> Ids:  # type: ignore[override]
+    def encode(self, example: Example) -> Ints:  # type: ignore[override]
         return Vocabulary.encode(self, self.read(example)[0])
 
 
@@ -91,7 +91,7 @@ class CandidateWords(_Texts):
         texts = [c if isinstance(c, Text) else Text(c) for c in example.item.candidates]
         return [text_words(text, example.panels) for text in texts]
 
-    def encode(self, example: Example) -> Ids:  # type: ignore[override]
+    def encode(self, example: Example) -> Ints:  # type: ignore[override]
         rows = [Vocabulary.encode(self, sentence) for sentence in self.read(example)]
         out = np.zeros((len(rows), max(1, *map(len, rows))), np.int64)
         for row, ids in zip(out, rows, strict=True):
@@ -112,7 +112,7 @@ class Crossed:
         self.longest, self.least = longest, least
         self.facts: dict[str, int] = {}
         self.grams: dict[str, int] = {}
-        self.known: Ids = np.zeros(0, np.int64)  # the pairs that have an id, in order; see _codes
+        self.known: Ints = np.zeros(0, np.int64)  # the pairs that have an id, in order; see _codes
 
     def blocks(self, example: Example) -> Iterator[Block]:
         """The features of an example, in words."""
@@ -135,7 +135,7 @@ class Crossed:
         pairs, seen = np.unique(np.concatenate(codes), return_counts=True)
         self.known = pairs[seen >= self.least]
 
-    def encode(self, example: Example) -> Ids:
+    def encode(self, example: Example) -> Ints:
         codes = _union(
             [
                 _codes(
@@ -165,12 +165,12 @@ class Crossed:
         self.known = np.array(value["known"], np.int64)
 
 
-def _codes(facts: list[int], grams: list[int]) -> Ids:
+def _codes(facts: list[int], grams: list[int]) -> Ints:
     """Every pair as one number."""
     return (np.array(facts, np.int64)[:, None] << 32 | np.array(grams, np.int64)[None]).ravel()
 
 
-def _union(codes: list[Ids]) -> Ids:
+def _union(codes: list[Ints]) -> Ints:
     return np.unique(np.concatenate(codes)) if codes else np.zeros(0, np.int64)
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from veridical.common.arrays import Array, Doubles, Ints
 from veridical.records import TASKS
-from veridical.zoo.architecture import Architecture, Array, Encoded
+from veridical.zoo.architecture import Architecture, Encoded
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class Majority:
     def __init__(self, config: MajorityConfig) -> None:
         self.arrays: dict[str, Array] = {}
 
-    def fit(self, encoded: Sequence[Encoded], answers: npt.NDArray[np.int64], candidates: int) -> None:
+    def fit(self, encoded: Sequence[Encoded], answers: Ints, candidates: int) -> None:
         """Count the answers."""
         self.arrays = {"answers": np.bincount(answers, minlength=candidates)}
 
-    def scores(self, encoded: Sequence[Encoded]) -> npt.NDArray[np.float64]:
+    def scores(self, encoded: Sequence[Encoded]) -> Doubles:
         """The same scores for each, (N, C)."""
         seen = self.arrays["answers"].astype(np.float64)  # (C,)
         return np.tile(np.log((seen + 1) / (seen + 1).sum()), (len(encoded), 1))

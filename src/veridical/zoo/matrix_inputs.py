@@ -21,6 +21,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from veridical.common.arrays import Floats, Ints
 from veridical.encoders import Features, load, object_regions, panel_key, region_key
 from veridical.errors import UserError
 from veridical.records import Panel
@@ -39,8 +40,6 @@ TRAINING = {  # section 4.1 and supplement B
 }
 
 Auxiliary = Literal["none", "two", "seven"]
-Vectors = npt.NDArray[np.float32]
-Rows = npt.NDArray[np.int64]
 Predicted = Tensor | tuple[Tensor, dict[str, Tensor]]  # scores, in training perhaps with logits of auxiliary targets
 _FILE = 40  # a row number's bits above these say which file of vectors it is of
 _CHUNK = 1 << 14  # vectors whose lengths are measured at a time
@@ -67,9 +66,9 @@ class Panels:
     def __init__(self, encoder: str, regions: int = 0, pooled: bool = True, centre: bool = False) -> None:
         self._encoder, self._regions, self._pooled, self._centre = encoder, regions, pooled, centre
         self._files: list[Features] = []
-        self._scales: list[Vectors | None] = []  # one over each vector's length; None where all have length 1
+        self._scales: list[Floats | None] = []  # one over each vector's length; None where all have length 1
         self._numbers: dict[Path, int] = {}
-        self._known: dict[tuple[int, str], Rows] = {}  # file and panel id -> row numbers
+        self._known: dict[tuple[int, str], Ints] = {}  # file and panel id -> row numbers
         self.state: dict[str, Any] = {"size": 0}
 
     @property
@@ -95,7 +94,7 @@ class Panels:
             count += int((np.abs(found).max(1) > 0).sum())  # a region that is not there is zero
         return [float(x) for x in total / max(count, 1)]
 
-    def encode(self, example: Example) -> Rows:
+    def encode(self, example: Example) -> Ints:
         """Row numbers: (16,), or (16, R) where regions are wanted, -1 where a panel has fewer."""
         shape = (len(example.panels), len(example.choices))
         if shape != (CONTEXT, CANDIDATES):
@@ -106,7 +105,7 @@ class Panels:
         number = self._file(example)
         return np.stack([self._rows(number, panel, example) for panel in (*example.panels, *example.choices)])
 
-    def look_up(self, rows: npt.NDArray[Any]) -> Vectors:
+    def look_up(self, rows: npt.NDArray[Any]) -> Floats:
         """(B, 16) -> (B, 16, D); (B, 16, R) -> (B, 16, R, D), or pooled to (B, 16, D)."""
         found = self._gather(rows)
         if self._regions and self._pooled:
@@ -117,7 +116,7 @@ class Panels:
         there = np.abs(found).max(-1, keepdims=True) > 0
         return _unit((found - np.asarray(mean, np.float32)) * there)
 
-    def _gather(self, rows: Rows) -> Vectors:
+    def _gather(self, rows: Ints) -> Floats:
         number = int(rows.flat[0] >> _FILE)
         if bool(((rows >> _FILE) == number).all()):
             return self._of_file(number, rows - (number << _FILE))
@@ -128,8 +127,8 @@ class Panels:
                 out[here] = self._of_file(number, rows[here] - (number << _FILE))
         return out
 
-    def _of_file(self, number: int, places: Rows) -> Vectors:
-        found: Vectors = self._files[number].matrix[places]
+    def _of_file(self, number: int, places: Ints) -> Floats:
+        found: Floats = self._files[number].matrix[places]
         scale = self._scales[number]
         if scale is not None:
             found *= scale[places][..., None]
@@ -151,7 +150,7 @@ class Panels:
             self._scales.append(None if opened.about.normalised else _scales(opened.matrix))
         return self._numbers[example.folder]
 
-    def _rows(self, number: int, panel: Panel, example: Example) -> Rows:
+    def _rows(self, number: int, panel: Panel, example: Example) -> Ints:
         if (number, panel.id) not in self._known:
             key = panel_key(panel)
             if key is None or panel.image is None:
@@ -167,13 +166,13 @@ class Panels:
         return self._known[number, panel.id]
 
 
-def _unit(vectors: Vectors) -> Vectors:
+def _unit(vectors: Floats) -> Floats:
     """(.., D) with length 1, or 0 where it is 0."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32, copy=False)
 
 
-def _scales(matrix: Vectors) -> Vectors:
+def _scales(matrix: Floats) -> Floats:
     """One over the length of each vector, zero for zero; read in pieces, as a file may be larger than memory."""
     pieces = [np.linalg.norm(matrix[n : n + _CHUNK], axis=1) for n in range(0, len(matrix), _CHUNK)]
     lengths = np.concatenate([*pieces, np.zeros(0, np.float32)])

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from veridical.common.arrays import Array, Doubles, Ints
 from veridical.errors import UserError, missing_extra
-from veridical.zoo.architecture import Architecture, Array, Encoded
+from veridical.zoo.architecture import Architecture, Encoded
 from veridical.zoo.facts import LONGEST
 from veridical.zoo.inputs import FIRST, Crossed
 
@@ -39,7 +39,7 @@ class MaxEnt:
         self.config = config
         self.arrays: dict[str, Array] = {}
 
-    def fit(self, encoded: Sequence[Encoded], answers: npt.NDArray[np.int64], candidates: int) -> None:
+    def fit(self, encoded: Sequence[Encoded], answers: Ints, candidates: int) -> None:
         """Learn a weight per feature."""
         try:
             from sklearn.linear_model import LogisticRegression
@@ -52,7 +52,7 @@ class MaxEnt:
         found.fit(_matrix(encoded, size), answers)
         self.arrays = {"weights": found.coef_[0].astype(np.float32), "bias": found.intercept_.astype(np.float32)}
 
-    def scores(self, encoded: Sequence[Encoded]) -> npt.NDArray[np.float64]:
+    def scores(self, encoded: Sequence[Encoded]) -> Doubles:
         """Logarithms of the probabilities of false and true, (N, 2)."""
         weights = self.arrays["weights"]
         logits = _matrix(encoded, len(weights)) @ weights + self.arrays["bias"]  # (N,)

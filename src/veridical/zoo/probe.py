@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from veridical.common.arrays import Floats
 from veridical.encoders import Features, TextVectors, load, panel_key
 from veridical.encoders.encoder import unit
 from veridical.errors import UserError
@@ -30,8 +30,6 @@ from veridical.language.names import plain_names
 from veridical.records import Panel, Text
 from veridical.zoo.architecture import Architecture, Example, Input
 from veridical.zoo.layers import perceptron
-
-Vectors = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class ProbeConfig:
     dropout: float = 0.3  # of z and of that layer
 
 
-def _scaled(vectors: Vectors) -> Vectors:
+def _scaled(vectors: Floats) -> Floats:
     """Vectors of the same length, with numbers around 1: what linear layers like."""
     return unit(vectors) * np.float32(np.sqrt(vectors.shape[-1]))
 
@@ -63,7 +61,7 @@ class _Vectors:
     def size(self) -> int:
         return int(self.state["size"])
 
-    def _panels(self, example: Example, panels: Sequence[Panel]) -> Vectors:
+    def _panels(self, example: Example, panels: Sequence[Panel]) -> Floats:
         """(P, D)"""
         if not self._images:
             raise UserError("These items need an encoder of images, and the option images is empty.", "Name one.")
@@ -81,7 +79,7 @@ class _Vectors:
             )
         return _scaled(found.rows([key for key in keys if key is not None]))
 
-    def _read(self, texts: Sequence[str]) -> Vectors:
+    def _read(self, texts: Sequence[str]) -> Floats:
         """(N, D)"""
         if not self._texts:
             raise UserError("These items need an encoder of texts, and the option texts is empty.", "Name one.")
@@ -108,7 +106,7 @@ class PanelVectors(_Vectors):
         self.state = {"panels": len(most.panels)}
         self.state["size"] = self._panels(most, most.panels).size
 
-    def encode(self, example: Example) -> Vectors:
+    def encode(self, example: Example) -> Floats:
         item, panels = example.item, example.panels
         if item.views:
             panels = tuple(panels[i] for i in item.views[example.view or 0].order)
@@ -140,7 +138,7 @@ class QueryVector(_Vectors):
         if texts:
             self._read(texts)
 
-    def encode(self, example: Example) -> Vectors:
+    def encode(self, example: Example) -> Floats:
         if example.item.query is None:
             return np.zeros(self.size, np.float32)
         return self._read([_plain(example.query, example.panels)])[0]
@@ -167,7 +165,7 @@ class CandidateVectors(_Vectors):
         if texts:
             self._read(texts)
 
-    def encode(self, example: Example) -> Vectors:
+    def encode(self, example: Example) -> Floats:
         if example.item.task == "statement":
             return np.zeros((len(example.item.candidates), 0), np.float32)
         if example.choices:

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from veridical.common.arrays import Floats, Ints
 from veridical.encoders import Features, load, object_regions, panel_key, region_key
 from veridical.encoders.encoder import unit
 from veridical.errors import UserError
 from veridical.language.reading.tokens import words
 from veridical.records import Panel, Ref, Text
 from veridical.zoo.architecture import Example
-from veridical.zoo.inputs import Ids, Vocabulary
+from veridical.zoo.inputs import Vocabulary
 
 WHOLE = 1  # the number of the whole photograph among objects; 0 is no object
 PHOTOGRAPH = "(photograph)"  # its class
@@ -70,7 +70,7 @@ class _Tagged(Vocabulary):
     def read(self, example: Example) -> list[list[Pair]]:
         raise NotImplementedError
 
-    def pairs(self, text: list[Pair]) -> Ids:
+    def pairs(self, text: list[Pair]) -> Ints:
         """(T, 2) word ids and object numbers."""
         ids = Vocabulary.encode(self, [word for word, _ in text])
         return np.stack([ids, np.array([number for _, number in text], np.int64)], axis=1) if text else _NOTHING
@@ -85,7 +85,7 @@ class TaggedQuery(_Tagged):
     def read(self, example: Example) -> list[list[Pair]]:
         return [tagged_words(example.query, only_panel(example))]
 
-    def encode(self, example: Example) -> Ids:  # type: ignore[override]
+    def encode(self, example: Example) -> Ints:  # type: ignore[override]
         return self.pairs(self.read(example)[0])
 
 
@@ -96,7 +96,7 @@ class TaggedResponses(_Tagged):
         texts = [c if isinstance(c, Text) else Text(c) for c in example.item.candidates]
         return [tagged_words(text, only_panel(example)) for text in texts]
 
-    def encode(self, example: Example) -> Ids:  # type: ignore[override]
+    def encode(self, example: Example) -> Ints:  # type: ignore[override]
         rows = [self.pairs(text) for text in self.read(example)]
         out = np.zeros((len(rows), max(len(row) for row in rows), 2), np.int64)
         for place, row in zip(out, rows, strict=True):
@@ -112,7 +112,7 @@ class ObjectClasses(Vocabulary):
     def learn(self, examples: Sequence[Example]) -> None:  # type: ignore[override]
         super().learn(self._names(example) for example in examples)
 
-    def encode(self, example: Example) -> Ids:  # type: ignore[override]
+    def encode(self, example: Example) -> Ints:  # type: ignore[override]
         return Vocabulary.encode(self, self._names(example))
 
     @staticmethod
@@ -141,7 +141,7 @@ class ObjectVectors:
         self.state = {"size": 0}
         self.state["size"] = self.encode(examples[0]).shape[1]
 
-    def encode(self, example: Example) -> npt.NDArray[np.float32]:
+    def encode(self, example: Example) -> Floats:
         panel = only_panel(example)
         if not self._encoder:
             return _places(panel)
@@ -168,7 +168,7 @@ class ObjectVectors:
         return self._files[folder]
 
 
-def _places(panel: Panel) -> npt.NDArray[np.float32]:
+def _places(panel: Panel) -> Floats:
     """(1 + O, 5) where each object lies; one without a box lies everywhere."""
     width, height = float(panel.width or 1), float(panel.height or 1)
     whole = (0.0, 0.0, width, height)

@@ -253,6 +253,6 @@ def test_lists_can_be_changed(tmp_path: Path) -> None:
     mine_ = mine([photograph(thing("dog"))], read_lists(tmp_path), Mining(), exact=False)
     assert mine_.lost["independence", CATEGORY] == 1
     (tmp_path / "superattributes.json").write_text('{"object attribute": 3}')
-    with pytest.raises(UserError, match=r"superattributes\.json cannot be read"):
+    with pytest.raises(UserError, match=r"superattributes\.json is not such a list"):
         read_lists(tmp_path)
     assert (OURS / "superattributes.json").exists()

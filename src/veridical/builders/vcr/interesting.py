@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from veridical.builders.interest import learn_interest
-from veridical.errors import UserError
+from veridical.common.arrays import Doubles
+from veridical.common.files import read_lines
 from veridical.language.names import PEOPLE
 from veridical.records import Panel, Pruned, SceneObject
 
@@ -66,21 +66,8 @@ class _Label(msgspec.Struct, frozen=True):
 
 def read_interest(path: Path) -> dict[str, bool]:
     """Labels of people: lines `{"photograph": "...", "interesting": true}`."""
-    out: dict[str, bool] = {}
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}.", "Give a file of JSON lines.") from None
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            label = msgspec.json.decode(line, type=_Label)
-        except (msgspec.DecodeError, msgspec.ValidationError) as error:
-            fix = 'Each line is {"photograph": "photo.jpg", "interesting": true}.'
-            raise UserError(f"{path.name}, line {number}: {error}", fix) from None
-        out[label.photograph] = label.interesting
-    return out
+    lines = read_lines(path, _Label, 'Each line is {"photograph": "photo.jpg", "interesting": true}.')
+    return {label.photograph: label.interesting for label in lines}
 
 
 def choose(
@@ -115,7 +102,7 @@ def _by_id(labels: Mapping[str, bool], panels: Iterable[Panel]) -> dict[str, boo
     return {ids[name]: value for name, value in labels.items() if name in ids}
 
 
-def _vectors(encoder: str, pictures: Iterable[bytes]) -> npt.NDArray[np.float64]:
+def _vectors(encoder: str, pictures: Iterable[bytes]) -> Doubles:
     from PIL import Image
 
     from veridical.encoders import open_encoder

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from veridical.common.files import numbered_lines
 from veridical.errors import UserError
 from veridical.records import Panel, Ref, Text
 
@@ -56,20 +57,10 @@ def read_written(path: Path, panels: Mapping[str, Panel]) -> tuple[list[Written]
     `panels` are the photographs by id and by file name. A line that cannot be read is an error; one about a photograph
     that is not in the source, or was filtered out, is only counted.
     """
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}.", "Give a file of JSON lines.") from None
     out: list[Written] = []
     left: dict[str, int] = {}
     seen: set[str] = set()
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            one = msgspec.json.decode(line, type=_Line)
-        except (msgspec.DecodeError, msgspec.ValidationError) as error:
-            raise UserError(f"{path.name}, line {number}: {error}", _EXAMPLE) from None
+    for number, one in numbered_lines(path, _Line, _EXAMPLE):
         panel = panels.get(one.image)
         if panel is None:
             left["photograph not there or filtered out"] = left.get("photograph not there or filtered out", 0) + 1

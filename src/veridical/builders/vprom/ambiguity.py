@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veridical.builders.vprom.pool import Pool
+from veridical.common.arrays import Pixels
 
 NONE = -1  # no relation
 
 
-def judge(pool: Pool, panels: NDArray[Any], candidates: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.uint8]]:
+def judge(pool: Pool, panels: NDArray[Any], candidates: NDArray[Any]) -> tuple[NDArray[np.int8], Pixels]:
     """For each matrix, the simplest relation that a candidate completes (its place in RELATIONS, or NONE) and which
     candidates do (bit k: candidate k).
 

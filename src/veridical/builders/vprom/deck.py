@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from veridical.builders.vprom.elements import CELLS, COUNT, OR, PROGRESSION, RELATIONS, TYPE_OF, UNION
-from veridical.builders.vprom.pool import Ints, Lists2D, Pool
-from veridical.builders.vprom.schemes import Flags
+from veridical.builders.vprom.pool import Lists2D, Pool
+from veridical.common.arrays import Bools, Ints
 
 CANDIDATES = 8
 LEAST = 3  # photographs of an element on one side: a row of And shows it three times
@@ -30,10 +30,10 @@ class Deck:
     cell_groups: Ints  # (cells + 1,) the groups of each cell
     fill: Lists2D  # cell -> elements of its kind that may only be distractors
     relation: Ints  # (cells,) place in RELATIONS
-    possible: Flags  # (cells,) whether the cell has what a matrix needs
+    possible: Bools  # (cells,) whether the cell has what a matrix needs
 
 
-def make_deck(pool: Pool, photographs: Flags, allowed: Flags) -> Deck:
+def make_deck(pool: Pool, photographs: Bools, allowed: Bools) -> Deck:
     """The deck of one side: `photographs` (photographs,) may be used, `allowed` (relations, elements) may be shown."""
     here = photographs[pool.photograph[pool.by_element.values]]
     owners = pool.by_element.owners[here]
@@ -82,7 +82,7 @@ def make_deck(pool: Pool, photographs: Flags, allowed: Flags) -> Deck:
     )
 
 
-def shares(possible: Flags) -> np.ndarray:
+def shares(possible: Bools) -> np.ndarray:
     """(cells,) How many matrices each cell gets: relations alike, and attributes, objects and counts alike.
 
     Progressions are about counts only, so the other relations show counts less often. The two kinds of attributes share

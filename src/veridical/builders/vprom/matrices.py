@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from veridical.builders.vprom.ambiguity import judge
 from veridical.builders.vprom.deck import CANDIDATES, Deck, plan
 from veridical.builders.vprom.elements import CELLS, COUNT
-from veridical.builders.vprom.pool import Ints, Pool
+from veridical.builders.vprom.pool import Pool
+from veridical.common.arrays import Ints, Words
 
 PANELS = 8
 BATCH = 8192  # matrices drawn with one seed
@@ -28,7 +29,7 @@ class Matrices:
     cell: Ints  # (N,) place in CELLS
     answer: Ints  # (N,) place of the right candidate
     crops: NDArray[np.int32]  # (N, 16) the context in reading order, then the candidates
-    elements: NDArray[np.int64]  # (N, 16) what each was drawn to show
+    elements: Ints  # (N, 16) what each was drawn to show
     rejected: dict[str, int]  # reason -> draws
     missing: dict[tuple[str, str], int]  # cell -> matrices that could not be made
 
@@ -102,7 +103,7 @@ class _Draws:
         self.failed = np.zeros(len(cells), np.int64)
         self.whole, self.fresh = np.zeros(len(cells), bool), np.ones(len(cells), bool)
 
-    def __call__(self, state: NDArray[np.uint64], rows: Ints) -> Ints:
+    def __call__(self, state: Words, rows: Ints) -> Ints:
         """(rows,) Why one draw of each cannot be kept, or KEPT."""
         from veridical.builders.vprom import draw as _draw
 

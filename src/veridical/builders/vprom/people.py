@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from veridical.builders.vprom.deck import CANDIDATES
+from veridical.common.files import numbered_lines
 from veridical.errors import UserError
 from veridical.records import Judgement
 
@@ -29,20 +30,10 @@ class _Answer(msgspec.Struct, frozen=True):
 
 def read_answers(path: Path) -> list[Judgement]:
     """The answers of a human test, in the order of the file; a worker answers an item once."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read: {error}.", "Give a file of JSON lines.") from error
     out: list[Judgement] = []
     seen: set[tuple[str, str]] = set()
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
+    for number, one in numbered_lines(path, _Answer, f'Each line is {_FORM}, or "skip".'):
         where = f"{path.name}, line {number}"
-        try:
-            one = msgspec.json.decode(line, type=_Answer)
-        except msgspec.DecodeError as error:
-            raise UserError(f"{where}: {error}.", f'Each line is {_FORM}, or "skip".') from error
         if isinstance(one.verdict, int) and not 0 <= one.verdict < CANDIDATES:
             raise UserError(f"{where}: {one.verdict} is no candidate.", f'Give 0 to {CANDIDATES - 1}, or "skip".')
         if (one.item, one.worker) in seen:

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veridical.builders.vprom.elements import COUNT, HUMAN, MOST, OBJECT, Element
+from veridical.common.arrays import Bools, Doubles, Ints, Words
 
-Ints = NDArray[np.int64]
-Bits = NDArray[np.uint64]
 DENSE = 0.8  # of crops
 
 
@@ -52,7 +51,7 @@ class Pool:
 
     elements: tuple[Element, ...]  # every label, in the order of `in_order`; some only make matrices ambiguous
     photograph: NDArray[np.int32]  # (P,) the number of the photograph that a crop is of
-    region: NDArray[np.float64]  # (P, 4) its box in the photograph; NaN: all of it
+    region: Doubles  # (P, 4) its box in the photograph; NaN: all of it
     shows: Lists2D  # crop -> every element it is labelled with
     depicts: Lists2D  # crop -> the elements that it may stand for
     removed: dict[str, dict[str, int]]  # principle -> kind -> crops (or labels) that it removed
@@ -88,7 +87,7 @@ class Pool:
         return out
 
     @cached_property
-    def bits(self) -> Bits:
+    def bits(self) -> Words:
         """(P, words) The labels of each crop."""
         out = np.zeros((len(self), int(self.spans[-1])), np.uint64)
         place = self.places[self.shows.values]
@@ -103,7 +102,7 @@ class Pool:
         return Lists2D(starts.astype(np.int64), self.depicts.owners[order].astype(np.int32))
 
     @cached_property
-    def usable(self) -> NDArray[np.bool_]:
+    def usable(self) -> Bools:
         """(E,) Whether some crop may stand for an element."""
         return np.diff(self.by_element.starts) > 0
 

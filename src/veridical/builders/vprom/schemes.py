@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veridical.builders.vprom.elements import AND, CATEGORY, CELLS, COUNT, HUMAN, OBJECT, OR, RELATIONS, UNION, Element
 from veridical.builders.vprom.lists import SchemeLists
 from veridical.builders.vprom.pool import Pool
+from veridical.common.arrays import Bools
 
 Side = Literal["train", "test"]
 SCHEMES = ("neutral", "interpolation", "extrapolation", "att.held", "att.rel.held", "obj.held", "obj.rel.held")
@@ -37,7 +37,6 @@ BOUND: dict[str, tuple[str, ...]] = {
     "obj.held": (CATEGORY,),
     "obj.rel.held": (CATEGORY,),
 }
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -45,20 +44,20 @@ class Scheme:
     """One scheme over one pool."""
 
     name: str
-    test: Flags  # (photographs,) whether a photograph is for test
-    held: Flags  # (relations, elements) whether an element is for test only (by RELATIONS and the pool's elements)
-    bound: Flags  # (elements,) whether the scheme says anything about an element
+    test: Bools  # (photographs,) whether a photograph is for test
+    held: Bools  # (relations, elements) whether an element is for test only (by RELATIONS and the pool's elements)
+    bound: Bools  # (elements,) whether the scheme says anything about an element
 
-    def allowed(self, side: Side) -> Flags:
+    def allowed(self, side: Side) -> Bools:
         """(relations, elements) what the context and the answer of a matrix may show."""
         return np.where(self.bound, self.held if side == "test" else ~self.held, True)
 
-    def says_something(self, possible: Flags) -> bool:
+    def says_something(self, possible: Bools) -> bool:
         """Whether some cell that can be made, (cells,), is bound by what is held out; the neutral scheme binds none."""
         kinds = BOUND[self.name]
         return not kinds or any(ok and kind in kinds for (_, kind), ok in zip(CELLS, possible, strict=True))
 
-    def photographs(self, side: Side) -> Flags:
+    def photographs(self, side: Side) -> Bools:
         """(photographs,) which may be used."""
         return self.test if side == "test" else ~self.test
 
@@ -117,7 +116,7 @@ def held_pairs(elements: Sequence[Element], lists: SchemeLists) -> dict[tuple[st
     return out
 
 
-def deal(pool: Pool, rng: np.random.Generator) -> Flags:
+def deal(pool: Pool, rng: np.random.Generator) -> Bools:
     """Photographs for test: every third of those that share their rarest element, so that all elements divide alike."""
     size = np.bincount(pool.depicts.values, minlength=len(pool.elements))
     owner = pool.photograph[pool.depicts.owners]

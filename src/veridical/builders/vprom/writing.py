@@ -12,7 +12,7 @@ from veridical.builders.vprom.deck import CANDIDATES
 from veridical.builders.vprom.elements import CELLS, TYPE_OF
 from veridical.builders.vprom.matrices import PANELS, Matrices
 from veridical.builders.vprom.pool import Pool
-from veridical.builders.vprom.schemes import Flags
+from veridical.common.arrays import Bools
 
 TAGS = ("relation", "element", "kind", "property", "label", "held")
 YES, NO = "yes", "no"
@@ -35,7 +35,7 @@ def item_names(matrices: Matrices, pool: Pool, photographs: pa.Array, part: tupl
 
 
 def items_table(
-    matrices: Matrices, pool: Pool, crop_names: pa.Array, photographs: pa.Array, part: tuple[str, str], bound: Flags
+    matrices: Matrices, pool: Pool, crop_names: pa.Array, photographs: pa.Array, part: tuple[str, str], bound: Bools
 ) -> pa.Table:
     """The items of some matrices.
 
@@ -76,7 +76,7 @@ def _empty(size: int, column: str) -> pa.ListArray:
     )
 
 
-def _tags(matrices: Matrices, pool: Pool, bound: Flags) -> pa.ListArray:
+def _tags(matrices: Matrices, pool: Pool, bound: Bools) -> pa.ListArray:
     """Relation, element, kind, property, label and held of each matrix."""
     words: list[str] = []
 

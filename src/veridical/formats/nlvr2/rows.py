@@ -9,10 +9,10 @@ from typing import Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from veridical.common.arrays import Ints
 from veridical.formats import columns
 from veridical.formats.lines import Problems, TextFile, decode_chunks, find_duplicates
 
@@ -177,7 +177,7 @@ def _names(ids: pa.Array) -> Names:
     )
 
 
-def first_places(codes: pa.DictionaryArray) -> npt.NDArray[np.int64]:
+def first_places(codes: pa.DictionaryArray) -> Ints:
     """Where each different value comes first."""
     first = np.empty(len(codes.dictionary), np.int64)
     first[codes.indices.to_numpy()[::-1]] = np.arange(len(codes))[::-1]

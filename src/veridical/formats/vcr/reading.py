@@ -20,20 +20,19 @@ import numpy as np
 import pyarrow as pa
 
 from veridical.benchmark import tables
+from veridical.common.files import DECODING_ERRORS, in_words
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.formats import columns
 from veridical.formats.format import Format, Part, Request, Writer, find_files, one_per_split
 from veridical.formats.images import MAX_PIXELS, BadImage, is_inside, leaves_folder, read_image
 from veridical.formats.lines import (
-    DECODING_ERRORS,
     Lines,
     Problems,
     decode_lines,
     decode_one,
     find_duplicates,
     find_wrong,
-    in_words,
     raw_table,
     read_text,
 )
@@ -278,7 +277,7 @@ def _problem(line: _Line, labelled: bool, rationales: bool) -> str | None:
         try:
             tokens = _TOKENS.decode(text)
         except DECODING_ERRORS as error:
-            return f"the text {bytes(text).decode()[:60]} is not a list of words and tags: {in_words(error, {})}"
+            return f"the text {bytes(text).decode()[:60]} is not a list of words and tags: {in_words(error)}"
         for token in tokens:
             if not isinstance(token, str):
                 for tag in token:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from veridical.errors import UserError
+from veridical.common.files import text_lines
 from veridical.language.phenomena import ambiguity, rules
 from veridical.language.phenomena.inference import inferences
 from veridical.language.phenomena.pairs import PAIR_REASONING, pair_kinds
@@ -77,14 +77,7 @@ class TaggedSentence:
 
 def tag_file(sentences: Path) -> list[TaggedSentence]:
     """Tag every line of a text file; blank lines are passed over."""
-    try:
-        lines = [line.strip() for line in sentences.read_text(encoding="utf-8").splitlines()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(
-            f"{sentences} cannot be read: {getattr(error, 'strerror', None) or error}.",
-            "Give a UTF-8 text file, one sentence a line.",
-        ) from None
-    lines = [line for line in lines if line]
+    lines = text_lines(sentences, "Give a UTF-8 text file, one sentence a line.")
     parses = parse_many(lines)
     return [
         TaggedSentence(

@@ -6,14 +6,15 @@ one again. A line that was being written at the kill is cut off when the journal
 
 from __future__ import annotations
 
-import fcntl
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import msgspec
 
+from veridical.common.files import DECODING_ERRORS, locked
 from veridical.errors import UserError
 
 
@@ -64,19 +65,20 @@ class Journal:
 
     def __enter__(self) -> Self:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            self._lock()
+        busy = UserError(
+            f"{self.path} is in use: another process is asking for the same output.",
+            "Wait for it, or choose another --out.",
+        )
+        with ExitStack() as stack:
+            self._descriptor = stack.enter_context(locked(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, busy))
             self._recover()
-        except BaseException:
-            os.close(self._descriptor)
-            raise
+            self._held = stack.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.close(self._descriptor)
+        self._held.close()
         if kind is not None and not self.asked:
             self.path.unlink(missing_ok=True)  # nothing was asked: leave nothing behind
 
@@ -84,15 +86,6 @@ class Journal:
         """Keep one answer; when this returns, it survives a kill and a power cut."""
         self._append(msgspec.json.encode(asked))
         self.asked[asked.key] = asked
-
-    def _lock(self) -> None:
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(
-                f"{self.path} is in use: another process is asking for the same output.",
-                "Wait for it, or choose another --out.",
-            ) from None
 
     def _recover(self) -> None:
         data = self.path.read_bytes()
@@ -111,7 +104,7 @@ class Journal:
             for line in lines[1:]:
                 asked = _DECODE.decode(line)
                 self.asked[asked.key] = asked
-        except msgspec.DecodeError as error:
+        except DECODING_ERRORS as error:
             raise UserError(
                 f"{self.path} is no journal of answers, or is damaged: {error}.",
                 "Choose another --out, or remove it and pay for its answers again.",

@@ -15,6 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from veridical.builders.vprom.elements import AND, HUMAN, OBJECT, OR, UNION
+from veridical.common.files import decode_json
 from veridical.errors import UserError
 
 T = TypeVar("T")
@@ -104,10 +105,7 @@ def read_lists(folder: Path | str | None = None) -> Lists:
 
 
 def _json(path: Path, data: Mapping[str, bytes], shape: type[T]) -> T:
-    try:
-        return msgspec.json.decode(data[path.name], type=shape)
-    except msgspec.DecodeError as error:
-        raise UserError(f"{path} cannot be read: {error}.", f"Compare it with {OURS / path.name}.") from error
+    return decode_json(data[path.name], path, shape, "such a list", f"Compare it with {OURS / path.name}.")
 
 
 def _lines(data: bytes) -> frozenset[str]:

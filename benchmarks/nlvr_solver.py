@@ -67,7 +67,7 @@ def quality(solver: ProgramSolver, trained: Sequence[Example], known: Sequence[E
 
 def fallback_answers(solver: ProgramSolver, known: Sequence[Example]) -> list[Answer]:
     """What the fallback would say of every item."""
-    from veridical.language.programs.execution import domain_of
+    from veridical.language.programs.domain import domain_of
 
     chances = [solver.fallback_.probability(e.sentence, domain_of(e.panels)) for e in known]
     return [Answer((1 - p, p), None, False, e.panels, e.sentence) for p, e in zip(chances, known, strict=True)]

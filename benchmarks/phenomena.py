@@ -17,14 +17,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from veridical.language.phenomena.tagger import (
-    AMBIGUITIES,
-    PAIR_REASONING,
-    PHENOMENA,
-    SEMANTIC,
-    pair_reasoning_many,
-    tag_many,
-)
+from veridical.language.phenomena.pairs import PAIR_REASONING
+from veridical.language.phenomena.tagger import AMBIGUITIES, PHENOMENA, SEMANTIC, pair_reasoning_many, tag_many
 
 Rows = list[tuple[str, frozenset[str]]]
 SEED = 2019

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.language.names import PEOPLE
+from veridical.language.english import PEOPLE
 from veridical.matching.data import tags
 from veridical.matching.data.tags import needs_and_have, plain, repoint, tag_class, tagged
 from veridical.records import Panel, Ref, SceneObject, Text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from veridical.language.programs.execution import Domain, domain_of
+from veridical.language.programs.domain import Domain, domain_of
 from veridical.records import Panel, SceneObject
 from veridical.solvers.fallback import Fallback, FallbackConfig, scene_facts
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.formats import import_release
-from veridical.language.programs import execute
+from veridical.language.programs.execution import execute
 from veridical.records import Panel, SceneObject
 from veridical.solvers.fallback import FallbackConfig
 from veridical.solvers.programs import Example, ProgramSolver, SolverConfig, examples, fingerprint, predict

@@ -18,7 +18,7 @@ from veridical.benchmark import Benchmark
 from veridical.benchmark.splits import blocks
 from veridical.common.arrays import Ints
 from veridical.errors import UserError
-from veridical.language.names import plain_names
+from veridical.language.english import plain_names
 from veridical.records import Item, Panel, Text
 
 TRAIN = "train"

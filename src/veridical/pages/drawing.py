@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from veridical.benchmark import Benchmark
 from veridical.benchmark.tables import panels_from
 from veridical.errors import UserError
-from veridical.language.programs import parse
 from veridical.language.programs.explanations import explain_svg
+from veridical.language.programs.terms import parse
 from veridical.pages.markup import Markup, element, join
 from veridical.pages.plots import shorten
 from veridical.records import Item, Panel, Ref, Text

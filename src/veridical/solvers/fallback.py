@@ -16,7 +16,8 @@ from functools import lru_cache
 import numpy as np
 
 from veridical.common.arrays import Doubles, Ints
-from veridical.language.programs.execution import RELATE, Domain, Thing, compiled
+from veridical.language.programs.domain import RELATE, Domain, Thing
+from veridical.language.programs.execution import compiled
 from veridical.language.programs.terms import term
 from veridical.language.reading.grammar import template
 from veridical.language.reading.lexicon import BOXES, World, read_words

@@ -19,7 +19,8 @@ import numpy as np
 from veridical.benchmark import Benchmark
 from veridical.common.files import Json, write_whole
 from veridical.errors import UserError
-from veridical.language.programs.execution import Domain, compiled, domain_of
+from veridical.language.programs.domain import Domain, domain_of
+from veridical.language.programs.execution import compiled
 from veridical.language.programs.explanations import Explanation, explain
 from veridical.language.programs.terms import Term
 from veridical.language.reading.grammar import candidates, template

@@ -85,7 +85,8 @@ class _Scanner:
         depths = np.cumsum(np.where(opens, 1, -1)) + self.depth  # after each bracket
         self.depth = int(depths[-1])
         edge = depths == np.where(opens, 2, 1)
-        return places[edge] + ~opens[edge]
+        found: Ints = places[edge] + ~opens[edge]
+        return found
 
     def _strings(self, data: Pixels, chunk: bytes) -> Pixels:
         """A bit for each byte, packed: whether it lies in a string (its opening quote does, its closing does not)."""
@@ -111,4 +112,5 @@ def _escaped(data: Pixels) -> Ints:
     slashes = np.concatenate(([False], data == _BACKSLASH, [False]))
     turns = np.flatnonzero(slashes[1:] != slashes[:-1])
     starts, ends = turns[::2], turns[1::2]
-    return ends[(ends - starts) % 2 == 1]
+    odd: Ints = ends[(ends - starts) % 2 == 1]
+    return odd

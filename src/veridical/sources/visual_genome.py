@@ -96,6 +96,7 @@ class _Relationships(_Element):
 
 
 E = TypeVar("E", bound=_Element)
+D = TypeVar("D")  # what a decoder gives
 
 
 class VisualGenome(Source):
@@ -239,7 +240,7 @@ class _Joined(Generic[E]):
             index[image] = (place, len(data))
         return index
 
-    def _decode(self, decoder: msgspec.json.Decoder[Any], data: bytes, place: int) -> Any:
+    def _decode(self, decoder: msgspec.json.Decoder[D], data: bytes, place: int) -> D:
         try:
             return decoder.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from veridical.language.reading.tokens import NUMBERS
+from veridical.language.reading.lexicon import NUMBERS
 from veridical.records import Box, Panel
 
 LONGEST = 6  # words of an n-gram

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from veridical.common.arrays import Ints
 from veridical.errors import UserError
-from veridical.language.names import plain_names
-from veridical.language.reading.tokens import words
+from veridical.language.english import plain_names
+from veridical.language.reading.lexicon import words
 from veridical.records import Panel, Ref, Text
 from veridical.zoo.architecture import Example
 from veridical.zoo.facts import LONGEST, Block, count_features, counts, properties, property_features

@@ -26,7 +26,7 @@ from veridical.common.arrays import Floats
 from veridical.encoders import Features, TextVectors, load, panel_key
 from veridical.encoders.encoder import unit
 from veridical.errors import UserError
-from veridical.language.names import plain_names
+from veridical.language.english import plain_names
 from veridical.records import Panel, Text
 from veridical.zoo.architecture import Architecture, Example, Input
 from veridical.zoo.layers import perceptron

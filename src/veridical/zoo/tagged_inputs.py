@@ -17,7 +17,7 @@ from veridical.common.arrays import Floats, Ints
 from veridical.encoders import Features, load, object_regions, panel_key, region_key
 from veridical.encoders.encoder import unit
 from veridical.errors import UserError
-from veridical.language.reading.tokens import words
+from veridical.language.reading.lexicon import words
 from veridical.records import Panel, Ref, Text
 from veridical.zoo.architecture import Example
 from veridical.zoo.inputs import Vocabulary

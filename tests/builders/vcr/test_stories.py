@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veridical.builders.vcr.questions import draft_questions, text
+from veridical.language.english import NUMBER_WORDS
 from veridical.language.phenomena.inference import inferences
-from veridical.language.reading.tokens import NUMBER_WORDS
 from veridical.records import Ref
 from veridical.sources.icons.source import ACTIONS, BACKGROUNDS, CATEGORIES, panel, relationships
 from veridical.sources.icons.stories import VERBS, Story, sample_story, tales

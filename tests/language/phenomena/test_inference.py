@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from veridical.language.names import NEUTRAL, plain_names
-from veridical.language.phenomena.inference import INFERENCES, inferences, inferences_many
+from veridical.language.english import NEUTRAL, plain_names
+from veridical.language.phenomena.inference import INFERENCES, inferences
 from veridical.records import Panel, Ref, SceneObject, Text
 
 
@@ -45,13 +45,13 @@ def test_kinds_of_questions(question: str, kinds: set[str]) -> None:
 
 
 def test_case_and_spacing_make_no_difference() -> None:
-    assert inferences_many(["  WHY is person  sad ?", "why is person sad?"]) == [("explanation", "mental")] * 2
+    assert inferences("  WHY is person  sad ?") == inferences("why is person sad?") == ("explanation", "mental")
 
 
 def test_most_questions_of_gd_vcr_have_a_kind(shared: Path) -> None:
     lines = (shared / "vcr" / "gd_vcr_val.jsonl").read_text().splitlines()
     questions = [" ".join(t if isinstance(t, str) else "person" for t in json.loads(x)["question"]) for x in lines]
-    kinds = inferences_many(questions)
+    kinds = [inferences(question) for question in questions]
     assert sum(map(bool, kinds)) / len(kinds) > 0.9
     counts = Counter(name for one in kinds for name in one)
     assert set(counts) == set(INFERENCES)

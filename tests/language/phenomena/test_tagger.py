@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from veridical.errors import UserError
 from veridical.language.phenomena import parse as _phenomena_parse
+from veridical.language.phenomena.pairs import PAIR_REASONING
 from veridical.language.phenomena.tagger import (
     AMBIGUITIES,
-    PAIR_REASONING,
     PHENOMENA,
     SEMANTIC,
     pair_reasoning,

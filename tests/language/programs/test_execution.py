@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veridical.language.programs import Program, execute, execution, parse, term
-from veridical.language.programs.execution import Domain, Thing, domain_of, stacks
+from veridical.language.programs import execution
+from veridical.language.programs.domain import Domain, Thing, domain_of, stacks
+from veridical.language.programs.execution import execute
+from veridical.language.programs.terms import Program, parse, term
 from veridical.records import Panel, SceneObject
 
 from ._programs import box, programs, scenes, thing, tower

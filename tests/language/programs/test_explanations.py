@@ -7,7 +7,9 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 
-from veridical.language.programs import Program, execute, explain, explain_svg, parse
+from veridical.language.programs.execution import execute
+from veridical.language.programs.explanations import explain, explain_svg
+from veridical.language.programs.terms import Program, parse
 from veridical.records import Panel
 
 from ._programs import box, programs, scenes, thing, tower

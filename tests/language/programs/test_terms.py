@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 
 from veridical.errors import UserError
-from veridical.language.programs import Program, execute, explain, parse, show, subterms, term
-from veridical.language.programs.terms import _INTERNED, MOST_DEPTH, MOST_NUMBER
+from veridical.language.programs.execution import execute
+from veridical.language.programs.explanations import explain
+from veridical.language.programs.terms import _INTERNED, MOST_DEPTH, MOST_NUMBER, Program, parse, show, subterms, term
 
 from ._programs import programs, tower
 

@@ -26,7 +26,7 @@ from veridical.builders.nlvr2.sets import MARKED
 from veridical.builders.nlvr2.work import Found, PrunedSet, Sentence, Task, Verdict, item_id
 from veridical.common.files import bad_line, numbered_lines
 from veridical.errors import UserError
-from veridical.language.writing.pairs.words import NUMBERS, plural
+from veridical.language.english import NUMBER_WORDS, plural
 
 NO_SENTENCE = "no sentence was written"
 _VERDICTS = (True, False, "nonsense", "skip")
@@ -171,7 +171,7 @@ _COMPARES = re.compile(
     r"\b(?:more|fewer|less|than|same|other|both|each|total|either|twice|as many|equal|only|exactly|no|not|n't|none|all|"
     r"together|combined|differ\w*|also|at least|at most)\b"
 )
-_MANY = "|".join([*NUMBERS[2:], "several", "many", "more", "fewer", "no", "only"])
+_MANY = "|".join([*NUMBER_WORDS[2:21], "several", "many", "more", "fewer", "no", "only"])
 _PRESENCE = re.compile(
     r"(?:there (?:is|are)|i see|we see|(?:an|one|the (?:left|right)|at least one|one of the|each|both) "
     r"(?:images?|photos?|pictures?) (?:shows?|contains?|has|have|includes?|depicts?|features?))"

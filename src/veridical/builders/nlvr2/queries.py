@@ -19,7 +19,7 @@ import msgspec
 
 from veridical.builders.nlvr2.wordnet import Thesaurus, Vectors
 from veridical.errors import UserError
-from veridical.language.writing.pairs.words import plural
+from veridical.language.english import plural
 from veridical.sources.icons.glyphs import CATEGORIES
 
 Heuristic = Literal["quantity", "collective", "hypernym", "similar", "activity"]

@@ -20,7 +20,7 @@ from veridical.builders.nlvr2.queries import NUMBERS, Query, Synset, first_queri
 from veridical.builders.nlvr2.work import Found, Seen
 from veridical.engine.progress import Progress
 from veridical.errors import UserError, missing_extra
-from veridical.language.writing.pairs.words import plural
+from veridical.language.english import plural
 
 SIMILAR = 15  # most similar photographs that are saved with a retrieved one
 BARREN = 5  # photographs in a row without similar ones, after which a query ends

@@ -18,7 +18,7 @@ import numpy as np
 from veridical.builders.interest import learn_interest
 from veridical.common.arrays import Doubles
 from veridical.common.files import read_lines
-from veridical.language.names import PEOPLE
+from veridical.language.english import PEOPLE
 from veridical.records import Panel, Pruned, SceneObject
 
 LEAST_OBJECTS = 3

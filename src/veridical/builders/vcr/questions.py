@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veridical.language.reading.tokens import NUMBER_WORDS
+from veridical.language.english import NUMBER_WORDS
 from veridical.records import Ref, Text
 from veridical.sources.icons.source import CATEGORIES, PERSON, PERSON_NOUNS
 from veridical.sources.icons.stories import Event, Story, tales

@@ -14,7 +14,7 @@ import numpy as np
 
 from veridical.benchmark.splits import blocks
 from veridical.builders.vcr.written import Written
-from veridical.language.names import PEOPLE, plain_names
+from veridical.language.english import PEOPLE, plain_names
 from veridical.language.phenomena.inference import inferences
 from veridical.matching.data.questions import AnsweredQuestion
 from veridical.matching.data.tags import needs_and_have, tag_class

@@ -11,7 +11,7 @@ import re
 from itertools import takewhile
 
 from veridical.builders.vprom.lists import CountWords
-from veridical.language.reading.tokens import NUMBER_WORDS
+from veridical.language.english import NUMBER_WORDS
 
 MOST = 10  # the largest count
 _NUMBERS = {word: n for n, word in enumerate(NUMBER_WORDS) if 1 <= n <= MOST} | {str(n): n for n in range(1, MOST + 1)}

@@ -1,1 +1,9 @@
-"""The tagger: linguistic phenomena of sentences, and kinds of inference of questions."""
+"""The tagger: linguistic phenomena of sentences, and the inferences that questions ask for.
+
+parse       sentences to dependency parses (spaCy)
+rules       a rule for each of the ten semantic phenomena
+ambiguity   a rule for each of the three syntactic ambiguities
+pairs       what a sentence asks of the two images of a pair (NLVR2)
+tagger      `tag`, `tag_many`, `tag_file`, `pair_reasoning`: the rules over sentences
+inference   `inferences`: what a question asks for (VCR), by its words alone
+"""

@@ -6,8 +6,8 @@ follows a noun which is itself inside a phrase.
 
 from __future__ import annotations
 
-from veridical.language.phenomena.parse import Parse, Word, words
-from veridical.language.phenomena.spatial import MANNERS, names_image
+from veridical.language.phenomena.parse import Parse, ParsedWord, words
+from veridical.language.phenomena.rules import MANNERS, names_image
 
 ARRANGED = MANNERS | words("row line circle group")  # "in a row" says how, and takes no phrase of its own
 SUBJECTS = ("nsubj", "nsubjpass", "expl")
@@ -19,7 +19,7 @@ def cc_ambiguity(parse: Parse) -> bool:
     return any(_shares_modifier(parse, word) for word in parse if word.text in {"and", "or"} and word.tag == "CC")
 
 
-def _shares_modifier(parse: Parse, cc: Word) -> bool:
+def _shares_modifier(parse: Parse, cc: ParsedWord) -> bool:
     first = parse.head(cc)
     second = next((w for w in parse.children(first, "conj") if w.index > cc.index), None)
     if second is None or parse.children(second, *SUBJECTS) or parse.children(second, "aux", "auxpass"):
@@ -36,16 +36,16 @@ def _shares_modifier(parse: Parse, cc: Word) -> bool:
     return followed or led or second.tag == "VBG" or _owns_of(parse, first, second)
 
 
-def _with(parse: Parse, word: Word) -> bool:
+def _with(parse: Parse, word: ParsedWord) -> bool:
     return parse.text(word.index + 1) == "with"
 
 
-def _owns_of(parse: Parse, first: Word, second: Word) -> bool:
+def _owns_of(parse: Parse, first: ParsedWord, second: ParsedWord) -> bool:
     """ "The head and horns of another animal"."""
     return any(p.text == "of" and p.index > second.index for w in (first, second) for p in parse.children(w, "prep"))
 
 
-def _phrases(parse: Parse) -> list[tuple[Word, Word]]:
+def _phrases(parse: Parse) -> list[tuple[ParsedWord, ParsedWord]]:
     """Prepositional phrases as (preposition, object); not "of", and none that only says which image."""
     found = []
     for word in parse:
@@ -57,7 +57,7 @@ def _phrases(parse: Parse) -> list[tuple[Word, Word]]:
     return found
 
 
-def _bound(parse: Parse, preposition: Word, noun: Word) -> bool:
+def _bound(parse: Parse, preposition: ParsedWord, noun: ParsedWord) -> bool:
     """Does a pronoun ("on it", "at her side", "in front of it") settle what the phrase goes with?"""
     inside = parse.words[preposition.index + 1 : noun.index + 3]
     return any(w.tag in {"PRP", "PRP$"} for w in inside)

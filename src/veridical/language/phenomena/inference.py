@@ -1,15 +1,14 @@
-"""Kinds of inference that a question about a photograph asks for (VCR, Figure 2), read from its words.
+"""The inferences that a question about a photograph asks for (VCR, Figure 2), read from its words.
 
-A question may ask for several kinds: "What will [person1] do if ... ?" is temporal and hypothetical. The rules look at
-words only, so they need no parser; a question that fits none has no kind.
+A question may ask for several: "What will [person1] do if ... ?" is temporal and hypothetical. The rules look at
+words only, so they need no parser; a question that fits none has no tag.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
-# In the order of the figure. Each kind has patterns over lower-case words.
+# In the order of the figure. Each has patterns over lower-case words.
 _RULES: dict[str, tuple[str, ...]] = {
     "explanation": (
         r"^why\b",
@@ -80,7 +79,7 @@ _COMPILED = {name: re.compile("|".join(rule)) for name, rule in _RULES.items()}
 
 
 def inferences(question: str) -> tuple[str, ...]:
-    """The kinds of inference of a question, in the order of `INFERENCES`; tags may stand as names or classes.
+    """The inferences of a question, in the order of `INFERENCES`; tags may stand as names or classes.
 
     >>> inferences("Why is person running ?"), inferences("What will happen if person stops ?")
     (('explanation',), ('temporal', 'hypothetical'))
@@ -89,8 +88,3 @@ def inferences(question: str) -> tuple[str, ...]:
     """
     words = " ".join(question.lower().replace("’", "'").split())
     return tuple(name for name, rule in _COMPILED.items() if rule.search(words))
-
-
-def inferences_many(questions: Iterable[str]) -> list[tuple[str, ...]]:
-    """The kinds of each question."""
-    return [inferences(question) for question in questions]

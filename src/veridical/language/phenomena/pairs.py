@@ -1,4 +1,5 @@
-"""What a sentence asks of the two images of a pair: the five kinds of NLVR2's Appendix B (arXiv version, Table 9).
+"""What a sentence asks of the two images of a pair: five sorts of reasoning (NLVR2, arXiv version, Appendix B,
+Table 9).
 
 Each mention of an image is read with the few words around it ("in at least one of the", "on the left"): they say
 which images are meant, and how many.
@@ -13,9 +14,9 @@ from veridical.language.phenomena.rules import (
     compares_amounts,
     comparison,
     existential_quantifier,
+    names_image,
     negation,
 )
-from veridical.language.phenomena.spatial import names_image
 
 EXACTLY_ONE = "exactly one image"
 EXISTENTIAL = "existential quantification"
@@ -42,7 +43,7 @@ EXACT = words("only exactly just precisely single")
 
 def _mentions(parse: Parse) -> list[tuple[list[str], set[str]]]:
     """For each noun that names an image: the words that lead to it, and the sides that follow it."""
-    found = []
+    mentions = []
     for noun in parse:
         if noun.lemma not in IMAGES:
             continue
@@ -53,27 +54,27 @@ def _mentions(parse: Parse) -> list[tuple[list[str], set[str]]]:
         if parse.text(end) in {"on", "to", "at"} or (parse.text(end) == "in" and parse.text(end + 1) == "the"):
             while parse.text(end) in AFTER:
                 end += 1
-        found.append(
+        mentions.append(
             ([parse.text(i) for i in range(start, noun.index)], {parse.text(i) for i in range(noun.index, end)})
         )
-    return found
+    return mentions
 
 
 def _quantified(before: list[str], after: set[str]) -> set[str]:
-    """The kinds that one mention calls for."""
-    words, kinds = set(before), set()
+    """The reasoning that one mention calls for."""
+    words, found = set(before), set()
     sides = (words | after) & (LEFT | RIGHT)
     if sides:
-        kinds.add(LEFT_RIGHT)
+        found.add(LEFT_RIGHT)
         if words & {"each", "both"}:
-            kinds.add(UNIVERSAL)
+            found.add(UNIVERSAL)
         if "only" in words and len(sides) == 1:
-            kinds.add(EXACTLY_ONE)
+            found.add(EXACTLY_ONE)
     elif words & EVERY and not words & {"one", "1"}:
-        kinds.add(UNIVERSAL)
+        found.add(UNIVERSAL)
     elif words & SOME:
-        kinds.add(EXACTLY_ONE if words & EXACT else EXISTENTIAL)
-    return kinds
+        found.add(EXACTLY_ONE if words & EXACT else EXISTENTIAL)
+    return found
 
 
 def _bare_side(parse: Parse) -> bool:
@@ -88,7 +89,7 @@ def _bare_side(parse: Parse) -> bool:
     return False
 
 
-def _compared(parse: Parse, kinds: set[str]) -> bool:
+def _compared(parse: Parse, found: set[str]) -> bool:
     """Is one image measured against the other?"""
     if not comparison(parse):
         return False
@@ -103,18 +104,18 @@ def _compared(parse: Parse, kinds: set[str]) -> bool:
         if word.text in {"than", "as"} and set(after) & (IMAGES | LEFT | RIGHT | {"other"}):
             return True
         more = word.text in AMOUNTS and compares_amounts(parse, word) and "than" not in after
-        if more and LEFT_RIGHT in kinds and existential_quantifier(parse):  # "there are more birds in the left image"
+        if more and LEFT_RIGHT in found and existential_quantifier(parse):  # "there are more birds in the left image"
             return True
     return False
 
 
-def pair_kinds(parse: Parse) -> tuple[str, ...]:
-    """The kinds of reasoning over the two images that a parsed sentence calls for, in the table's order."""
-    kinds: set[str] = set()
+def image_reasoning(parse: Parse) -> tuple[str, ...]:
+    """The reasoning over the two images that a parsed sentence calls for, in the table's order."""
+    found: set[str] = set()
     for before, after in _mentions(parse):
-        kinds |= {UNIVERSAL} if "any" in before and negation(parse) else _quantified(before, after)
+        found |= {UNIVERSAL} if "any" in before and negation(parse) else _quantified(before, after)
     if _bare_side(parse):
-        kinds.add(LEFT_RIGHT)
-    if _compared(parse, kinds):
-        kinds.add(COMPARISON)
-    return tuple(kind for kind in PAIR_REASONING if kind in kinds)
+        found.add(LEFT_RIGHT)
+    if _compared(parse, found):
+        found.add(COMPARISON)
+    return tuple(name for name in PAIR_REASONING if name in found)

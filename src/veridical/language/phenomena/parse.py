@@ -1,7 +1,7 @@
 """Sentences to dependency parses for the phenomena rules.
 
-The rules read plain `Word`s, so that spaCy (the `[offline]` extra: its small English model carries its weights in a
-package) is named in this file only. Frequent slips of crowd writers ("atleast", "two  dogs") are mended first.
+The rules read plain `ParsedWord`s, so that spaCy (the `[offline]` extra: its small English model carries its weights
+in a package) is named in this file only. Frequent slips of crowd writers ("atleast", "two  dogs") are mended first.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def words(text: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True)
-class Word:
+class ParsedWord:
     """One token of a parse."""
 
     index: int  # position in the sentence
@@ -48,9 +48,9 @@ class Word:
 class Parse:
     """A parsed sentence."""
 
-    words: tuple[Word, ...]
+    words: tuple[ParsedWord, ...]
 
-    def __iter__(self) -> Iterator[Word]:
+    def __iter__(self) -> Iterator[ParsedWord]:
         return iter(self.words)
 
     def __len__(self) -> int:
@@ -60,11 +60,11 @@ class Parse:
         """The word at an index, or the empty string outside the sentence."""
         return self.words[index].text if 0 <= index < len(self.words) else ""
 
-    def head(self, word: Word) -> Word:
+    def head(self, word: ParsedWord) -> ParsedWord:
         """The word that `word` depends on."""
         return self.words[word.head]
 
-    def children(self, word: Word, *deps: str) -> list[Word]:
+    def children(self, word: ParsedWord, *deps: str) -> list[ParsedWord]:
         """The dependents of `word`, left to right; only those in one of the relations, where given."""
         return [w for w in self.words if w.head == word.index != w.index and (not deps or w.dep in deps)]
 
@@ -94,4 +94,4 @@ def _pipeline() -> Callable[[Iterable[str]], Iterable[Any]]:
 def parse_many(sentences: Iterable[str]) -> Iterator[Parse]:
     """Parse sentences, in order."""
     for doc in _pipeline()(mend(sentence) for sentence in sentences):
-        yield Parse(tuple(Word(t.i, t.lower_, t.lemma_.lower(), t.tag_, t.dep_, t.head.i) for t in doc))
+        yield Parse(tuple(ParsedWord(t.i, t.lower_, t.lemma_.lower(), t.tag_, t.dep_, t.head.i) for t in doc))

@@ -1,7 +1,7 @@
 """Tags sentences with the linguistic phenomena of the NLVR and NLVR2 papers.
 
 `tag` gives the names used in NLVR2's `annotated_dev_examples.txt`: ten semantic phenomena (NLVR, Table 2) and three
-syntactic ambiguities. `pair_reasoning` gives the five kinds of reasoning over two images (NLVR2, arXiv draft, Table 9).
+syntactic ambiguities. `pair_reasoning` gives the five sorts of reasoning over two images (NLVR2, arXiv draft, Table 9).
 Both are rules over a dependency parse, so they need spaCy and its English model (the `[offline]` extra).
 """
 
@@ -14,22 +14,8 @@ from pathlib import Path
 from veridical.common.files import text_lines
 from veridical.language.phenomena import ambiguity, rules
 from veridical.language.phenomena.inference import inferences
-from veridical.language.phenomena.pairs import PAIR_REASONING, pair_kinds
+from veridical.language.phenomena.pairs import image_reasoning
 from veridical.language.phenomena.parse import Parse, parse_many
-from veridical.language.phenomena.spatial import spatial_relation
-
-__all__ = [
-    "AMBIGUITIES",
-    "PAIR_REASONING",
-    "PHENOMENA",
-    "SEMANTIC",
-    "TaggedSentence",
-    "pair_reasoning",
-    "pair_reasoning_many",
-    "tag",
-    "tag_file",
-    "tag_many",
-]
 
 RULES: dict[str, Callable[[Parse], bool]] = {
     "hard cardinality": rules.hard_cardinality,
@@ -38,7 +24,7 @@ RULES: dict[str, Callable[[Parse], bool]] = {
     "universal quantifier": rules.universal_quantifier,
     "coordination": rules.coordination,
     "coreference": rules.coreference,
-    "spatial relation": spatial_relation,
+    "spatial relation": rules.spatial_relation,
     "comparison": rules.comparison,
     "presupposition": rules.presupposition,
     "negation": rules.negation,
@@ -81,19 +67,19 @@ def tag_file(sentences: Path) -> list[TaggedSentence]:
     parses = parse_many(lines)
     return [
         TaggedSentence(
-            line, tuple(name for name, holds in RULES.items() if holds(parse)), pair_kinds(parse), inferences(line)
+            line, tuple(name for name, holds in RULES.items() if holds(parse)), image_reasoning(parse), inferences(line)
         )
         for line, parse in zip(lines, parses, strict=True)
     ]
 
 
 def pair_reasoning_many(sentences: Iterable[str]) -> list[tuple[str, ...]]:
-    """The kinds of image-pair reasoning of each sentence, in the order of `PAIR_REASONING`; parses in batches."""
-    return [pair_kinds(parse) for parse in parse_many(sentences)]
+    """The image-pair reasoning of each sentence, in the order of `PAIR_REASONING`; parses in batches."""
+    return [image_reasoning(parse) for parse in parse_many(sentences)]
 
 
 def pair_reasoning(sentence: str) -> tuple[str, ...]:
-    """The kinds of reasoning over two images that a sentence calls for; none where it just states a property.
+    """The reasoning over two images that a sentence calls for; none where it just states a property.
 
     >>> pair_reasoning("Only one image shows warthogs butting heads.")
     ('exactly one image',)

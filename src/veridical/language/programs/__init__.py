@@ -1,7 +1,11 @@
 """One typed language over panels and objects: parse it, execute it, explain it.
 
-The parts are in `terms` (operators, types, text form), `execution` (what each operator means) and `explanations`; this
-module is their public face. `Item.program` holds the text form.
+    terms         operators, their types, and the text form, which `Item.program` holds
+    domain        the objects in view: what touches, stands on or is left of what; towers
+    execution     what each operator means: `execute(program, panels)`
+    explanations  which boxes and objects make a program true or false: `explain(program, panels)`
+
+The language:
 
     truth   (and T..) (or T..) (not T) (count AMOUNT SET) (every SET TEST) (values ATTRIBUTE AMOUNT OBJECTS)
             (agree AMOUNT KEY GROUPS): so many groups share the same key
@@ -13,22 +17,3 @@ module is their public face. `Item.program` holds the text form.
             where N is a number or (size SET)
     key     (tally OBJECTS) (value ATTRIBUTE OBJECTS)
 """
-
-from __future__ import annotations
-
-from veridical.language.programs.execution import execute
-from veridical.language.programs.explanations import Explanation, Step, explain, explain_svg
-from veridical.language.programs.terms import Program, parse, show, subterms, term
-
-__all__ = [
-    "Explanation",
-    "Program",
-    "Step",
-    "execute",
-    "explain",
-    "explain_svg",
-    "parse",
-    "show",
-    "subterms",
-    "term",
-]

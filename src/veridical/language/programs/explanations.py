@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from veridical.language.programs.execution import Domain, Thing, compiled, domain_of
+from veridical.language.programs.domain import Domain, Thing, domain_of
+from veridical.language.programs.execution import compiled
 from veridical.language.programs.terms import Term, subterms
 from veridical.records import Panel
 

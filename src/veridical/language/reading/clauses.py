@@ -13,6 +13,7 @@ from veridical.language.reading.drafts import (
     SELF,
     THINGS,
     Draft,
+    NounPhrase,
     Quantifier,
     both,
     choice,
@@ -24,17 +25,8 @@ from veridical.language.reading.drafts import (
     some,
 )
 from veridical.language.reading.groups import group_statement
-from veridical.language.reading.modifiers import (
-    NounPhrase,
-    after_noun,
-    height,
-    of_attribute,
-    relation,
-    touching,
-    variety,
-)
-from veridical.language.reading.nouns import ATTRIBUTE, bare_noun, quantifier
-from veridical.language.reading.phrases import exists, modify, noun_phrase, spread
+from veridical.language.reading.modifiers import after_noun, height, of_attribute, relation, touching, variety
+from veridical.language.reading.nouns import ATTRIBUTE, bare_noun, exists, modify, noun_phrase, quantifier, spread
 from veridical.language.reading.reader import Reader, Reading, rule
 
 
@@ -180,9 +172,9 @@ def predicate(r: Reader, at: int) -> list[Reading]:
     start = r.skip(at, "be", "either", "all", "both")
     if r.word(start) == "not":
         return [
-            (end, (kind, ("not", meaning)), (*marks, "pred.not"))
-            for end, (kind, meaning), marks in predicate(r, start + 1)
-            if kind != "parts"
+            (end, (said_of, ("not", meaning)), (*marks, "pred.not"))
+            for end, (said_of, meaning), marks in predicate(r, start + 1)
+            if said_of != "parts"
         ]
     out: list[Reading] = []
     for end, test, marks in touching(r, start) + relation(r, start):
@@ -200,8 +192,8 @@ def predicate(r: Reader, at: int) -> list[Reading]:
             every = both(only_of(items[1]), *(some(keep(p, IT)) for p in parts))
             out.append((end, ("set", every), (*marks, "pred.colours")))
     for end, meaning, marks in of_attribute(r, start) + variety(r, start):
-        kind = "test" if meaning[0] in ("test", "only") else "set"
-        out.append((end, (kind, meaning[1]), (*marks, "pred.attribute")))
+        said_of = "test" if meaning[0] in ("test", "only") else "set"
+        out.append((end, (said_of, meaning[1]), (*marks, "pred.attribute")))
     for end, truth, marks in made_up(r, start):
         out.append((end, ("parts", truth), (*marks, "pred.parts")))
     if r.word(start) == "same" or (r.word(start) == "the" and r.word(start + 1) == "same"):
@@ -268,15 +260,15 @@ def clause(r: Reader, at: int, where: str) -> list[Reading]:
         out += [(last, truth, (*marks, *marks2)) for last, truth, marks2 in _housed(r, end, np)]
         if "all" in r.tokens[end : end + 2]:  # `the squares are all touching the wall`
             np = (("all", 0, ""), *np[1:])
-        for last, (kind, meaning), marks2 in predicate(r, end + (r.word(end) == "has")):
-            if kind == "set" and np[3] and np[3][0][0][0] in ("all", "the", "each"):
+        for last, (said_of, meaning), marks2 in predicate(r, end + (r.word(end) == "has")):
+            if said_of == "set" and np[3] and np[3][0][0][0] in ("all", "the", "each"):
                 out.append((last, refer(meaning, np[1]), (*marks, *marks2, "clause.across")))
-            if kind == "parts":
+            if said_of == "parts":
                 every = not np[3] or np[3][0][0][0] in ("the", "all")
                 if every and where == ("image" if np[3] else where):
                     out.append((last, refer(meaning, np[1]), (*marks, *marks2)))
                 continue
-            truth = _said(np, kind, meaning, where)
+            truth = _said(np, said_of, meaning, where)
             out.append((last, _wrapped(truth, np[3]), (*marks, *marks2)))
             if np[3] and r.word(last) in ("and", "but"):  # `the base of a tower is blue and the top is black`
                 for last2, more, marks3 in clause(r, last + 1, "tower"):
@@ -295,10 +287,10 @@ def _housed(r: Reader, at: int, np: NounPhrase) -> list[Reading]:
     return [(after + 2, alone if r.word(after) == "different" else together, ("clause.housed",))]
 
 
-def _said(np: NounPhrase, kind: str, meaning: Draft, where: str) -> Draft:
+def _said(np: NounPhrase, said_of: str, meaning: Draft, where: str) -> Draft:
     """The truth of a subject and a predicate, before it is spread over groups."""
     q, items, extra, _ = np
-    if kind == "set":
+    if said_of == "set":
         truth = _together(q, items, meaning, where)
         kept = items
     else:
@@ -360,10 +352,10 @@ def share(r: Reader, at: int, where: str) -> list[Reading]:
         after = r.skip(end, "of", "which", "the", "item", "block", "they", "other")
         if q == BARE or r.word(after) not in ("be", "has", "not", "touching"):
             continue
-        for last, (kind, meaning), marks2 in predicate(r, after + (r.word(after) == "has")):
-            if kind == "parts":
+        for last, (said_of, meaning), marks2 in predicate(r, after + (r.word(after) == "has")):
+            if said_of == "parts":
                 continue
-            if kind == "test":
+            if said_of == "test":
                 kept = keep(refer(meaning, IT, SELF), IT)
                 truth = only_of(meaning) if q[0] in ("all", "each") else quantify(q, kept, where)
             else:

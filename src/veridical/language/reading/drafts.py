@@ -128,8 +128,11 @@ def settle(part: Term | Open | str | int, chosen: Mapping[str, str]) -> Any:
     return tidy(part.op, *[settle(p, chosen) for p in part.parts])
 
 
-# A quantifier is (kind, number, form): `form` is the word that stood there, for the ranking to tell readings apart.
+# A quantifier is (how, number, form): `how` is exactly, atleast, no, all ...; `form` is the word that stood there, for
+# the ranking to tell readings apart.
 Quantifier = tuple[str, int, str]
+# (quantifier, items, conditions, wraps): see `nouns`
+NounPhrase = tuple[Quantifier, Draft, tuple[Draft, ...], tuple[tuple[Quantifier, Draft], ...]]
 BARE: Quantifier = ("bare", 1, "")
 DIRECT = {
     "exactly": "exactly",
@@ -142,32 +145,32 @@ DIRECT = {
 
 def quantify(q: Quantifier, items: Draft, where: str) -> Draft:
     """The truth of a quantifier over objects or groups; `where` (image, box, tower, groups) goes into choice keys."""
-    kind, n, form = q
+    how, n, form = q
     exact, least = ("count", ("exactly", n), items), ("count", ("at-least", n), items)
-    if kind in DIRECT:
-        return ("count", (DIRECT[kind], n), items)
-    if kind == "between":
+    if how in DIRECT:
+        return ("count", (DIRECT[how], n), items)
+    if how == "between":
         return ("count", ("between", n, int(form)), items)
-    if kind == "no":
+    if how == "no":
         return ("count", ("exactly", 0), items)
-    if kind == "multiple":
+    if how == "multiple":
         many = {f"from{k}": ("count", ("at-least", k), items) for k in (2, 3, 4, 5)}
         return choice(f"multiple.{where}", **many)
-    if kind in ("even", "odd"):
-        return ("count", (kind,), items)
-    if kind == "only" and n:
+    if how in ("even", "odd"):
+        return ("count", (how,), items)
+    if how == "only" and n:
         if where in ("groups", "image"):
             return choice(f"only-n.{where}", exact=exact, least=least)
         total = both(exact, only(items))
         return choice(f"only-n.{where}.{form}", exact=exact, total=total)
-    if kind in ("only", "all"):
+    if how in ("only", "all"):
         if where == "groups":
             return some(items)
         return both(some(items), only(items))
-    if kind == "each":
+    if how == "each":
         return some(items)
     size = "1" if n == 1 else "n"
-    key = f"{kind}.{where}.{size}.{form}"
-    if kind in ("a", "bare", "any"):
+    key = f"{how}.{where}.{size}.{form}"
+    if how in ("a", "bare", "any"):
         return choice(key, least=least, exact=exact)
     return choice(key, exact=exact, least=least)

@@ -19,8 +19,7 @@ from veridical.language.reading.drafts import (
     some,
 )
 from veridical.language.reading.modifiers import of_attribute
-from veridical.language.reading.nouns import HEIGHT, adjectives, bare_noun, quantifier
-from veridical.language.reading.phrases import exists, noun_phrase
+from veridical.language.reading.nouns import HEIGHT, adjectives, bare_noun, exists, noun_phrase, quantifier
 from veridical.language.reading.reader import Marks, Reader, Reading, rule
 
 GROUPS: dict[str, Draft] = {"box": ("panels",), "tower": ("towers",)}
@@ -28,7 +27,7 @@ GROUPS: dict[str, Draft] = {"box": ("panels",), "tower": ("towers",)}
 
 @rule
 def group_noun(r: Reader, at: int) -> list[Reading]:
-    """`tower`, `grey box`, `3 blocks tower`, `yellow tower`: (kind, groups, condition)."""
+    """`tower`, `grey box`, `3 blocks tower`, `yellow tower`: (group, groups, condition)."""
     out: list[Reading] = []
     start, condition = r.skip(at, "grey", "other", "different"), ANY
     n = r.number(start)
@@ -58,63 +57,63 @@ def group_phrase(r: Reader, at: int) -> list[Reading]:
     """Boxes or towers with all that is said of them: (quantifier, groups, condition)."""
     out: list[Reading] = []
     for start, q, marks in quantifier(r, at):
-        for end, (kind, groups, condition), marks2 in group_noun(r, start):
-            for last, more, marks3 in group_modifiers(r, end, kind):
+        for end, (group, groups, condition), marks2 in group_noun(r, start):
+            for last, more, marks3 in group_modifiers(r, end, group):
                 out.append((last, (q, groups, both(condition, more)), (*marks, *marks2, *marks3)))
     return out
 
 
 @rule
-def group_modifiers(r: Reader, at: int, kind: str) -> list[Reading]:
+def group_modifiers(r: Reader, at: int, group: str) -> list[Reading]:
     """What follows `box` or `tower`, as one condition."""
     out: list[Reading] = [(at, ANY, ())]
-    for end, truth, marks in group_modifier(r, at, kind):
-        for last, more, marks2 in group_modifiers(r, end, kind):
+    for end, truth, marks in group_modifier(r, at, group):
+        for last, more, marks2 in group_modifiers(r, end, group):
             out.append((last, both(truth, more), marks + marks2))
     return out
 
 
 @rule
-def group_modifier(r: Reader, at: int, kind: str) -> list[Reading]:
+def group_modifier(r: Reader, at: int, group: str) -> list[Reading]:
     """`with 2 items`, `that has a blue base`, `which is yellow`, `of 3 blocks each`, `without circles`."""
-    return _group_modifier(r, at, kind) + _of_height(r, at, kind)
+    return _group_modifier(r, at, group) + _of_height(r, at, group)
 
 
-def _group_modifier(r: Reader, at: int, kind: str) -> list[Reading]:
+def _group_modifier(r: Reader, at: int, group: str) -> list[Reading]:
     if r.word(at) == "," and r.word(at + 1) in ("with", "has", "which", "where"):
         at += 1
     word = r.word(at)
     out: list[Reading] = []
     if word in ("and", "but", ","):
         after = r.skip(at, "and", "but", ",", "with", "it", "has", "each", "they")
-        for end, truth, marks in r("conditions", after, kind):
+        for end, truth, marks in r("conditions", after, group):
             out.append((end, truth, (*marks, "group.and")))
-    elif word in ("with", "has", "which", "where", "including", "than") or (word == "in" and kind == "tower"):
+    elif word in ("with", "has", "which", "where", "including", "than") or (word == "in" and group == "tower"):
         start = r.skip(at, "with", "has", "which", "where", "than", "there", "be", "it", "including", "made", "of")
         negative = r.word(start) in ("not", "without")
         start = r.skip(start + 1, "has", "with") if negative else start
-        for end, truth, marks in r("conditions", start, kind):
+        for end, truth, marks in r("conditions", start, group):
             end = r.skip(end, "each", "in", "it") if r.word(end) == "each" or r.sequence(end, "in", "it") else end
             out.append((end, ("not", truth) if negative else truth, marks))
-        for end, truth, marks in r("clause", r.skip(at, "which", "where"), kind):
+        for end, truth, marks in r("clause", r.skip(at, "which", "where"), group):
             out.append((end, refer(truth, THINGS), marks))
         out += _group_predicate(r, start)
     elif word == "in" and r.word(at + 1) == "which":
-        for end, truth, marks in r("clause", r.skip(at + 2, "there", "be"), kind) + r("conditions", at + 2, kind):
+        for end, truth, marks in r("clause", r.skip(at + 2, "there", "be"), group) + r("conditions", at + 2, group):
             out.append((end, refer(truth, THINGS), marks))
-    elif r.number(at) is not None and r.word(at + 1) == "block" and kind == "tower":  # `a tower four blocks high`
-        out.append((at + 2, quantify(("num", r.number(at) or 0, ""), THINGS, kind), ("group.height",)))
+    elif r.number(at) is not None and r.word(at + 1) == "block" and group == "tower":  # `a tower four blocks high`
+        out.append((at + 2, quantify(("num", r.number(at) or 0, ""), THINGS, group), ("group.height",)))
     elif word == "without":
-        for end, np, marks in noun_phrase(r, at + 1, kind):
-            out.append((end, ("not", exists((("a", 1, ""), *np[1:]), kind)), (*marks, "group.without")))
+        for end, np, marks in noun_phrase(r, at + 1, group):
+            out.append((end, ("not", exists((("a", 1, ""), *np[1:]), group)), (*marks, "group.without")))
     elif word in ("of", "made"):
-        for end, np, marks in noun_phrase(r, r.skip(at, "made", "of"), kind):
-            out.append((r.skip(end, "each"), exists(np, kind), (*marks, "group.of")))
+        for end, np, marks in noun_phrase(r, r.skip(at, "made", "of"), group):
+            out.append((r.skip(end, "each"), exists(np, group), (*marks, "group.of")))
         out += [(e, refer(t, THINGS), m) for e, t, m in _of_values(r, at)]
     return out
 
 
-def _of_height(r: Reader, at: int, kind: str) -> list[Reading]:
+def _of_height(r: Reader, at: int, group: str) -> list[Reading]:
     """`a tower of height 3`, `with a height of 3 blocks`."""
     after = r.skip(at, "of", "with", "has", "a", "the")
     if r.word(after) != "height":
@@ -123,7 +122,7 @@ def _of_height(r: Reader, at: int, kind: str) -> list[Reading]:
     for end, q, marks in quantifier(r, r.skip(after + 1, "of", "be")):
         if q[1] and q[0] not in ("bare", "a", "the"):
             end = r.skip(end, "block", "item", "level")
-            found.append((end, quantify(q, THINGS, kind), (*marks, "group.height")))
+            found.append((end, quantify(q, THINGS, group), (*marks, "group.height")))
     return found
 
 
@@ -182,8 +181,8 @@ def _among(r: Reader, at: int) -> list[Reading]:
         for verb, q, marks2 in quantifier(r, r.skip(end, ",")):
             if verb == end or r.word(verb) not in ("has", "with", "be"):
                 continue
-            kind = "box" if groups[0] == "panels" else "tower"
-            said = _group_predicate(r, verb + 1) if r.word(verb) == "be" else r("conditions", verb + 1, kind)
+            group = "box" if groups[0] == "panels" else "tower"
+            said = _group_predicate(r, verb + 1) if r.word(verb) == "be" else r("conditions", verb + 1, group)
             for last, truth, marks3 in said:
                 out.append((last, group_truth(q, groups, held, truth), (*marks, *marks2, *marks3, "group.among")))
     return out

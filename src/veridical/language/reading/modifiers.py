@@ -1,16 +1,15 @@
 """Rules for what may follow a noun: touching, positions, relations, attributes, shares, groups.
 
-A modifier is a kind and its content: a test of each item, a truth about the items (`it`), a wrap that distributes the
-phrase over boxes, or a late quantifier. `veridical.language.reading.phrases.modify` applies it.
+A modifier is what it does and its content: a test of each item, a truth about the items (`it`), a wrap that
+distributes the phrase over boxes, or a late quantifier. `nouns.modify` applies it.
 """
 
 from __future__ import annotations
 
-from veridical.language.reading.drafts import ANY, IT, SELF, Draft, Quantifier, both, choice, keep, some
+from veridical.language.reading.drafts import ANY, IT, SELF, Draft, NounPhrase, Quantifier, both, choice, keep, some
 from veridical.language.reading.nouns import ATTRIBUTE, HEIGHT, ORDINALS, adjectives, ordinal
 from veridical.language.reading.reader import Reader, Reading, rule
 
-NounPhrase = tuple[Quantifier, Draft, tuple[Draft, ...], tuple[tuple[Quantifier, Draft], ...]]
 RELATION_WORDS = {"above": "above", "ontop": "on", "on": "on", "below": "below", "between": "between"}
 
 
@@ -283,17 +282,17 @@ def after_noun(r: Reader, at: int, where: str) -> list[Reading]:
 def _after_of(r: Reader, at: int, where: str) -> list[Reading]:
     out: list[Reading] = []
     for end, meaning, marks in of_attribute(r, at):
-        kind, truth, extra = meaning
-        if kind == "test":
+        does, truth, extra = meaning
+        if does == "test":
             parts = tuple(some(keep(p, IT)) for p in extra)
             out.append((end, ("test", truth), marks))
             if parts:
                 out.append((end, ("test-all", truth, both(*parts)), (*marks, "of.each-colour")))
-        elif kind == "only":
+        elif does == "only":
             out.append((end, ("only", truth, both(*(some(keep(p, IT)) for p in extra))), marks))
-        elif kind == "others":
+        elif does == "others":
             out.append((end, ("others",), marks))
-        elif kind == "same":
+        elif does == "same":
             out.append((end, ("cond", truth), (*marks, "same.all")))
             out.append((end, ("alike", extra), (*marks, "same.some")))
         else:

@@ -1,11 +1,28 @@
-"""Rules for the core of a noun phrase: quantifiers, adjectives and nouns.
+"""Rules for noun phrases: a quantifier, adjectives, a noun, and modifiers applied one after another.
 
-A quantifier is (kind, number, form), as `drafts.quantify` reads it; adjectives and nouns are tests.
+A quantifier is (how, number, form), as `drafts.quantify` reads it; adjectives and nouns are tests. A noun phrase means
+(quantifier, items, conditions, wraps): conditions are further truths it brings (`3 items of which 2 are blue`), wraps
+are groups it is distributed over (`a blue item in each box`).
 """
 
 from __future__ import annotations
 
-from veridical.language.reading.drafts import ANY, BARE, Draft, both, choice, one_of
+from veridical.language.reading.drafts import (
+    ANY,
+    BARE,
+    IT,
+    SELF,
+    Draft,
+    NounPhrase,
+    Quantifier,
+    both,
+    choice,
+    keep,
+    one_of,
+    quantify,
+    refer,
+    some,
+)
 from veridical.language.reading.reader import Reader, Reading, rule
 
 ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
@@ -23,8 +40,8 @@ def quantifier(r: Reader, at: int) -> list[Reading]:
     if word in COMPARING:
         after = r.skip(at + 1, "a", "an", "the", "exactly", "has")
         if (n := r.number(after)) is not None:
-            kind = "exactly" if word == "only" and r.word(at + 1) == "exactly" else word
-            found.append((after + 1, (kind, n, word), ()))
+            how = "exactly" if word == "only" and r.word(at + 1) == "exactly" else word
+            found.append((after + 1, (how, n, word), ()))
         elif word in ("only", "exactly"):
             found.append((after, ("only" if word == "only" else "a", 0 if word == "only" else 1, word), ()))
         elif word == "atleast":
@@ -48,11 +65,11 @@ def quantifier(r: Reader, at: int) -> list[Reading]:
     elif word == "between" and (low := r.number(at + 1)) is not None and (high := r.number(at + 3)) is not None:
         found.append((at + 4, ("between", low, str(high)), ()))
     elif word in ("no", "any", "each", "multiple", "few", "noneof", "without", "even", "odd"):
-        kind = {"few": "multiple", "noneof": "no", "without": "no"}.get(word, word)
+        how = {"few": "multiple", "noneof": "no", "without": "no"}.get(word, word)
         after = r.skip(at + 1, "the", "a", "any", "of", "number")
-        found.append((after, (kind, 1, ""), ()))
-        if kind == "no" and (n := r.number(after)) is not None:  # `no two towers have ...`
-            found.append((after + 1, (kind, n, ""), ()))
+        found.append((after, (how, 1, ""), ()))
+        if how == "no" and (n := r.number(after)) is not None:  # `no two towers have ...`
+            found.append((after + 1, (how, n, ""), ()))
     elif word in ("all", "both"):
         after = r.skip(at + 1, "the", "of", "there")
         number = r.number(after)
@@ -68,11 +85,11 @@ def quantifier(r: Reader, at: int) -> list[Reading]:
 def _partitives(r: Reader, found: list[Reading]) -> list[Reading]:
     """`one of the 3 towers`, `at least two of the items`."""
     out: list[Reading] = []
-    for end, (kind, n, form), marks in found:
-        if r.word(end) == "of" and kind not in ("a", "the"):
+    for end, (how, n, form), marks in found:
+        if r.word(end) == "of" and how not in ("a", "the"):
             after = r.skip(end + 1, "the", "all", "these")
             after += r.number(after) is not None
-            out.append((after, ("num-of" if kind == "num" else kind, n, form), (*marks, "q.partitive")))
+            out.append((after, ("num-of" if how == "num" else how, n, form), (*marks, "q.partitive")))
     return out
 
 
@@ -107,10 +124,10 @@ def adjective(r: Reader, at: int) -> list[Reading]:
         end = r.skip(at + 1, "color") if name == "color" else r.skip(at + 1, "size")
         out.append((end, (tests[0], ()), ()))
         while (joint := r.skip(end, "and", "or", ",")) > end and (value := r.value(name, joint)) is not None:
-            kind = r.word(joint - 1)
+            joiner = r.word(joint - 1)
             tests.append(("is", name, value))
             end = r.skip(joint + 1, "color")
-            out.append((end, (one_of(*tests), () if kind == "or" else tuple(tests)), (f"adj.{kind}",)))
+            out.append((end, (one_of(*tests), () if joiner == "or" else tuple(tests)), (f"adj.{joiner}",)))
     shape = r.value("category", at)
     if shape is not None and r.word(at + 1) in ("item", "block", "shape", "one_"):
         out.append((at + 1, (("is", "category", shape), ()), ()))
@@ -179,3 +196,132 @@ def bare_noun(r: Reader, at: int) -> list[Reading]:
                 shape = both(test, ("is", "category", later))
                 out.append((end, (shape, parts, False), (*marks, "np.later-noun")))
     return out
+
+
+# --- whole phrases ----------------------------------------------------------------------------------------------------
+
+
+def exists(np: NounPhrase, where: str) -> Draft:
+    """The truth that a noun phrase states on its own: there is such a thing."""
+    q, items, conditions, wraps = np
+    inner = "box" if wraps and where == "image" else where
+    truth = both(quantify(q, items, inner), *(refer(c, items) for c in conditions))
+    for group_q, groups in wraps:
+        truth = spread(truth, group_q, groups)
+    return truth
+
+
+def spread(truth: Draft, q: Quantifier, groups: Draft) -> Draft:
+    """A truth of each of the quantified groups."""
+    every, chosen = ("every", groups, truth), ("where", truth, groups)
+    if q[0] in ("each", "all"):
+        return every
+    if q[0] in ("the", "bare") and q[1] == 1:
+        return choice(f"spread.{q[0]}", every=every, some=some(chosen))
+    return quantify(q, chosen, "groups")
+
+
+@rule
+def noun_phrase(r: Reader, at: int, where: str) -> list[Reading]:
+    """A whole noun phrase with its modifiers."""
+    out: list[Reading] = []
+    for start, q, marks in quantifier(r, at):
+        for end, head, marks2 in bare_noun(r, start):
+            test, parts, _ = head
+            items = keep(test)
+            base = (*marks, *marks2)
+            plain: NounPhrase = (q, items, (), ())
+            out += _modified(r, end, plain, base, where, 0)
+            if q[:2] == ("only", 0) and r.word(end) in ("and", "or"):  # `only circles and squares`
+                for end2, (test2, _, _), marks3 in bare_noun(r, r.skip(end, "and", "or", "a")):
+                    present = both(some(keep(test)), some(keep(test2)))
+                    joined: NounPhrase = (q, keep(one_of(test, test2)), (), ())
+                    out += _modified(r, end2, joined, (*base, *marks3, "np.only-and"), where, 0)
+                    joined = (q, joined[1], (present,), ())
+                    out += _modified(r, end2, joined, (*base, *marks3, "np.only-and-both"), where, 0)
+            if "other" in r.tokens[max(0, start - 1) : end]:
+                rest: NounPhrase = (q, ("others", items, IT), (), ())
+                out += _modified(r, end, rest, (*base, "np.others"), where, 0)
+            if parts:
+                present = both(*(some(keep(p, IT)) for p in parts))
+                out += _modified(r, end, (q, items, (present,), ()), (*base, "np.all-colours"), where, 0)
+                if q[0] != "only":
+                    each = both(*(quantify(q, keep(p, keep_rest(test, parts)), where) for p in parts))
+                    out += _modified(r, end, (BARE, items, (each,), ()), (*base, "np.each-colour"), where, 0)
+        for end, meaning, marks2 in r("variety", r.skip(start, "of")):
+            if meaning[0] == "cond" and r.number(end - 2) is not None:
+                continue
+            for end2, (test, _, named), marks3 in bare_noun(r, end):
+                if named:
+                    np = (q, keep(test), (), ())
+                    base = (*marks, *marks2, *marks3, "np.variety")
+                    same = [(("cond", meaning[1]), "same.all")]
+                    if meaning[0] == "same":
+                        same.append((("alike", meaning[2]), "same.some"))
+                    for change, mark in same:
+                        changed = modify(np, change)
+                        if changed is not None:
+                            out += _modified(r, end2, changed, (*base, mark), where, 1)
+    return out
+
+
+def keep_rest(test: Draft, parts: tuple[Draft, ...]) -> Draft:
+    """The items of a coordinated phrase without the coordinated colours."""
+    tests = [t for t in (test[1:] if test[0] == "and" else (test,)) if t != one_of(*parts)]
+    return keep(both(*tests))
+
+
+def _modified(r: Reader, at: int, np: NounPhrase, marks: tuple[str, ...], where: str, depth: int) -> list[Reading]:
+    """The phrase as it is, and with each modifier that can follow."""
+    r.spend()
+    out: list[Reading] = [(at, np, marks)]
+    if depth == 4:
+        return out
+    for end, meaning, more in r("after_noun", at, where):
+        changed = modify(np, meaning)
+        if changed is not None and end > at:
+            again = ("mod.again",) if depth else ()
+            out += _modified(r, end, changed, (*marks, *more, *again), where, depth + 1)
+    return out
+
+
+def modify(np: NounPhrase, meaning: Draft) -> NounPhrase | None:
+    """A noun phrase with one modifier applied, or None where they do not go together."""
+    q, items, conditions, wraps = np
+    does = meaning[0]
+    if does == "test":
+        test = refer(meaning[1], items, SELF)
+        if q[1] > 1 and test in (("at", "top"), ("at", "bottom")):  # `2 blue items on top`: the two highest
+            run = one_of(*(("nth", k, test[1]) for k in range(1, min(q[1], MOST_RUN) + 1)))
+            test = choice("run-at-height", one=test, run=run)
+        elif q[1] > 1 and test[0] == "?" and test[1].startswith("rel."):  # of `2 items beneath it` one is lower
+            test = ("?", f"{test[1]}.many", test[2])
+        return q, keep(test, items), conditions, wraps
+    if does == "test-q":
+        return meaning[2], keep(refer(meaning[1], items, SELF), items), conditions, wraps
+    if does == "tests":
+        extra = tuple(some(keep(t, items)) for t in meaning[1])
+        return q, keep(one_of(*meaning[1]), items), (*conditions, *extra), wraps
+    if does == "test-all":
+        return q, keep(meaning[1], items), (*conditions, meaning[2]), wraps
+    if does == "only":
+        within = ("count", ("exactly", 0), ("others", items, keep(meaning[1], items)))
+        present = () if meaning[2] == ANY else (meaning[2],)
+        return q, items, (*conditions, within, *present), wraps
+    if does == "alike":
+        loose = q[0] in ("atleast", "multiple", "a", "bare", "the")
+        amount = ("at-least" if loose else "exactly", max(q[1], 2 if q[0] in ("bare", "the") else 1))
+        return ("a", 1, "alike"), keep(("alike", meaning[1], amount, items), items), conditions, wraps
+    if does == "cond":
+        return q, items, (*conditions, meaning[1]), wraps
+    if does == "others":
+        return q, ("others", items, IT), conditions, wraps
+    if does == "wrap" and meaning[1][0] == "any":  # `no circles in any box`: nowhere
+        return np
+    if does == "wrap":
+        return None if wraps else (q, items, conditions, ((meaning[1], meaning[2]),))
+    if does == "q":
+        if meaning[1] == "only" and q[0] == "bare":
+            return ("only", 0, "late"), items, conditions, wraps
+        return (meaning[1], q[1], "late"), items, conditions, wraps
+    return np

@@ -7,7 +7,7 @@ and call one another by name, since noun phrases and conditions contain each oth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -104,10 +104,3 @@ def rule(function: Rule) -> Rule:
 
     RULES[name] = memoised
     return memoised
-
-
-def then(readings: list[Reading], more: Callable[[int, Any], list[Reading]]) -> Iterator[Reading]:
-    """Each reading continued; `more` builds the joint meaning, marks are joined here."""
-    for end, meaning, marks in readings:
-        for end2, meaning2, marks2 in more(end, meaning):
-            yield end2, meaning2, marks + marks2

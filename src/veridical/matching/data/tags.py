@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from veridical.language.names import PEOPLE
+from veridical.language.english import PEOPLE
 from veridical.records import Panel, Ref, Text
 
 NOWHERE = "(unknown)"  # the class of a tag that points at nothing: no photograph has it

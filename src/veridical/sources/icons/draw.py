@@ -177,7 +177,7 @@ def _gradient(rng: np.random.Generator, shape: Shape) -> Field:
     y, x = np.mgrid[: shape[0], : shape[1]]
     angle = rng.uniform(0, 2 * np.pi)
     along = (x / shape[1] - 0.5) * np.cos(angle) + (y / shape[0] - 0.5) * np.sin(angle)
-    return along[..., None] * rng.uniform(20, 60, 3)
+    return np.asarray(along[..., None] * rng.uniform(20, 60, 3))
 
 
 def _paper(rng: np.random.Generator, shape: Shape) -> Field:
@@ -186,19 +186,19 @@ def _paper(rng: np.random.Generator, shape: Shape) -> Field:
 
 def _grass(rng: np.random.Generator, shape: Shape) -> Field:
     light = 7 * _smooth(rng, shape, 70) + 8 * _smooth(rng, shape, 2, 9) + 5 * _smooth(rng, shape, 3, 6)
-    return light[..., None] * np.array([0.9, 1.0, 0.7])
+    return np.asarray(light[..., None] * np.array([0.9, 1.0, 0.7]))
 
 
 def _sand(rng: np.random.Generator, shape: Shape) -> Field:
     y, x = np.mgrid[: shape[0], : shape[1]]
     ripples = np.sin(y / 9 + 2.2 * _smooth(rng, shape, 90) + x / 120)
-    return 5 * ripples + 5 * _smooth(rng, shape, 1.6) + 4 * _smooth(rng, shape, 60)
+    return np.asarray(5 * ripples + 5 * _smooth(rng, shape, 1.6) + 4 * _smooth(rng, shape, 60))
 
 
 def _sky(rng: np.random.Generator, shape: Shape) -> Field:
     y = np.linspace(-1, 1, shape[0])[:, None]
     haze = 5 * _smooth(rng, shape, 200, 60)  # faint: a cloud is an object of this world
-    return (22 * y + haze)[..., None] * np.array([1.3, 0.9, 0.45])
+    return np.asarray((22 * y + haze)[..., None] * np.array([1.3, 0.9, 0.45]))
 
 
 def _tiles(rng: np.random.Generator, shape: Shape) -> Field:
@@ -207,7 +207,7 @@ def _tiles(rng: np.random.Generator, shape: Shape) -> Field:
     shade = rng.normal(0, 4, (shape[0] // side + 1, shape[1] // side + 1))
     joint = (x % side < 2) | (y % side < 2)
     edge = (x % side == 2) | (y % side == 2)
-    return shade[y // side, x // side] - 26.0 * joint + 12.0 * edge + 1.5 * _smooth(rng, shape, 3)
+    return np.asarray(shade[y // side, x // side] - 26.0 * joint + 12.0 * edge + 1.5 * _smooth(rng, shape, 3))
 
 
 def _wood(rng: np.random.Generator, shape: Shape) -> Field:
@@ -216,13 +216,13 @@ def _wood(rng: np.random.Generator, shape: Shape) -> Field:
     shade = rng.normal(0, 7, shape[0] // plank + 1)[y // plank]
     grain = np.sin((y + 7 * _smooth(rng, shape, 160, 30)) / 2.6)
     seam = np.where(y % plank < 2, -34.0, 0.0)
-    return shade + seam + 4 * grain + 4 * _smooth(rng, shape, 60, 2)
+    return np.asarray(shade + seam + 4 * grain + 4 * _smooth(rng, shape, 60, 2))
 
 
 def _water(rng: np.random.Generator, shape: Shape) -> Field:
     y = np.mgrid[: shape[0], : shape[1]][0]
     waves = np.sin(y / 6 + 2.6 * _smooth(rng, shape, 50, 24)) + 0.6 * np.sin(y / 3.1 + 2 * _smooth(rng, shape, 34, 14))
-    return 9 * np.clip(waves, -0.6, 1.6) + 4 * _smooth(rng, shape, 90)
+    return np.asarray(9 * np.clip(waves, -0.6, 1.6) + 4 * _smooth(rng, shape, 90))
 
 
 _PAINTERS: dict[str, Callable[[np.random.Generator, Shape], Field]] = {

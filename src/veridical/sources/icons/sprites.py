@@ -141,7 +141,7 @@ def _scale(glyph: Glyph) -> float:
         box = mask.rotate(glyph.turn, expand=True).getbbox() or box
     left, top, right, bottom = box
     width, height = right - left, bottom - top
-    return min((width * height) ** -0.5, 1.1 / max(width, height))
+    return min(float((width * height) ** -0.5), 1.1 / max(width, height))
 
 
 @lru_cache(maxsize=512)

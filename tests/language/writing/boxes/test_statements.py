@@ -16,12 +16,13 @@ from veridical.language.phenomena.tagger import PHENOMENA, SEMANTIC, tag_many
 from veridical.language.programs.execution import execute
 from veridical.language.programs.terms import parse
 from veridical.language.writing.boxes import statements
-from veridical.language.writing.boxes.statements import FAMILIES, PAPER, Written, contrast, make_plan, write
+from veridical.language.writing.boxes.families import FAMILIES
+from veridical.language.writing.boxes.statements import PAPER, StatedPresentation, contrast, make_plan, write
 from veridical.sources.boxes.sample import ARRANGEMENTS, sample_presentation
 
 
 @cache
-def written(count: int = 120, seed: int = 1) -> list[Written]:
+def written(count: int = 120, seed: int = 1) -> list[StatedPresentation]:
     plan = make_plan()
     return [write(np.random.default_rng([seed, n]), plan, ARRANGEMENTS[n % 2], str(n)) for n in range(count)]
 

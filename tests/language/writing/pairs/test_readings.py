@@ -12,12 +12,13 @@ import pytest
 
 from veridical.language.programs.execution import compiled
 from veridical.language.programs.terms import Term, parse, term
+from veridical.language.writing.drafting import NoDraft
 from veridical.language.writing.pairs import claims as pair_claims
-from veridical.language.writing.pairs.claims import contrast, every_way
-from veridical.language.writing.pairs.frames import Draft
-from veridical.language.writing.pairs.kinds import RELATIONS, Desk, Facts, NoDraft
+from veridical.language.writing.pairs.claims import PairDraft, contrast, every_way
+from veridical.language.writing.pairs.families import FAMILIES
+from veridical.language.writing.pairs.phrases import RELATIONS, Desk, Facts
 from veridical.language.writing.pairs.quantified import partitive
-from veridical.language.writing.pairs.statements import FAMILIES, _polarity, _rank, write
+from veridical.language.writing.pairs.statements import _polarity, _rank, write
 from veridical.records import Panel, SceneObject
 
 from ._pairs import NOUNS, four_pairs, two_of_four
@@ -61,7 +62,7 @@ def _sparse_pairs(rng: np.random.Generator) -> list[tuple[Panel, Panel]]:
     return list(zip(panels[::2], panels[1::2], strict=True))
 
 
-def _drafts(family: str, wanted: int, tries: int) -> Iterator[tuple[Draft, Facts, tuple[bool, ...], bool]]:
+def _drafts(family: str, wanted: int, tries: int) -> Iterator[tuple[PairDraft, Facts, tuple[bool, ...], bool]]:
     """Drafts of a family that would be taken."""
     write_one = next(f.write for f in FAMILIES if f.name == family)
     found = 0
@@ -125,7 +126,7 @@ def test_at_least_as_many_is_not_said_of_none_and_none() -> None:
         facts, found = Facts(pairs, NOUNS), set()
         for seed in range(40):
             desk = Desk(np.random.default_rng(seed), facts, truth)
-            claim = contrast(desk, facts.kind((("category", "dog"),)), facts.kind((("category", "cat"),)))
+            claim = contrast(desk, facts.phrase((("category", "dog"),)), facts.phrase((("category", "cat"),)))
             if claim.said == "fewer dogs than cats":
                 assert claim.denied == "at least as many dogs as cats"
                 found.add(_polarity(tuple(term("every", term("panels"), r) for r in claim.readings), facts, truth))
@@ -175,8 +176,10 @@ def test_two_of_the_two_dogs_is_not_said() -> None:
 def test_not_exactly_is_kept_for_want_of_better() -> None:
     rng = np.random.default_rng(0)
     readings = (parse("(count (exactly 3) things)"),)
-    clumsy = Draft("the left image contains three dogs", "the left image does not contain exactly three dogs", readings)
-    plain = Draft("the left image contains a dog", "the left image contains no dogs", readings)
+    clumsy = PairDraft(
+        "the left image contains three dogs", "the left image does not contain exactly three dogs", readings
+    )
+    plain = PairDraft("the left image contains a dog", "the left image contains no dogs", readings)
     assert _rank(clumsy, rng) > _rank(plain, rng)
     assert _rank(replace(plain, denied=None), rng) > _rank(clumsy, rng)
     said = []

@@ -12,14 +12,16 @@ from hypothesis import strategies as st
 
 from veridical.errors import UserError
 from veridical.language.phenomena.tagger import PHENOMENA, tag_many
-from veridical.language.programs import Program, explain, parse
-from veridical.language.writing.pairs.statements import FAMILIES, Written, blindness, execute_pair, mirror, write
+from veridical.language.programs.explanations import explain
+from veridical.language.programs.terms import Program, parse
+from veridical.language.writing.pairs.families import FAMILIES
+from veridical.language.writing.pairs.statements import PairStatement, blindness, execute_pair, mirror, write
 from veridical.records import Panel, SceneObject
 
 from ...programs._programs import programs, scenes
 from ._pairs import NOUNS, four_pairs, two_of_four
 
-Case = tuple[list[tuple[Panel, Panel]], tuple[bool, ...], Written | None]
+Case = tuple[list[tuple[Panel, Panel]], tuple[bool, ...], PairStatement | None]
 MANY = 500
 
 

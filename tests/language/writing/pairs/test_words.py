@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from veridical.language.writing.pairs.kinds import Facts
+from veridical.language.english import Word, a, number, plural, word
+from veridical.language.writing.pairs.phrases import Facts
 from veridical.language.writing.pairs.statements import execute_pair, write
-from veridical.language.writing.pairs.words import Nouns, Spoken, Word, a, icon_nouns, nouns_of, number, plural, word
+from veridical.language.writing.pairs.words import Nouns, Spoken, icon_nouns, nouns_of
 from veridical.records import Panel, SceneObject
 from veridical.sources import open_source
 from veridical.sources.icons.source import CATEGORIES, Group, compose, panel
@@ -68,7 +69,7 @@ def test_attributes_are_said_in_each_categorys_own_way() -> None:
     red = (("color", "red"),)
     one = Panel("a", objects=(SceneObject("0", "person", red), SceneObject("1", "dog", red)))
     facts = Facts([(one, Panel("b"))], nouns)
-    person, dog = (facts.kind((("category", c), ("color", "red"))) for c in ("person", "dog"))
+    person, dog = (facts.phrase((("category", c), ("color", "red"))) for c in ("person", "dog"))
     assert (person.many, dog.many) == ("people in red", "red dogs")
     assert facts.unlike(person).one == "person that is not wearing red"
     assert facts.unlike(dog).counts == ((0, 0),)
@@ -133,7 +134,7 @@ def test_patterns_are_spoken_of_where_they_can_be_seen() -> None:
             return SceneObject(name, category, (("color", "red"), ("pattern", "dotted")), (0, 0, side, 90))
 
         facts = Facts([(Panel("a", objects=(thing("0", 60), thing("1", side))), Panel("b"))], nouns)
-        return {facts.kind(key).many for key in facts.counts}
+        return {facts.phrase(key).many for key in facts.counts}
 
     assert "dotted dogs" in kinds("dog", 24)
     assert "dotted dogs" not in kinds("dog", 23)

@@ -10,26 +10,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from veridical.language.programs.execution import Domain
+from veridical.language.english import a
+from veridical.language.programs.domain import Domain
 from veridical.language.programs.terms import Term, term
 from veridical.language.writing.boxes.pen import (
     A_TOWER,
     COLORS,
     SHAPES,
-    THINGS,
-    NoDraft,
     Noun,
-    Part,
     Pen,
     Quantity,
-    Readings,
-    a,
+    Wording,
     at_least,
     both,
     every_way,
     exactly,
-    keep,
 )
+from veridical.language.writing.drafting import THINGS, NoDraft, Readings, keep
 
 HARD, SOFT, EXISTS, ALL = "hard cardinality", "soft cardinality", "existential quantifier", "universal quantifier"
 AND, COREF, SPATIAL, COMPARE = "coordination", "coreference", "spatial relation", "comparison"
@@ -37,7 +34,7 @@ PRESUPPOSE, NOT, CC, PP = "presupposition", "negation", "cc ambiguity", "pp ambi
 OF_QUANTITY: dict[Quantity, tuple[str, ...]] = {"some": (), "hard": (HARD,), "soft": (SOFT,), "no": (NOT,)}
 SCATTER, TOWER, ANY = ("scatter",), ("tower",), ("scatter", "tower")
 
-Say = Callable[[Pen, Domain], Part]
+Say = Callable[[Pen, Domain], Wording]
 # what an object can touch, as it is said with an indefinite and with a definite article
 INDEFINITE = (("a wall", "wall"), ("an edge", "wall"), ("a wall", "wall"), ("a corner", "corner"))
 DEFINITE = (
@@ -76,23 +73,23 @@ def _condition(
     return Condition(name, arrangements, frozenset(phenomena), weight, say, frozenset(moods.split()), nested)
 
 
-def _contents(quantity: Quantity, pen: Pen, view: Domain) -> Part:
+def _contents(quantity: Quantity, pen: Pen, view: Domain) -> Wording:
     noun = pen.noun(view, plain=quantity in ("hard", "soft"))
     if quantity == "no":
         noun = pen.noun_of(pen.pick(*COLORS), None if pen.tower or pen.chance(0.5) else pen.pick(*SHAPES))
     return pen.counted(quantity, noun, (noun.objects,), view)
 
 
-def _pair(first: Quantity, second: Quantity, pen: Pen, view: Domain) -> Part:
+def _pair(first: Quantity, second: Quantity, pen: Pen, view: Domain) -> Wording:
     """Objects of two nouns, or of three, side by side."""
     one = pen.noun(view, plain=False)
     other = pen.other_noun(view, one)
     left = pen.counted(first, one, (one.objects,), view)
     right = pen.counted(second, other, (other.objects,), view)
-    return Part(f"{left.text} and {right.text}", both(left.readings, right.readings))
+    return Wording(f"{left.text} and {right.text}", both(left.readings, right.readings))
 
 
-def _colors(pen: Pen, view: Domain) -> Part:
+def _colors(pen: Pen, view: Domain) -> Wording:
     """All colors of a group with their numbers: "1 black item, 2 blue items and a yellow item"."""
     found = [c for c in COLORS if pen.size(pen.noun_of(c).objects, view)]
     if len(found) < 3:
@@ -102,10 +99,10 @@ def _colors(pen: Pen, view: Domain) -> Part:
         noun = pen.noun_of(color)
         parts.append(pen.counted("hard", noun, (noun.objects,), view))
     text = f"{parts[0].text}, {parts[1].text} and {parts[2].text}"
-    return Part(text, both(*(part.readings for part in parts)))
+    return Wording(text, both(*(part.readings for part in parts)))
 
 
-def _of_which(pen: Pen, view: Domain) -> Part:
+def _of_which(pen: Pen, view: Domain) -> Wording:
     whole = pen.counted("hard", pen.noun_of(), (THINGS,), view)
     color = pen.pick(*COLORS)
     words, number, amounts = pen.amount("hard", pen.size(pen.noun_of(color).objects, view))
@@ -113,33 +110,33 @@ def _of_which(pen: Pen, view: Domain) -> Part:
         raise NoDraft
     inner = every_way(lambda amount: term("count", amount, pen.noun_of(color).objects), amounts)
     text = f"{whole.text} of which {words} {'is' if number == 1 else 'are'} {color}"
-    return Part(text, both(whole.readings, inner))
+    return Wording(text, both(whole.readings, inner))
 
 
-def _either_color(pen: Pen, view: Domain) -> Part:
+def _either_color(pen: Pen, view: Domain) -> Wording:
     one, other = sorted(COLORS, key=lambda _: float(pen.rng.random()))[:2]
     tests = (term("or", term("is", "color", one), term("is", "color", other)),)
     noun = pen.noun_of()
     words, number, amounts = pen.amount("hard", pen.size(keep(tests, THINGS), view))
     head = noun.one if number == 1 else noun.many
     text = f"{words} {one} or {other} {head}"
-    return Part(text, every_way(lambda amount: term("count", amount, keep(tests, THINGS)), amounts))
+    return Wording(text, every_way(lambda amount: term("count", amount, keep(tests, THINGS)), amounts))
 
 
-def _shared_color(pen: Pen, view: Domain) -> Part:
+def _shared_color(pen: Pen, view: Domain) -> Wording:
     """ "A blue circle and square": the color may belong to both."""
     color = pen.pick(*view.things).values["color"]
     one, other = sorted(SHAPES, key=lambda _: float(pen.rng.random()))[:2]
     noun = pen.noun_of(color, one)
     second = [pen.noun_of(given, other).objects for given in (color, None)]
-    return Part(f"{a(noun.one)} and {other}", both((_some(noun.objects),), [_some(objects) for objects in second]))
+    return Wording(f"{a(noun.one)} and {other}", both((_some(noun.objects),), [_some(objects) for objects in second]))
 
 
 def _some(objects: Term) -> Term:
     return term("count", at_least(1), objects)
 
 
-def _shared_wall(pen: Pen, view: Domain) -> Part:
+def _shared_wall(pen: Pen, view: Domain) -> Wording:
     """ "A circle and a black square touching a wall": one of them, or both."""
     one = pen.noun(view, plain=False)
     other = pen.other_noun(view, one)
@@ -147,44 +144,44 @@ def _shared_wall(pen: Pen, view: Domain) -> Part:
     text = f"{a(one.one)} and {a(other.one)} {words}"
     second = [_some(keep((*other.tests, test), THINGS)) for test in tests]
     first = [_some(one.objects), _some(keep((*one.tests, tests[0]), THINGS))]
-    return Part(text, both(first, second))
+    return Wording(text, both(first, second))
 
 
-def _only_color(pen: Pen, view: Domain) -> Part:
+def _only_color(pen: Pen, view: Domain) -> Wording:
     color = pen.pick(*view.things).values["color"]
-    return Part(f"only {color} {pen.item}s", (term("every", THINGS, term("is", "color", color)),))
+    return Wording(f"only {color} {pen.item}s", (term("every", THINGS, term("is", "color", color)),))
 
 
-def _same_color(pen: Pen, view: Domain) -> Part:
+def _same_color(pen: Pen, view: Domain) -> Wording:
     """All alike; said of two or more, since one object alone may count as such or not."""
     name, word = ("color", "color") if pen.tower else pen.pick(("color", "color"), ("category", "shape"))
     low = pen.pick(2, 2, 3)
     meaning = term("and", term("count", at_least(low), THINGS), term("values", name, exactly(1), THINGS))
-    return Part(f"at least {pen.number(low)} {pen.item}s, all of the same {word}", (meaning,))
+    return Wording(f"at least {pen.number(low)} {pen.item}s, all of the same {word}", (meaning,))
 
 
-def _several_colors(pen: Pen, view: Domain) -> Part:
+def _several_colors(pen: Pen, view: Domain) -> Wording:
     name, word = ("color", "color") if pen.tower else pen.pick(("color", "color"), ("category", "shape"))
     number = len({thing.values[name] for thing in view.things})
     if number < 2:
         raise NoDraft
     words, _, amounts = pen.amount("hard", number)
     text = f"{pen.item}s of {words} different {word}s"
-    return Part(text, every_way(lambda amount: term("values", name, amount, THINGS), amounts))
+    return Wording(text, every_way(lambda amount: term("values", name, amount, THINGS), amounts))
 
 
-def _more(pen: Pen, view: Domain) -> Part:
+def _more(pen: Pen, view: Domain) -> Wording:
     one, other = _contrasted(pen)
     meaning = term("count", term("more-than", term("size", other.objects)), one.objects)
-    return Part(f"more {one.many} than {other.many}", (meaning,))
+    return Wording(f"more {one.many} than {other.many}", (meaning,))
 
 
-def _as_many(pen: Pen, view: Domain) -> Part:
+def _as_many(pen: Pen, view: Domain) -> Wording:
     """Equal numbers; none of either is a case of it under one reading only."""
     one, other = _contrasted(pen)
     meaning = term("count", exactly_as_many(other.objects), one.objects)
     some = term("and", term("count", at_least(1), one.objects), meaning)
-    return Part(f"as many {one.many} as {other.many}", (meaning, some))
+    return Wording(f"as many {one.many} as {other.many}", (meaning, some))
 
 
 def exactly_as_many(objects: Term) -> Term:
@@ -212,14 +209,14 @@ def touching(pen: Pen, definite: bool, negated: bool = False) -> tuple[str, Read
     return f"{verb} {words}", tests
 
 
-def _touching(quantity: Quantity, definite: bool, negated: bool, pen: Pen, view: Domain) -> Part:
+def _touching(quantity: Quantity, definite: bool, negated: bool, pen: Pen, view: Domain) -> Wording:
     noun = pen.noun(view, plain=negated or quantity != "some")
     words, tests = touching(pen, definite, negated)
     part = pen.counted(quantity, noun, [keep((*noun.tests, test), THINGS) for test in tests], view)
-    return Part(f"{part.text} {words}", part.readings)
+    return Wording(f"{part.text} {words}", part.readings)
 
 
-def _end(words: str, quantity: Quantity, pen: Pen, view: Domain) -> Part:
+def _end(words: str, quantity: Quantity, pen: Pen, view: Domain) -> Wording:
     """The block at one end of a tower, and perhaps how high the tower is; a box has no top block and no base."""
     pen.group = A_TOWER
     end, color = pen.pick("top", "bottom"), pen.pick(*COLORS)
@@ -228,12 +225,12 @@ def _end(words: str, quantity: Quantity, pen: Pen, view: Domain) -> Part:
     meaning = (term("count", at_least(1), keep((*noun.tests, term("at", end)), THINGS)),)
     text = words.format(noun=a(noun.one), color=a(color), end=name)
     if quantity == "some":
-        return Part(text, meaning)
+        return Wording(text, meaning)
     height = pen.counted(quantity, pen.noun_of(), (THINGS,), view)
-    return Part(f"{height.text} and {text}", both(height.readings, meaning))
+    return Wording(f"{height.text} and {text}", both(height.readings, meaning))
 
 
-def _both_ends(pen: Pen, view: Domain) -> Part:
+def _both_ends(pen: Pen, view: Domain) -> Wording:
     base, top = pen.noun_of(pen.pick(*COLORS)), pen.noun_of(pen.pick(*COLORS))
     several = term("count", at_least(2), THINGS)  # a single block is both, under one reading
     meaning = tuple(
@@ -241,7 +238,7 @@ def _both_ends(pen: Pen, view: Domain) -> Part:
         for noun, end in ((base, "bottom"), (top, "top"))
     )
     text = f"{a(base.one)} at the base and {a(top.one)} at the top"
-    return Part(text, (term("and", *meaning), term("and", several, *meaning)))
+    return Wording(text, (term("and", *meaning), term("and", several, *meaning)))
 
 
 def above(pen: Pen, first: Readings, second: Term) -> list[tuple[str, tuple[Readings, ...]]]:
@@ -261,21 +258,21 @@ def above(pen: Pen, first: Readings, second: Term) -> list[tuple[str, tuple[Read
     ]
 
 
-def _above(quantity: Quantity, pen: Pen, view: Domain) -> Part:
+def _above(quantity: Quantity, pen: Pen, view: Domain) -> Wording:
     one = pen.noun(view, colored=True)
     other = pen.noun(view, colored=True)
     words, tests = pen.pick(*above(pen, one.tests, other.objects))
     part = pen.counted(quantity, one, [keep(test, THINGS) for test in tests], view)
-    return Part(f"{part.text} {words} {a(other.one)}", part.readings)
+    return Wording(f"{part.text} {words} {a(other.one)}", part.readings)
 
 
-def _nth(pen: Pen, view: Domain) -> Part:
+def _nth(pen: Pen, view: Domain) -> Wording:
     place, end = pen.pick(2, 2, 3), pen.pick("top", "bottom")
     noun = pen.noun_of(pen.pick(*COLORS))
     tests = (*noun.tests, term("nth", place, end))
     order = {2: "second", 3: "third"}[place]
     text = f"{a(noun.one)} {order} from the {'top' if end == 'top' else pen.pick('base', 'bottom')}"
-    return Part(text, (term("count", at_least(1), keep(tests, THINGS)),))
+    return Wording(text, (term("count", at_least(1), keep(tests, THINGS)),))
 
 
 _COUNTED: tuple[Quantity, ...] = ("some", "hard", "soft")
@@ -333,17 +330,17 @@ CONDITIONS: list[Condition] = [
 # --- clauses ----------------------------------------------------------------------------------------------------------
 
 
-def _all_color(definite: bool, pen: Pen, view: Domain) -> Part:
+def _all_color(definite: bool, pen: Pen, view: Domain) -> Wording:
     noun = pen.noun_of() if pen.tower else pen.noun_of(None, pen.pick(*SHAPES, None))
     color = pen.pick(*COLORS)
     words = pen.pick("all the", "all of the") if definite else "all"
-    return Part(f"{words} {noun.many} are {color}", _all(noun.objects, (term("is", "color", color),)))
+    return Wording(f"{words} {noun.many} are {color}", _all(noun.objects, (term("is", "color", color),)))
 
 
-def _all_touching(definite: bool, pen: Pen, view: Domain) -> Part:
+def _all_touching(definite: bool, pen: Pen, view: Domain) -> Wording:
     noun = pen.noun(view)
     words, tests = touching(pen, definite)
-    return Part(f"all {noun.many} are {words}", tuple(r for test in tests for r in _all(noun.objects, (test,))))
+    return Wording(f"all {noun.many} are {words}", tuple(r for test in tests for r in _all(noun.objects, (test,))))
 
 
 def _all(objects: Term, tests: Readings) -> Readings:
@@ -352,11 +349,11 @@ def _all(objects: Term, tests: Readings) -> Readings:
     return (term("and", term("count", at_least(1), objects), meaning), meaning)
 
 
-def _none_touching(pen: Pen, view: Domain) -> Part:
+def _none_touching(pen: Pen, view: Domain) -> Wording:
     noun = pen.noun(view)
     words, tests = touching(pen, False)
     nots = [term("not", test) for test in tests]
-    return Part(f"no {noun.one} is {words}", tuple(r for test in nots for r in _all(noun.objects, (test,))))
+    return Wording(f"no {noun.one} is {words}", tuple(r for test in nots for r in _all(noun.objects, (test,))))
 
 
 CLAUSES: list[Condition] = [

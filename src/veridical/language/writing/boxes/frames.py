@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from veridical.language.english import NUMBER_WORDS, a
 from veridical.language.programs.terms import term
 from veridical.language.writing.boxes.conditions import (
     ALL,
@@ -22,21 +23,10 @@ from veridical.language.writing.boxes.conditions import (
     PRESUPPOSE,
     Condition,
 )
-from veridical.language.writing.boxes.pen import (
-    NUMBERS,
-    Group,
-    NoDraft,
-    Part,
-    Pen,
-    Quantity,
-    Readings,
-    a,
-    at_least,
-    every_way,
-    exactly,
-)
+from veridical.language.writing.boxes.pen import Division, Pen, Quantity, Wording, at_least, every_way, exactly
+from veridical.language.writing.drafting import NoDraft, Readings
 
-Opening = Callable[[Pen, Group, Readings], tuple[str, bool, Readings]]  # gives words, whether plural, readings
+Opening = Callable[[Pen, Division, Readings], tuple[str, bool, Readings]]  # gives words, whether plural, readings
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +37,7 @@ class Family:
     arrangements: tuple[str, ...]  # of scenes it can be said of
     phenomena: frozenset[str]  # that it always shows
     weight: float  # how often it is written where no mixture of phenomena asks otherwise
-    write: Callable[[Pen], Part]
+    write: Callable[[Pen], Wording]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +52,7 @@ class _Frame:
     mood: str  # some, number, no, every, not-every
 
 
-def _there(quantity: Quantity, pen: Pen, group: Group, holds: Readings) -> tuple[str, bool, Readings]:
+def _there(quantity: Quantity, pen: Pen, group: Division, holds: Readings) -> tuple[str, bool, Readings]:
     """ "There are exactly two towers"."""
     words, number, amounts = _amount(quantity, pen, group, holds)
     if words == "no" and pen.chance(0.7):
@@ -71,7 +61,7 @@ def _there(quantity: Quantity, pen: Pen, group: Group, holds: Readings) -> tuple
     return f"there {'is' if number == 1 else 'are'} {phrase}", number != 1, counts(amounts, group, holds)
 
 
-def _plain(quantity: Quantity, pen: Pen, group: Group, holds: Readings) -> tuple[str, bool, Readings]:
+def _plain(quantity: Quantity, pen: Pen, group: Division, holds: Readings) -> tuple[str, bool, Readings]:
     """ "Exactly two towers"; a sentence begins with words, not digits."""
     pen.digits = False
     words, number, amounts = _amount(quantity, pen, group, holds)
@@ -81,7 +71,7 @@ def _plain(quantity: Quantity, pen: Pen, group: Group, holds: Readings) -> tuple
     return phrase, number != 1, counts(amounts, group, holds)
 
 
-def _amount(quantity: Quantity, pen: Pen, group: Group, holds: Readings) -> tuple[str, int, Readings]:
+def _amount(quantity: Quantity, pen: Pen, group: Division, holds: Readings) -> tuple[str, int, Readings]:
     count = pen.size(term("where", holds[0], group.groups), pen.scene)
     if quantity in ("some", "no"):
         return pen.amount(quantity, count)
@@ -91,11 +81,11 @@ def _amount(quantity: Quantity, pen: Pen, group: Group, holds: Readings) -> tupl
     return words, number, amounts
 
 
-def counts(amounts: Readings, group: Group, holds: Readings) -> Readings:
+def counts(amounts: Readings, group: Division, holds: Readings) -> Readings:
     return every_way(lambda n, h: term("count", n, term("where", h, group.groups)), amounts, holds)
 
 
-def _of_the(quantity: Quantity, pen: Pen, group: Group, holds: Readings) -> tuple[str, bool, Readings]:
+def _of_the(quantity: Quantity, pen: Pen, group: Division, holds: Readings) -> tuple[str, bool, Readings]:
     """ "One of the towers", "none of the boxes"."""
     if quantity == "no":
         return f"none of the {group.many}", True, counts((exactly(0),), group, holds)
@@ -103,15 +93,15 @@ def _of_the(quantity: Quantity, pen: Pen, group: Group, holds: Readings) -> tupl
     if not 1 <= count <= 2:
         raise NoDraft
     amounts = (exactly(count), at_least(count))
-    return f"{NUMBERS[count]} of the {group.many}", count > 1, counts(amounts, group, holds)
+    return f"{NUMBER_WORDS[count]} of the {group.many}", count > 1, counts(amounts, group, holds)
 
 
-def _every(pen: Pen, group: Group, holds: Readings) -> tuple[str, bool, Readings]:
+def _every(pen: Pen, group: Division, holds: Readings) -> tuple[str, bool, Readings]:
     words, plural = pen.pick((f"every {group.one}", False), (f"each {group.one}", False), (f"all {group.many}", True))
     return words, plural, every_way(lambda h: term("every", group.groups, h), holds)
 
 
-def _not_every(pen: Pen, group: Group, holds: Readings) -> tuple[str, bool, Readings]:
+def _not_every(pen: Pen, group: Division, holds: Readings) -> tuple[str, bool, Readings]:
     meaning = every_way(lambda h: term("not", term("every", group.groups, h)), holds)
     return f"not every {group.one}", False, meaning
 
@@ -160,13 +150,13 @@ def _framed(frame: _Frame, condition: Condition) -> Family:
     )
 
 
-def _write_framed(frame: _Frame, condition: Condition, pen: Pen) -> Part:
+def _write_framed(frame: _Frame, condition: Condition, pen: Pen) -> Wording:
     denies = NOT in frame.phenomena
     said = condition.say(pen, pen.view(other=denies))
     words, plural, readings = frame.opening(pen, pen.group, said.readings)
     have = "have" if plural else "has"
     link = {"with": "with", "that has": f"that {have}", "has": have, "where": "where"}[frame.link]
-    return Part(f"{words} {link} {said.text}", readings)
+    return Wording(f"{words} {link} {said.text}", readings)
 
 
 def framed_families() -> list[Family]:

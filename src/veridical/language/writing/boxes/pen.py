@@ -10,35 +10,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 
-from veridical.language.programs.execution import Domain, compiled
+from veridical.language.english import NUMBER_WORDS, a
+from veridical.language.programs.domain import Domain
+from veridical.language.programs.execution import compiled
 from veridical.language.programs.terms import Term, term
+from veridical.language.writing.drafting import PANELS, THINGS, Dice, NoDraft, Readings, keep
 
 Quantity = Literal["some", "hard", "soft", "no"]
-Readings = tuple[Term, ...]
-Choice = TypeVar("Choice")
 
-NUMBERS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty", "twenty-one"),
-    *("twenty-two", "twenty-three", "twenty-four", "twenty-five"),  # three boxes of eight, and one more
-)
 COLORS = ("black", "blue", "yellow")
 SHAPES = ("circle", "square", "triangle")
 SIZES = ("small", "medium", "large")
-THINGS, PANELS, TOWERS = term("things"), term("panels"), term("towers")
+TOWERS = term("towers")
 MOST_READINGS = 16
 
 
-class NoDraft(Exception):
-    """The scene offers nothing for this draft; another one is tried."""
-
-
 @dataclass(frozen=True, slots=True)
-class Part:
+class Wording:
     """A piece of English and what it means, once for each reading."""
 
     text: str
@@ -59,7 +51,7 @@ class Noun:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Division:
     """What a scene is divided into, as the writer calls it: boxes or towers."""
 
     one: str
@@ -67,14 +59,7 @@ class Group:
     groups: Term
 
 
-A_TOWER = Group("tower", "towers", TOWERS)
-
-
-def keep(tests: Readings, objects: Term) -> Term:
-    """The objects that pass all the tests."""
-    if not tests:
-        return objects
-    return term("keep", tests[0] if len(tests) == 1 else term("and", *tests), objects)
+A_TOWER = Division("tower", "towers", TOWERS)
 
 
 def every_way(join: Callable[..., Term], *parts: Sequence[Term]) -> Readings:
@@ -87,11 +72,6 @@ def both(*parts: Sequence[Term]) -> Readings:
     return every_way(lambda *terms: term("and", *terms), *parts)
 
 
-def a(phrase: str) -> str:
-    """With its article."""
-    return f"{'an' if phrase[0] in 'aeio' else 'a'} {phrase}"
-
-
 def at_least(number: int) -> Term:
     return term("at-least", number)
 
@@ -100,29 +80,24 @@ def exactly(number: int) -> Term:
     return term("exactly", number)
 
 
-class Pen:
+class Pen(Dice):
     """Writes one sentence in one style, guided by one scene."""
 
     def __init__(self, rng: np.random.Generator, tower: bool, scene: Domain, other: Domain) -> None:
-        self.rng, self.tower = rng, tower
+        super().__init__(rng)
+        self.tower = tower
         self.scene = scene  # what is written about: an image that the statement must be true of
         self.other = other  # one that it must be false of: what to deny is found there
         self.digits = self.chance(0.5)
         if tower:
             self.item = self.pick("block", "block", "block", "block", "item", "square", "object")
-            self.group = self.pick(*[A_TOWER] * 5, Group("box", "boxes", PANELS))
+            self.group = self.pick(*[A_TOWER] * 5, Division("box", "boxes", PANELS))
         else:
             self.item = self.pick("item", "item", "object")
-            self.group = self.pick(*[Group("box", "boxes", PANELS)] * 4, Group("grey box", "grey boxes", PANELS))
-
-    def chance(self, share: float) -> bool:
-        return float(self.rng.random()) < share
-
-    def pick(self, *choices: Choice) -> Choice:
-        return choices[int(self.rng.random() * len(choices))]
+            self.group = self.pick(*[Division("box", "boxes", PANELS)] * 4, Division("grey box", "grey boxes", PANELS))
 
     def number(self, value: int) -> str:
-        return str(value) if self.digits else NUMBERS[value]
+        return str(value) if self.digits else NUMBER_WORDS[value]
 
     # --- what is written about
 
@@ -196,8 +171,8 @@ class Pen:
         words, number, meaning = self.pick(*ways)
         return words, number, (meaning,)
 
-    def counted(self, quantity: Quantity, noun: Noun, objects: Sequence[Term], view: Domain) -> Part:
+    def counted(self, quantity: Quantity, noun: Noun, objects: Sequence[Term], view: Domain) -> Wording:
         """An amount of a noun, "exactly two blue circles"; each of `objects` is a reading of what is counted."""
         words, number, amounts = self.amount(quantity, self.size(objects[0], view))
         text = a(noun.one) if words == "a" else f"{words} {noun.one if number == 1 else noun.many}"
-        return Part(text, every_way(lambda amount, items: term("count", amount, items), amounts, objects))
+        return Wording(text, every_way(lambda amount, items: term("count", amount, items), amounts, objects))

@@ -1,7 +1,8 @@
-"""What can be said of one image: amounts of a kind, two kinds side by side, more of one than of another.
+"""What can be said of one image: amounts of things, two phrases side by side, more of one than of another.
 
 A claim is the object of "contains" with its meaning under every reading, and with the words that deny it, so that each
-can be written of the pairs it holds of and, in other words, of all others.
+can be written of the pairs it holds of and, in other words, of all others. A frame puts it about an image: "the left
+image contains ...", "there are ... in each image".
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from veridical.language.english import a, number
 from veridical.language.programs.terms import Term, term
-from veridical.language.writing.pairs.kinds import Desk, Kind, NoDraft
-from veridical.language.writing.pairs.words import a, number
+from veridical.language.writing.drafting import PANELS, NoDraft, Readings
+from veridical.language.writing.pairs.phrases import SIDES, Desk, Phrase
 
-Readings = tuple[Term, ...]
 Flags = tuple[tuple[bool, bool], ...]  # of each pair: left, right
 MOST_READINGS = 64  # a sentence that can be taken in more ways is not written
 AT_LEAST_ONE = term("at-least", 1)
@@ -27,6 +28,12 @@ COMPARE: dict[str, Callable[[int, int], bool]] = {
     "more-than": operator.gt,
     "at-most": operator.le,
 }
+VERBS = (
+    *[("contains", "contain")] * 4,
+    *[("shows", "show")] * 4,
+    *[("has", "have")] * 2,
+    *(("includes", "include"), ("features", "feature")),
+)
 OPPOSITE = {"at-least": "fewer-than", "fewer-than": "at-least", "more-than": "at-most", "at-most": "more-than"}
 
 
@@ -75,17 +82,17 @@ class Amount:
         first = self.readings[0]
         return COMPARE[first.op](count, int(str(first.args[0])))
 
-    def of(self, kind: Kind) -> str:
-        return _said(self.words, self.number, kind)
+    def of(self, phrase: Phrase) -> str:
+        return _said(self.words, self.number, phrase)
 
-    def denied_of(self, kind: Kind) -> str | None:
-        return None if self.opposite is None else _said(*self.opposite, kind)
+    def denied_of(self, phrase: Phrase) -> str | None:
+        return None if self.opposite is None else _said(*self.opposite, phrase)
 
 
-def _said(words: str, number: int, kind: Kind) -> str:
+def _said(words: str, number: int, phrase: Phrase) -> str:
     if words == "a":
-        return a(kind.one)
-    noun = kind.one if number == 1 else kind.many
+        return a(phrase.one)
+    noun = phrase.one if number == 1 else phrase.many
     return f"{words} {noun}" if words else noun
 
 
@@ -162,45 +169,45 @@ def some(desk: Desk, observed: Sequence[int], telling: bool = True) -> Amount:
 
 
 def amount(desk: Desk, observed: Sequence[int], plain: bool, telling: bool = True) -> Amount:
-    """An amount of any sort; of a kind that only names a category, that some are there is said less."""
+    """An amount of any sort; of a phrase that only names a category, that some are there is said less."""
     way = float(desk.rng.random())
     if way < (0.15 if plain else 0.5):
         return some(desk, observed, telling)
     return hard(desk, observed, telling) if way < 0.86 else soft(desk, observed, telling)
 
 
-def panels_of(kind: Kind, side: int | None = None) -> list[int]:
-    """How many things of a kind each single image has, or one image of each pair."""
-    return [n for pair in kind.counts for n in (pair if side is None else pair[side : side + 1])]
+def panels_of(phrase: Phrase, side: int | None = None) -> list[int]:
+    """How many things each single image has, or one image of each pair."""
+    return [n for pair in phrase.counts for n in (pair if side is None else pair[side : side + 1])]
 
 
-def amount_claim(desk: Desk, kind: Kind | None = None, side: int | None = None) -> Claim:
-    """So many things of a kind; where it is claimed of one side, a number that tells the pairs apart."""
-    kind = kind or desk.kind()
-    plain = len(kind.key) == 1 and kind.plain
-    much = amount(desk, panels_of(kind, side), plain, side is not None)
-    denied = much.denied_of(kind)
-    after: str | None = much.of(kind)
+def amount_claim(desk: Desk, phrase: Phrase | None = None, side: int | None = None) -> Claim:
+    """So many things; where it is claimed of one side, a number that tells the pairs apart."""
+    phrase = phrase or desk.phrase()
+    plain = len(phrase.key) == 1 and phrase.plain
+    much = amount(desk, panels_of(phrase, side), plain, side is not None)
+    denied = much.denied_of(phrase)
+    after: str | None = much.of(phrase)
     if much.readings[0] is AT_LEAST_ONE:
-        after = desk.pick(a(kind.one), f"any {kind.many}")
+        after = desk.pick(a(phrase.one), f"any {phrase.many}")
     elif much.readings[0].op == "exactly":  # "does not contain a single dog" means none, and "two dogs" leaves it open
-        after = f"exactly {numeral(desk, much.number)} {kind.one if much.number == 1 else kind.many}"
+        after = f"exactly {numeral(desk, much.number)} {phrase.one if much.number == 1 else phrase.many}"
     single = plain and much.readings[0] in (AT_LEAST_ONE, NONE)
     return Claim(
-        much.of(kind),
+        much.of(phrase),
         denied,
         much.number,
-        flags_of(much, kind),
-        lambda: count(much.readings, kind.readings),
-        kind.spatial,
+        flags_of(much, phrase),
+        lambda: count(much.readings, phrase.readings),
+        phrase.spatial,
         single,
         after,
     )
 
 
-def flags_of(much: Amount, kind: Kind) -> Flags:
-    """Of which images an amount of a kind is right."""
-    return tuple((much.fits(left), much.fits(right)) for left, right in kind.counts)
+def flags_of(much: Amount, phrase: Phrase) -> Flags:
+    """Of which images an amount of things is right."""
+    return tuple((much.fits(left), much.fits(right)) for left, right in phrase.counts)
 
 
 def both_flags(one: Flags, other: Flags) -> Flags:
@@ -209,10 +216,10 @@ def both_flags(one: Flags, other: Flags) -> Flags:
 
 
 def pair_claim(desk: Desk) -> Claim:
-    """Two kinds side by side: "two dogs and a red car"."""
-    one = desk.kind(rich=False, plain=True, telling=False)
+    """Two phrases side by side: "two dogs and a red car"."""
+    one = desk.phrase(rich=False, plain=True, telling=False)
     other = desk.other(one)
-    first, second = (amount(desk, panels_of(kind), desk.chance(0.5), False) for kind in (one, other))
+    first, second = (amount(desk, panels_of(phrase), desk.chance(0.5), False) for phrase in (one, other))
     if first.words == "no" or not first.words or not second.words:
         raise NoDraft  # "dogs and a cat": which of the two does an amount belong to?
     joint = "but" if second.words == "no" or second.words.startswith(("only", "just")) else "and"
@@ -229,14 +236,14 @@ def pair_claim(desk: Desk) -> Claim:
 
 
 def contrast_claim(desk: Desk) -> Claim:
-    """More of one kind than of another, fewer, or as many."""
-    one = desk.kind(rich=False, plain=True, telling=False)
+    """More of one thing than of another, fewer, or as many."""
+    one = desk.phrase(rich=False, plain=True, telling=False)
     other = desk.other(one)
     return contrast(desk, one, other)
 
 
-def contrast(desk: Desk, one: Kind, other: Kind) -> Claim:
-    """How two kinds compare in number."""
+def contrast(desk: Desk, one: Phrase, other: Phrase) -> Claim:
+    """How two phrases compare in number."""
     way = float(desk.rng.random())
     how = "exactly" if way < 0.3 else "more-than" if way < 0.65 else "fewer-than"
     compare = COMPARE[how]
@@ -253,22 +260,22 @@ def contrast(desk: Desk, one: Kind, other: Kind) -> Claim:
     return Claim(said, denied, 2, flags, lambda: _fewer(one, other), after_not=said)
 
 
-def _as_many(one: Kind, other: Kind) -> Readings:
+def _as_many(one: Phrase, other: Phrase) -> Readings:
     """As many of one as of the other; none of either is a case of it under one reading only."""
     same = compared("exactly", one.readings, other.readings)
     return (*same, *_seen(same, one))
 
 
-def _fewer(one: Kind, other: Kind) -> Readings:
+def _fewer(one: Phrase, other: Phrase) -> Readings:
     """Fewer of one; its denial, "at least as many", is doubtful of none and none, just as "as many" is."""
     least = compared("at-least", one.readings, other.readings)
     fewer = compared("fewer-than", one.readings, other.readings)
     return (*fewer, *(term("not", reading) for reading in _seen(least, one)))
 
 
-def _seen(readings: Readings, kind: Kind) -> Readings:
-    """The same, and that there are any of a kind."""
-    some = count([AT_LEAST_ONE], kind.readings)
+def _seen(readings: Readings, phrase: Phrase) -> Readings:
+    """The same, and that there are any."""
+    some = count([AT_LEAST_ONE], phrase.readings)
     return every_way(lambda reading, any_there: term("and", reading, any_there), readings, some)
 
 
@@ -287,3 +294,89 @@ def claim(desk: Desk, side: int | None = None) -> Claim:
     if found.single and desk.chance(0.8):
         raise NoDraft
     return found
+
+
+# --- frames -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PairDraft:
+    """A sentence without its capital and full stop, its readings, and the sentence that denies it."""
+
+    said: str
+    denied: str | None  # None: only "it is not true that ..." denies it
+    readings: Readings
+    spatial: bool = False
+    presupposes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PairFamily:
+    """A way to write a sentence."""
+
+    name: str
+    weight: float
+    write: Callable[[Desk], PairDraft]
+    drafts: int = 14  # tried before another family has its turn; more where most come to nothing
+
+
+def of_side(side: int, readings: Readings) -> Readings:
+    """That something holds of one image."""
+    return tuple(term("every", SIDES[side], reading) for reading in readings)
+
+
+def within(side: int, readings: Readings) -> Readings:
+    """The objects of one image."""
+    return tuple(term("within", reading, SIDES[side]) for reading in readings)
+
+
+def of_images(amounts: list[Term], readings: Readings) -> Readings:
+    """That something holds of so many images."""
+    return every_way(lambda amount, reading: term("count", amount, term("where", reading, PANELS)), amounts, readings)
+
+
+def exists(items: Term) -> Term:
+    """That there are any."""
+    return term("count", AT_LEAST_ONE, items)
+
+
+def a_side(desk: Desk) -> tuple[int, str, str]:
+    """An image, its name, and the other's."""
+    side = int(desk.chance(0.5))
+    names = [f"the left {desk.image}", f"the right {desk.image}"]
+    if desk.chance(0.2):
+        names = [f"the {desk.image} on the left", f"the {desk.image} on the right"]
+    return side, names[side], names[1 - side]
+
+
+def verbs(desk: Desk) -> tuple[str, str]:
+    """A verb for what an image does to its things, and its plural."""
+    return desk.pick(*VERBS)
+
+
+def has(what: Claim, one: bool, verb: tuple[str, str]) -> tuple[str, str | None]:
+    """What an image or several contain, and the denial."""
+    held = verb[0] if one else verb[1]
+    said = f"{held} {what.said}"
+    if what.denied is not None:
+        return said, f"{held} {what.denied}"
+    if what.after_not is None:
+        return said, None
+    return said, f"{'does' if one else 'do'} not {verb[1]} {what.after_not}"
+
+
+def there(what: Claim) -> tuple[str, str | None]:
+    """That there is something, and the denial."""
+    be = "is" if what.number == 1 else "are"
+    if what.denied is not None:
+        return f"there {be} {what.said}", there_be(what.denied)
+    if what.after_not is None or what.after_not.startswith("both"):
+        return f"there {be} {what.said}", None
+    return f"there {be} {what.said}", f"there {be} not {what.after_not}"
+
+
+def there_be(phrase: str) -> str:
+    """ "There is at least one dog", "there are fewer than two dogs"."""
+    singular = ("at least one ", "more than one ", "at most one ", "no more than one ", "one ")
+    digits = tuple(start.replace("one", "1") for start in singular)
+    return f"there {'is' if phrase.startswith((*singular, *digits)) else 'are'} {phrase}"

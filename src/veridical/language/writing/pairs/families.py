@@ -1,43 +1,51 @@
 """The families of sentences about two images: which images are meant, and what is claimed, compared or counted.
 
 Each family drafts a sentence together with the sentence that denies it. Left and right, more and fewer, at least and
-at most are drawn with equal chances, so that no kind of sentence favours some kind of pair. The weights bring the
+at most are drawn with equal chances, so that no sort of sentence favours some sort of pair. The weights bring the
 phenomena near to the shares of the paper's Table 5.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from veridical.language.english import a
 from veridical.language.programs.terms import Term, term
+from veridical.language.writing.drafting import PANELS, NoDraft, Readings
 from veridical.language.writing.pairs.claims import (
     AT_LEAST_ONE,
+    COMPARE,
+    Amount,
     Claim,
+    PairDraft,
+    PairFamily,
+    a_side,
     amount_claim,
     both_flags,
     claim,
+    compared,
+    contrast,
     count,
     deny,
     every_way,
+    exists,
+    hard,
+    has,
+    numeral,
+    of_images,
+    of_side,
     panels_of,
+    soft,
+    there,
+    there_be,
+    verbs,
+    within,
 )
-from veridical.language.writing.pairs.compared import (
-    crossed,
-    difference,
-    more_than,
-    multiple,
-    same_number,
-    total,
-    total_amount,
-    total_contrast,
-)
-from veridical.language.writing.pairs.frames import Draft, Family, a_side, exists, has, of_images, of_side, there, verbs
-from veridical.language.writing.pairs.kinds import PANELS, SIDES, Desk, NoDraft
+from veridical.language.writing.pairs.phrases import SIDES, Desk, Phrase
 from veridical.language.writing.pairs.quantified import alike, definite, hypernym, of_them, partitive, universal
-from veridical.language.writing.pairs.words import a
-
-__all__ = ["FAMILIES"]
 
 
-def side(desk: Desk) -> Draft:
+def side(desk: Desk) -> PairDraft:
     """The left image contains ..., there are ... in the right image."""
     at, name, _ = a_side(desk)
     what = claim(desk, at)
@@ -46,13 +54,13 @@ def side(desk: Desk) -> Draft:
     if desk.chance(0.3):
         said, denied = there(what)
         if desk.chance(0.3) or what.spatial:
-            return Draft(f"in {name}, {said}", denied and f"in {name}, {denied}", readings, what.spatial)
-        return Draft(f"{said} in {name}", denied and f"{denied} in {name}", readings, what.spatial)
+            return PairDraft(f"in {name}, {said}", denied and f"in {name}, {denied}", readings, what.spatial)
+        return PairDraft(f"{said} in {name}", denied and f"{denied} in {name}", readings, what.spatial)
     said, denied = has(what, True, verbs(desk))
-    return Draft(f"{name} {said}", denied and f"{name} {denied}", readings, what.spatial)
+    return PairDraft(f"{name} {said}", denied and f"{name} {denied}", readings, what.spatial)
 
 
-def each(desk: Desk) -> Draft:
+def each(desk: Desk) -> PairDraft:
     """Both images, each image; at least one does not."""
     what, verb = _not_none(claim(desk)), verbs(desk)
     desk.must_tell([all(flags) for flags in what.flags])
@@ -65,17 +73,17 @@ def each(desk: Desk) -> Draft:
     else:
         subject = desk.pick(*[f"each {desk.image}"] * 2, f"every {desk.image}", f"each of the two {desk.image}s")
         said = f"{subject} {one}"
-    return Draft(said, denied and f"at least one {desk.image} {denied}", readings, what.spatial)
+    return PairDraft(said, denied and f"at least one {desk.image} {denied}", readings, what.spatial)
 
 
 def _not_none(what: Claim) -> Claim:
-    """A claim of something: that images have none of a kind is said by "neither image"."""
+    """A claim of something: that images have none of something is said by "neither image"."""
     if what.said.startswith("no "):
         raise NoDraft
     return what
 
 
-def some_image(desk: Desk) -> Draft:
+def some_image(desk: Desk) -> PairDraft:
     """At least one image, one of the images; neither."""
     what, verb = _not_none(claim(desk)), verbs(desk)
     desk.must_tell([any(flags) for flags in what.flags])
@@ -90,15 +98,15 @@ def some_image(desk: Desk) -> Draft:
         said = f"in {subject}, {there(what)[0]}"
     none = desk.pick(*[f"neither {desk.image}"] * 2, f"neither of the {desk.image}s")
     denied = None if " but " in what.said else f"{none} {verb[0]} {what.after_not or what.said}"
-    return Draft(said, denied, of_images(amounts, what.readings), what.spatial)
+    return PairDraft(said, denied, of_images(amounts, what.readings), what.spatial)
 
 
-def one_image(desk: Desk) -> Draft:
+def one_image(desk: Desk) -> PairDraft:
     """Exactly one image; both or neither."""
     what, verb = _not_none(claim(desk)), verbs(desk)
     desk.must_tell([left != right for left, right in what.flags])
     subject = f"{desk.pick('exactly', 'only')} {desk.pick(f'one {desk.image}', f'one of the {desk.image}s')}"
-    return Draft(
+    return PairDraft(
         f"{subject} {has(what, True, verb)[0]}",
         f"either both {desk.image}s {has(what, False, verb)[0]} or neither of them does",
         of_images([term("exactly", 1)], what.readings),
@@ -106,7 +114,7 @@ def one_image(desk: Desk) -> Draft:
     )
 
 
-def only_side(desk: Desk) -> Draft:
+def only_side(desk: Desk) -> PairDraft:
     """Only the left image."""
     what, (at, name, _) = _not_none(amount_claim(desk)), a_side(desk)
     desk.must_tell([flags[at] and not flags[1 - at] for flags in what.flags])
@@ -114,17 +122,17 @@ def only_side(desk: Desk) -> Draft:
         term("and", term("every", SIDES[at], reading), term("every", SIDES[1 - at], deny(reading)))
         for reading in what.readings
     )
-    return Draft(f"only {name} {has(what, True, verbs(desk))[0]}", None, readings, what.spatial)
+    return PairDraft(f"only {name} {has(what, True, verbs(desk))[0]}", None, readings, what.spatial)
 
 
-def also(desk: Desk) -> Draft:
+def also(desk: Desk) -> PairDraft:
     """One image contains two dogs, and it also contains a cat; no image that does the one does the other."""
     first, second = _two_claims(desk)
     desk.must_tell([any(flags) for flags in both_flags(first.flags, second.flags)])
     verb = verbs(desk)
     both = every_way(lambda x, y: term("and", x, y), first.readings, second.readings)
     subject = desk.pick(f"one {desk.image}", f"one of the {desk.image}s")
-    return Draft(
+    return PairDraft(
         f"{subject} {verb[0]} {first.said}, and it also {verb[0]} {second.said}",
         f"no {desk.image} that {verb[0]} {first.said} also {verb[0]} {second.said}",
         of_images([AT_LEAST_ONE, term("exactly", 1)], both),
@@ -133,14 +141,14 @@ def also(desk: Desk) -> Draft:
 
 
 def _two_claims(desk: Desk) -> tuple[Claim, Claim]:
-    """Claims of two kinds; the first may be told by where its things are."""
-    one = desk.kind(rich=False, plain=True, telling=False)
+    """Claims of two phrases; the first may be told by where its things are."""
+    one = desk.phrase(rich=False, plain=True, telling=False)
     other = desk.other(one)
     rich = desk.relation_of(one) if desk.facts.boxed and desk.chance(0.35) else one
     return _not_none(amount_claim(desk, rich)), _not_none(amount_claim(desk, other))
 
 
-def conditional(desk: Desk) -> Draft:
+def conditional(desk: Desk) -> PairDraft:
     """Every image that contains a dog also contains a cat."""
     first, second = _two_claims(desk)
     implied = zip(first.flags, second.flags, strict=True)
@@ -153,7 +161,7 @@ def conditional(desk: Desk) -> Draft:
     who = f"{desk.image} that {verb[0]} {first.said}"
     said = f"{desk.pick('every', 'each')} {who} also {verb[0]} {second.said}"
     no = denied and f"at least one {who} {denied}"
-    return Draft(said, no, (*held, *seen), first.spatial or second.spatial, presupposes=True)
+    return PairDraft(said, no, (*held, *seen), first.spatial or second.spatial, presupposes=True)
 
 
 def _of_some(images: Term, then: Term) -> Term:
@@ -161,9 +169,9 @@ def _of_some(images: Term, then: Term) -> Term:
     return term("and", term("count", AT_LEAST_ONE, images), term("every", images, then))
 
 
-def two_sides(desk: Desk) -> Draft:
+def two_sides(desk: Desk) -> PairDraft:
     """The left image contains two dogs, and the right image contains a cat."""
-    first, second = (amount_claim(desk, desk.kind(telling=False)) for _ in range(2))
+    first, second = (amount_claim(desk, desk.phrase(telling=False)) for _ in range(2))
     at, name, other = a_side(desk)
     if first.single and second.single:
         raise NoDraft
@@ -172,43 +180,179 @@ def two_sides(desk: Desk) -> Draft:
     readings = every_way(lambda x, y: term("and", x, y), of_side(at, first.readings), of_side(1 - at, second.readings))
     joint = desk.pick(", and", ", and", ", while")
     said = f"{name} {verb} {first.said}{joint} {other} {verb} {second.said}"
-    return Draft(said, None, readings, first.spatial or second.spatial)
+    return PairDraft(said, None, readings, first.spatial or second.spatial)
 
 
-def each_and_total(desk: Desk) -> Draft:
+def each_and_total(desk: Desk) -> PairDraft:
     """Each image contains a dog, and there are at least five of them in total."""
-    kind = desk.kind(0.3, plain=True)
-    much = total_amount(desk, kind, False)
-    if much.number < 3 or min(panels_of(kind)) > 2:
+    phrase = desk.phrase(0.3, plain=True)
+    much = total_amount(desk, phrase, False)
+    if much.number < 3 or min(panels_of(phrase)) > 2:
         raise NoDraft
-    desk.must_tell([left > 0 and right > 0 and much.fits(left + right) for left, right in kind.counts])
-    every = tuple(term("every", PANELS, exists(items)) for items in kind.readings)
-    readings = every_way(lambda x, y: term("and", x, y), every, count(much.readings, kind.readings))
-    said = f"each {desk.image} {verbs(desk)[0]} {a(kind.one)}, and there are {much.words} of them in total"
-    return Draft(said, None, readings)
+    desk.must_tell([left > 0 and right > 0 and much.fits(left + right) for left, right in phrase.counts])
+    every = tuple(term("every", PANELS, exists(items)) for items in phrase.readings)
+    readings = every_way(lambda x, y: term("and", x, y), every, count(much.readings, phrase.readings))
+    said = f"each {desk.image} {verbs(desk)[0]} {a(phrase.one)}, and there are {much.words} of them in total"
+    return PairDraft(said, None, readings)
+
+
+# --- the two images compared by number, or counted together -----------------------------------------------------------
+
+
+def more_than(desk: Desk) -> PairDraft:
+    """More or fewer of something than the other image."""
+    phrase, (at, name, other) = desk.phrase(0.4, plain=desk.chance(0.8)), a_side(desk)
+    how, word = desk.pick(("more-than", "more"), ("fewer-than", "fewer"))
+    desk.must_tell([COMPARE[how](pair[at], pair[1 - at]) for pair in phrase.counts])
+    readings = compared(how, within(at, phrase.readings), within(1 - at, phrase.readings))
+    if desk.chance(0.35) and phrase.plain:
+        said, tail = f"there are {word} {phrase.many} in {name}", f"than in {other}"
+        return PairDraft(f"{said} {tail}", f"there are no {word} {phrase.many} in {name} {tail}", readings)
+    verb = verbs(desk)
+    other = desk.pick(other, other, f"the other {desk.image}")
+    tail = f"{word} {phrase.many} than {other}"
+    return PairDraft(f"{name} {verb[0]} {tail}", f"{name} does not {verb[1]} {tail}", readings, phrase.spatial)
+
+
+def same_number(desk: Desk) -> PairDraft:
+    """As many in one image as in the other."""
+    phrase = desk.phrase(0.4, plain=desk.chance(0.8))
+    desk.must_tell([left == right for left, right in phrase.counts])
+    if desk.chance(0.25) and phrase.plain:
+        at, name, other = a_side(desk)
+        tail = f"as many {phrase.many} in {name} as in {other}"
+        return PairDraft(f"there are {tail}", f"there are not {tail}", _as_many_here(at, phrase))
+    same = tuple(term("agree", term("exactly", 2), term("tally", items), PANELS) for items in phrase.readings)
+    seen = every_way(lambda reading, items: term("and", reading, exists(items)), same, phrase.readings)
+    images, verb = desk.pick("both", "the two", "the"), verbs(desk)[1]
+    return PairDraft(
+        f"{images} {desk.image}s {verb} the same number of {phrase.many}",
+        f"{images.replace('both', 'the two')} {desk.image}s {verb} different numbers of {phrase.many}",
+        (*same, *seen),
+        phrase.spatial,
+    )
+
+
+def _as_many_here(at: int, phrase: Phrase) -> Readings:
+    """As many here as there: "not as many" means fewer, and none at all may be a case of it or not."""
+    here, there = within(at, phrase.readings), within(1 - at, phrase.readings)
+    same, least = compared("exactly", here, there), compared("at-least", here, there)
+    seen = every_way(lambda reading, items: term("and", reading, exists(items)), same, phrase.readings)
+    return (*same, *least, *seen)
+
+
+def multiple(desk: Desk) -> PairDraft:
+    """Twice as many, half as many."""
+    at, name, other = a_side(desk)
+    double = desk.chance(0.5)
+    large, small = (at, 1 - at) if double else (1 - at, at)
+    facts = desk.facts
+    phrase = facts.phrase(desk.key(among=facts.described if desk.chance(0.3) else facts.bases, telling=True))
+    if not phrase.plain:
+        raise NoDraft
+    desk.must_tell([pair[large] == 2 * pair[small] for pair in phrase.counts])
+    held = tuple(_exceeds(items, large, small, lambda size: term("times", 2, size)) for items in phrase.readings)
+    seen = every_way(lambda reading, items: term("and", reading, exists(items)), held, phrase.readings)
+    words = desk.pick(*[f"twice as many {phrase.many} as"] * 2, f"twice the number of {phrase.many} as")
+    if not double:
+        words = f"half as many {phrase.many} as"
+    verb = verbs(desk)
+    return PairDraft(f"{name} {verb[0]} {words} {other}", f"{name} does not {verb[1]} {words} {other}", (*held, *seen))
+
+
+def _exceeds(items: Term, large: int, small: int, by: Callable[[Term], Term]) -> Term:
+    """That one image has exactly so many more than the other, or so many times as many."""
+    few = term("size", term("within", items, SIDES[small]))
+    return term("count", term("exactly", by(few)), term("within", items, SIDES[large]))
+
+
+def difference(desk: Desk) -> PairDraft:
+    """Exactly two more than the other image."""
+    phrase, (at, name, other) = desk.phrase(0.35, plain=True), a_side(desk)
+    seen = [abs(left - right) for left, right in phrase.counts if left != right]
+    if not seen:
+        raise NoDraft
+    by, word = desk.pick(*seen), desk.pick("more", "fewer")
+    large, small = (at, 1 - at) if word == "more" else (1 - at, at)
+    desk.must_tell([pair[large] == pair[small] + by for pair in phrase.counts])
+    readings = tuple(_exceeds(items, large, small, lambda size: term("plus", by, size)) for items in phrase.readings)
+    words = f"exactly {numeral(desk, by)} {word} {phrase.one if by == 1 else phrase.many} than {other}"
+    verb = verbs(desk)
+    return PairDraft(f"{name} {verb[0]} {words}", f"{name} does not {verb[1]} {words}", readings)
+
+
+def crossed(desk: Desk) -> PairDraft:
+    """More dogs in the left image than cats in the right one."""
+    one = desk.phrase(0.3, plain=True, telling=False)
+    other, (at, name, far) = desk.other(one), a_side(desk)
+    how, word = desk.pick(("more-than", "more"), ("fewer-than", "fewer"))
+    desk.must_tell([COMPARE[how](x[at], y[1 - at]) for x, y in zip(one.counts, other.counts, strict=True)])
+    readings = compared(how, within(at, one.readings), within(1 - at, other.readings))
+    if desk.chance(0.4):
+        verb = verbs(desk)
+        tail = f"{word} {one.many} than {far} {verb[0]} {other.many}"
+        return PairDraft(f"{name} {verb[0]} {tail}", f"{name} does not {verb[1]} {tail}", readings)
+    tail = f"{word} {one.many} in {name} than {other.many} in {far}"
+    return PairDraft(f"there are {tail}", f"there are no {tail}", readings)
+
+
+def total(desk: Desk) -> PairDraft:
+    """So many in both images together."""
+    phrase = desk.phrase(0.5)
+    much = total_amount(desk, phrase)
+    if much.readings[0] is AT_LEAST_ONE and len(phrase.key) == 1 and phrase.plain and desk.chance(0.8):
+        raise NoDraft  # bare presence, which writers were asked to avoid (Table 3)
+    readings = count(much.readings, phrase.readings)
+    be = "is" if much.number == 1 else "are"
+    denied = much.denied_of(phrase)
+    exact = f"exactly {numeral(desk, much.number)} {phrase.one if much.number == 1 else phrase.many}"
+    if desk.chance(0.25):
+        subject, verb = f"the two {desk.image}s together", verbs(desk)[1]
+        no = f"{subject} {verb} {denied}" if denied else f"{subject} do not {verb} {exact}"
+        return PairDraft(f"{subject} {verb} {much.of(phrase)}", no, readings, phrase.spatial)
+    where = desk.pick("", f" in the two {desk.image}s", f" in the pair of {desk.image}s")
+    if phrase.plain and much.number > 1 and (denied is None or not denied.startswith("no ")):
+        where = desk.pick(where, " in total", " in total", " altogether")
+    no = f"{there_be(denied)}{where}" if denied else f"there {be} not {exact}{where}"
+    return PairDraft(f"there {be} {much.of(phrase)}{where}", no, readings, phrase.spatial)
+
+
+def total_amount(desk: Desk, phrase: Phrase, telling: bool = True) -> Amount:
+    """A number or a bound for both images together."""
+    observed = [left + right for left, right in phrase.counts]
+    return hard(desk, observed, telling) if desk.chance(0.75) else soft(desk, observed, telling)
+
+
+def total_contrast(desk: Desk) -> PairDraft:
+    """More of one thing than of another in total."""
+    one = desk.phrase(0.35, plain=True, telling=False)
+    what = contrast(desk, one, desk.other(one))
+    where = desk.pick(" in total", f" in the two {desk.image}s", "")
+    said, denied = there(what)
+    return PairDraft(f"{said}{where}", denied and f"{denied}{where}", what.readings)
 
 
 FAMILIES = (
-    Family("side", 10, side),
-    Family("each", 13, each, 40),
-    Family("some image", 9, some_image),
-    Family("exactly one image", 2.5, one_image),
-    Family("only one side", 3, only_side),
-    Family("more than the other", 1.5, more_than),
-    Family("same number", 2, same_number),
-    Family("twice as many", 7, multiple, 60),
-    Family("difference", 1, difference),
-    Family("crossed", 0.7, crossed),
-    Family("total", 4, total),
-    Family("total contrast", 0.7, total_contrast),
-    Family("universal", 10, universal, 50),
-    Family("partitive", 4, partitive),
-    Family("definite", 9, definite, 40),
-    Family("alike", 3, alike, 40),
-    Family("hypernym", 4, hypernym, 40),
-    Family("also", 14, also, 40),
-    Family("conditional", 6, conditional, 40),
-    Family("of them", 20, of_them, 50),
-    Family("two sides", 8, two_sides, 40),
-    Family("each and total", 5, each_and_total, 24),
+    PairFamily("side", 10, side),
+    PairFamily("each", 13, each, 40),
+    PairFamily("some image", 9, some_image),
+    PairFamily("exactly one image", 2.5, one_image),
+    PairFamily("only one side", 3, only_side),
+    PairFamily("more than the other", 1.5, more_than),
+    PairFamily("same number", 2, same_number),
+    PairFamily("twice as many", 7, multiple, 60),
+    PairFamily("difference", 1, difference),
+    PairFamily("crossed", 0.7, crossed),
+    PairFamily("total", 4, total),
+    PairFamily("total contrast", 0.7, total_contrast),
+    PairFamily("universal", 10, universal, 50),
+    PairFamily("partitive", 4, partitive),
+    PairFamily("definite", 9, definite, 40),
+    PairFamily("alike", 3, alike, 40),
+    PairFamily("hypernym", 4, hypernym, 40),
+    PairFamily("also", 14, also, 40),
+    PairFamily("conditional", 6, conditional, 40),
+    PairFamily("of them", 20, of_them, 50),
+    PairFamily("two sides", 8, two_sides, 40),
+    PairFamily("each and total", 5, each_and_total, 24),
 )

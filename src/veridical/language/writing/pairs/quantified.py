@@ -8,11 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from veridical.language.english import a
 from veridical.language.programs.terms import Term, term
-from veridical.language.writing.pairs.claims import AT_LEAST_ONE, Readings, amount, count, every_way, hard, soft
-from veridical.language.writing.pairs.frames import Draft, a_side, of_side, verbs, within
-from veridical.language.writing.pairs.kinds import HYPERNYM, RELATIONS, Counts, Desk, Kind, NoDraft
-from veridical.language.writing.pairs.words import Values, a
+from veridical.language.writing.drafting import NoDraft, Readings
+from veridical.language.writing.pairs.claims import (
+    AT_LEAST_ONE,
+    PairDraft,
+    a_side,
+    amount,
+    count,
+    every_way,
+    hard,
+    of_side,
+    soft,
+    verbs,
+    within,
+)
+from veridical.language.writing.pairs.phrases import HYPERNYM, RELATIONS, Counts, Desk, Phrase
+from veridical.language.writing.pairs.words import Values
 
 Sizes = Callable[[Counts], list[int]]
 
@@ -26,11 +39,11 @@ def _place(desk: Desk, one_image: float = 0.65) -> tuple[str, Callable[[Readings
     return words, lambda readings: readings, lambda counts: [sum(pair) for pair in counts]
 
 
-def _property(desk: Desk, fits: Callable[[list[int]], bool], sizes: Sizes) -> tuple[Kind, Kind, str, Readings]:
-    """A kind whose numbers fit, those of it with an attribute or in a place, the words for that, and its tests."""
+def _property(desk: Desk, fits: Callable[[list[int]], bool], sizes: Sizes) -> tuple[Phrase, Phrase, str, Readings]:
+    """A phrase whose numbers fit, those of it with an attribute or in a place, the words for that, and its tests."""
     facts = desk.facts
     if facts.boxed and desk.chance(0.6):
-        one = facts.kind(_fitting(desk, facts.bases, lambda key: fits(sizes(facts.counts[key]))))
+        one = facts.phrase(_fitting(desk, facts.bases, lambda key: fits(sizes(facts.counts[key]))))
         other, words = desk.other(one, 0.2), desk.pick(*RELATIONS)
         if not desk.apart(_of_all(one.counts, facts.related_counts(one, words, other), sizes)):
             raise NoDraft
@@ -43,10 +56,10 @@ def _property(desk: Desk, fits: Callable[[list[int]], bool], sizes: Sizes) -> tu
         return one, held, f"{words} {a(other.one)}", tests
     key = _fitting(desk, facts.described, lambda key: fits(sizes(facts.counts.get(key[:-1], ((0, 0),)))))
     name, value = key[-1]
-    whole = facts.kind(key[:-1])
+    whole = facts.phrase(key[:-1])
     if not whole.plain or not desk.apart(_of_all(whole.counts, facts.counts[key], sizes)):
         raise NoDraft
-    return whole, facts.kind(key), facts.predicate(whole.head, name, value), (term("is", name, value),)
+    return whole, facts.phrase(key), facts.predicate(whole.head, name, value), (term("is", name, value),)
 
 
 def _fitting(desk: Desk, among: Sequence[Values], fits: Callable[[Values], bool]) -> Values:
@@ -63,7 +76,7 @@ def _of_all(whole: Counts, held: Counts, sizes: Sizes) -> list[tuple[int, int]]:
     return list(zip(sizes(whole), sizes(held), strict=True))
 
 
-def universal(desk: Desk) -> Draft:
+def universal(desk: Desk) -> PairDraft:
     """Every dog in the left image is red; all of them, none of them."""
     where, placed, sizes = _place(desk)
     whole, held, words, tests = _property(desk, lambda n: min(n) >= 1 and max(n) >= 2, sizes)
@@ -86,7 +99,7 @@ def universal(desk: Desk) -> Draft:
             f"at least one of the {whole.many}{where} is not {words}",
             f"not every {whole.one}{where} is {words}",
         )
-    return Draft(said, denied, readings, held.spatial, True)
+    return PairDraft(said, denied, readings, held.spatial, True)
 
 
 def _all(objects: Readings, tests: Sequence[Term], least: int = 2) -> Readings:
@@ -100,7 +113,7 @@ def _every(objects: Readings, tests: Sequence[Term]) -> Readings:
     return every_way(lambda items, test: term("every", items, test), objects, tests)
 
 
-def partitive(desk: Desk) -> Draft:
+def partitive(desk: Desk) -> PairDraft:
     """Exactly two of the dogs in the left image are red."""
     desk.digits = False  # no sentence starts with one
     where, placed, sizes = _place(desk)
@@ -116,20 +129,20 @@ def partitive(desk: Desk) -> Draft:
         less, number = much.opposite
         less = "none" if less == "no" else less
         denied = f"{less} of the {whole.many}{where} {'is' if number == 1 or less == 'none' else 'are'} {words}"
-    return Draft(said, denied, count(much.readings, placed(held.readings)), held.spatial, True)
+    return PairDraft(said, denied, count(much.readings, placed(held.readings)), held.spatial, True)
 
 
-def definite(desk: Desk) -> Draft:
+def definite(desk: Desk) -> PairDraft:
     """The dog in the left image is red: each of the pairs has just one there."""
     at, name, _ = a_side(desk)
     whole, held, words, tests = _property(desk, lambda n: min(n) == max(n) == 1, lambda c: [pair[at] for pair in c])
     desk.must_tell([pair[at] == 1 for pair in held.counts])
     readings = _all(within(at, whole.readings), tests, 1)
     said = f"the {whole.one} in {name}"
-    return Draft(f"{said} is {words}", f"{said} is not {words}", readings, held.spatial, True)
+    return PairDraft(f"{said} is {words}", f"{said} is not {words}", readings, held.spatial, True)
 
 
-def alike(desk: Desk) -> Draft:
+def alike(desk: Desk) -> PairDraft:
     """All the dogs in the left image are the same color."""
     where, placed, sizes = _place(desk)
     facts = desk.facts
@@ -139,36 +152,36 @@ def alike(desk: Desk) -> Draft:
         return whole is not None and min(sizes(whole)) >= 2 and bool(facts.attribute_noun(key[0], key[-1][0]))
 
     key = _fitting(desk, facts.described, fits)
-    name, whole = key[-1][0], facts.kind(key[:-1])
+    name, whole = key[-1][0], facts.phrase(key[:-1])
     if not whole.plain:
         raise NoDraft
     readings = tuple(term("values", name, term("exactly", 1), items) for items in placed(whole.readings))
     what = f"the same {facts.attribute_noun(whole.head, name)}"
     said = desk.pick(f"all the {whole.many}{where} are {what}", f"the {whole.many}{where} are all {what}")
-    return Draft(said, f"the {whole.many}{where} are not all {what}", readings, presupposes=True)
+    return PairDraft(said, f"the {whole.many}{where} are not all {what}", readings, presupposes=True)
 
 
-def hypernym(desk: Desk) -> Draft:
+def hypernym(desk: Desk) -> PairDraft:
     """All the animals in the left image are dogs."""
     facts = desk.facts
     where, placed, sizes = _place(desk)
     above = [k for k in facts.bases if k[0][0] == HYPERNYM and max(sizes(facts.counts[k])) >= 2]
-    whole = facts.kind(desk.key(among=above))
+    whole = facts.phrase(desk.key(among=above))
     inside = [k for k in facts.bases if len(k) == 1 and facts.nouns.above.get(k[0][1]) == whole.key[0][1]]
     if len(inside) < 2:
         raise NoDraft
-    kind = facts.kind(desk.pick(*inside))
-    desk.must_tell([n == m for n, m in _of_all(whole.counts, kind.counts, sizes)])
-    tests = [test for test in (reading.args[0] for reading in kind.readings) if isinstance(test, Term)]
-    return Draft(
-        f"{desk.pick('all the', 'all of the')} {whole.many}{where} are {kind.many}",
-        f"not all of the {whole.many}{where} are {kind.many}",
+    phrase = facts.phrase(desk.pick(*inside))
+    desk.must_tell([n == m for n, m in _of_all(whole.counts, phrase.counts, sizes)])
+    tests = [test for test in (reading.args[0] for reading in phrase.readings) if isinstance(test, Term)]
+    return PairDraft(
+        f"{desk.pick('all the', 'all of the')} {whole.many}{where} are {phrase.many}",
+        f"not all of the {whole.many}{where} are {phrase.many}",
         _all(placed(whole.readings), tests),
         presupposes=True,
     )
 
 
-def of_them(desk: Desk) -> Draft:
+def of_them(desk: Desk) -> PairDraft:
     """The left image contains three dogs, and all of them are red."""
     at, name, _ = a_side(desk)
 
@@ -190,15 +203,15 @@ def of_them(desk: Desk) -> Draft:
     held_there = every_way(lambda x, y: term("and", x, y), count(much.readings, whole.readings), more())
     readings = of_side(at, held_there)
     if desk.chance(0.3):
-        return Draft(f"there are {much.of(whole)} in {name}, and {rest}", None, readings, held.spatial)
-    return Draft(f"{name} {verbs(desk)[0]} {much.of(whole)}, and {rest}", None, readings, held.spatial)
+        return PairDraft(f"there are {much.of(whole)} in {name}, and {rest}", None, readings, held.spatial)
+    return PairDraft(f"{name} {verbs(desk)[0]} {much.of(whole)}, and {rest}", None, readings, held.spatial)
 
 
 def _some_of_them(
-    desk: Desk, kinds: tuple[Kind, Kind], words: str, tests: Readings, seen: list[int], most: int | None
+    desk: Desk, phrases: tuple[Phrase, Phrase], words: str, tests: Readings, seen: list[int], most: int | None
 ) -> tuple[str, Callable[[int, int], bool], Callable[[], Readings]]:
     """What is said of the things named before, at `most` so many; whether it fits so many of so many; the programs."""
-    whole, held = kinds
+    whole, held = phrases
     way = float(desk.rng.random())
     if way < 0.4:
         return f"all of them are {words}", lambda n, m: n == m, lambda: _every(whole.readings, tests)

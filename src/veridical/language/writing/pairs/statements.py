@@ -14,16 +14,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from veridical.errors import UserError
+from veridical.language.english import NUMBER_WORDS
 from veridical.language.phenomena.tagger import PHENOMENA
-from veridical.language.programs.execution import compiled, domain_of
+from veridical.language.programs.domain import domain_of
+from veridical.language.programs.execution import compiled
 from veridical.language.programs.terms import Term, parse, term
-from veridical.language.writing.pairs.claims import Readings, deny
-from veridical.language.writing.pairs.families import FAMILIES, Draft, Family
-from veridical.language.writing.pairs.kinds import HYPERNYM, Desk, Facts, NoDraft
-from veridical.language.writing.pairs.words import NUMBERS, Nouns
+from veridical.language.writing.drafting import NoDraft, Readings
+from veridical.language.writing.pairs.claims import PairDraft, PairFamily, deny
+from veridical.language.writing.pairs.families import FAMILIES
+from veridical.language.writing.pairs.phrases import HYPERNYM, Desk, Facts
+from veridical.language.writing.pairs.words import Nouns
 from veridical.records import Panel
-
-__all__ = ["FAMILIES", "Written", "blindness", "execute_pair", "mirror", "write"]
 
 TRIES = 3  # rounds over all families
 # how little a denial is wanted: with "not" or "neither", with "not exactly", or only as "it is not true that"
@@ -32,7 +33,7 @@ NEGATIONS = 0.1  # of the denials with such a word that are taken at once; the o
 
 
 @dataclass(frozen=True)
-class Written:
+class PairStatement:
     """A sentence about two images and what it means."""
 
     sentence: str
@@ -50,7 +51,7 @@ def write(
     synset: str | None = None,
     avoid: Collection[str] = (),
     tries: int = TRIES,
-) -> Written | None:
+) -> PairStatement | None:
     """A sentence that is true of exactly the pairs with `truth`, however its words are read; None where none was found.
 
     It speaks of the things of `synset` (a category) where it can, and is none of the sentences in `avoid`. Draw `truth`
@@ -64,7 +65,7 @@ def write(
         )
     facts = Facts(pairs, nouns)
     focus = _focus(synset, nouns)
-    spare: Written | None = None
+    spare: PairStatement | None = None
     best = LAST + 1
     for _ in range(tries):
         for family in _in_order(rng):
@@ -76,7 +77,7 @@ def write(
     return spare
 
 
-def _in_order(rng: np.random.Generator) -> list[Family]:
+def _in_order(rng: np.random.Generator) -> list[PairFamily]:
     """All families, each the sooner the greater its weight: the first is drawn by weight, then the next ..."""
     keys = rng.random(len(FAMILIES)) ** (1 / np.array([family.weight for family in FAMILIES]))
     return [FAMILIES[k] for k in np.argsort(-keys)]
@@ -94,14 +95,14 @@ def _focus(synset: str | None, nouns: Nouns) -> frozenset[tuple[str, str]]:
 
 def _write_family(
     rng: np.random.Generator,
-    family: Family,
+    family: PairFamily,
     facts: Facts,
     wanted: tuple[bool, ...],
     focus: frozenset[tuple[str, str]],
     avoid: Collection[str],
-) -> tuple[Written | None, int]:
+) -> tuple[PairStatement | None, int]:
     """A sentence of a family, and how little it is wanted: 0, NEGATED, CLUMSY or LAST."""
-    spare: Written | None = None
+    spare: PairStatement | None = None
     best = LAST + 1
     for _ in range(family.drafts):
         try:
@@ -122,7 +123,7 @@ def _write_family(
     return spare, best
 
 
-def _rank(draft: Draft, rng: np.random.Generator) -> int:
+def _rank(draft: PairDraft, rng: np.random.Generator) -> int:
     """How little a denial is wanted."""
     if draft.denied is None:
         return LAST
@@ -143,14 +144,14 @@ def _polarity(readings: Readings, facts: Facts, wanted: tuple[bool, ...]) -> boo
     return positive
 
 
-def _written(draft: Draft, family: Family, positive: bool) -> Written:
+def _written(draft: PairDraft, family: PairFamily, positive: bool) -> PairStatement:
     text = draft.said if positive else draft.denied or f"it is not true that {draft.said}"
     sentence = f"{text[0].upper()}{text[1:]}."
     program = draft.readings[0] if positive else deny(draft.readings[0])
-    return Written(sentence, str(program), _phenomena(text, draft), family.name)
+    return PairStatement(sentence, str(program), _phenomena(text, draft), family.name)
 
 
-_NUMBER = rf"(?:{'|'.join(NUMBERS[1:])}|\d+)"
+_NUMBER = rf"(?:{'|'.join(NUMBER_WORDS[1:21])}|\d+)"
 _BOUND = rf"(?:at least|at most|more than|fewer than) {_NUMBER}\b|\b{_NUMBER} or more\b"
 _IMAGE = r"(?:of the )?(?:two )?(?:image|photo|picture)s?\b"
 _SHOWN = {  # the words of ours that show a phenomenon
@@ -167,7 +168,7 @@ _COUNTED = re.compile(rf"\b{_BOUND}|\b(?:the two|two of the) {_IMAGE}|(?<!exactl
 _HARD = re.compile(rf"\b(?:{_NUMBER}|single)\b")
 
 
-def _phenomena(text: str, draft: Draft) -> tuple[str, ...]:
+def _phenomena(text: str, draft: PairDraft) -> tuple[str, ...]:
     """What a sentence of ours shows; its function words are a closed set, so that no parse is needed."""
     shown = {name for name, words in _SHOWN.items() if words.search(text)}
     if _HARD.search(_COUNTED.sub("", text)):
@@ -203,11 +204,11 @@ def blindness(judged: Iterable[tuple[Panel, Panel, bool]]) -> dict[str, float]:
     rows, truth = [], []
     for left, right, value in judged:
         sizes = len(left.objects), len(right.objects)
-        kinds = [{o.category for o in panel.objects} for panel in (left, right)]
-        rows.append((sum(sizes), sizes[0] - sizes[1], len(kinds[0] | kinds[1]), len(kinds[0] & kinds[1])))
+        shown = [{o.category for o in panel.objects} for panel in (left, right)]
+        rows.append((sum(sizes), sizes[0] - sizes[1], len(shown[0] | shown[1]), len(shown[0] & shown[1])))
         truth.append(float(value))
     if len(set(truth)) < 2:
-        raise UserError("All of these pairs have the same truth value.", "Give pairs of both kinds.")
+        raise UserError("All of these pairs have the same truth value.", "Give true and false ones.")
     names = ("objects", "left minus right", "categories", "shared categories")
     columns = np.array(rows, float).T
     return {

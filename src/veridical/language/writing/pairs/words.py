@@ -10,39 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from veridical.language.english import IRREGULAR, Word, word
 from veridical.records import Panel
 
 Values = tuple[tuple[str, str], ...]  # (attribute, value); the attribute may be `category`
-
-NUMBERS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
-)
-IRREGULAR = dict(
-    pair.split(":")
-    for line in (
-        "person:people man:men woman:women child:children mouse:mice goose:geese foot:feet tooth:teeth ox:oxen",
-        "knife:knives leaf:leaves wolf:wolves shelf:shelves bookshelf:bookshelves loaf:loaves calf:calves half:halves",
-        "wife:wives life:lives scarf:scarves elf:elves hoof:hooves thief:thieves bus:buses quiz:quizzes cactus:cacti",
-        "potato:potatoes tomato:tomatoes hero:heroes buffalo:buffaloes mosquito:mosquitoes mango:mangoes die:dice",
-    )
-    for pair in line.split()
-)
-SAME = {"sheep", "fish", "deer", "moose", "bison", "aircraft", "spacecraft", "shrimp", "squid", "salmon", "series"}
-IN_PAIRS = {"scissors", "skis", "glasses", "sunglasses", "pants", "jeans", "shorts", "trousers", "pliers", "binoculars"}
-# masses and plurals without a singular, with the word that counts them; categories of COCO and of other detectors
-PORTIONS = {"broccoli": "piece", "bread": "piece", "cheese": "piece", "furniture": "piece", "food": "piece"}
-PORTIONS |= {"clothing": "piece", "equipment": "piece", "jewelry": "piece", "fruit": "piece", "cake": "cake"}
-AN_DESPITE = ("hour", "honest", "heir", "x-ray")  # sounded with a vowel first
-A_DESPITE = ("uni", "use", "euro", "ewe", "one", "ukulele", "utensil", "ufo", "u-")  # spelled with one, not sounded
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """What one thing of a kind is called, and what several are."""
-
-    one: str
-    many: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,63 +54,6 @@ class Nouns:
     def under(self, hypernym: str) -> tuple[str, ...]:
         """The categories of a hypernym."""
         return tuple(category for category, above in self.above.items() if above == hypernym)
-
-
-def plural(noun: str) -> str:
-    """The plural of an English noun or of a noun phrase that ends in it.
-
-    >>> [plural(n) for n in ("dog", "bus", "wine glass", "cherry", "toy", "person", "knife", "sheep", "photo")]
-    ['dogs', 'buses', 'wine glasses', 'cherries', 'toys', 'people', 'knives', 'sheep', 'photos']
-    """
-    if " of " in noun:
-        head, rest = noun.split(" of ", 1)
-        return f"{plural(head)} of {rest}"
-    if noun in IRREGULAR:
-        return IRREGULAR[noun]
-    for mark in (" ", "-"):
-        before, found, last = noun.rpartition(mark)
-        if found:
-            return f"{before}{found}{plural(last)}"
-    if noun in SAME:
-        return noun
-    for end in ("man", "person", "child", "foot", "tooth", "knife", "shelf", "mouse"):
-        if noun.endswith(end) and noun not in ("human", "german", "roman", "talisman", "shaman", "caiman"):
-            return noun[: -len(end)] + IRREGULAR[end]
-    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
-        return f"{noun[:-1]}ies"
-    return f"{noun}es" if noun.endswith(("s", "x", "z", "ch", "sh")) else f"{noun}s"
-
-
-def a(phrase: str) -> str:
-    """A phrase with its indefinite article.
-
-    >>> [a(p) for p in ("dog", "orange cat", "umbrella", "unicycle", "hourglass")]
-    ['a dog', 'an orange cat', 'an umbrella', 'a unicycle', 'an hourglass']
-    """
-    low = phrase.lower()
-    vowel = (low[:1] in "aeiou" and not low.startswith(A_DESPITE)) or low.startswith(AN_DESPITE)
-    return f"{'an' if vowel else 'a'} {phrase}"
-
-
-def number(value: int) -> str:
-    """A number in words, or in digits past twenty."""
-    return NUMBERS[value] if value < len(NUMBERS) else str(value)
-
-
-def word(name: str, many: str | None = None) -> Word:
-    """The words for a category's name: pairs of scissors, pieces of broccoli, and plain nouns.
-
-    >>> word("scissors"), word("tv_monitor")
-    (Word(one='pair of scissors', many='pairs of scissors'), Word(one='tv monitor', many='tv monitors'))
-    """
-    plain = " ".join(name.replace("_", " ").split())
-    if plain.lower() == "tv":
-        return Word("TV", "TVs")
-    if plain in IN_PAIRS:
-        return Word(f"pair of {plain}", f"pairs of {plain}")
-    if many is None and plain in PORTIONS and PORTIONS[plain] != plain:
-        return Word(f"{PORTIONS[plain]} of {plain}", f"{plural(PORTIONS[plain])} of {plain}")
-    return Word(plain, many or plural(plain))
 
 
 COLOR_NAMES = frozenset(

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.language.reading.lexicon import is_known, known_words, read_words
-from veridical.language.reading.tokens import distance, speller, split_joined, words
+from veridical.language.reading.lexicon import distance, is_known, known_words, read_words, speller, split_joined, words
 
 letters = st.text("abc", max_size=6)
 

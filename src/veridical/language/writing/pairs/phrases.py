@@ -1,7 +1,7 @@
-"""What four pairs of images have to be told apart by: the kinds of things in them, and how many each image has.
+"""What four pairs of images have to be told apart by: noun phrases for things in them, and how many each image has.
 
-A kind is a noun phrase ("red dogs", "animals", "boys running", "a cat above a tree") with the objects it means, once
-for each way to take its words: a taxi may count as a car, a cat whose middle is higher may be above or not yet.
+A phrase ("red dogs", "animals", "boys running", "a cat above a tree") has the objects it means, once for each way to
+take its words: a taxi may count as a car, a cat whose middle is higher may be above or not yet.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TypeVar
 
 import numpy as np
 
-from veridical.language.programs.execution import RELATE, Thing, domain_of
+from veridical.language.english import Word, a
+from veridical.language.programs.domain import RELATE, Thing, domain_of
 from veridical.language.programs.terms import Term, term
-from veridical.language.writing.pairs.words import Nouns, Spoken, Values, Word, a
+from veridical.language.writing.drafting import THINGS, Dice, NoDraft, keep
+from veridical.language.writing.pairs.words import Nouns, Spoken, Values
 from veridical.records import Panel, SceneObject
 
-THINGS, PANELS = term("things"), term("panels")
 SIDES = (term("panel", 1), term("panel", 2))
-HYPERNYM = "hypernym"  # how a kind's key names it; the program asks for the attribute or the categories
+HYPERNYM = "hypernym"  # how a key names it; the program asks for the attribute or the categories
 CROWD = ("crowd", "true")  # COCO's mark of things too many to count: nothing is said of their category
 RELATIONS = {  # said of a thing whose middle, or all of it, is beyond another's
     "to the left of": ("left", "well-left"),
@@ -29,17 +29,12 @@ RELATIONS = {  # said of a thing whose middle, or all of it, is beyond another's
     "above": ("above", "well-above"),
     "below": ("below", "well-below"),
 }
-Choice = TypeVar("Choice")
 Counts = tuple[tuple[int, int], ...]  # of each pair: left, right
 
 
-class NoDraft(Exception):
-    """The pairs offer nothing for this draft; another one is tried."""
-
-
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of things."""
+class Phrase:
+    """A noun phrase for some things of the images."""
 
     one: str  # "red dog"
     many: str  # "red dogs"
@@ -55,15 +50,8 @@ class Kind:
         return self.key[0]
 
 
-def keep(tests: Sequence[Term]) -> Term:
-    """The things that pass all tests."""
-    if not tests:
-        return THINGS
-    return term("keep", tests[0] if len(tests) == 1 else term("and", *tests), THINGS)
-
-
 class Facts:
-    """The kinds of things in some pairs of panels, counted once; terms are made for the kinds that are used."""
+    """What the things in some pairs of panels can be called, counted once; terms are made for phrases in use."""
 
     def __init__(self, pairs: Sequence[tuple[Panel, Panel]], nouns: Nouns) -> None:
         self.nouns = nouns
@@ -71,7 +59,7 @@ class Facts:
         self.boxed = all(o.box is not None for pair in pairs for panel in pair for o in panel.objects)
         self._shortest = _shortest_sides(pairs)
         self._spoken: dict[tuple[str, str], tuple[Spoken, ...]] = {}
-        self._kinds: dict[Values, Kind] = {}
+        self._phrases: dict[Values, Phrase] = {}
         self._named = {n.values: n for n in nouns.named}
         self._people = {n.values[0] for n in nouns.named}  # categories whose things have names of their own
         crowded = {o.category for pair in pairs for panel in pair for o in panel.objects if CROWD in o.attributes}
@@ -108,19 +96,19 @@ class Facts:
                 out += [(*base, one, other) for i, one in enumerate(fresh) for other in fresh[i + 1 :]]
         return out
 
-    def kind(self, key: Values) -> Kind:
-        """The kind that a key stands for."""
-        made = self._kinds.get(key)
+    def phrase(self, key: Values) -> Phrase:
+        """The phrase that a key stands for."""
+        made = self._phrases.get(key)
         if made is None:
             base, described = self._split(key)
             words = self._base_word(base)
             one, many = words.one, words.many
             for name, value in described:
-                phrase = self.way(name, base[0]).phrase
-                one, many = (phrase.format(value=value, noun=noun) for noun in (one, many))
+                pattern = self.way(name, base[0]).phrase
+                one, many = (pattern.format(value=value, noun=noun) for noun in (one, many))
             plain = all(self.way(name, base[0]).phrase.endswith("{noun}") for name, _ in described)
             readings = tuple(keep(tests) for tests in self._tests(base, described))
-            made = self._kinds[key] = Kind(one, many, key, readings, self.counts[key], plain)
+            made = self._phrases[key] = Phrase(one, many, key, readings, self.counts[key], plain)
         return made
 
     def _split(self, key: Values) -> tuple[Values, Values]:
@@ -155,36 +143,36 @@ class Facts:
             readings = [members, sure] if sure and sure != members else [members]
         return [[term("is", "category", *found), *rest] for found in readings]
 
-    def unlike(self, kind: Kind) -> Kind:
-        """The things of a kind's noun that lack its last attribute: "dogs that are not red"."""
-        base, described = self._split(kind.key)
+    def unlike(self, phrase: Phrase) -> Phrase:
+        """The things of a phrase's noun that lack its last attribute: "dogs that are not red"."""
+        base, described = self._split(phrase.key)
         if not described:
             raise NoDraft
-        whole, (name, value) = self.kind(kind.key[:-1]), kind.key[-1]
-        said = self.predicate(kind.head, name, value)
+        whole, (name, value) = self.phrase(phrase.key[:-1]), phrase.key[-1]
+        said = self.predicate(phrase.head, name, value)
         readings = tuple(
             keep([*tests, term("not", term("is", name, value))]) for tests in self._tests(base, described[:-1])
         )
-        counts = tuple((x[0] - y[0], x[1] - y[1]) for x, y in zip(whole.counts, kind.counts, strict=True))
+        counts = tuple((x[0] - y[0], x[1] - y[1]) for x, y in zip(whole.counts, phrase.counts, strict=True))
         who = "who" if whole.head in self._people else "that"
         one, many = f"{whole.one} {who} is not {said}", f"{whole.many} {who} are not {said}"
-        return Kind(one, many, kind.key, readings, counts, plain=False)
+        return Phrase(one, many, phrase.key, readings, counts, plain=False)
 
-    def related_counts(self, one: Kind, words: str, other: Kind) -> Counts:
-        """How many things of one kind stand so to a thing of another; found without making the kind itself."""
+    def related_counts(self, one: Phrase, words: str, other: Phrase) -> Counts:
+        """How many things of one phrase stand so to a thing of another; found without making the phrase itself."""
         relate = RELATE[RELATIONS[words][0]]
         images = zip(self._members[one.key], self._members[other.key], strict=True)
         return _by_pair([sum(any(relate(x, y) for y in others) for x in things) for things, others in images])
 
-    def related(self, one: Kind, words: str, other: Kind) -> Kind:
-        """The things of one kind that stand so to a thing of another: "dogs to the left of a tree"."""
+    def related(self, one: Phrase, words: str, other: Phrase) -> Phrase:
+        """The things of one phrase that stand so to a thing of another: "dogs to the left of a tree"."""
         readings = []
         for objects, landmark, relation in product(one.readings, other.readings, RELATIONS[words]):
             held = term("related", relation, term("at-least", 1), landmark)
             readings.append(term("keep", term("and", objects.args[0], held), THINGS))
         counts, tail = self.related_counts(one, words, other), f"{words} {a(other.one)}"
         distinct = tuple(dict.fromkeys(readings))
-        return Kind(f"{one.one} {tail}", f"{one.many} {tail}", one.key, distinct, counts, plain=False, spatial=True)
+        return Phrase(f"{one.one} {tail}", f"{one.many} {tail}", one.key, distinct, counts, plain=False, spatial=True)
 
     def _ways(self, head: tuple[str, str]) -> tuple[Spoken, ...]:
         """How each attribute is spoken of in a category (in its own way where it has one) or under a hypernym."""
@@ -236,7 +224,7 @@ def varies(values: Sequence[object]) -> bool:
     return any(v != values[0] for v in values)
 
 
-class Desk:
+class Desk(Dice):
     """Where one sentence is written: chance, facts, and the style of the sentence."""
 
     def __init__(
@@ -246,17 +234,12 @@ class Desk:
         truth: tuple[bool, ...],
         focus: frozenset[tuple[str, str]] = frozenset(),
     ) -> None:
-        self.rng, self.facts = rng, facts
+        super().__init__(rng)
+        self.facts = facts
         self._truth = truth  # only ever asked how it splits the pairs, never which half is which
         self.focus = focus  # categories and hypernyms to speak of where it can be done
         self.image = self.pick(*["image"] * 8, "photo", "picture")
         self.digits = self.chance(0.06)
-
-    def chance(self, share: float) -> bool:
-        return float(self.rng.random()) < share
-
-    def pick(self, *choices: Choice) -> Choice:
-        return choices[int(self.rng.random() * len(choices))]
 
     # --- what tells the pairs apart
 
@@ -277,10 +260,10 @@ class Desk:
             halves[value].add(fact)
         return halves[0].isdisjoint(halves[1])
 
-    # --- kinds
+    # --- phrases
 
     def key(self, described: float = 0.5, among: Sequence[Values] | None = None, telling: bool = False) -> Values:
-        """A kind that is not the same everywhere; with an attribute at this rate, of the focus more often than not.
+        """A key that is not the same everywhere; with an attribute at this rate, of the focus more often than not.
 
         A `telling` one has other numbers in the pairs that are to be told apart.
         """
@@ -297,40 +280,40 @@ class Desk:
                 return found
         raise NoDraft
 
-    def kind(self, described: float = 0.45, plain: bool = False, rich: bool = True, telling: bool = True) -> Kind:
-        """A kind of things; `rich` ones may be told by what they lack or by where they are."""
+    def phrase(self, described: float = 0.45, plain: bool = False, rich: bool = True, telling: bool = True) -> Phrase:
+        """A phrase; `rich` ones may be told by what they lack or by where they are."""
         chance = float(self.rng.random())
         if rich and not plain and chance < 0.6 and self.facts.boxed:
-            return self.relation_of(self.kind(0.4, plain=True, telling=False), telling)
-        kind = self.facts.kind(self.key(described, telling=telling))
+            return self.relation_of(self.phrase(0.4, plain=True, telling=False), telling)
+        phrase = self.facts.phrase(self.key(described, telling=telling))
         if rich and not plain and chance > 0.94:
-            return self.facts.unlike(kind)
-        if plain and not kind.plain:
+            return self.facts.unlike(phrase)
+        if plain and not phrase.plain:
             raise NoDraft
-        return kind
+        return phrase
 
-    def relation_of(self, one: Kind, telling: bool = True) -> Kind:
-        """Those of a kind that stand to things of another in a certain way."""
+    def relation_of(self, one: Phrase, telling: bool = True) -> Phrase:
+        """Those of a phrase that stand to things of another in a certain way."""
         words, other = self.pick(*RELATIONS), self.other(one, 0.2)
         counts = self.facts.related_counts(one, words, other)
         if not (self.apart(counts) if telling else varies(counts)):
             raise NoDraft
         return self.facts.related(one, words, other)
 
-    def other(self, one: Kind, described: float = 0.3) -> Kind:
-        """A plain kind that shares no things with a first one: another category, or another value of its attribute."""
+    def other(self, one: Phrase, described: float = 0.3) -> Phrase:
+        """A plain phrase that shares no things with a first one: another category, or another value of an attribute."""
         facts = self.facts
         if described and len(one.key) > 1 and self.chance(0.35):
             name = one.key[-1][0]
             alike = [k for k in facts.counts if k[:-1] == one.key[:-1] and k[-1][0] == name and k != one.key]
             if alike and name != "category" and one.key not in facts.bases:
-                return facts.kind(self.pick(*alike))
+                return facts.phrase(self.pick(*alike))
         for _ in range(8):
             among = facts.described if self.chance(described) and facts.described else facts.bases
             found = among[int(self.rng.random() * len(among))]
-            kind = facts.kind(found)
-            if kind.plain and len(found) < 3 and self._apart(one.head, kind.head):
-                return kind
+            phrase = facts.phrase(found)
+            if phrase.plain and len(found) < 3 and self._apart(one.head, phrase.head):
+                return phrase
         raise NoDraft
 
     def _apart(self, one: tuple[str, str], other: tuple[str, str]) -> bool:

@@ -31,7 +31,8 @@ from veridical.auditing.findings import (
 )
 from veridical.auditing.sample import Fit, Plant, Predict, Sample
 from veridical.common.arrays import Bools, Doubles, Ints
-from veridical.evaluation.bootstrap import Estimate, resample, stream
+from veridical.common.intervals import Estimate
+from veridical.evaluation.bootstrap import resample, stream
 
 Reference = Literal["majority", "chance"]
 

@@ -11,7 +11,8 @@ import typer
 from veridical.cli.output import print_json, say, table
 
 if TYPE_CHECKING:
-    from veridical.evaluation import Comparison, Estimate, Row, Scores, Trials
+    from veridical.common.intervals import Estimate
+    from veridical.evaluation import Comparison, Row, Scores, Trials
 
 ROWS = 12  # values of a tag that are shown
 WORTH_SHOWING = 20  # a tag with many values, none of which has so many items, is only mentioned

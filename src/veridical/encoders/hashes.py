@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veridical.common.arrays import Bools, Floats, Ints, Words
+from veridical.common.kernels import compiled, has_numba
 from veridical.encoders.images import cut, decode
 from veridical.errors import UserError, missing_extra
 from veridical.records import Box, Panel
@@ -269,14 +270,7 @@ def _equal_keys_by_one(
 
 @cache
 def _kernel() -> Callable[..., IndexPairs] | None:
-    try:
-        from numba import njit
-    except ImportError:
-        return None
-    try:
-        return njit(cache=True)(_equal_keys_by_one)
-    except RuntimeError:  # nowhere to keep compiled code: compile anew in every process
-        return njit(cache=False)(_equal_keys_by_one)
+    return compiled(_equal_keys_by_one) if has_numba() else None
 
 
 def _plan(count: int, most: int) -> tuple[int, int]:

@@ -1,7 +1,8 @@
 """Evaluation: predictions against a benchmark. `veridical.evaluate(DIR, FILE)` gives all scores."""
 
 from veridical._verbs import make_callable
-from veridical.evaluation.bootstrap import Estimate, sign_test
+from veridical.common.intervals import Estimate
+from veridical.evaluation.bootstrap import sign_test
 from veridical.evaluation.compare import Comparison
 from veridical.evaluation.metrics import Row
 from veridical.evaluation.readers import Predictions, read_predictions

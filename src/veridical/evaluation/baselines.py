@@ -8,7 +8,7 @@ import numpy as np
 
 from veridical.benchmark import Benchmark
 from veridical.common.arrays import Bools, Ints
-from veridical.evaluation.bootstrap import Estimate
+from veridical.common.intervals import Estimate
 from veridical.evaluation.key import AnswerKey
 from veridical.evaluation.metrics import STAGES, measure
 

@@ -15,20 +15,7 @@ from typing import Any
 import numpy as np
 
 from veridical.common.arrays import Ints
-
-LEVEL = (0.025, 0.975)  # 95% intervals, by percentiles
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A number with its 95% interval."""
-
-    value: float
-    low: float
-    high: float
-
-    def to_json(self) -> dict[str, float]:
-        return {"value": self.value, "low": self.low, "high": self.high}
+from veridical.common.intervals import LEVEL, Estimate
 
 
 def stream(seed: int, *purpose: str) -> np.random.Generator:

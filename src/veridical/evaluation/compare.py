@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from veridical.common.arrays import Bools, Ints
+from veridical.common.intervals import Estimate
 from veridical.errors import UserError
-from veridical.evaluation.bootstrap import Estimate, resample, sign_test, stream
+from veridical.evaluation.bootstrap import resample, sign_test, stream
 from veridical.evaluation.grade import Grades
 from veridical.evaluation.metrics import STAGES, per_item, staged_right
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from veridical.common.arrays import Bools, Ints
-from veridical.evaluation.bootstrap import Estimate, resample, stream
+from veridical.common.intervals import Estimate
+from veridical.evaluation.bootstrap import resample, stream
 from veridical.evaluation.key import AnswerKey
 from veridical.evaluation.parts import intervals_of_parts
 

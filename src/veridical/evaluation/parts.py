@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from veridical.common.arrays import Doubles, Ints
-from veridical.evaluation.bootstrap import LEVEL, collapse, resample, stream
+from veridical.common.intervals import LEVEL
+from veridical.evaluation.bootstrap import collapse, resample, stream
 
 TABLE = 1 << 16  # size of the largest table of tuples of groups
 PICKS_PER_KIND = 40  # one binomial of a multinomial was measured to cost about as much as so many table look-ups

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from veridical import __version__
+from veridical.common.intervals import Estimate
 from veridical.errors import UserError
 from veridical.evaluation.baselines import Baseline
-from veridical.evaluation.bootstrap import Estimate
 from veridical.evaluation.compare import Comparison
 from veridical.evaluation.grade import NAMED
 from veridical.evaluation.metrics import Row

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from veridical.common.arrays import Ints
-from veridical.evaluation.bootstrap import Estimate
+from veridical.common.intervals import Estimate
 from veridical.evaluation.compare import Comparison, compare
 from veridical.evaluation.metrics import staged_right
 from veridical.reporting.studies import Part, Result, Study, System

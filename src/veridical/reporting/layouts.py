@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from veridical.evaluation import Estimate, Scores
+from veridical.common.intervals import Estimate
+from veridical.evaluation import Scores
 from veridical.pages.plots import percent
 from veridical.reporting.published import Column, PublishedTable, part_name, tables_for
 from veridical.reporting.studies import Part, Result, Study

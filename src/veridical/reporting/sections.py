@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from veridical.evaluation import Estimate
+from veridical.common.intervals import Estimate
 from veridical.pages.blocks import Section, figure
 from veridical.pages.drawing import Pictures
 from veridical.pages.markup import Markup, element

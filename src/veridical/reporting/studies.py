@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark
 from veridical.common.arrays import Ints
+from veridical.common.intervals import Estimate
 from veridical.errors import UserError
-from veridical.evaluation import Estimate, Scores, evaluate
+from veridical.evaluation import Scores, evaluate
 from veridical.evaluation.arrays import are_arrays, read_arrays
 from veridical.evaluation.grade import Grades, grade, guess_split
 from veridical.evaluation.key import AnswerKey, read_key

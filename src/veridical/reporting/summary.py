@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from veridical.evaluation import Estimate, Scores
+from veridical.common.intervals import Estimate
+from veridical.evaluation import Scores
 from veridical.pages.plots import percent
 from veridical.reporting.breakdowns import Breakdown
 from veridical.reporting.comparisons import Pair

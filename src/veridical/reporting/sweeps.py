@@ -11,27 +11,17 @@ from pathlib import Path
 import msgspec
 
 from veridical.common.files import read_json
+from veridical.common.intervals import Estimate
 from veridical.errors import UserError
 from veridical.experiments.sweep import SWEEP, TYPES
 from veridical.pages.blocks import Section, figure
 from veridical.pages.markup import Markup
 from veridical.pages.plots import Series, colour, legend, lines, percent
+from veridical.reporting.layouts import estimate_cell
 from veridical.reporting.published import part_name, tables_for
 from veridical.reporting.tables import Cell, Table, TableRow, to_html
 
 CHANCE = 1 / 8
-
-
-class Interval(msgspec.Struct, frozen=True):
-    """A share with its 95% interval."""
-
-    value: float
-    low: float
-    high: float
-    items: int = 0
-
-    def cell(self) -> Cell:
-        return Cell(percent(self.value), f"[{percent(self.low)}, {percent(self.high)}]")
 
 
 class SweptRun(msgspec.Struct, frozen=True):
@@ -45,9 +35,9 @@ class SweptRun(msgspec.Struct, frozen=True):
     context: str
     folder: str
     title: str
-    accuracy: Interval
-    by: dict[str, dict[str, Interval]]
-    controls: dict[str, Interval]
+    accuracy: Estimate
+    by: dict[str, dict[str, Estimate]]
+    controls: dict[str, Estimate]
     training_items: int
 
     @property
@@ -118,7 +108,7 @@ def sweep_section(sweep: Sweep) -> Section:
 def _by_features(sweep: Sweep) -> Table:
     """Table 2: one scheme, a column for each kind of features with and without the auxiliary loss."""
     scheme = sweep.first_scheme
-    found = [(_parts(p.title), p.accuracy.cell()) for p in sweep.points if p.whole and p.scheme == scheme]
+    found = [(_parts(p.title), estimate_cell(p.accuracy)) for p in sweep.points if p.whole and p.scheme == scheme]
     found += [(_parts(p.title), Cell("failed")) for p in sweep.failed if p.whole and p.scheme == scheme]
     own = dict(found)
     kinds = list(dict.fromkeys(kind for _, kind in own))
@@ -158,7 +148,7 @@ def _by_type(sweep: Sweep) -> Table:
     rows = []
     for run in runs:
         cells = [run.by.get(tag, {}).get(name) for tag, names in types for name in names]
-        rows.append(TableRow(run.title, (run.accuracy.cell(), *(c.cell() if c is not None else Cell() for c in cells))))
+        rows.append(TableRow(run.title, (estimate_cell(run.accuracy), *(estimate_cell(c) for c in cells))))
     columns = ("overall", *(name for _, names in types for name in names))
     heads = (("", 1), *((tag, len(names)) for tag, names in types if names))
     note = "The published columns per type are not legible in our copy of the paper, so there are none beside ours."
@@ -170,10 +160,10 @@ def _controls(sweep: Sweep) -> Table:
     rows = []
     for run in sweep.points:
         if run.controls or run.context != "own":
-            own = Cell() if run.context != "own" else run.accuracy.cell()
+            own = Cell() if run.context != "own" else estimate_cell(run.accuracy)
             other = run.accuracy if run.context == "other" else run.controls.get("other")
             shuffled = run.controls.get("shuffled")
-            found = (one.cell() if one is not None else Cell() for one in (other, shuffled))
+            found = (estimate_cell(one) for one in (other, shuffled))
             rows.append(TableRow(f"{run.title}, {run.scheme}", (own, *found)))
     columns = ("own context", "context of another item", "context shuffled")
     notes = (

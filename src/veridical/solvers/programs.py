@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from veridical.benchmark import Benchmark
-from veridical.common.files import Json, write_whole
+from veridical.common.files import Json, read_json, write_whole
 from veridical.errors import UserError
 from veridical.language.programs.domain import Domain, domain_of
 from veridical.language.programs.execution import compiled
@@ -167,14 +167,8 @@ class ProgramSolver:
     @classmethod
     def load(cls, path: Path | str, world: World = BOXES) -> ProgramSolver:
         """Read a solver that `save` wrote."""
-        try:
-            state = msgspec.json.decode(Path(path).read_bytes(), type=_State)
-        except FileNotFoundError:
-            raise UserError(f"{path}: there is no such file.", "Train the solver first, or name its file.") from None
-        except OSError as error:
-            raise UserError(f"{path} cannot be read: {error.strerror}.", "Name the file of a saved solver.") from None
-        except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
-            raise UserError(f"{path} is not a saved program solver: {error}.", "Train and save it again.") from None
+        fix = "Train and save it again, or name the file of a saved solver."
+        state = read_json(Path(path), _State, "a saved program solver", fix)
         if state.format != FORMAT or state.version != FORMAT_VERSION:
             found = f"'{state.format}' version {state.version}"
             raise UserError(f"{path} is {found}, not '{FORMAT}' version {FORMAT_VERSION}.", "Train and save it again.")

@@ -18,6 +18,7 @@ from typing import Literal
 import msgspec
 
 from veridical.builders.nlvr2.wordnet import Thesaurus, Vectors
+from veridical.common.files import read_json, read_lines, text_lines
 from veridical.errors import UserError
 from veridical.language.english import plural
 from veridical.sources.icons.glyphs import CATEGORIES
@@ -56,14 +57,13 @@ class _SynsetLine(msgspec.Struct):
 def read_synsets(path: Path | str, thesaurus: Thesaurus) -> list[Synset]:
     """Synsets of a file: ImageNet's `n01440764 tench, Tinca tinca` lines, plain names, or JSON with `synset`."""
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read: {error}.", "Give a list of synsets.") from None
-    if path.suffix in {".json", ".jsonl"}:
-        out = [_of_line(line, thesaurus) for line in _json(path, text)]
+    fix = 'Give objects such as {"synset": "beagle", "wnid": "n02088364"}.'
+    if path.suffix == ".json":
+        out = [_of_line(line, thesaurus) for line in read_json(path, list[_SynsetLine], "a list of synsets", fix)]
+    elif path.suffix == ".jsonl":
+        out = [_of_line(line, thesaurus) for line in read_lines(path, _SynsetLine, fix)]
     else:
-        out = [_of_text(line.strip(), thesaurus) for line in text.splitlines() if line.strip()]
+        out = [_of_text(line, thesaurus) for line in text_lines(path, "Give a list of synsets.")]
     return unique(out, str(path))
 
 
@@ -149,17 +149,6 @@ def _of_line(line: _SynsetLine, thesaurus: Thesaurus) -> Synset:
     found = synset_of(line.synset, thesaurus, wnid if isinstance(wnid, str) else None)
     names = _distinct([line.synset, *line.synonyms]) if line.synonyms else found.synonyms
     return Synset(line.synset, names, found.animal if line.animal is None else line.animal, found.wnid)
-
-
-def _json(path: Path, text: str) -> list[_SynsetLine]:
-    try:
-        if path.suffix == ".json":
-            return msgspec.json.decode(text, type=list[_SynsetLine])
-        return [msgspec.json.decode(line, type=_SynsetLine) for line in text.splitlines() if line.strip()]
-    except msgspec.DecodeError as error:
-        raise UserError(
-            f"{path}: {error}.", 'Give objects such as {"synset": "beagle", "wnid": "n02088364"}.'
-        ) from None
 
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:

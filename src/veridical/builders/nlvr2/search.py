@@ -18,6 +18,7 @@ import numpy as np
 
 from veridical.builders.nlvr2.queries import NUMBERS, Query, Synset, first_queries
 from veridical.builders.nlvr2.work import Found, Seen
+from veridical.common.files import in_words, read_lines, read_text
 from veridical.engine.progress import Progress
 from veridical.errors import UserError, missing_extra
 from veridical.language.english import plural
@@ -266,21 +267,15 @@ class SavedSearch:
 
 
 def _read_results(path: Path) -> list[_Result]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read: {error}.", "Give a file of search results.") from None
-    table = path.suffix == ".csv"
-    rows = csv.DictReader(text.splitlines()) if table else [{"": line} for line in text.splitlines() if line.strip()]
+    fix = "Each result has a query, a rank, an address and similar addresses."
+    if path.suffix != ".csv":
+        return read_lines(path, _Result, fix)
     out = []
-    for number, row in enumerate(rows, start=2 if table else 1):
+    rows = csv.DictReader(read_text(path, "Give a file of search results.").splitlines())
+    for number, row in enumerate(rows, start=2):
+        similar = (row.get("similar") or "").split()
         try:
-            if table:
-                similar = (row.get("similar") or "").split()
-                out.append(msgspec.convert({**row, "similar": similar}, _Result, strict=False))
-            else:
-                out.append(msgspec.json.decode(row[""], type=_Result))
-        except msgspec.DecodeError as error:
-            fix = "Each result has a query, a rank, an address and similar addresses."
-            raise UserError(f"{path}, line {number}: {error}.", fix) from None
+            out.append(msgspec.convert({**row, "similar": similar}, _Result, strict=False))
+        except msgspec.ValidationError as error:
+            raise UserError(f"{path}, line {number}: {in_words(error)}", fix) from None
     return out

@@ -24,8 +24,8 @@ from veridical.builders.nlvr2.people import check_presence, check_sentence
 from veridical.builders.nlvr2.photographs import opened
 from veridical.builders.nlvr2.steps import STEPS, interest_rule, pruning_rule
 from veridical.builders.nlvr2.validation import Kept, Outcome, judgements
+from veridical.common.files import read_json
 from veridical.engine import run
-from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.formats.nlvr2.reading import balance_of
 from veridical.records import TRUTH, Item, Pairs, Panel, Pruned, Text, pairs
@@ -324,11 +324,8 @@ def _outcome(costs: str | None, done: Outcome) -> dict[str, object]:
 
 def _costs(path: Path, sentences: int, items: int) -> dict[str, object]:
     """The cost and workers of each task, of all, of a sentence and of an item."""
-    try:
-        found = msgspec.json.decode(path.read_bytes(), type=dict[str, _Cost])
-    except (OSError, msgspec.DecodeError) as error:
-        fix = 'Write such as {"sentence writing": {"cost": 9570.46, "workers": 99}}.'
-        raise UserError(f"{path}: {error}.", fix) from None
+    fix = 'Write such as {"sentence writing": {"cost": 9570.46, "workers": 99}}.'
+    found = read_json(path, dict[str, _Cost], "a list of what tasks cost", fix)
     total = sum(one.cost for one in found.values())
     tasks = {name: {"cost": one.cost, "workers": one.workers} for name, one in sorted(found.items())}
     each = {"per_sentence": round(total / sentences, 4), "per_item": round(total / items, 4)}

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.builders.nlvr2.work import Seen
-from veridical.common.files import write_whole
+from veridical.common.files import text_lines, write_whole
 from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.records import Pruned
@@ -144,12 +144,7 @@ def _copy(opened: Benchmark, writer: BenchmarkWriter, panels: pa.Table, gone: se
 
 def _names(photographs: Path | str | Iterable[str]) -> list[str]:
     if isinstance(photographs, Path | str):
-        try:
-            photographs = Path(photographs).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(
-                f"{photographs} cannot be read: {error}.", "Give a file with a photograph a line."
-            ) from None
+        photographs = text_lines(Path(photographs), "Give a file with a photograph a line.")
     names = [name.strip() for name in photographs if name.strip()]
     if not names:
         raise UserError("The list names no photograph.", "Give an address, an id or a content address a line.")

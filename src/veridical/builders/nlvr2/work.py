@@ -21,7 +21,7 @@ import msgspec
 
 from veridical import __version__
 from veridical.benchmark.writer import file_hash
-from veridical.common.files import read_lines, write_json, write_lines, write_whole
+from veridical.common.files import Json, read_json, read_lines, write_json, write_lines, write_whole
 from veridical.errors import UserError
 from veridical.records import Panel
 from veridical.sources import Source
@@ -187,15 +187,11 @@ class Work:
         self._remember(ledger, name, {**wanted, "output": file_hash(path)})
         return records
 
-    def _ledger(self) -> dict[str, Any]:
+    def _ledger(self) -> Json:
         path = self.path(LEDGER)
         if not path.exists():
             return {}
-        try:
-            found: dict[str, Any] = json.loads(path.read_bytes())
-        except ValueError:
-            raise UserError(f"{path} is damaged.", "Delete the work folder and build again.") from None
-        return found
+        return read_json(path, Json, "the ledger of a build", "Delete the work folder and build again.")
 
     def _remember(self, ledger: dict[str, Any], name: str, facts: dict[str, Any]) -> None:
         ledger[name] = facts

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from veridical.builders.vprom.explain import LONGEST_STEP
-from veridical.builders.vprom.jit import compiled
+from veridical.common.kernels import compiled
 
 AND, PROGRESSION, UNION, OR = 0, 1, 2, 3  # places in elements.RELATIONS
 PANELS = CANDIDATES = 8

@@ -9,8 +9,8 @@ photograph. A question with a rationale is one answer item and four rationale it
 from __future__ import annotations
 
 import csv
+import io
 import json
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ import numpy as np
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.hidden import SECRET, secret_words
 from veridical.common.arrays import Bools, Ints
+from veridical.common.files import atomic
 from veridical.formats.card import describe
 from veridical.matching.blind_readers import Choices
 from veridical.matching.data.questions import AnsweredQuestion
@@ -215,19 +216,17 @@ def write_benchmark(
 
 def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write rows as CSV, JSON lines or Parquet; the file appears whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as work:
-        part = Path(work) / path.name
+    with atomic(path) as file:
         if path.suffix.lower() == ".parquet":
             import pyarrow as pa
             import pyarrow.parquet as pq
 
-            pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), part)
+            pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), file)
         elif path.suffix.lower() == ".jsonl":
-            part.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+            file.writelines(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
         else:
-            with part.open("w", encoding="utf-8", newline="") as file:
-                writer = csv.DictWriter(file, list(rows[0]))
-                writer.writeheader()
-                writer.writerows(rows)
-        part.replace(path)
+            text = io.StringIO(newline="")
+            writer = csv.DictWriter(text, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+            file.write(text.getvalue().encode())

@@ -16,11 +16,11 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.splits import blocks, vcr_folds
+from veridical.common.files import Json, Problem, each_line, read_text
 from veridical.errors import UserError
 from veridical.records import Item, Panel, Text
 from veridical.records import Pairs as Tags
@@ -111,13 +111,7 @@ def _open(path: Path) -> tuple[list[str], Iterator[tuple[int, Mapping[str, Any] 
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return _open_parquet(path)
-    try:
-        # bytes, since reading as text would change the ends of lines inside of fields
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(
-            f"{path.name} is not UTF-8: {error.reason} at byte {error.start:,}.", "Save it as UTF-8."
-        ) from None
+    text = read_text(path)
     return _open_csv(path, text, SUFFIXES[suffix]) if SUFFIXES[suffix] else _open_json(path, text)
 
 
@@ -153,18 +147,11 @@ def _open_csv(path: Path, text: str, comma: str) -> tuple[list[str], Iterator[tu
 
 
 def _open_json(path: Path, text: str) -> tuple[list[str], Iterator[tuple[int, Mapping[str, Any] | str]]]:
-    decoder = msgspec.json.Decoder(dict[str, Any])
     found: list[tuple[int, Mapping[str, Any] | str]] = []
     names: dict[str, None] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            value = decoder.decode(line)
-        except (msgspec.DecodeError, RecursionError) as error:
-            found.append((number, f"not a JSON object: {error}."))
-            continue
-        names.update(dict.fromkeys(value))
+    for number, value in each_line(text, Json):
+        if not isinstance(value, Problem):
+            names.update(dict.fromkeys(value))
         found.append((number, value))
     if found and not names:
         raise UserError(f"{path.name}, line {found[0][0]}: {found[0][1]}", "Each line is a JSON object.")

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 from veridical import __version__
@@ -22,6 +21,7 @@ from veridical.auditing.data import load
 from veridical.auditing.findings import ORDER, Finding, Verdict
 from veridical.auditing.options import Options
 from veridical.benchmark import Benchmark
+from veridical.common import registry
 from veridical.common.files import write_whole
 from veridical.engine import run
 from veridical.errors import UserError
@@ -161,7 +161,7 @@ def run_check(directory: str, hash_: str, options: Options, name: str) -> Findin
     """One check, with the time it took."""
     start = time.monotonic()
     data = load(directory, hash_, options.scheme, options.hidden)
-    finding: Finding = resolve_name((CHECKS | NEURAL)[name])(name, data, options)
+    finding: Finding = registry.resolve(CHECKS | NEURAL, name, "check", "auditing")(name, data, options)
     return replace(finding, seconds=round(time.monotonic() - start, 2))
 
 
@@ -176,9 +176,8 @@ def write(result: Audit, page: Path) -> None:
 
 def _chosen(checks: Sequence[str], skip: Sequence[str], neural: bool) -> list[str]:
     known = CHECKS | NEURAL
-    unknown = sorted({*checks, *skip} - known.keys())
-    if unknown:
-        raise UserError(f"There is no check {unknown[0]!r}.", f"There are: {', '.join(known)}.")
+    if strange := sorted({*checks, *skip} - known.keys()):
+        raise registry.unknown(strange[0], "check", known)
     wanted = {*checks, *(NEURAL if neural else ())} if checks else known if neural else CHECKS
     chosen = [n for n in known if n in wanted and n not in skip]
     if not chosen:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from veridical._verbs import make_callable
 from veridical.builders.report import BuildReport
-from veridical.errors import UserError
+from veridical.common import registry
 
 __all__ = ["BUILDERS", "BuildReport", "build", "load_builder"]
 
@@ -24,10 +23,7 @@ BUILDERS: dict[str, str] = {
 
 def load_builder(kind: str) -> Callable[..., BuildReport]:
     """The function that builds one kind of benchmark."""
-    if kind not in BUILDERS:
-        raise UserError(f"There is no builder {kind!r}.", f"Choose one of: {', '.join(BUILDERS)}.")
-    module, _, attribute = BUILDERS[kind].partition(":")
-    found: Callable[..., BuildReport] = getattr(import_module(module), attribute)
+    found: Callable[..., BuildReport] = registry.resolve(BUILDERS, kind, "builder", "builders")
     return found
 
 

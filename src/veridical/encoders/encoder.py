@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veridical.common import registry
 from veridical.errors import UserError, missing_extra
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ ENCODERS: dict[str, str] = {
     "thumbnail": "veridical.encoders.plain:Thumbnail",
     "hashed-words": "veridical.encoders.plain:HashedWords",
 }
-_HUB = "veridical.encoders.hub:HubEncoder"
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,12 @@ def open_encoder(encoder: str | Encoder, *, device: str | None = None) -> Encode
     """The encoder of a name: one of `ENCODERS`, a folder with a `transformers` checkpoint, or a hub's name for one."""
     if isinstance(encoder, Encoder):
         return encoder
-    return resolve_name(ENCODERS.get(encoder, _HUB))(encoder, device=device)
+    if encoder not in registry.names(ENCODERS, "encoders"):
+        from veridical.encoders.hub import HubEncoder
+
+        return HubEncoder(encoder, device=device)
+    made: Encoder = registry.resolve(ENCODERS, encoder, "encoder", "encoders")(encoder, device=device)
+    return made
 
 
 def slug(name: str) -> str:

@@ -7,10 +7,10 @@ depend on nothing but the batches, so the same config gives the same bytes on an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from veridical.common import registry
 from veridical.errors import UserError
 
 if TYPE_CHECKING:
@@ -58,14 +58,11 @@ def run(
     the caller deletes it when its output is complete. A batch that raises or loses its process is tried again `retries`
     times. A `UserError` is about the input, and ends the run at once.
     """
-    if engine not in ENGINES:
-        raise UserError(f"There is no engine {engine!r}.", f"Choose one of: {', '.join(sorted(ENGINES))}.")
+    start: Callable[..., Iterator[Result]] = registry.resolve(ENGINES, engine, "engine", "engine")
     if processes is not None and processes < 1:
         raise UserError(f"{processes} processes cannot do any work.", "Use 1 or more.")
     if retries < 0:
         raise ValueError(f"retries is {retries}; it counts from 0")
-    module, _, name = ENGINES[engine].partition(":")
-    start: Callable[..., Iterator[Result]] = getattr(import_module(module), name)
     return start(function, batches, processes=processes, work=work, retries=retries, label=label, total=total)
 
 

@@ -14,9 +14,10 @@ From outside: `open_source("coco:PATH")` and what this module names; builders al
 
 from __future__ import annotations
 
-from pkgutil import resolve_name
+from collections.abc import Callable
 from typing import Any
 
+from veridical.common import registry
 from veridical.errors import UserError
 from veridical.sources.photographs import Photograph, Region, Relationship, Source
 
@@ -38,12 +39,10 @@ EMBEDDED = frozenset(name for name in SOURCES if name.startswith("icons"))  # so
 def open_source(name: str, **options: Any) -> Source:
     """A source of photographs by name: `icons` (and its other worlds), `coco:PATH`, `vg:PATH` or `folder:PATH`."""
     base, _, path = name.partition(":")
-    if base not in SOURCES:
-        raise UserError(f"There is no source {name!r}.", f"Choose one of: {', '.join(SOURCES)}; such as coco:PATH.")
-    if bool(path) is (base in EMBEDDED):
+    found: Callable[..., Source] = registry.resolve(SOURCES, base, "source", "sources")
+    if base in SOURCES and bool(path) is (base in EMBEDDED):
         raise UserError(
             f"The source {name!r} {'takes no path' if path else 'needs a path'}.",
             f"Write {base if path else base + ':PATH'}.",
         )
-    made: Source = resolve_name(SOURCES[base])(*([path] if path else []), **options)
-    return made
+    return found(*([path] if path else []), **options)

@@ -5,10 +5,8 @@
 
 from __future__ import annotations
 
-from pkgutil import resolve_name
-
 from veridical._verbs import make_callable
-from veridical.errors import UserError
+from veridical.common import registry
 from veridical.zoo.architecture import Architecture
 
 MODELS: dict[str, str] = {
@@ -40,17 +38,15 @@ MODELS: dict[str, str] = {
 
 def load_model(name: str) -> Architecture:
     """A model of the zoo by name."""
-    if name not in MODELS:
-        raise UserError(f"There is no model {name!r}.", f"Choose one of: {', '.join(MODELS)}.")
-    found = resolve_name(MODELS[name])
+    found = registry.resolve(MODELS, name, "model", "zoo")
     if not isinstance(found, Architecture):
-        raise TypeError(f"{MODELS[name]} is not an Architecture")
+        raise TypeError(f"what the model {name!r} stands for is not an Architecture")
     return found
 
 
 def models() -> list[Architecture]:
     """Every model of the zoo."""
-    return [load_model(name) for name in MODELS]
+    return [load_model(name) for name in registry.names(MODELS, "zoo")]
 
 
 make_callable(__name__, models)

@@ -27,7 +27,7 @@ from veridical.auditing.blind import BLIND
 from veridical.auditing.data import AuditData, folds
 from veridical.auditing.harness import Run, run
 from veridical.auditing.pictures import describe as describe_pictures
-from veridical.auditing.sample import sample
+from veridical.auditing.samples import sample
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.builders.nlvr2 import build_nlvr2
 from veridical.formats.card import describe

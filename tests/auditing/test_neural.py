@@ -13,11 +13,10 @@ pytest.importorskip("torch")
 from veridical.auditing import CHECKS
 from veridical.auditing.data import AuditData, Fold
 from veridical.auditing.harness import run
-from veridical.auditing.neural import neural_reader, stamped, stored_pictures
+from veridical.auditing.models import neural_reader, stamped, stored_pictures
 from veridical.auditing.options import Options
-from veridical.auditing.plants import candidate_word, query_word
 from veridical.auditing.run import NEURAL, _chosen, run_check
-from veridical.auditing.sample import sample
+from veridical.auditing.samples import candidate_word, query_word, sample
 from veridical.benchmark import Benchmark
 
 

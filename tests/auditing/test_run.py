@@ -9,6 +9,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from types import ModuleType
 
+import msgspec
 import pytest
 
 from veridical.auditing import CHECKS, Audit, Finding, audit
@@ -159,6 +160,20 @@ def test_too_few_items_cannot_tell(benchmarks: ModuleType, tmp_path: Path) -> No
     assert verdicts(found)["image-only"] == "cannot tell"
     assert found.verdict == "cannot tell"
     assert "too few" in found.finding("image-only").do
+
+
+def test_findings_are_plain_json(benchmarks: ModuleType, tmp_path: Path) -> None:
+    """`audit --json` encodes what it is given: a number of NumPy's ended in a traceback."""
+    made = [
+        benchmarks.statements(tmp_path / "s", 60, colour_word=1.0, leaked=0.2),
+        benchmarks.questions(tmp_path / "q", 120, longer=0.5),
+        benchmarks.matrices(tmp_path / "m", 60),
+    ]
+    options = Options(items=200, controls=False)
+    for path in made:
+        for name in ("label", "position", "length", "n-grams", "elements", "single-label", "text-leak", "image-leak"):
+            finding = run_check(str(path), Benchmark(path).hash, options, name)
+            assert json.loads(msgspec.json.encode(finding.to_json()))["check"] == name
 
 
 def test_page_and_json_are_written_whole(clean_questions: Path, tmp_path: Path) -> None:

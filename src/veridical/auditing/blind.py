@@ -17,12 +17,12 @@ from veridical.auditing.findings import EXAMPLES, FAIL, FAIL_LABEL, ORDER, Examp
 from veridical.auditing.harness import FULL, PARTS, Assessment, Effort, Reference, Run, assess, run
 from veridical.auditing.options import Options
 from veridical.auditing.pictures import Described, describe
-from veridical.auditing.sample import Fit, Sample, View, sample, swapped
+from veridical.auditing.samples import Fit, Sample, View, sample, swapped
 from veridical.benchmark.splits import blocks
 from veridical.evaluation.bootstrap import resample, stream
 
-_PLANTS = "veridical.auditing.plants:"
-_TEXTS, _SEEING, _SHORT = "veridical.auditing.texts:", "veridical.auditing.seeing:", "veridical.auditing.shortcuts:"
+_PLANTS = "veridical.auditing.samples:"
+_TEXTS, _SEEING, _SHORT = "veridical.auditing.texts:", "veridical.auditing.pictures:", "veridical.auditing.texts:"
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ BLIND |= {
         "statement": _neural("text", ("query",), _PLANTS + "query_word"),
         "choice": _neural("question-only", ("query", "candidates"), _PLANTS + "candidate_word"),
     },
-    "image-only-neural": {"statement": _neural("image", ("context",), "veridical.auditing.neural:stamped")},
+    "image-only-neural": {"statement": _neural("image", ("context",), "veridical.auditing.models:stamped")},
     "response-only-neural": {"choice": _neural("response-only", ("candidates",), _PLANTS + "candidate_word")},
 }
 
@@ -219,7 +219,7 @@ def _stage(name: str, guess: Guess, words: Words, data: AuditData, options: Opti
 def _neural_stage(
     name: str, guess: Guess, words: Words, rows: Sequence[Row], data: AuditData, options: Options
 ) -> Finding:
-    from veridical.auditing.neural import neural_reader, stored_pictures
+    from veridical.auditing.models import neural_reader, stored_pictures
 
     context = stored_pictures(data, rows) if "context" in guess.sees else None
     if "context" in guess.sees and context is None:

@@ -179,7 +179,14 @@ def find_cues(seen: Observations) -> list[Cue]:
     order = np.lexsort((-np.abs(z), trifle))
     keep = [int(c) for c in order if groups[c] >= LEAST_GROUPS]
     return [
-        Cue(listed[c], int(rows[c]), int(groups[c]), right[c] / rows[c], expected[c] / rows[c], float(z[c]))
+        Cue(
+            listed[c],
+            int(rows[c]),
+            int(groups[c]),
+            float(right[c] / rows[c]),
+            float(expected[c] / rows[c]),
+            float(z[c]),
+        )
         for c in keep
     ]
 

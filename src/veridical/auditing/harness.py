@@ -29,7 +29,7 @@ from veridical.auditing.findings import (
     power_of,
     real,
 )
-from veridical.auditing.sample import Fit, Plant, Predict, Sample
+from veridical.auditing.samples import Fit, Plant, Predict, Sample
 from veridical.common.arrays import Bools, Doubles, Ints
 from veridical.common.intervals import Estimate
 from veridical.evaluation.bootstrap import resample, stream

@@ -6,7 +6,7 @@ the benchmark's own pictures (smaller, compressed as JPEG) or texts (a letter le
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -25,9 +25,7 @@ from veridical.auditing.findings import (
     not_applicable,
     real,
 )
-from veridical.auditing.hashes import Pictures, near_pairs
-from veridical.auditing.near_texts import control as near_control
-from veridical.auditing.near_texts import near_texts
+from veridical.auditing.near_duplicates import PictureHashes, near_texts, text_control
 from veridical.auditing.options import Options
 from veridical.auditing.pictures import scene_signature
 from veridical.benchmark.splits import blocks
@@ -180,13 +178,13 @@ def near_image_check(name: str, data: AuditData, options: Options) -> Finding:
     title = "Near-duplicate pictures in several splits"
     if len(data.splits) < 2:
         return not_applicable(name, title, _ONE)
-    pictures = Pictures(data)
+    pictures = PictureHashes(data)
     if not len(pictures.hashes):
         return not_applicable(name, title, "Neither pixels nor perceptual hashes are in the benchmark.")
     by_id = {r.item.id: r for r in data.rows}
     places: Places = {}
     largest = max(range(len(data.splits)), key=lambda k: len(data.of_split(data.splits[k])))
-    for a, b in pictures.alike(near_pairs(pictures.hashes, pictures.split, largest)):
+    for a, b in pictures.near(largest):
         where: dict[str, list[Row]] = {}
         for item in {*pictures.items[a], *pictures.items[b]}:
             where.setdefault(by_id[item].split, []).append(by_id[item])
@@ -240,10 +238,10 @@ def near_text_check(name: str, data: AuditData, options: Options) -> Finding:
     texts = sorted(rows)
     named = {split: number for number, split in enumerate(data.splits)}
     homes = [{named[r.split] for r in rows[t]} for t in texts]
-    kind = np.array([min(h) if len(h) == 1 else -1 - k for k, h in enumerate(homes)], np.int64)  # below 0: in several
+    split = np.array([min(h) if len(h) == 1 else -1 - k for k, h in enumerate(homes)], np.int64)  # below 0: in several
     largest = max(range(len(data.splits)), key=lambda k: len(data.of_split(data.splits[k])))
     places: Places = {}
-    pairs = near_texts(texts, kind, largest)
+    pairs = near_texts(texts, split, largest)
     for pair in sorted(pairs, key=lambda p: -p.likeness):
         where: dict[str, list[Row]] = {}
         for row in (*rows[texts[pair.one]], *rows[texts[pair.other]]):
@@ -261,7 +259,7 @@ def near_text_check(name: str, data: AuditData, options: Options) -> Finding:
         details["memory"] = {"value": value, "low": low, "high": high, "reference": level, "items": items}
         if value - level > CRITICAL * error:
             verdict = "fail" if advantage(value, level) >= FAIL and found.verdict == "fail" else "warn"
-    power = near_control(texts, options.seed)
+    power = text_control(texts, options.seed)
     if verdict == "pass" and not power.ok:
         verdict = "cannot tell"
     return replace(found, verdict=verdict, says=says, power=power, details=details)
@@ -316,7 +314,7 @@ def identical_check(name: str, data: AuditData, options: Options) -> Finding:
 
 
 def _picture_key(data: AuditData, row: Row) -> tuple[Hashable, ...]:
-    panels: Sequence = [data.benchmark.panels[p] for p in row.item.panels if p in data.benchmark.panels]
+    panels = [data.benchmark.panels[p] for p in row.item.panels if p in data.benchmark.panels]
     keys = [p.image or p.uri for p in panels]
     if panels and all(keys):
         return tuple(sorted(keys))

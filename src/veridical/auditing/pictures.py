@@ -1,8 +1,8 @@
-"""What a cheap blind model can see of pictures: pixel statistics where the pixels are here, elements where objects are.
+"""Guessers that look: at pictures without the text, at candidates without the context, and (swapped) at both.
 
-Features are per panel: a colour histogram, a small grey thumbnail, means and deviations of the channels and of the
-edges; and, from annotations, how often each common element (category, attribute, both) occurs, and where things stand.
-An encoder's features can stand in for the pixel part (`encoder`): panels to a matrix.
+A cheap guesser sees features of each panel: a colour histogram, a small grey thumbnail, means and deviations of the
+channels and of the edges; and, from annotations, how often each common element (category, attribute, both) occurs, and
+where things stand. An encoder's features can stand in for the pixel part (`encoder`): panels to a matrix.
 """
 
 from __future__ import annotations
@@ -10,13 +10,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
+from typing import Any
 
 import numpy as np
 
 from veridical.auditing.data import Row
+from veridical.auditing.harness import most_common
+from veridical.auditing.models import Scaler, Votes, fit_binary
+from veridical.auditing.samples import Predict, Sample
+from veridical.auditing.texts import COLUMNS, mixed, ngrams, true_or_false, word_codes
 from veridical.benchmark import Benchmark
-from veridical.common.arrays import Doubles
+from veridical.common.arrays import Doubles, Ints
 from veridical.records import Panel
 
 ELEMENTS = 48  # most common elements that are counted
@@ -169,3 +175,100 @@ def scene_signature(panels: Sequence[Panel]) -> str | None:
     return "|".join(
         sorted(";".join(sorted(repr((o.category, o.attributes, o.box)) for o in p.objects)) for p in panels)
     )
+
+
+JOINT_PENALTIES = (0.02, 0.2)
+LEVELS_CROSSED = 3  # levels of a feature that are crossed with words
+CROSSED = 24  # features that are crossed with words
+
+
+def picture_reader(train: Sample, rng: np.random.Generator) -> Predict:
+    """The answer's place from the pictures alone."""
+    x = train.context
+    if x is None or len(np.unique(train.answer)) < 2:
+        return most_common(train)
+    if train.width == 2:
+        return partial(true_or_false, Votes(x, train.answer, train.group, rng), _context)
+    models = [
+        Votes(x, (train.answer == k).astype(np.int64), train.group, rng) if 0 < (train.answer == k).mean() < 1 else None
+        for k in range(train.width)
+    ]
+    return partial(_by_place, models)
+
+
+def _context(test: Sample) -> Doubles:
+    return np.asarray(test.context)
+
+
+def _by_place(models: list[Votes | None], test: Sample) -> Doubles:
+    x = np.asarray(test.context)
+    return np.stack([m.decision_function(x) if m else np.full(len(test), -1e9) for m in models], 1)
+
+
+def response_reader(train: Sample, rng: np.random.Generator) -> Predict:
+    """Which candidate picture is right, from the candidates and how each stands to the others (and to the context)."""
+    if train.responses is None:
+        return most_common(train)
+    item, place = np.nonzero(train.real() & train.usable)
+    y = (place == train.answer[item]).astype(np.int64)
+    if len(np.unique(y)) < 2:
+        return most_common(train)
+    model = Votes(_response_rows(train, item, place), y, train.group[item], rng)
+    return partial(_rank_pictures, model)
+
+
+def _rank_pictures(model: Votes, test: Sample) -> Doubles:
+    item, place = np.nonzero(test.real())
+    scores = np.full((len(test), test.width), -np.inf)
+    scores[item, place] = model.decision_function(_response_rows(test, item, place))
+    return scores
+
+
+def _response_rows(s: Sample, item: Ints, place: Ints) -> Doubles:
+    """A candidate's features, its difference to the item's mean candidate, how far it is from the others."""
+    responses = np.asarray(s.responses)
+    real = s.real()[:, :, None]
+    mean = np.where(real, responses, 0).sum(1) / s.choices[:, None]
+    own, middle = responses[item, place], mean[item]
+    scale = responses.reshape(-1, responses.shape[2]).std(0) + 1e-9
+    away = np.abs((own - middle) / scale)
+    parts = [own, own - middle, away.mean(1, keepdims=True), away.max(1, keepdims=True)]
+    others = np.abs((responses[item] - own[:, None]) / scale).mean(2)  # (R, C) distance to every candidate
+    others = np.where(s.real()[item] & (np.arange(s.width) != place[:, None]), others, np.nan)
+    parts += [np.nanmin(others, 1)[:, None], np.nanmean(others, 1)[:, None]]
+    if s.context is not None:
+        context = s.context[item][:, : own.shape[1]]
+        parts += [own - context, own * context]
+    return np.concatenate(parts, 1)
+
+
+def joint_reader(train: Sample, rng: np.random.Generator) -> Predict:
+    """True or false from the sentence, the pictures, and words crossed with levels of picture features."""
+    if train.context is None or train.query is None or len(np.unique(train.answer)) < 2:
+        return most_common(train)
+    scale = Scaler(train.context)
+    spread = np.argsort(-np.abs(scale(train.context)).max(0), kind="stable")
+    columns = np.sort(rng.permutation(spread)[:CROSSED])
+    cuts = np.quantile(scale(train.context)[:, columns], [1 / 3, 2 / 3], axis=0)
+    features = partial(_joint_rows, scale, columns, cuts)
+    model = fit_binary(features(train), train.answer, train.group, rng, JOINT_PENALTIES)
+    return partial(true_or_false, model, features)
+
+
+def _joint_rows(scale: Scaler, columns: Ints, cuts: Doubles, s: Sample) -> Any:
+    from scipy import sparse
+
+    dense = scale(np.asarray(s.context))
+    level = (dense[:, columns] > cuts[0]).astype(np.uint64) + (dense[:, columns] > cuts[1])  # (N, CROSSED) 0, 1, 2
+    fact = (np.arange(len(columns), dtype=np.uint64) * np.uint64(LEVELS_CROSSED) + level) * np.uint64(2_654_435_761)
+    texts = s.query or ()
+    code = [np.array(word_codes(text) or (0,), np.uint64) for text in texts]
+    owner = np.repeat(np.arange(len(texts)), [len(c) for c in code])
+    flat = np.concatenate(code) if code else np.empty(0, np.uint64)
+    crossed = mixed((flat[:, None] * np.uint64(1_000_003)) ^ fact[owner])  # (all words, CROSSED)
+    grams = [ngrams(text) for text in texts]
+    row = np.concatenate([np.repeat(owner, len(columns)), np.repeat(np.arange(len(texts)), [len(g) for g in grams])])
+    column = np.concatenate([crossed.ravel(), *grams])
+    out = sparse.csr_matrix((np.ones(len(row)), (row, column)), shape=(len(texts), COLUMNS))  # adds up what is twice
+    out.data[:] = 1.0
+    return sparse.hstack([out, sparse.csr_matrix(dense / 4)], format="csr")

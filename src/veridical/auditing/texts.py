@@ -1,27 +1,30 @@
-"""Blind models that read: n-gram logistic regression over sentences, questions and candidates.
+"""Guessers that read: n-gram regressions over sentences, questions and candidates; and shortcuts without reading.
 
 N-grams of one to three words are hashed; a candidate is scored by what it says, by how it stands to the item's other
-candidates, and (where the question may be seen) by pairs of question and candidate words.
+candidates, and (where the question may be seen) by pairs of question and candidate words. A shortcut (place, length,
+frequency, shared words) is one number per candidate or sentence, cut into bins: the longest candidate, the shortest,
+much longer than the others ... A regression over the bins learns which is right more often, whichever way that is.
 """
 
 from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from veridical.auditing.data import codes
+from veridical.auditing.data import codes, normal
 from veridical.auditing.harness import most_common
-from veridical.auditing.regression import fit_binary
-from veridical.auditing.sample import Predict, Sample
+from veridical.auditing.models import Line, fit_binary
+from veridical.auditing.samples import Predict, Sample
 from veridical.common.arrays import Doubles, Ints
 
 COLUMNS = 1 << 18  # hashed features
-LONGEST = 3  # words of an n-gram
+LONGEST_NGRAM = 3  # words of an n-gram
 MOST_PAIRED = 24  # words of a text that are paired with words of another
 
 _WORD = re.compile(r"[a-z0-9']+|[^\sa-z0-9']")
@@ -43,7 +46,7 @@ def ngrams(text: str) -> Ints:
     """The hashed n-grams of a text, each once; the ends of the text are words too."""
     code = np.array([1, *word_codes(text), 2], np.uint64)
     found = [code]
-    for n in range(2, LONGEST + 1):
+    for n in range(2, LONGEST_NGRAM + 1):
         if len(code) >= n:
             span = np.zeros(len(code) - n + 1, np.uint64)
             for k in range(n):
@@ -69,7 +72,7 @@ def ngrams_and_pairs(query: str, text: str) -> Ints:
 def mixed(code: Any) -> Ints:
     """Hashes as feature numbers."""
     spread = (code ^ (code >> np.uint64(17))) * np.uint64(0x9E3779B97F4A7C15)
-    return (spread >> np.uint64(40)).astype(np.int64) % COLUMNS
+    return np.asarray((spread >> np.uint64(40)).astype(np.int64) % COLUMNS, np.int64)
 
 
 def folded(code: Any) -> Ints:
@@ -101,12 +104,13 @@ def fit_places(x: Any, train: Sample, rng: np.random.Generator, features: Any, s
     """One regression per place of the answer (one in all for true and false)."""
     if train.width == 2:
         model = fit_binary(x, train.answer, train.group, rng, same=same)
-        return most_common(train) if model is None else partial(_two, model, features)
+        return most_common(train) if model is None else partial(true_or_false, model, features)
     labels = [(train.answer == k).astype(np.int64) for k in range(train.width)]
     return partial(_many, [fit_binary(x, y, train.group, rng, same=same) for y in labels], features)
 
 
-def _two(model: Any, features: Any, test: Sample) -> Doubles:
+def true_or_false(model: Any, features: Any, test: Sample) -> Doubles:
+    """Scores of the candidates false and true, from the log-odds of true."""
     z = model.decision_function(features(test))
     return np.stack([-z, z], 1) / 2
 
@@ -161,4 +165,108 @@ def _standing(query: str, texts: tuple[str, ...]) -> Doubles:
         length = len(word_codes(texts[k]))
         out[k] = (length, max(others, default=0), sum(others), len(own & asked) / max(len(own), 1))
     spread = out.std(0)
-    return (out - out.mean(0)) / np.where(spread > 1e-9, spread, 1.0)
+    return np.asarray((out - out.mean(0)) / np.where(spread > 1e-9, spread, 1.0))
+
+
+Score = Callable[[Sample], Doubles]  # (N, C) a number per candidate
+BINS = 12
+LONGEST_SENTENCE = 40  # words of a sentence that are told apart
+BIN_PENALTIES = (0.01, 0.1, 1.0)
+
+
+def always_the_same(train: Sample, rng: np.random.Generator) -> Predict:
+    """The most common place of the right candidate."""
+    return most_common(train)
+
+
+def by_length(train: Sample, rng: np.random.Generator) -> Predict:
+    """What the length of the sentence, or of the candidates, says."""
+    if train.candidates is None:
+        x = _query_bins(train)
+        return fit_places(x, train, rng, _query_bins, x.argmax(1))
+    return _binned(train, rng, candidate_lengths)
+
+
+def by_frequency(train: Sample, rng: np.random.Generator) -> Predict:
+    """What it says how often a candidate occurs in the items at hand: this needs no label of theirs."""
+    return _binned(train, rng, candidate_frequency)
+
+
+def by_overlap(train: Sample, rng: np.random.Generator) -> Predict:
+    """What it says how many of the question's words a candidate repeats."""
+    return _binned(train, rng, query_overlap)
+
+
+def _binned(train: Sample, rng: np.random.Generator, score: Score) -> Predict:
+    item, place = np.nonzero(train.real())
+    values = score(train)
+    apart = _from_mean(values, train)[item, place]
+    cuts = _cuts(apart)
+    y = (place == train.answer[item]).astype(np.int64)
+    model = fit_binary(_bin_rows(train, values, cuts, item, place), y, train.group[item], rng, BIN_PENALTIES)
+    return most_common(train) if model is None else partial(_binned_scores, model, score, cuts)
+
+
+def _binned_scores(model: Line, score: Score, cuts: Doubles, test: Sample) -> Doubles:
+    item, place = np.nonzero(test.real())
+    out = np.full((len(test), test.width), -np.inf)
+    out[item, place] = np.round(model.decision_function(_bin_rows(test, score(test), cuts, item, place)), 9)
+    return out
+
+
+def _from_mean(values: Doubles, s: Sample) -> Doubles:
+    """(N, C) The difference to the mean of the item's candidates."""
+    mean = np.where(s.real(), values, 0).sum(1) / s.choices
+    return np.asarray(values - mean[:, None])
+
+
+def _bin_rows(s: Sample, values: Doubles, cuts: Doubles, item: Ints, place: Ints) -> Doubles:
+    """(R, BINS + 2) In which bin the difference lies, and whether the value is the item's highest or lowest."""
+    real = s.real()
+    most = np.where(real, values, -np.inf).max(1)
+    least = np.where(real, values, np.inf).min(1)
+    own = values[item, place]
+    ends = np.stack([own == most[item], own == least[item]], 1)
+    return np.concatenate([_one_hot(_from_mean(values, s)[item, place], cuts), ends], 1).astype(np.float64)
+
+
+def _cuts(values: Doubles) -> Doubles:
+    """The borders of bins with about equally many values."""
+    return np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1]))
+
+
+def _one_hot(values: Doubles, cuts: Doubles) -> Doubles:
+    """Bins between the cuts; what lies far outside all cuts has bins of its own."""
+    spread = max(float(cuts[-1] - cuts[0]), 1.0)
+    borders = np.concatenate([[cuts[0] - spread], cuts, [cuts[-1] + spread]])
+    return np.eye(len(borders) + 1)[np.searchsorted(borders, values)]
+
+
+def candidate_lengths(s: Sample) -> Doubles:
+    """(N, C) Words of each candidate."""
+    return _per_candidate(s, lambda i, text: float(len(word_codes(text))))
+
+
+def candidate_frequency(s: Sample) -> Doubles:
+    """(N, C) How many items have the candidate."""
+    counts = Counter(normal(c) for texts in s.candidates or () for c in set(texts))
+    return _per_candidate(s, lambda i, text: float(min(counts[normal(text)], 8)))
+
+
+def query_overlap(s: Sample) -> Doubles:
+    """(N, C) The share of the question's words that the candidate repeats."""
+    asked = [frozenset(word_codes(q)) for q in s.query or ()]
+    return _per_candidate(s, lambda i, text: len(asked[i] & frozenset(word_codes(text))) / max(len(asked[i]), 1))
+
+
+def _per_candidate(s: Sample, number: Callable[[int, str], float]) -> Doubles:
+    out = np.zeros((len(s), s.width))
+    for i, texts in enumerate(s.candidates or ()):
+        out[i, : len(texts)] = [number(i, text) for text in texts]
+    return out
+
+
+def _query_bins(s: Sample) -> Doubles:
+    """(N, LONGEST_SENTENCE + 1) The number of words, one column for each; long sentences share the last."""
+    numbers = [min(len(word_codes(q)), LONGEST_SENTENCE) for q in s.query or ()]
+    return np.eye(LONGEST_SENTENCE + 1)[numbers]

@@ -1,7 +1,8 @@
-"""Near-identical texts: every slip is found, other sentences are not taken for one, and a planted leak is seen."""
+"""Near-duplicates: copies look alike and slips are found, other drawings and sentences are not taken for one."""
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from types import ModuleType
 
@@ -9,12 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image, ImageDraw
 
 from veridical.auditing import leaks
 from veridical.auditing.data import AuditData
-from veridical.auditing.near_texts import LEAST, control, is_slip, near_texts, shingles
+from veridical.auditing.near_duplicates import LEAST, MOST_BITS, is_slip, near_texts, shingles, text_control
 from veridical.auditing.options import Options
 from veridical.benchmark import BenchmarkWriter
+from veridical.encoders.hashes import difference_hash, distance, look_alike, thumbnail
 from veridical.formats.card import describe
 from veridical.records import TRUTH, Item, Text
 
@@ -63,8 +66,8 @@ def test_a_slip_is_a_letter_and_never_a_number(one: str, other: str, same: bool)
 def test_the_control_finds_its_copies() -> None:
     rng = np.random.default_rng(0)
     texts = sorted({" ".join(rng.choice(WORDS, 8)) for _ in range(300)})
-    assert control(texts, 0).ok
-    assert not control(["", "1 2"], 0).ok
+    assert text_control(texts, 0).ok
+    assert not text_control(["", "1 2"], 0).ok
 
 
 def leaking(out: Path, leaked: int) -> AuditData:
@@ -116,3 +119,31 @@ def test_photographs_that_are_used_again_are_no_coincidence(benchmarks: ModuleTy
             )
     found = leaks.image_check("image-leak", AuditData(tmp_path / "b"), Options())
     assert found.verdict == "fail"
+
+
+def test_distance_counts_bits() -> None:
+    assert distance(np.array([0, 3], np.uint64), np.array([2**63, 0], np.uint64)).tolist() == [1, 2]
+
+
+def drawing(*places: int) -> Image.Image:
+    image = Image.new("RGB", (400, 100), (211, 211, 211))
+    for x in places:
+        ImageDraw.Draw(image).rectangle((x, 40, x + 10, 50), fill=(0, 0, 0))
+    return image
+
+
+def test_a_compressed_copy_looks_alike_and_another_drawing_does_not() -> None:
+    file = BytesIO()
+    drawing(20, 180, 330).resize((300, 75)).save(file, "JPEG", quality=80)
+    copy = Image.open(file)
+    assert look_alike(thumbnail(drawing(20, 180, 330)), thumbnail(copy))
+    assert not look_alike(thumbnail(drawing(20, 180, 330)), thumbnail(drawing(20, 180)))
+    assert not look_alike(thumbnail(drawing(20, 180, 330)), thumbnail(drawing(20, 180, 350)))
+
+
+def test_difference_hash_survives_compression(benchmarks: ModuleType) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        image = benchmarks.picture(rng)
+        again = Image.open(BytesIO(benchmarks.encoded(image, "JPEG")))
+        assert (difference_hash(image) ^ difference_hash(again)).bit_count() <= MOST_BITS

@@ -8,7 +8,16 @@ import pytest
 from veridical.benchmark import Benchmark
 from veridical.records import Item, Judgement, Pruned, Text, pairs
 from veridical.statistics import human_performance
-from veridical.statistics.human import BEFORE_PRUNING, EXTRA_ALL, EXTRA_OTHERS, SKIPPING, TESTED, VALIDATIONS, VOTED
+from veridical.statistics.human import (
+    BEFORE_PRUNING,
+    EXTRA_ALL,
+    EXTRA_OTHERS,
+    SKIPPING,
+    TESTED,
+    VALIDATIONS,
+    VOTED,
+    SkippingScores,
+)
 
 
 def extra(item: str, worker: str, verdict: int | str) -> Judgement:
@@ -142,5 +151,5 @@ def test_vprom_counts_skips(make):
     found = human_performance(make(items, judgements, task="matrix"), "dev")
     assert (found.rule, found.mean, found.skip_rate, found.skips_wrong) == (SKIPPING, 14 / 18, 0.1, 0.7)
     assert (found.workers, found.judgements) == (2, 20)
-    assert found.by["relation"]["and"]["accuracy"] == 1
-    assert found.by["relation"]["or"] == {"accuracy": 0.5, "skip_rate": 0.2, "skips_wrong": 0.4, "judgements": 10}
+    assert found.by["relation"]["and"].accuracy == 1
+    assert found.by["relation"]["or"] == SkippingScores(accuracy=0.5, skip_rate=0.2, skips_wrong=0.4, judgements=10)

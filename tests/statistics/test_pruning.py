@@ -7,8 +7,7 @@ import pytest
 
 from veridical.benchmark import Benchmark
 from veridical.records import Judgement
-from veridical.statistics.judgements import load_judged
-from veridical.statistics.pruning import EXTRA_DISAGREE, MAJORITY_NONSENSE, SMALL_GAP, prune, rule_for
+from veridical.statistics.judgements import EXTRA_DISAGREE, MAJORITY_NONSENSE, SMALL_GAP, load_judged, prune, rule_for
 
 
 def votes(item: str, verdicts: str, kind: str = "validation") -> list[Judgement]:

@@ -13,6 +13,7 @@ import veridical.statistics
 from veridical.errors import UserError
 from veridical.records import Judgement, Pruned, pairs
 from veridical.statistics import stats
+from veridical.statistics.summary import Rate
 
 
 def test_nlvr2_development_split(nlvr2):
@@ -68,15 +69,15 @@ def test_pruned_items_count_before_pruning(make, statement):
     pruned = [Pruned("d", "two or more extra judgements disagree", "agreement"), Pruned("e", "disagrees", "validation")]
     benchmark = make(items, judgements, pruned=[*pruned, Pruned("f", "nonsense", "validation")])
     found = stats(benchmark.directory)
-    assert (found.total.items, found.total.agreement["items"], found.total.agreement["after"]["items"]) == (3, 4, 3)
-    assert found.total.agreement["after"]["removed"] == {"two or more extra judgements disagree": 1}
-    assert found.total.agreement["after"]["alpha"] > found.total.agreement["alpha"]
-    assert found.splits["dev"].agreement["items"] == 3
+    assert (found.total.items, found.total.agreement.items, found.total.agreement.after.items) == (3, 4, 3)
+    assert found.total.agreement.after.removed == {"two or more extra judgements disagree": 1}
+    assert found.total.agreement.after.alpha > found.total.agreement.alpha
+    assert found.splits["dev"].agreement.items == 3
     checks = found.total.validation
-    assert (checks["items"], checks["reported_nonsense"]) == (6, 1)
-    assert checks["disagreement"] == {"rate": 0.2, "of": 5}
-    assert checks["self_validated"] == {"rate": 1 / 6, "of": 6}
-    assert (checks["self_agreement"]["rate"], checks["other_agreement"]["rate"]) == (1, 0.75)
+    assert (checks.items, checks.reported_nonsense) == (6, 1)
+    assert checks.disagreement == Rate(0.2, 5)
+    assert checks.self_validated == Rate(1 / 6, 6)
+    assert (checks.self_agreement.rate, checks.other_agreement.rate) == (1, 0.75)
     assert found.pruned == {
         "agreement: two or more extra judgements disagree": 1,
         "validation: disagrees": 1,
@@ -102,9 +103,9 @@ def test_groups_and_tags(make, statement):
     ]
     found = stats(make(items).directory).total
     assert (found.groups, found.single_label_groups, found.items_per_group) == (3, 2, 5 / 3)
-    assert found.synsets["most"] == {"dog": 3, "ant": 1, "cat": 1}
-    assert list(found.synsets["least"]) == ["cat", "ant", "dog"]
-    assert found.synsets["mean"] == pytest.approx(5 / 3)
+    assert found.synsets.most == {"dog": 3, "ant": 1, "cat": 1}
+    assert list(found.synsets.least) == ["cat", "ant", "dog"]
+    assert found.synsets.mean == pytest.approx(5 / 3)
 
 
 def test_json_is_plain_and_repeats(nlvr2):

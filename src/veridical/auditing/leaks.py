@@ -315,7 +315,7 @@ def identical_check(name: str, data: AuditData, options: Options) -> Finding:
 
 def _picture_key(data: AuditData, row: Row) -> tuple[Hashable, ...]:
     panels = [data.benchmark.panels[p] for p in row.item.panels if p in data.benchmark.panels]
-    keys = [p.image or p.uri for p in panels]
+    keys = [p.image or p.uri or "" for p in panels]
     if panels and all(keys):
         return tuple(sorted(keys))
     signature = scene_signature(panels)

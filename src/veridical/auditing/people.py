@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
 from veridical.auditing.data import AuditData
@@ -101,16 +102,16 @@ def agreement_check(name: str, data: AuditData, options: Options) -> Finding:
     """Krippendorff's alpha of all judgements, after the papers' pruning where it applies."""
     title = "Agreement of people"
     found = agreement(_judged(data, options), options.seed)
-    if found is None or found["alpha"] is None:
+    if found is None or found.alpha is None:
         return not_applicable(name, title, _NOBODY)
-    alpha = found["alpha"]
+    alpha = found.alpha
     verdict: Verdict = "fail" if alpha < LEAST_ALPHA else "warn" if alpha < GOOD_ALPHA else "pass"
-    says = f"Krippendorff's alpha is {alpha:.3f} over {found['items']:,} items with several judgements;"
+    says = f"Krippendorff's alpha is {alpha:.3f} over {found.items:,} items with several judgements;"
     says += f" {GOOD_ALPHA} is good, below {LEAST_ALPHA} labels are not reliable."
     do = "Make the instructions clearer, or prune items on which people disagree." if verdict != "pass" else ""
     return Finding(
-        name, title, verdict, says, alpha, found["low"], found["high"], GOOD_ALPHA, "alpha", "good agreement", do=do,
-        details={k: v for k, v in found.items() if k != "after"},
+        name, title, verdict, says, alpha, found.low, found.high, GOOD_ALPHA, "alpha", "good agreement", do=do,
+        details={k: v for k, v in msgspec.to_builtins(found).items() if k != "after"},
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import typer
 from veridical.cli.output import print_json, say, table
 
 if TYPE_CHECKING:
-    from veridical.statistics import HumanPerformance, Lengths, Stats, Summary
+    from veridical.statistics import HumanPerformance, Lengths, SplitStats, Stats
 
 BAR = 40  # characters of the longest bar of a histogram
 BINS = 16  # rows of a histogram, at most
@@ -91,14 +91,14 @@ def _collection(numbers: dict[str, Any], before: str = "") -> Iterator[tuple[str
             yield title, f"{value:,}"
 
 
-def _rows(make: Any, columns: dict[str, Summary]) -> list[list[str]]:
+def _rows(make: Any, columns: dict[str, SplitStats]) -> list[list[str]]:
     """The rows of all columns side by side; a row that one column lacks is empty there."""
     made = [make(summary) for summary in columns.values()]
     names = list(dict.fromkeys(name for rows in made for name in rows))
     return [[name, *(rows.get(name, "") for rows in made)] for name in names]
 
 
-def _counts(s: Summary) -> dict[str, str]:
+def _counts(s: SplitStats) -> dict[str, str]:
     known = sum(s.labels.values())
     rows = {"items": f"{s.items:,}", "groups": f"{s.groups:,}"}
     rows |= {f"label {name}": f"{n:,} ({n / known:.1%})" for name, n in s.labels.items()}
@@ -109,8 +109,8 @@ def _counts(s: Summary) -> dict[str, str]:
     rows["items per group"] = _number(s.items_per_group)
     rows["writers"] = f"{s.writers:,}" if s.writers else ""
     if s.synsets:
-        rows["synsets"] = f"{s.synsets['number']:,}"
-        rows["items per synset"] = f"{s.synsets['mean']:.1f} ± {s.synsets['std']:.1f}"
+        rows["synsets"] = f"{s.synsets.number:,}"
+        rows["items per synset"] = f"{s.synsets.mean:.1f} ± {s.synsets.std:.1f}"
     for lengths in s.lengths.values():
         what = "sentence" if len(s.lengths) == 1 else lengths.name.rpartition(" ")[2][:-1]
         rows[f"{what}s"] = f"{lengths.sentences:,}"
@@ -121,7 +121,7 @@ def _counts(s: Summary) -> dict[str, str]:
     return rows
 
 
-def _people(s: Summary) -> dict[str, str]:
+def _people(s: SplitStats) -> dict[str, str]:
     human = s.human
     rows = {"workers": f"{s.workers:,}" if s.workers else ""}
     rows |= {f"{kind} judgements": f"{number:,}" for kind, number in s.judgements.items()}
@@ -139,30 +139,30 @@ def _people(s: Summary) -> dict[str, str]:
         rows["skipped"] = _percent(human.skip_rate)
         rows["  with skips as wrong"] = _percent(human.skips_wrong)
     for tag, values in human.by.items():
-        rows |= {f"  {tag} {value}": _percent(numbers["accuracy"]) for value, numbers in values.items()}
+        rows |= {f"  {tag} {value}": _percent(numbers.accuracy) for value, numbers in values.items()}
     return rows
 
 
-def _agreement(s: Summary) -> dict[str, str]:
+def _agreement(s: SplitStats) -> dict[str, str]:
     rows: dict[str, str] = {}
-    for when, numbers in (("before pruning", s.agreement), ("after pruning", (s.agreement or {}).get("after"))):
+    after = None if s.agreement is None else s.agreement.after
+    for when, numbers in (("before pruning", s.agreement), ("after pruning", after)):
         if numbers:
-            interval = f" [{numbers['low']:.3f}, {numbers['high']:.3f}]" if numbers["low"] is not None else ""
-            rows[f"{when}: items"] = f"{numbers['items']:,}"
-            rows[f"{when}: alpha"] = f"{_number(numbers['alpha'], 3)}{interval}"
-            rows[f"{when}: kappa"] = _number(numbers["kappa"], 3)
-            rows[f"{when}: random raters"] = _number(numbers["random_rater_kappa"], 3)
-            rows |= {f"removed: {reason}": f"{n:,}" for reason, n in numbers.get("removed", {}).items()}
-    return rows
+            interval = f" [{numbers.low:.3f}, {numbers.high:.3f}]" if numbers.low is not None else ""
+            rows[f"{when}: items"] = f"{numbers.items:,}"
+            rows[f"{when}: alpha"] = f"{_number(numbers.alpha, 3)}{interval}"
+            rows[f"{when}: kappa"] = _number(numbers.kappa, 3)
+            rows[f"{when}: random raters"] = _number(numbers.random_rater_kappa, 3)
+    return rows | {f"removed: {reason}": f"{n:,}" for reason, n in (after.removed if after else {}).items()}
 
 
-def _validation(s: Summary) -> dict[str, str]:
+def _validation(s: SplitStats) -> dict[str, str]:
     if s.validation is None:
         return {}
     found = s.validation
-    rows = {"validated items": f"{found['items']:,}"}
-    if found["reported_nonsense"]:
-        rows["reported as nonsense"] = f"{found['reported_nonsense']:,}"
+    rows = {"validated items": f"{found.items:,}"}
+    if found.reported_nonsense:
+        rows["reported as nonsense"] = f"{found.reported_nonsense:,}"
     names = {
         "relabelled": "label differs from the writer's",
         "disagreement": "validator differs from the writer",
@@ -171,24 +171,23 @@ def _validation(s: Summary) -> dict[str, str]:
         "other_agreement": "  others agree with the writer",
     }
     who = {"writer": "the writer", "first_validator": "the first validator", "others": "others"}
-    rates = {title: found[name] for name, title in names.items()}
-    rates |= {f"extra judgement by {who[name]} agrees": rate for name, rate in found["extra_agreement"].items()}
-    return rows | {title: f"{r['rate']:.1%} of {r['of']:,}" for title, r in rates.items() if r["rate"] is not None}
+    rates = {title: getattr(found, name) for name, title in names.items()}
+    rates |= {f"extra judgement by {who[name]} agrees": rate for name, rate in found.extra_agreement.items()}
+    return rows | {title: f"{r.rate:.1%} of {r.of:,}" for title, r in rates.items() if r.rate is not None}
 
 
-def _notes(s: Summary) -> list[str]:
+def _notes(s: SplitStats) -> list[str]:
     """What the numbers mean."""
     human: HumanPerformance | None = s.human
     notes = []
     if human is not None and human.mean is not None:
         least = f"; workers with at least {human.least} judgements" if human.least > 1 else ""
         notes.append(f"Human performance: {human.rule}; own sentences left out{least}.")
-    selection = (s.validation or {}).get("selection")
+    selection = s.validation.selection if s.validation else None
     if selection and selection != "recorded":
         notes.append(f"What the writer selected is {selection}.")
-    after = (s.agreement or {}).get("after")
-    if after:
-        notes.append(f"Pruning removes an item where {after['rule']}.")
+    if s.agreement and s.agreement.after:
+        notes.append(f"Pruning removes an item where {s.agreement.after.rule}.")
     return notes
 
 

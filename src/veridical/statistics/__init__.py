@@ -1,4 +1,13 @@
-"""Statistics of a benchmark: agreement, human performance, language. `veridical.stats(DIR)` counts it all."""
+"""Statistics of a benchmark. `veridical.stats(DIR)` counts it all.
+
+    summary      every number of a benchmark, per split and over all
+    judgements   what people said, as arrays; the papers' rules for pruning by it
+    agreement    Krippendorff's alpha and Fleiss' kappa, with bootstrap intervals
+    human        how well people do, as each paper measures it
+    language     lengths of sentences and vocabulary
+
+From outside: what is imported below, and `judgements` (builders prune by its rules).
+"""
 
 from veridical._verbs import make_callable
 from veridical.statistics.agreement import (
@@ -10,14 +19,14 @@ from veridical.statistics.agreement import (
 )
 from veridical.statistics.human import HumanPerformance, human_performance
 from veridical.statistics.language import Lengths, profile
-from veridical.statistics.summary import Stats, Summary, stats
+from veridical.statistics.summary import SplitStats, Stats, stats
 
 __all__ = [
     "Agreement",
     "HumanPerformance",
     "Lengths",
+    "SplitStats",
     "Stats",
-    "Summary",
     "bootstrap_alpha",
     "fleiss_kappa",
     "human_performance",

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -24,8 +24,7 @@ _ROWS_AT_ONCE = 1 << 20  # cells of a bootstrap's weight matrix kept at a time
 _MISSING = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """How much raters agree on a set of items; a number is None where it is not defined."""
 
     alpha: float | None  # Krippendorff's alpha, nominal
@@ -35,9 +34,14 @@ class Agreement:
     random_rater_kappa: float | None  # the papers' procedure: judgements dealt to raters at random, mean of 100 deals
     items: int  # with two or more judgements: the others say nothing about agreement
     judgements: int  # on these items
+    after: AgreementAfterPruning | None = None  # the same on what a pruning rule leaves
 
-    def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+
+class AgreementAfterPruning(Agreement, frozen=True, kw_only=True):
+    """How much raters agree on the items that a rule keeps."""
+
+    rule: str  # in words
+    removed: dict[str, int]  # reason -> items
 
 
 def count_values(items: ArrayLike, values: ArrayLike, shape: tuple[int, int]) -> Counts:

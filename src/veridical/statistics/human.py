@@ -7,15 +7,13 @@ rationale, V-PROM (section 3.3) lets people skip. Which rule applies follows fro
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from veridical.benchmark import Benchmark
-from veridical.common.arrays import Bools, Ints
+from veridical.common.arrays import Array, Bools, Ints
 from veridical.statistics.judgements import SKIP, UNKNOWN, Judged, load_judged
 
 LEAST_JUDGEMENTS = 100  # a worker needs as many to count (NLVR2, section 5)
@@ -38,8 +36,15 @@ class WorkerScores:
     workers: int
     judgements: int
 
-    def to_json(self) -> dict[str, Any]:
-        return {"mean": self.mean, "std": self.std, "workers": self.workers, "judgements": self.judgements}
+
+@dataclass(frozen=True)
+class SkippingScores:
+    """How people did who could skip, pooled over them."""
+
+    accuracy: float | None  # of what they answered
+    skip_rate: float | None
+    skips_wrong: float | None  # accuracy with skips counted as wrong
+    judgements: int
 
 
 @dataclass(frozen=True)
@@ -59,11 +64,7 @@ class HumanPerformance:
     ties: int = 0  # votes without a winner, scored by the chance of the right one among the first
     voters: float | None = None  # mean number of votes per item
     left_out: int = 0  # rationale votes by workers who had answered the question
-    by: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)  # per tag value, where people could skip
-
-    def to_json(self) -> dict[str, Any]:
-        out = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "variants"}
-        return out | {"variants": {name: scores.to_json() for name, scores in self.variants.items()}}
+    by: dict[str, dict[str, SkippingScores]] = field(default_factory=dict)  # per tag value, where people could skip
 
 
 def human_performance(
@@ -129,22 +130,22 @@ def _extra(judged: Judged) -> HumanPerformance:
 
 
 @dataclass(frozen=True)
-class _Stages:
+class _StageItems:
     parent: Ints  # (N,) item number of a rationale item's answer item, or UNKNOWN
     given: Ints  # (N,) the answer it assumes
 
 
-def _stages(benchmark: Benchmark, splits: tuple[str, ...], scheme: str) -> _Stages:
+def _stages(benchmark: Benchmark, splits: tuple[str, ...], scheme: str) -> _StageItems:
     tables = [benchmark.items_table(split, scheme, ["id", "parent", "given"]) for split in splits]
     table = pa.concat_tables(tables).combine_chunks()
     parent = pc.index_in(table["parent"], value_set=table["id"].combine_chunks(), skip_nulls=True)
-    return _Stages(
+    return _StageItems(
         pc.fill_null(parent, UNKNOWN).to_numpy().astype(np.int64),
         pc.fill_null(table["given"], UNKNOWN).to_numpy().astype(np.int64),
     )
 
 
-def _voted(judged: Judged, stages: _Stages) -> HumanPerformance:
+def _voted(judged: Judged, stages: _StageItems) -> HumanPerformance:
     """Majority votes on answers, on rationales given the right answer, and on both together."""
     own = stages.parent[judged.item]
     answered = judged.item * len(judged.workers) + judged.worker
@@ -190,30 +191,30 @@ def _skipping(judged: Judged, tags: dict[str, list[tuple[int, str]]]) -> HumanPe
         values = sorted({value for _, value in places})
         members = {value: np.array([i for i, v in places if v == value]) for value in values}
         found = {value: _pooled(judged, np.isin(judged.item, items)) for value, items in members.items()}
-        by[tag] = {value: numbers for value, numbers in found.items() if numbers["judgements"]}
+        by[tag] = {value: numbers for value, numbers in found.items() if numbers.judgements}
     return HumanPerformance(
-        mean=total["accuracy"],
+        mean=total.accuracy,
         std=each.std,
         workers=len(np.unique(judged.worker)),
-        judgements=total["judgements"],
+        judgements=total.judgements,
         rule=SKIPPING,
         least=1,
         variants={"worker by worker": each},
-        skip_rate=total["skip_rate"],
-        skips_wrong=total["skips_wrong"],
+        skip_rate=total.skip_rate,
+        skips_wrong=total.skips_wrong,
         by={tag: values for tag, values in by.items() if values},
     )
 
 
-def _pooled(judged: Judged, wanted: Bools) -> dict[str, Any]:
+def _pooled(judged: Judged, wanted: Bools) -> SkippingScores:
     shown, skipped = int(wanted.sum()), int((wanted & (judged.verdict == SKIP)).sum())
     right = int((wanted & judged.right).sum())
-    return {
-        "accuracy": right / (shown - skipped) if shown > skipped else None,
-        "skip_rate": skipped / shown if shown else None,
-        "skips_wrong": right / shown if shown else None,
-        "judgements": shown,
-    }
+    return SkippingScores(
+        accuracy=right / (shown - skipped) if shown > skipped else None,
+        skip_rate=skipped / shown if shown else None,
+        skips_wrong=right / shown if shown else None,
+        judgements=shown,
+    )
 
 
 def _tags(benchmark: Benchmark, splits: tuple[str, ...], scheme: str, hidden: bool) -> dict[str, list[tuple[int, str]]]:
@@ -227,5 +228,5 @@ def _tags(benchmark: Benchmark, splits: tuple[str, ...], scheme: str, hidden: bo
     return out
 
 
-def _mean(values: NDArray[Any]) -> float | None:
+def _mean(values: Array) -> float | None:
     return float(values.mean()) if len(values) else None

@@ -12,14 +12,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark
-from veridical.common.files import text_lines
+from veridical.common.files import Json, text_lines
 from veridical.errors import UserError
 
 _TOKEN = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
@@ -41,10 +40,6 @@ class Lengths:
     longest: int
     vocabulary: int  # word types, lower case, without punctuation
     histogram: dict[int, int] = field(default_factory=dict)  # tokens -> sentences
-
-    def to_json(self) -> dict[str, Any]:
-        out = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return out | {"histogram": {str(length): number for length, number in self.histogram.items()}}
 
 
 def tokens(sentence: str) -> list[str]:
@@ -128,7 +123,7 @@ def _choices(table: pa.Table) -> dict[str, list[str | list[str | None]]]:
     return out
 
 
-def _words(text: dict[str, Any]) -> str | list[str | None]:
+def _words(text: Json) -> str | list[str | None]:
     return [token["word"] for token in text["tokens"]] if text["tokens"] else text["raw"]
 
 

@@ -7,22 +7,33 @@ whole: agreement before pruning and validation rates are measured there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark
 from veridical.common.arrays import Bools, Ints
+from veridical.common.files import Json
 from veridical.records import JUDGEMENT_KINDS
-from veridical.statistics.agreement import Agreement, measure
+from veridical.statistics.agreement import Agreement, AgreementAfterPruning, measure
 from veridical.statistics.human import HumanPerformance, human_performance
-from veridical.statistics.judgements import NONSENSE, UNKNOWN, Judged, load_judged, selections, selects_by_id
+from veridical.statistics.judgements import (
+    NONSENSE,
+    RULES,
+    UNKNOWN,
+    Judged,
+    load_judged,
+    prune,
+    rated,
+    rule_for,
+    selections,
+    selects_by_id,
+)
 from veridical.statistics.language import Lengths, benchmark_lengths, compare_lengths
-from veridical.statistics.pruning import RULES, prune, rated, rule_for
 
 SEED = 0  # of the bootstrap and of the random raters
 INFERRED = "inferred from the released ids: images 0 and 1 of a presentation as selected, 2 and 3 as not"
@@ -31,7 +42,41 @@ SYNSETS_SHOWN = 5  # most and least common ones, as NLVR2's section 4 lists them
 
 
 @dataclass(frozen=True)
-class Summary:
+class Rate:
+    """How often something holds."""
+
+    rate: float | None  # None of nothing
+    of: int
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How often labels and validators differ from what the writer selected."""
+
+    items: int
+    reported_nonsense: int
+    selection: str | None  # how it is known what the writer selected
+    relabelled: Rate  # the label differs from the writer's selection
+    disagreement: Rate  # the first validator differs from the writer's selection
+    self_validated: Rate  # the first validator is the writer
+    self_agreement: Rate
+    other_agreement: Rate
+    extra_agreement: dict[str, Rate]  # extra judgements against the label, by who gave them
+
+
+@dataclass(frozen=True)
+class Synsets:
+    """NLVR2's synsets, by the items that are about them."""
+
+    number: int
+    mean: float  # items of one
+    std: float
+    most: dict[str, int]  # the most common ones -> items
+    least: dict[str, int]
+
+
+@dataclass(frozen=True)
+class SplitStats:
     """The numbers of one split, or of all together."""
 
     items: int
@@ -41,22 +86,19 @@ class Summary:
     single_label_groups: int | None  # groups whose items all have one label: a blind guess can get these consistent
     items_per_group: float | None
     human: HumanPerformance | None
-    agreement: dict[str, Any] | None  # of all judgements, and under "after" of what the pruning rule leaves
-    validation: dict[str, Any] | None
+    agreement: Agreement | None  # of all judgements, and of what the pruning rule leaves
+    validation: Validation | None
     lengths: dict[str, Lengths]
-    synsets: dict[str, Any] | None
+    synsets: Synsets | None
     writers: int
     workers: int
     judgements: dict[str, int]  # kind -> number
 
-    def to_json(self) -> dict[str, Any]:
-        out = {f.name: getattr(self, f.name) for f in fields(self)}
-        nobody = {"mean": None, "std": None, "workers": 0}
-        return out | {
-            "human": self.human.to_json() if self.human else nobody,
-            "agreement": self.agreement or {"alpha": None, "kappa": None},
-            "lengths": {name: lengths.to_json() for name, lengths in self.lengths.items()},
-        }
+    def to_json(self) -> Json:
+        out: Json = msgspec.to_builtins(self, str_keys=True)
+        out["human"] = out["human"] or {"mean": None, "std": None, "workers": 0}
+        out["agreement"] = out["agreement"] or {"alpha": None, "kappa": None}
+        return out
 
 
 @dataclass(frozen=True)
@@ -66,15 +108,15 @@ class Stats:
     benchmark: str
     hash: str  # of the benchmark's manifest: its exact content
     scheme: str
-    total: Summary  # over the splits below
-    splits: dict[str, Summary]
+    total: SplitStats  # over the splits below
+    splits: dict[str, SplitStats]
     pruned: dict[str, int]  # reason -> items removed while the benchmark was built
     compare: tuple[Lengths, ...] = ()
-    mined: dict[str, Any] | None = None  # V-PROM's Table 1: visual elements, their images, what each principle removed
+    mined: Json | None = None  # V-PROM's Table 1: visual elements, their images, what each principle removed
     seed: int = SEED
-    collection: dict[str, Any] = field(default_factory=dict)  # how it came about: sets, images, what it cost
+    collection: Json = field(default_factory=dict)  # how it came about: sets, images, what it cost
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Fractions, not percent; the whole at the top, each split under `splits`."""
         return {
             "benchmark": self.benchmark,
@@ -84,7 +126,7 @@ class Stats:
             "pruned": self.pruned,
             "collection": self.collection,
             "splits": {name: summary.to_json() for name, summary in self.splits.items()},
-            "compare": [lengths.to_json() for lengths in self.compare],
+            "compare": msgspec.to_builtins(self.compare, str_keys=True),
             **({"mined": self.mined} if self.mined else {}),
             "seed": self.seed,
         }
@@ -119,7 +161,7 @@ def stats(
 
 def _summary(
     benchmark: Benchmark, splits: tuple[str, ...], scheme: str, *, hidden: bool, pruned: bool = False
-) -> Summary:
+) -> SplitStats:
     columns = ["id", "answer", "group", "writer", "tags", "candidates"]
     if benchmark.task != "statement":
         columns.remove("candidates")
@@ -127,7 +169,7 @@ def _summary(
     judged = load_judged(benchmark, splits, scheme, pruned=pruned, hidden=hidden)
     groups = _groups(table)
     split = splits[0] if len(splits) == 1 and not pruned else None
-    return Summary(
+    return SplitStats(
         items=table.num_rows,
         groups=int(groups.max(initial=-1)) + 1,
         hidden=not hidden and any(benchmark.is_hidden(s) for s in splits),
@@ -145,29 +187,29 @@ def _summary(
     )
 
 
-def agreement(judged: Judged, seed: int = SEED) -> dict[str, Any] | None:
-    """Agreement on all judged items and, under "after", on those that the fitting rule keeps; None without any."""
+def agreement(judged: Judged, seed: int = SEED) -> Agreement | None:
+    """Agreement on all judged items and, as `after`, on those that the fitting rule keeps; None without any."""
     raters = judged.where(rated(judged))
     before = _agreement(raters, np.ones(len(judged.ids), bool), seed)
     if not before.items:
         return None
-    out: dict[str, Any] = before.to_json()
     rule = rule_for(judged)
-    if rule is not None:
-        reasons = prune(judged, rule)
-        seen = np.bincount(raters.item, minlength=len(judged.ids)) > 0
-        why, number = np.unique(reasons[(reasons != "") & seen], return_counts=True)
-        left = before if not len(why) else _agreement(raters, reasons == "", seed)
-        removed = {str(reason): int(n) for reason, n in zip(why, number, strict=True)}
-        out["after"] = left.to_json() | {"rule": RULES[rule], "removed": removed}
-    return out
+    if rule is None:
+        return before
+    reasons = prune(judged, rule)
+    seen = np.bincount(raters.item, minlength=len(judged.ids)) > 0
+    why, number = np.unique(reasons[(reasons != "") & seen], return_counts=True)
+    left = before if not len(why) else _agreement(raters, reasons == "", seed)
+    removed = {str(reason): int(n) for reason, n in zip(why, number, strict=True)}
+    after = AgreementAfterPruning(**msgspec.structs.asdict(left), rule=RULES[rule], removed=removed)
+    return msgspec.structs.replace(before, after=after)
 
 
 def _agreement(raters: Judged, items: Bools, seed: int) -> Agreement:
     return measure(raters.counts()[items], np.random.default_rng(seed))
 
 
-def validation(judged: Judged, benchmark: Benchmark) -> dict[str, Any] | None:
+def validation(judged: Judged, benchmark: Benchmark) -> Validation | None:
     """Self-validation and relabelling: how often labels and validators differ from what the writer selected.
 
     NLVR re-labels (section 4: 8.2%), NLVR2 removes what the validator sees otherwise (section 4: 8.5%) and reports how
@@ -186,22 +228,21 @@ def validation(judged: Judged, benchmark: Benchmark) -> dict[str, Any] | None:
     labelled = (judged.answer >= 0) & (selected != UNKNOWN)
     extra = judged.where(judged.of_kind("extra"))
     again = extra.worker == validator[extra.item]
-    return {
-        "items": int(validated.sum()),
-        "reported_nonsense": int(reported.sum()),
-        "selection": _selection(selected, benchmark),  # how it is known what the writer selected
-        "relabelled": _rate(judged.answer != selected, labelled),  # the label differs from the writer's selection
-        "disagreement": _rate(said != selected, known),  # the first validator differs from the writer's selection
-        "self_validated": _rate(own, written),  # the first validator is the writer
-        "self_agreement": _rate(said == selected, known & own),
-        "other_agreement": _rate(said == selected, known & written & ~own),
-        # Extra judgements against the label, by who gave them.
-        "extra_agreement": {
+    return Validation(
+        items=int(validated.sum()),
+        reported_nonsense=int(reported.sum()),
+        selection=_selection(selected, benchmark),
+        relabelled=_rate(judged.answer != selected, labelled),
+        disagreement=_rate(said != selected, known),
+        self_validated=_rate(own, written),
+        self_agreement=_rate(said == selected, known & own),
+        other_agreement=_rate(said == selected, known & written & ~own),
+        extra_agreement={
             "writer": _rate(extra.right, extra.by_writer),
             "first_validator": _rate(extra.right, again),
             "others": _rate(extra.right, ~again & ~extra.by_writer),
         },
-    }
+    )
 
 
 def _selection(selected: Ints, benchmark: Benchmark) -> str | None:
@@ -210,9 +251,9 @@ def _selection(selected: Ints, benchmark: Benchmark) -> str | None:
     return INFERRED if selects_by_id(benchmark) else "recorded"
 
 
-def _rate(hit: Bools, of: Bools) -> dict[str, Any]:
+def _rate(hit: Bools, of: Bools) -> Rate:
     number = int(of.sum())
-    return {"rate": float(hit[of].mean()) if number else None, "of": number}
+    return Rate(float(hit[of].mean()) if number else None, number)
 
 
 def _groups(table: pa.Table) -> Ints:
@@ -242,7 +283,7 @@ def _single_label(groups: Ints, table: pa.Table) -> int | None:
     return int(((low == high) & (low >= 0)).sum())
 
 
-def _synsets(table: pa.Table) -> dict[str, Any] | None:
+def _synsets(table: pa.Table) -> Synsets | None:
     tags = pc.list_flatten(table["tags"])
     values = pc.struct_field(tags, "value").filter(pc.equal(pc.struct_field(tags, "name"), "synset"))
     if not len(values):
@@ -250,13 +291,8 @@ def _synsets(table: pa.Table) -> dict[str, Any] | None:
     numbers = [(v["values"], v["counts"]) for v in pc.value_counts(values).to_pylist()]
     found = sorted(numbers, key=lambda pair: (-pair[1], pair[0]))
     counts = np.array([number for _, number in found])
-    return {
-        "number": len(found),
-        "mean": float(counts.mean()),
-        "std": float(counts.std()),
-        "most": dict(found[:SYNSETS_SHOWN]),
-        "least": dict(found[: -SYNSETS_SHOWN - 1 : -1]),
-    }
+    most, least = dict(found[:SYNSETS_SHOWN]), dict(found[: -SYNSETS_SHOWN - 1 : -1])
+    return Synsets(len(found), float(counts.mean()), float(counts.std()), most, least)
 
 
 def _pruned(benchmark: Benchmark) -> dict[str, int]:

@@ -17,7 +17,7 @@ from veridical.builders.nlvr.scenes import Example
 from veridical.errors import UserError
 from veridical.records import Judgement
 from veridical.sources.boxes.drawings import see
-from veridical.statistics.pruning import MAJORITY_NONSENSE, SMALL_GAP
+from veridical.statistics.judgements import MAJORITY_NONSENSE, SMALL_GAP
 
 COUNT = 8
 VOTES: list[tuple[list[Any], int | str]] = [

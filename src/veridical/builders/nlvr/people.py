@@ -25,8 +25,7 @@ from veridical.common.files import bad_line, numbered_lines
 from veridical.formats.nlvr.writing import COLORS
 from veridical.records import JUDGEMENT_KINDS, Judgement, Panel, Verdict
 from veridical.sources.boxes.scene import Figure, Placed, Scene, panel, placed
-from veridical.statistics.judgements import NONSENSE, SKIP, UNKNOWN, Judged
-from veridical.statistics.pruning import NO_REASON, prune_nlvr
+from veridical.statistics.judgements import NO_REASON, NONSENSE, SKIP, UNKNOWN, Judged, prune_nlvr
 
 NO_JUDGEMENT = "no judgement"
 _COLOR_NAMES = {"black": "Black", "yellow": "Yellow", "blue": "#0099ff"}  # as the official release writes them

@@ -19,8 +19,7 @@ from veridical.builders.nlvr2.pairs import PAIRS
 from veridical.builders.nlvr2.work import Sentence, Task, Verdict, item_id
 from veridical.errors import UserError
 from veridical.records import JUDGEMENT_KINDS, Judgement
-from veridical.statistics.judgements import NONSENSE, SKIP, UNKNOWN, Judged
-from veridical.statistics.pruning import NO_REASON, prune_nlvr2
+from veridical.statistics.judgements import NO_REASON, NONSENSE, SKIP, UNKNOWN, Judged, prune_nlvr2
 
 REPORTED = "sentence reported as nonsense"
 DISAGREES = "validator disagrees with the writer"

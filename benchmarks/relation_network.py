@@ -28,7 +28,7 @@ from veridical.training.config import configure
 from veridical.training.trainer import Trainer
 from veridical.zoo import load_model
 from veridical.zoo.architecture import Encoded, Example
-from veridical.zoo.matrix_inputs import Panels
+from veridical.zoo.matrices import Panels
 from veridical.zoo.relation_network import RelationNetwork, RelationNetworkConfig
 
 SIZE, BATCH, PAPER, DISTINCT = 2048, 128, 103_323, 115_000

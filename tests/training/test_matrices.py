@@ -21,7 +21,7 @@ from veridical.training.run import _examples
 from veridical.training.trained import build
 from veridical.training.trainer import Trainer, run_module
 from veridical.zoo import load_model
-from veridical.zoo.matrix_inputs import Heads, MatrixConfig
+from veridical.zoo.matrices import Heads, MatrixConfig
 
 from ..zoo import _matrices as matrices
 from .test_resume import contents, finish, start

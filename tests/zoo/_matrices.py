@@ -10,7 +10,7 @@ import numpy as np
 from veridical import encoders as features
 from veridical.benchmark import BenchmarkWriter
 from veridical.records import Panel, SceneObject, pairs
-from veridical.zoo.matrix_inputs import ELEMENTS, RELATIONS
+from veridical.zoo.matrices import ELEMENTS, RELATIONS
 
 from . import _pictures as pictures
 

@@ -21,7 +21,7 @@ from veridical.training.batches import Dataset, examples_of
 from veridical.training.trained import build
 from veridical.training.trainer import candidate_scores
 from veridical.zoo import load_model
-from veridical.zoo.tagged_inputs import ObjectClasses, ObjectVectors, TaggedQuery, TaggedResponses, tagged_words
+from veridical.zoo.grounded import ObjectClasses, ObjectVectors, TaggedQuery, TaggedResponses, tagged_words
 
 COLORS = {"red": (220, 30, 30), "green": (30, 180, 40), "blue": (40, 60, 220), "white": (250, 250, 250)}
 

@@ -14,7 +14,8 @@ from veridical.errors import UserError
 from veridical.records import Panel, Ref, SceneObject, Text
 from veridical.sources.boxes.drawings import draw
 from veridical.sources.boxes.scene import ORDERS
-from veridical.zoo.inputs import CandidateWords, Crossed, Pixels, SceneFacts, Words, text_words
+from veridical.zoo.facts import Crossed, SceneFacts
+from veridical.zoo.inputs import CandidateWords, Pixels, Words, text_words
 
 from . import _small as small
 

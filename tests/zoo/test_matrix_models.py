@@ -20,7 +20,7 @@ from veridical.training.batches import Dataset, examples_of
 from veridical.training.run import train
 from veridical.training.trained import restore_inputs, save_inputs
 from veridical.zoo import MODELS, load_model
-from veridical.zoo.matrix_inputs import ELEMENTS, PANELS, RELATIONS, Panels
+from veridical.zoo.matrices import ELEMENTS, PANELS, RELATIONS, Panels
 
 from . import _matrices as matrices
 from . import test_contract as contract

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from veridical.errors import UserError
-from veridical.zoo.maxent import MaxEnt, MaxEntConfig
+from veridical.zoo.structure import MaxEnt, MaxEntConfig
 
 
 def rows(*features: list[int]) -> list[dict[str, np.ndarray]]:

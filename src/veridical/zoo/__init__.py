@@ -1,6 +1,18 @@
-"""The model zoo: one architecture per file, one line per model here.
+"""The model zoo: one architecture per file (with its variants), one line per model here.
 
-`MODELS` maps a name to the `Architecture` in a model file; tests/models/test_contract.py runs over every entry.
+In reading order:
+
+    architecture      what a model file gives: a config, the inputs it looks at, a module that scores candidates
+    inputs            words, candidate texts, pixels and stored vectors, as arrays
+    facts             properties and counts of a scene of boxes, crossed with n-grams
+    layers            a sentence encoder, a small CNN, perceptrons
+    majority, cnn_rnn, structure                               NLVR's baselines
+    matrices; mlp_panels, gru_panels, vqa_panels, relation_network   what V-PROM's models share; the models
+    responses, grounded                                        VCR's blind models, and a small R2C
+    probe             over frozen encoders, for every task
+
+From outside: `load_model`, `models`, and `architecture`. Other packages add models by entry points of the group
+`veridical.zoo`. tests/zoo/test_contract.py runs over every entry.
 """
 
 from __future__ import annotations
@@ -11,12 +23,12 @@ from veridical.zoo.architecture import Architecture
 
 MODELS: dict[str, str] = {
     "majority": "veridical.zoo.majority:MODEL",
-    "text": "veridical.zoo.text:MODEL",
-    "image": "veridical.zoo.image:MODEL",
-    "cnn-rnn": "veridical.zoo.cnn_rnn:MODEL",
-    "maxent": "veridical.zoo.maxent:MODEL",
-    "structure-mlp": "veridical.zoo.structure_mlp:MODEL",
-    "structure-rnn": "veridical.zoo.structure_rnn:MODEL",
+    "text": "veridical.zoo.cnn_rnn:TEXT",
+    "image": "veridical.zoo.cnn_rnn:IMAGE",
+    "cnn-rnn": "veridical.zoo.cnn_rnn:CNN_RNN",
+    "maxent": "veridical.zoo.structure:MAXENT",
+    "structure-mlp": "veridical.zoo.structure:MLP",
+    "structure-rnn": "veridical.zoo.structure:RNN",
     "response-only": "veridical.zoo.responses:RESPONSE_ONLY",
     "question-only": "veridical.zoo.responses:QUESTION_ONLY",
     "probe": "veridical.zoo.probe:MODEL",
@@ -37,15 +49,15 @@ MODELS: dict[str, str] = {
 
 
 def load_model(name: str) -> Architecture:
-    """A model of the zoo by name."""
+    """A model of the zoo, or of a plug-in, by name."""
     found = registry.resolve(MODELS, name, "model", "zoo")
     if not isinstance(found, Architecture):
-        raise TypeError(f"what the model {name!r} stands for is not an Architecture")
+        raise TypeError(f"the model {name} is not an Architecture")
     return found
 
 
 def models() -> list[Architecture]:
-    """Every model of the zoo."""
+    """Every model of the zoo, and those of plug-ins."""
     return [load_model(name) for name in registry.names(MODELS, "zoo")]
 
 

@@ -1,20 +1,26 @@
 """Facts of a scene of boxes, for NLVR's structured baselines (Suhr et al. 2017, section 6.2).
 
-A *property* is true or not ("a black object touches the wall"); a *count* is a kind of thing and how many there are
+A *property* is true or not ("a black object touches the wall"); a *count* is a class of objects and how many there are
 ("black triangle in all", 3). Properties are crossed with every n-gram of the sentence; a count is compared with each
 number of the sentence and crossed with the n-grams around it. In count features the colours, shapes and sizes that the
 sentence names stand as variables (`# color1 shape1`), so that "two black squares" tells something about "six blue
-circles"; kinds that the sentence does not name are left out.
+circles"; classes that the sentence does not name are left out.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from veridical.common.arrays import Floats, Ints
 from veridical.language.reading.lexicon import NUMBERS
 from veridical.records import Box, Panel
+from veridical.zoo.architecture import Example
+from veridical.zoo.inputs import FIRST, text_words
 
 LONGEST = 6  # words of an n-gram
 COLORS = ("black", "blue", "yellow")
@@ -82,38 +88,38 @@ def properties(panels: Sequence[Panel]) -> set[str]:
     for panel in panels:
         box = things(panel)
         for thing in box:
-            for kind in ("object", thing.color, thing.shape):
+            for which in ("object", thing.color, thing.shape):
                 if thing.walls:
-                    found.add(f"{kind} touches wall")
+                    found.add(f"{which} touches wall")
                 if thing.walls > 1:
-                    found.add(f"{kind} touches corner")
+                    found.add(f"{which} touches corner")
         if stack := tower(box):
             found.update((f"{stack[-1].color} on top", f"{stack[0].color} at base"))
     return found
 
 
 def counts(panels: Sequence[Panel], named: Iterable[str] = tuple(NAMED)) -> set[tuple[str, int]]:
-    """Kinds of things and how many there are: in all, in a box, boxes with them; of the colours ... in `named` only."""
+    """Classes of objects and how many there are: in all, in a box, boxes with them; of those in `named`."""
     boxes = [things(panel) for panel in panels]
     known = set(named)
     found: set[tuple[str, int]] = set()
-    for kind, want in _kinds(known):
+    for which, want in _classes(known):
         held = [[t for t in box if _is(t, want)] for box in boxes]
         numbers = [len(own) for own in held]
-        found.add((f"{kind} in all", sum(numbers)))
-        found.update((f"{kind} in a box", n) for n in numbers)
-        found.add((f"boxes with {kind}", sum(n > 0 for n in numbers)))
-        found.add((f"boxes with only {kind}", sum(n == len(b) for n, b in zip(numbers, boxes, strict=True))))
+        found.add((f"{which} in all", sum(numbers)))
+        found.update((f"{which} in a box", n) for n in numbers)
+        found.add((f"boxes with {which}", sum(n > 0 for n in numbers)))
+        found.add((f"boxes with only {which}", sum(n == len(b) for n, b in zip(numbers, boxes, strict=True))))
         if not want[2]:
-            found.add((f"{kind} touching wall", sum(t.walls > 0 for own in held for t in own)))
+            found.add((f"{which} touching wall", sum(t.walls > 0 for own in held for t in own)))
     for name in ("color", "shape"):
         found.update((f"{name}s in a box", len({getattr(t, name) for t in box})) for box in boxes)
     found.update(_tower_counts([stack for box in boxes if (stack := tower(box))], known))
     return found
 
 
-def _kinds(known: set[str]) -> Iterator[tuple[str, tuple[str, str, str]]]:
-    """Every class of things by colour, shape and size, each given or open."""
+def _classes(known: set[str]) -> Iterator[tuple[str, tuple[str, str, str]]]:
+    """Every class of objects by colour, shape and size, each given or open."""
     for size in ("", *(z for z in SIZES if z in known)):
         for color in ("", *(c for c in COLORS if c in known)):
             for shape in ("", *(s for s in SHAPES if s in known)):
@@ -178,9 +184,9 @@ def variables(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     out = []
     for word in words:
         word = PLURALS.get(word, word)
-        kind = NAMED.get(word)
-        if kind and word not in named:
-            named[word] = f"{kind}{sum(v.startswith(kind) for v in named.values()) + 1}"
+        name = NAMED.get(word)
+        if name and word not in named:
+            named[word] = f"{name}{sum(v.startswith(name) for v in named.values()) + 1}"
         out.append(named.get(word, word))
     return out, named
 
@@ -198,6 +204,116 @@ def count_features(words: Sequence[str], panels: Sequence[Panel], longest: int =
     """Counts, compared with each number of the sentence, crossed with the n-grams around that number."""
     renamed, named = variables(words)
     around = list(numbers(renamed, longest))
-    seen = {(_rename(kind, named), n) for kind, n in counts(panels, named)} if around else set()
+    seen = {(_rename(fact, named), n) for fact, n in counts(panels, named)} if around else set()
     for number, grams in around:
-        yield sorted({f"{COMPARED[(n > number) - (n < number)]} {kind}" for kind, n in seen}), sorted(grams)
+        yield sorted({f"{COMPARED[(n > number) - (n < number)]} {fact}" for fact, n in seen}), sorted(grams)
+
+
+class Crossed:
+    """The features of MaxEnt and the MLP (NLVR section 6.2), (fact, n-gram) pairs: a set of ids, (F,)."""
+
+    per_view = False
+
+    def __init__(self, *, properties: bool = True, counts: bool = True, longest: int = LONGEST, least: int = 2) -> None:
+        self.makers: tuple[Callable[..., Iterator[Block]], ...] = (
+            *((property_features,) if properties else ()),
+            *((count_features,) if counts else ()),
+        )
+        self.longest, self.least = longest, least
+        self.facts: dict[str, int] = {}
+        self.grams: dict[str, int] = {}
+        self.known: Ints = np.zeros(0, np.int64)  # the pairs that have an id, in order; see _codes
+
+    def blocks(self, example: Example) -> Iterator[Block]:
+        """The features of an example, in words."""
+        sentence = text_words(example.item.query, example.panels)
+        for make in self.makers:
+            yield from make(sentence, example.panels, self.longest)
+
+    def learn(self, examples: Sequence[Example]) -> None:
+        self.facts, self.grams = {}, {}
+        codes = []
+        for example in examples:
+            own = [
+                _codes(
+                    [self.facts.setdefault(fact, len(self.facts)) for fact in facts],
+                    [self.grams.setdefault(gram, len(self.grams)) for gram in grams],
+                )
+                for facts, grams in self.blocks(example)
+            ]
+            codes.append(_union(own))  # a feature counts once per item
+        pairs, seen = np.unique(np.concatenate(codes), return_counts=True)
+        self.known = pairs[seen >= self.least]
+
+    def encode(self, example: Example) -> Ints:
+        codes = _union(
+            [
+                _codes(
+                    [self.facts[fact] for fact in facts if fact in self.facts],
+                    [self.grams[gram] for gram in grams if gram in self.grams],
+                )
+                for facts, grams in self.blocks(example)
+            ]
+        )
+        places = np.searchsorted(self.known, codes)
+        is_known = places < len(self.known)
+        is_known[is_known] = self.known[places[is_known]] == codes[is_known]
+        return places[is_known] + FIRST
+
+    @property
+    def size(self) -> int:
+        return len(self.known) + FIRST
+
+    @property
+    def state(self) -> dict[str, list[str] | list[int]]:
+        return {"facts": list(self.facts), "grams": list(self.grams), "known": self.known.tolist()}
+
+    @state.setter
+    def state(self, value: dict[str, list[str] | list[int]]) -> None:
+        self.facts = {str(fact): n for n, fact in enumerate(value["facts"])}
+        self.grams = {str(gram): n for n, gram in enumerate(value["grams"])}
+        self.known = np.array(value["known"], np.int64)
+
+
+def _codes(facts: list[int], grams: list[int]) -> Ints:
+    """Every pair as one number."""
+    return (np.array(facts, np.int64)[:, None] << 32 | np.array(grams, np.int64)[None]).ravel()
+
+
+def _union(codes: list[Ints]) -> Ints:
+    return np.unique(np.concatenate(codes)) if codes else np.zeros(0, np.int64)
+
+
+class SceneFacts:
+    """Which properties hold and how many there are of each class, without the sentence: (D,) zeros and ones."""
+
+    per_view = False
+
+    def __init__(self, least: int = 20) -> None:
+        self.least = least
+        self.ids: dict[str, int] = {}
+
+    @staticmethod
+    def facts(panels: Sequence[Panel]) -> set[str]:
+        return properties(panels) | {f"{n} {which}" for which, n in counts(panels)}
+
+    def learn(self, examples: Sequence[Example]) -> None:
+        seen = Counter(fact for example in examples for fact in self.facts(example.panels))
+        self.state = sorted(fact for fact, n in seen.items() if n >= self.least)
+
+    def encode(self, example: Example) -> Floats:
+        out = np.zeros(len(self.ids), np.float32)
+        out[[self.ids[fact] for fact in self.facts(example.panels) if fact in self.ids]] = 1
+        return out
+
+    @property
+    def size(self) -> int:
+        return len(self.ids)
+
+    @property
+    def state(self) -> list[str]:
+        return list(self.ids)
+
+    @state.setter
+    def state(self, known: list[str]) -> None:
+        self.ids = {fact: n for n, fact in enumerate(known)}

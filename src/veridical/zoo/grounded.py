@@ -11,15 +11,144 @@ with another LSTM; here the pooled words are enough, and it trains on a processo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from veridical.zoo.architecture import Architecture, Input
+from veridical.common.arrays import Floats, Ints
+from veridical.encoders import object_regions, panel_key, region_key
+from veridical.errors import UserError
+from veridical.language.reading.lexicon import words
+from veridical.records import Panel, Ref, Text
+from veridical.zoo.architecture import Architecture, Example, Input
+from veridical.zoo.inputs import StoredVectors, Vocabulary, candidate_texts, scaled
 from veridical.zoo.layers import perceptron
-from veridical.zoo.tagged_inputs import ObjectClasses, ObjectVectors, TaggedQuery, TaggedResponses
+
+WHOLE = 1  # the number of the whole photograph among objects; 0 is no object
+PHOTOGRAPH = "(photograph)"  # its class
+PLACES = 5  # left, top, right, bottom and area, as shares of the photograph
+
+Pair = tuple[str, int]  # a word, and the number of the object it points at
+
+
+def tagged_words(text: Text | None, panel: Panel) -> list[Pair]:
+    """Words with the objects they point at; a tag is a word for each object it names.
+
+    >>> from veridical.records import SceneObject
+    >>> panel = Panel("p", objects=(SceneObject("0", "person"), SceneObject("1", "dog")))
+    >>> tagged_words(Text("", ("Is", Ref(("0", "1")), "sad", "?")), panel)
+    [('is', 0), ('person', 2), ('dog', 3), ('sad', 0)]
+    """
+    if text is None:
+        return []
+    if not text.tokens:
+        return [(word, 0) for word in words(text.raw)]
+    number = {one.id: WHOLE + 1 + k for k, one in enumerate(panel.objects)}
+    category = {one.id: one.category.lower() for one in panel.objects}
+    out: list[Pair] = []
+    for token in text.tokens:
+        if isinstance(token, Ref):
+            out += [(category.get(one, "object"), number.get(one, 0)) for one in token.objects]
+        else:
+            out += [(word, 0) for word in words(token)]
+    return out
+
+
+def only_panel(example: Example) -> Panel:
+    """The photograph of an item."""
+    if len(example.panels) != 1:
+        raise UserError(
+            f"Item {example.item.id} has {len(example.panels)} panels.", "Models that ground tags take one photograph."
+        )
+    return example.panels[0]
+
+
+class TaggedQuery(Vocabulary):
+    """The question, for a reason with the assumed answer: (T, 2) word ids and object numbers."""
+
+    per_view = False
+
+    def learn(self, examples: Sequence[Example]) -> None:
+        self.learn_words([word for word, _ in text] for example in examples for text in self.read(example))
+
+    def read(self, example: Example) -> list[list[Pair]]:
+        return [tagged_words(example.query, only_panel(example))]
+
+    def encode(self, example: Example) -> Ints:
+        return self.pairs(self.read(example)[0])
+
+    def pairs(self, text: list[Pair]) -> Ints:
+        ids = self.number([word for word, _ in text])
+        numbers = np.array([number for _, number in text], np.int64)
+        return np.stack([ids, numbers], axis=1) if text else np.zeros((1, 2), np.int64)
+
+
+class TaggedResponses(TaggedQuery):
+    """The candidates: (C, T, 2)."""
+
+    def read(self, example: Example) -> list[list[Pair]]:
+        return [tagged_words(text, only_panel(example)) for text in candidate_texts(example)]
+
+    def encode(self, example: Example) -> Ints:
+        rows = [self.pairs(text) for text in self.read(example)]
+        out = np.zeros((len(rows), max(len(row) for row in rows), 2), np.int64)
+        for place, row in zip(out, rows, strict=True):
+            place[: len(row)] = row
+        return out
+
+
+class ObjectClasses(Vocabulary):
+    """The classes of the photograph and its objects: (1 + O,) ids."""
+
+    per_view = False
+
+    def learn(self, examples: Sequence[Example]) -> None:
+        self.learn_words(self._names(example) for example in examples)
+
+    def encode(self, example: Example) -> Ints:
+        return self.number(self._names(example))
+
+    @staticmethod
+    def _names(example: Example) -> list[str]:
+        return [PHOTOGRAPH, *(one.category.lower() for one in only_panel(example).objects)]
+
+
+class ObjectVectors(StoredVectors):
+    """The vectors and places of the photograph and its objects: (1 + O, D + 5), from `veridical features --objects`.
+
+    Without an encoder there are only places.
+    """
+
+    per_view = True  # made batch by batch: all vectors of a benchmark may be larger than memory
+
+    def learn(self, examples: Sequence[Example]) -> None:
+        self.state = {"size": 0}
+        self.state["size"] = self.encode(examples[0]).shape[1]
+
+    def encode(self, example: Example) -> Floats:
+        panel = only_panel(example)
+        if not self.encoder:
+            return _places(panel)
+        key = panel_key(panel)
+        if key is None or panel.image is None or example.folder is None:
+            raise UserError(
+                f"The photograph of item {example.item.id} is not in the benchmark.", "Import it with its images."
+            )
+        keys = [key, *(region_key(panel.image, box) for box in object_regions(panel))]
+        return np.concatenate([scaled(self.file(example).rows(keys)), _places(panel)], axis=1)
+
+
+def _places(panel: Panel) -> Floats:
+    """(1 + O, 5) where each object lies; one without a box lies everywhere."""
+    width, height = float(panel.width or 1), float(panel.height or 1)
+    whole = (0.0, 0.0, width, height)
+    boxes = np.array([whole, *(one.box or whole for one in panel.objects)], np.float32)
+    boxes /= np.array([width, height, width, height], np.float32)
+    area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+    return np.concatenate([boxes, area[:, None]], axis=1)
 
 
 @dataclass(frozen=True)
@@ -79,24 +208,28 @@ class Grounded(nn.Module):
         joined = torch.relu(self.join(self.dropout(torch.cat(parts, dim=2))))  # (BC, T, H)
         blank = flat[:, :, 0] == 0  # (BC, T)
         pooled = joined.masked_fill(blank[:, :, None], 0).amax(1)  # (BC, H); nothing is below 0
-        return self.output(self.dropout(pooled)).view(batch, candidates)
+        scores: Tensor = self.output(self.dropout(pooled)).view(batch, candidates)
+        return scores
 
     def _read(self, lstm: nn.LSTM, embedding: nn.Embedding, text: Tensor, seen: Tensor | None) -> Tensor:
         """text (N, T, 2) -> states (N, T, H)."""
         words = self.dropout(embedding(text[:, :, 0]))  # (N, T, E)
         if seen is None:
-            return lstm(words)[0]
+            states: Tensor = lstm(words)[0]
+            return states
         nothing = seen.new_zeros(len(seen), 1, seen.shape[2])  # number 0 points at nothing
         pointed = torch.cat([nothing, seen], dim=1)  # (N, 1 + O, H)
         index = text[:, :, 1, None].expand(-1, -1, seen.shape[2])  # (N, T, H)
-        return lstm(torch.cat([words, pointed.gather(1, index)], dim=2))[0]
+        pointing: Tensor = lstm(torch.cat([words, pointed.gather(1, index)], dim=2))[0]
+        return pointing
 
 
 def _attend(keys: Tensor, values: Tensor, real: Tensor) -> Tensor:
     """keys (N, T, H), values (N, S, H), real (N, S) -> the mean of real values by their fit to each key: (N, T, H)."""
     fit = keys @ values.transpose(1, 2) / keys.shape[2] ** 0.5  # (N, T, S)
     shares = fit.masked_fill(~real[:, None, :], -1e9).softmax(2)
-    return shares @ values
+    meant: Tensor = shares @ values
+    return meant
 
 
 def _inputs(config: GroundedConfig) -> dict[str, Input]:

@@ -13,18 +13,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from veridical.zoo.architecture import Architecture
-from veridical.zoo.matrix_inputs import (
-    CANDIDATES,
-    CONTEXT,
-    PANELS,
-    TRAINING,
-    Heads,
-    MatrixConfig,
-    Predicted,
-    inputs,
-    targets,
-)
+from veridical.zoo.matrices import CANDIDATES, CONTEXT, PANELS, Heads, MatrixConfig, Predicted, matrix_model
 
 
 class _Gru(nn.Module):
@@ -77,20 +66,5 @@ class GruShared(_Gru):
         return predicted
 
 
-def _architecture(name: str, summary: str, module: type[_Gru]) -> Architecture:
-    return Architecture(
-        name=name,
-        summary=summary,
-        paper="V-PROM section 4.3",
-        tasks=("matrix",),
-        config=MatrixConfig,
-        inputs=inputs,
-        module=module,
-        training=TRAINING,
-        targets=targets,
-        sees=("image", "candidates", "features"),
-    )
-
-
-MODEL = _architecture("gru", "a GRU over all sixteen panels", GruPanels)
-SHARED = _architecture("gru-shared", "a GRU over the context and each candidate", GruShared)
+MODEL = matrix_model("gru", "a GRU over all sixteen panels", "4.3", GruPanels)
+SHARED = matrix_model("gru-shared", "a GRU over the context and each candidate", "4.3", GruShared)

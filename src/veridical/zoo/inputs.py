@@ -1,24 +1,28 @@
-"""What models look at: words, candidate texts, pixels, and the facts of a structured scene, each as one array.
+"""What models look at: words, candidate texts and pixels, each as one array. (Facts of a scene: `facts`.)
 
-Word and feature ids begin at 2: 0 is padding and 1 is a word that training never showed.
+Word ids begin at 2: 0 is padding and 1 is a word that training never showed.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from io import BytesIO
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from veridical.common.arrays import Ints
+from veridical.common import arrays
+from veridical.common.arrays import Floats, Ints
+from veridical.encoders import Features, load
+from veridical.encoders.encoder import unit
 from veridical.errors import UserError
 from veridical.language.english import plain_names
 from veridical.language.reading.lexicon import words
 from veridical.records import Panel, Ref, Text
 from veridical.zoo.architecture import Example
-from veridical.zoo.facts import LONGEST, Block, count_features, counts, properties, property_features
 
 UNKNOWN, FIRST = 1, 2
 
@@ -44,11 +48,11 @@ class Vocabulary:
         self.least = least
         self.ids: dict[str, int] = {}
 
-    def learn(self, sentences: Iterator[list[str]]) -> None:
+    def learn_words(self, sentences: Iterable[list[str]]) -> None:
         seen = Counter(word for sentence in sentences for word in sentence)
         self.state = sorted(word for word, n in seen.items() if n >= self.least)
 
-    def encode(self, sentence: Sequence[str]) -> Ints:
+    def number(self, sentence: Sequence[str]) -> Ints:
         return np.array([self.ids.get(word, UNKNOWN) for word in sentence], np.int64)
 
     @property
@@ -64,149 +68,82 @@ class Vocabulary:
         self.ids = {word: FIRST + n for n, word in enumerate(known)}
 
 
-class _Texts(Vocabulary):
+class Texts(Vocabulary):
+    """A vocabulary over texts of an example; each input says which."""
+
     per_view = False
 
-    def learn(self, examples: Sequence[Example]) -> None:  # type: ignore[override]
-        super().learn(sentence for example in examples for sentence in self.read(example))
+    def learn(self, examples: Sequence[Example]) -> None:
+        self.learn_words(sentence for example in examples for sentence in self.read(example))
 
     def read(self, example: Example) -> list[list[str]]:
         raise NotImplementedError
 
 
-class Words(_Texts):
+class Words(Texts):
     """The words of the sentence or question, for a reason also of the assumed answer: (T,) ids."""
 
     def read(self, example: Example) -> list[list[str]]:
         return [text_words(example.query, example.panels)]
 
-    def encode(self, example: Example) -> Ints:  # type: ignore[override]
-        return Vocabulary.encode(self, self.read(example)[0])
+    def encode(self, example: Example) -> Ints:
+        return self.number(self.read(example)[0])
 
 
-class CandidateWords(_Texts):
+class CandidateWords(Texts):
     """The words of each candidate: (C, T) ids."""
 
     def read(self, example: Example) -> list[list[str]]:
-        texts = [c if isinstance(c, Text) else Text(c) for c in example.item.candidates]
-        return [text_words(text, example.panels) for text in texts]
+        return [text_words(text, example.panels) for text in candidate_texts(example)]
 
-    def encode(self, example: Example) -> Ints:  # type: ignore[override]
-        rows = [Vocabulary.encode(self, sentence) for sentence in self.read(example)]
+    def encode(self, example: Example) -> Ints:
+        rows = [self.number(sentence) for sentence in self.read(example)]
         out = np.zeros((len(rows), max(1, *map(len, rows))), np.int64)
         for row, ids in zip(out, rows, strict=True):
             row[: len(ids)] = ids
         return out
 
 
-class Crossed:
-    """The features of MaxEnt and the MLP (NLVR section 6.2), (fact, n-gram) pairs: a set of ids, (F,)."""
+def candidate_texts(example: Example) -> list[Text]:
+    """The candidates of an item as texts."""
+    return [c if isinstance(c, Text) else Text(c) for c in example.item.candidates]
 
-    per_view = False
 
-    def __init__(self, *, properties: bool = True, counts: bool = True, longest: int = LONGEST, least: int = 2) -> None:
-        self.kinds: tuple[Callable[..., Iterator[Block]], ...] = (
-            *((property_features,) if properties else ()),
-            *((count_features,) if counts else ()),
-        )
-        self.longest, self.least = longest, least
-        self.facts: dict[str, int] = {}
-        self.grams: dict[str, int] = {}
-        self.known: Ints = np.zeros(0, np.int64)  # the pairs that have an id, in order; see _codes
+class StoredVectors:
+    """Vectors that `veridical features` stored; `state` says of which weights, so that others are refused later."""
 
-    def blocks(self, example: Example) -> Iterator[Block]:
-        """The features of an example, in words."""
-        sentence = text_words(example.item.query, example.panels)
-        for kind in self.kinds:
-            yield from kind(sentence, example.panels, self.longest)
-
-    def learn(self, examples: Sequence[Example]) -> None:
-        self.facts, self.grams = {}, {}
-        codes = []
-        for example in examples:
-            own = [
-                _codes(
-                    [self.facts.setdefault(fact, len(self.facts)) for fact in facts],
-                    [self.grams.setdefault(gram, len(self.grams)) for gram in grams],
-                )
-                for facts, grams in self.blocks(example)
-            ]
-            codes.append(_union(own))  # a feature counts once per item
-        pairs, seen = np.unique(np.concatenate(codes), return_counts=True)
-        self.known = pairs[seen >= self.least]
-
-    def encode(self, example: Example) -> Ints:
-        codes = _union(
-            [
-                _codes(
-                    [self.facts[fact] for fact in facts if fact in self.facts],
-                    [self.grams[gram] for gram in grams if gram in self.grams],
-                )
-                for facts, grams in self.blocks(example)
-            ]
-        )
-        places = np.searchsorted(self.known, codes)
-        is_known = places < len(self.known)
-        is_known[is_known] = self.known[places[is_known]] == codes[is_known]
-        return places[is_known] + FIRST
+    def __init__(self, encoder: str) -> None:
+        self.encoder = encoder
+        self.state: dict[str, Any] = {"size": 0}
+        self._files: dict[Path, tuple[Features, dict[str, str]]] = {}
 
     @property
     def size(self) -> int:
-        return len(self.known) + FIRST
+        return int(self.state["size"])
 
-    @property
-    def state(self) -> dict[str, list[str] | list[int]]:
-        return {"facts": list(self.facts), "grams": list(self.grams), "known": self.known.tolist()}
+    def file(self, example: Example) -> Features:
+        """The vectors of an example's benchmark."""
+        if example.folder is None:
+            raise UserError(f"Item {example.item.id} is in no benchmark.", "Use the examples of a benchmark.")
+        if example.folder not in self._files:
+            opened = load(example.folder, self.encoder)
+            self._files[example.folder] = opened, asdict(opened.identity)
+        opened, identity = self._files[example.folder]
+        self.same_weights("images", identity)
+        return opened
 
-    @state.setter
-    def state(self, value: dict[str, list[str] | list[int]]) -> None:
-        self.facts = {str(fact): n for n, fact in enumerate(value["facts"])}
-        self.grams = {str(gram): n for n, gram in enumerate(value["grams"])}
-        self.known = np.array(value["known"], np.int64)
+    def same_weights(self, what: str, identity: dict[str, str]) -> None:
+        """An error where vectors are of other weights than those in training."""
+        if self.state.setdefault(what, identity) != identity:
+            raise UserError(
+                f"The model was trained on vectors of other weights of {identity['encoder']}.",
+                "Encode with the weights it was trained on, or train it again.",
+            )
 
 
-def _codes(facts: list[int], grams: list[int]) -> Ints:
-    """Every pair as one number."""
-    return (np.array(facts, np.int64)[:, None] << 32 | np.array(grams, np.int64)[None]).ravel()
-
-
-def _union(codes: list[Ints]) -> Ints:
-    return np.unique(np.concatenate(codes)) if codes else np.zeros(0, np.int64)
-
-
-class SceneFacts:
-    """Which properties hold and how many there are of each kind, without the sentence: (D,) zeros and ones."""
-
-    per_view = False
-
-    def __init__(self, least: int = 20) -> None:
-        self.least = least
-        self.ids: dict[str, int] = {}
-
-    @staticmethod
-    def facts(panels: Sequence[Panel]) -> set[str]:
-        return properties(panels) | {f"{n} {kind}" for kind, n in counts(panels)}
-
-    def learn(self, examples: Sequence[Example]) -> None:
-        seen = Counter(fact for example in examples for fact in self.facts(example.panels))
-        self.state = sorted(fact for fact, n in seen.items() if n >= self.least)
-
-    def encode(self, example: Example) -> npt.NDArray[np.float32]:
-        out = np.zeros(len(self.ids), np.float32)
-        out[[self.ids[fact] for fact in self.facts(example.panels) if fact in self.ids]] = 1
-        return out
-
-    @property
-    def size(self) -> int:
-        return len(self.ids)
-
-    @property
-    def state(self) -> list[str]:
-        return list(self.ids)
-
-    @state.setter
-    def state(self, known: list[str]) -> None:
-        self.ids = {fact: n for n, fact in enumerate(known)}
+def scaled(vectors: Floats) -> Floats:
+    """Vectors of the same length, with numbers around 1: what linear layers like."""
+    return unit(vectors) * np.float32(np.sqrt(vectors.shape[-1]))
 
 
 class Pixels:
@@ -228,10 +165,10 @@ class Pixels:
     def size(self) -> int:
         return 3
 
-    def encode(self, example: Example) -> npt.NDArray[np.uint8]:
+    def encode(self, example: Example) -> arrays.Pixels:
         return np.ascontiguousarray(self._picture(example).transpose(2, 0, 1))
 
-    def _picture(self, example: Example) -> npt.NDArray[np.uint8]:
+    def _picture(self, example: Example) -> arrays.Pixels:
         item = example.item
         view = item.views[example.view or 0] if item.views else None
         if view is not None and view.image is not None:
@@ -254,7 +191,7 @@ class Pixels:
         )
 
 
-def _decode(data: bytes, width: int, height: int, region: tuple[float, ...] | None = None) -> npt.NDArray[np.uint8]:
+def _decode(data: bytes, width: int, height: int, region: tuple[float, ...] | None = None) -> arrays.Pixels:
     from PIL import Image
 
     with Image.open(BytesIO(data)) as picture:
@@ -263,7 +200,7 @@ def _decode(data: bytes, width: int, height: int, region: tuple[float, ...] | No
     return _resize(np.asarray(part), width, height)
 
 
-def _resize(pixels: npt.NDArray[np.uint8], width: int, height: int) -> npt.NDArray[np.uint8]:
+def _resize(pixels: arrays.Pixels, width: int, height: int) -> arrays.Pixels:
     if pixels.shape[:2] == (height, width):
         return pixels
     from PIL import Image

@@ -22,8 +22,9 @@ class SentenceEncoder(nn.Module):
         """words (N, T) ids -> (N, H)."""
         lengths = (words != 0).sum(1).clamp(min=1)  # (N,)
         states, _ = self.lstm(self.dropout(self.embedding(words)))  # (N, T, H)
-        last = states[torch.arange(len(words), device=words.device), lengths - 1]  # (N, H)
-        return self.dropout(last)
+        last: Tensor = states[torch.arange(len(words), device=words.device), lengths - 1]  # (N, H)
+        dropped: Tensor = self.dropout(last)
+        return dropped
 
 
 class PictureEncoder(nn.Module):
@@ -60,3 +61,11 @@ def perceptron(sizes: Sequence[int], dropout: float = 0.0, last_bias: bool = Tru
         is_last = number == len(sizes)
         layers += [nn.Linear(before, after, bias=last_bias or not is_last), nn.ReLU(), nn.Dropout(dropout)]
     return nn.Sequential(*layers[:-2])
+
+
+def hidden_layers(count: int, width: int, dropout: float) -> nn.Sequential:
+    """Linear layers of one width, every one followed by a ReLU (and dropout)."""
+    layers: list[nn.Module] = []
+    for _ in range(count):
+        layers += [nn.Linear(width, width), nn.ReLU(), nn.Dropout(dropout)]
+    return nn.Sequential(*layers)

@@ -16,17 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from veridical.zoo.architecture import Architecture
-from veridical.zoo.matrix_inputs import (
-    CONTEXT,
-    TRAINING,
-    Heads,
-    MatrixConfig,
-    PanelLinear,
-    Predicted,
-    hidden_layers,
-    inputs,
-    targets,
-)
+from veridical.zoo.layers import hidden_layers
+from veridical.zoo.matrices import CONTEXT, Heads, MatrixConfig, PanelLinear, Predicted, matrix_model
 
 Join = Literal["sum", "cat"]
 
@@ -59,20 +50,10 @@ class MlpPanels(nn.Module):
         return predicted
 
 
-def _architecture(join: Join, layers: int) -> Architecture:
-    return Architecture(
-        name=f"mlp-{join}-{layers}",
-        summary=f"{layers} layers on the panels, {'summed' if join == 'sum' else 'one after the other'}",
-        paper="V-PROM section 4.2",
-        tasks=("matrix",),
-        config=MatrixConfig,
-        inputs=inputs,
-        module=partial(MlpPanels, join=join, layers=layers),
-        training=TRAINING,
-        targets=targets,
-        sees=("image", "candidates", "features"),
-    )
+def _model(join: Join, layers: int) -> Architecture:
+    summary = f"{layers} layers on the panels, {'summed' if join == 'sum' else 'one after the other'}"
+    return matrix_model(f"mlp-{join}-{layers}", summary, "4.2", partial(MlpPanels, join=join, layers=layers))
 
 
-SUM_2, SUM_4, SUM_6 = (_architecture("sum", layers) for layers in (2, 4, 6))
-CAT_2, CAT_4, CAT_6 = (_architecture("cat", layers) for layers in (2, 4, 6))
+SUM_2, SUM_4, SUM_6 = (_model("sum", layers) for layers in (2, 4, 6))
+CAT_2, CAT_4, CAT_6 = (_model("cat", layers) for layers in (2, 4, 6))

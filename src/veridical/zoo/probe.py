@@ -15,20 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from veridical.common.arrays import Floats
-from veridical.encoders import Features, TextVectors, load, panel_key
-from veridical.encoders.encoder import unit
+from veridical.encoders import TextVectors, panel_key
 from veridical.errors import UserError
 from veridical.language.english import plain_names
 from veridical.records import Panel, Text
 from veridical.zoo.architecture import Architecture, Example, Input
+from veridical.zoo.inputs import StoredVectors, scaled
 from veridical.zoo.layers import perceptron
 
 
@@ -43,41 +41,26 @@ class ProbeConfig:
     dropout: float = 0.3  # of z and of that layer
 
 
-def _scaled(vectors: Floats) -> Floats:
-    """Vectors of the same length, with numbers around 1: what linear layers like."""
-    return unit(vectors) * np.float32(np.sqrt(vectors.shape[-1]))
-
-
-class _Vectors:
-    """Vectors of panels or texts by named encoders; `state` says which, so that other vectors are refused later."""
+class _Vectors(StoredVectors):
+    """Floats of panels or texts by named encoders."""
 
     def __init__(self, images: str, texts: str) -> None:
-        self._images, self._texts = images, texts
-        self._files: dict[Path | None, Features] = {}
+        super().__init__(images)
+        self._texts = texts
         self._text_vectors: TextVectors | None = None
-        self.state: dict[str, Any] = {"size": 0}
-
-    @property
-    def size(self) -> int:
-        return int(self.state["size"])
 
     def _panels(self, example: Example, panels: Sequence[Panel]) -> Floats:
         """(P, D)"""
-        if not self._images:
+        if not self.encoder:
             raise UserError("These items need an encoder of images, and the option images is empty.", "Name one.")
-        if example.folder not in self._files:
-            if example.folder is None:
-                raise UserError(f"Item {example.item.id} is in no benchmark.", "Use the examples of a benchmark.")
-            self._files[example.folder] = load(example.folder, self._images)
-        found = self._files[example.folder]
-        self._same("images", asdict(found.identity))
+        found = self.file(example)
         keys = [panel_key(panel) for panel in panels]
         if None in keys:
             raise UserError(
                 f"Item {example.item.id} has a panel whose picture is not in the benchmark.",
                 "Import it with its images, or leave them out with the option images=''.",
             )
-        return _scaled(found.rows([key for key in keys if key is not None]))
+        return scaled(found.rows([key for key in keys if key is not None]))
 
     def _read(self, texts: Sequence[str]) -> Floats:
         """(N, D)"""
@@ -85,15 +68,8 @@ class _Vectors:
             raise UserError("These items need an encoder of texts, and the option texts is empty.", "Name one.")
         if self._text_vectors is None:
             self._text_vectors = TextVectors(self._texts)
-        self._same("texts", asdict(self._text_vectors.identity))
-        return _scaled(self._text_vectors.rows(texts))
-
-    def _same(self, what: str, identity: dict[str, str]) -> None:
-        if self.state.setdefault(what, identity) != identity:
-            raise UserError(
-                f"The probe was trained on vectors of other weights of {identity['encoder']}.",
-                "Encode with the weights it was trained on, or train it again.",
-            )
+        self.same_weights("texts", asdict(self._text_vectors.identity))
+        return scaled(self._text_vectors.rows(texts))
 
 
 class PanelVectors(_Vectors):
@@ -141,7 +117,8 @@ class QueryVector(_Vectors):
     def encode(self, example: Example) -> Floats:
         if example.item.query is None:
             return np.zeros(self.size, np.float32)
-        return self._read([_plain(example.query, example.panels)])[0]
+        found: Floats = self._read([_plain(example.query, example.panels)])[0]
+        return found
 
 
 class CandidateVectors(_Vectors):
@@ -213,11 +190,13 @@ class Probe(nn.Module):
             t = self.read(query)  # (B, H)
             parts += [t] if v is None else [t, v * t]
         if self.choice is None or candidates is None:
-            return self.output(torch.cat(parts, dim=1))  # (B, 2)
+            scores: Tensor = self.output(torch.cat(parts, dim=1))  # (B, 2)
+            return scores
         a = self.choice(candidates)  # (B, C, H)
         pairs = [a, *(a * one[:, None] for one in (u, t) if one is not None)]
         context = [part[:, None].expand_as(a) for part in parts if self.context]
-        return self.output(torch.cat([*context, *pairs], dim=2)).squeeze(2)  # (B, C)
+        each: Tensor = self.output(torch.cat([*context, *pairs], dim=2)).squeeze(2)  # (B, C)
+        return each
 
 
 def _inputs(config: ProbeConfig) -> dict[str, Input]:

@@ -15,18 +15,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from veridical.zoo.architecture import Architecture
-from veridical.zoo.matrix_inputs import (
-    CONTEXT,
-    TRAINING,
-    Heads,
-    MatrixConfig,
-    PanelLinear,
-    Predicted,
-    hidden_layers,
-    inputs,
-    targets,
-)
+from veridical.zoo.layers import hidden_layers
+from veridical.zoo.matrices import CONTEXT, Heads, MatrixConfig, PanelLinear, Predicted, matrix_model
 
 
 @dataclass(frozen=True)
@@ -71,23 +61,13 @@ class RelationNetwork(nn.Module):
 
     def _f1(self, pairs: Tensor) -> Tensor:
         """The rest of f1, after the linear part of its first layer."""
-        return self.deeper(self.dropout(torch.relu(pairs)))
+        rest: Tensor = self.deeper(self.dropout(torch.relu(pairs)))
+        return rest
 
 
-def _architecture(name: str, summary: str, config: type[RelationNetworkConfig]) -> Architecture:
-    return Architecture(
-        name=name,
-        summary=summary,
-        paper="V-PROM section 4.5",
-        tasks=("matrix",),
-        config=config,
-        inputs=inputs,
-        module=RelationNetwork,
-        training=TRAINING,
-        targets=targets,
-        sees=("image", "candidates", "features"),
-    )
-
-
-MODEL = _architecture("relation-network", "all pairs of a matrix's panels", RelationNetworkConfig)
-NO_IDS = _architecture("relation-network-no-ids", "all pairs of panels, blind to their places", NoIdsConfig)
+MODEL = matrix_model(
+    "relation-network", "all pairs of a matrix's panels", "4.5", RelationNetwork, RelationNetworkConfig
+)
+NO_IDS = matrix_model(
+    "relation-network-no-ids", "all pairs of panels, blind to their places", "4.5", RelationNetwork, NoIdsConfig
+)

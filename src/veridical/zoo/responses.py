@@ -39,7 +39,8 @@ class ResponseOnly(nn.Module):
         """responses (B, C, T) ids -> scores (B, C)."""
         batch, candidates, _ = responses.shape
         read = self.response(responses.flatten(0, 1))  # (B * C, H)
-        return self.output(read).view(batch, candidates)
+        scores: Tensor = self.output(read).view(batch, candidates)
+        return scores
 
 
 class QuestionOnly(nn.Module):
@@ -56,7 +57,8 @@ class QuestionOnly(nn.Module):
         batch, candidates, _ = responses.shape
         read = self.response(responses.flatten(0, 1)).view(batch, candidates, -1)  # (B, C, H)
         asked = self.question(words)[:, None].expand_as(read)  # (B, C, H)
-        return self.output(torch.cat([read, asked, read * asked], dim=2)).squeeze(2)  # (B, C)
+        scores: Tensor = self.output(torch.cat([read, asked, read * asked], dim=2)).squeeze(2)  # (B, C)
+        return scores
 
 
 RESPONSE_ONLY = Architecture(

@@ -18,18 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from veridical.errors import UserError
-from veridical.zoo.architecture import Architecture, Input
-from veridical.zoo.matrix_inputs import (
-    CONTEXT,
-    TRAINING,
-    Heads,
-    MatrixConfig,
-    PanelLinear,
-    Panels,
-    Predicted,
-    inputs,
-    targets,
-)
+from veridical.zoo.architecture import Input
+from veridical.zoo.matrices import CONTEXT, Heads, MatrixConfig, PanelLinear, Panels, Predicted, matrix_model
 
 ROWS = 6  # panels of the first two rows
 
@@ -106,27 +96,12 @@ def _regions(config: AttentionConfig) -> dict[str, Input]:
     return {"panels": Panels(config.images, config.regions, pooled=False, centre=config.centre)}
 
 
-MODEL = Architecture(
-    name="vqa",
-    summary="a joint embedding of the rows, compared with each candidate",
-    paper="V-PROM section 4.4",
-    tasks=("matrix",),
-    config=MatrixConfig,
-    inputs=inputs,
-    module=VqaPanels,
-    training=TRAINING,
-    targets=targets,
-    sees=("image", "candidates", "features"),
-)
-ATTENTION = Architecture(
-    name="vqa-attention",
-    summary="the same with top-down attention over the panels' regions",
-    paper="V-PROM section 4.4 and supplement B",
-    tasks=("matrix",),
-    config=AttentionConfig,
-    inputs=_regions,
-    module=VqaAttention,
-    training=TRAINING,
-    targets=targets,
-    sees=("image", "candidates", "features", "structure"),
+MODEL = matrix_model("vqa", "a joint embedding of the rows, compared with each candidate", "4.4", VqaPanels)
+ATTENTION = matrix_model(
+    "vqa-attention",
+    "the same with top-down attention over the panels' regions",
+    "4.4 and supplement B",
+    VqaAttention,
+    AttentionConfig,
+    _regions,
 )

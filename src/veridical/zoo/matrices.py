@@ -11,21 +11,21 @@ file. A linear map of x_j is W v_j plus a learned row for place j, so that no on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from veridical.common.arrays import Floats, Ints
-from veridical.encoders import Features, load, object_regions, panel_key, region_key
+from veridical.encoders import Features, object_regions, panel_key, region_key
 from veridical.errors import UserError
 from veridical.records import Panel
-from veridical.zoo.architecture import Example, Input, Target
+from veridical.zoo.architecture import Architecture, Example, Input, Target
+from veridical.zoo.inputs import StoredVectors
 
 CONTEXT, CANDIDATES = 8, 8
 PANELS = CONTEXT + CANDIDATES
@@ -58,28 +58,24 @@ class MatrixConfig:
     auxiliary: Auxiliary = "none"  # also predict relation and element type: two softmaxes of 4 and 3, or one of 7
 
 
-class Panels:
+class Panels(StoredVectors):
     """The unit vectors of an item's eight context panels and eight candidates: (16, D), or of their regions."""
 
     per_view = False
 
     def __init__(self, encoder: str, regions: int = 0, pooled: bool = True, centre: bool = False) -> None:
-        self._encoder, self._regions, self._pooled, self._centre = encoder, regions, pooled, centre
-        self._files: list[Features] = []
+        super().__init__(encoder)
+        self._regions, self._pooled, self._centre = regions, pooled, centre
+        self._matrices: list[Features] = []  # by the numbers of the files
         self._scales: list[Floats | None] = []  # one over each vector's length; None where all have length 1
         self._numbers: dict[Path, int] = {}
         self._known: dict[tuple[int, str], Ints] = {}  # file and panel id -> row numbers
-        self.state: dict[str, Any] = {"size": 0}
-
-    @property
-    def size(self) -> int:
-        return int(self.state["size"])
 
     def learn(self, examples: Sequence[Example]) -> None:
         self.state = {"size": 0}
         if examples:
             self.encode(examples[0])
-            self.state["size"] = self._files[0].size
+            self.state["size"] = self._matrices[0].size
         if examples and self._centre:
             self.state["mean"] = self._mean(examples)
 
@@ -102,10 +98,10 @@ class Panels:
                 f"Item {example.item.id} has {shape[0]} context panels and {shape[1]} candidate panels.",
                 f"Models of matrices take {CONTEXT} and {CANDIDATES}.",
             )
-        number = self._file(example)
+        number = self._number(example)
         return np.stack([self._rows(number, panel, example) for panel in (*example.panels, *example.choices)])
 
-    def look_up(self, rows: npt.NDArray[Any]) -> Floats:
+    def look_up(self, rows: Ints) -> Floats:
         """(B, 16) -> (B, 16, D); (B, 16, R) -> (B, 16, R, D), or pooled to (B, 16, D)."""
         found = self._gather(rows)
         if self._regions and self._pooled:
@@ -120,35 +116,29 @@ class Panels:
         number = int(rows.flat[0] >> _FILE)
         if bool(((rows >> _FILE) == number).all()):
             return self._of_file(number, rows - (number << _FILE))
-        out = np.zeros((*rows.shape, self._files[0].size), np.float32)
-        for number in range(len(self._files)):
+        out = np.zeros((*rows.shape, self._matrices[0].size), np.float32)
+        for number in range(len(self._matrices)):
             here = rows >> _FILE == number
             if here.any():
                 out[here] = self._of_file(number, rows[here] - (number << _FILE))
         return out
 
     def _of_file(self, number: int, places: Ints) -> Floats:
-        found: Floats = self._files[number].matrix[places]
+        found: Floats = self._matrices[number].matrix[places]
         scale = self._scales[number]
         if scale is not None:
             found *= scale[places][..., None]
         return found
 
-    def _file(self, example: Example) -> int:
-        if example.folder is None:
-            raise UserError(f"Item {example.item.id} is in no benchmark.", "Use the examples of a benchmark.")
-        if example.folder not in self._numbers:
-            opened = load(example.folder, self._encoder)
-            identity = asdict(opened.identity)
-            if self.state.setdefault("images", identity) != identity:
-                raise UserError(
-                    f"The model was trained on vectors of other weights of {identity['encoder']}.",
-                    "Encode with the weights it was trained on, or train it again.",
-                )
-            self._numbers[example.folder] = len(self._files)
-            self._files.append(opened)
+    def _number(self, example: Example) -> int:
+        """The number of the file with an example's vectors."""
+        opened = self.file(example)
+        folder = example.folder or Path()
+        if folder not in self._numbers:
+            self._numbers[folder] = len(self._matrices)
+            self._matrices.append(opened)
             self._scales.append(None if opened.about.normalised else _scales(opened.matrix))
-        return self._numbers[example.folder]
+        return self._numbers[folder]
 
     def _rows(self, number: int, panel: Panel, example: Example) -> Ints:
         if (number, panel.id) not in self._known:
@@ -159,7 +149,7 @@ class Panels:
                     "Import it with its images.",
                 )
             boxes = [region_key(panel.image, box) for box in object_regions(panel)][: self._regions]
-            places = self._files[number].places(boxes or [key]) + (number << _FILE)
+            places = self._matrices[number].places(boxes or [key]) + (number << _FILE)
             if self._regions:
                 places = np.concatenate([places, np.full(self._regions - len(places), -1)])
             self._known[number, panel.id] = places if self._regions else places[0]
@@ -242,9 +232,24 @@ class Heads(nn.Module):
         return scores, {name: head(whole) for name, head in self.heads.items()}
 
 
-def hidden_layers(count: int, width: int, dropout: float) -> nn.Sequential:
-    """Linear layers of one width, every one followed by a ReLU (and dropout)."""
-    layers: list[nn.Module] = []
-    for _ in range(count):
-        layers += [nn.Linear(width, width), nn.ReLU(), nn.Dropout(dropout)]
-    return nn.Sequential(*layers)
+def matrix_model(
+    name: str,
+    summary: str,
+    section: str,
+    module: Callable[..., nn.Module],
+    config: type[MatrixConfig] = MatrixConfig,
+    looks: Callable[..., dict[str, Input]] = inputs,
+) -> Architecture:
+    """A model of matrices, trained as in V-PROM (section 4.1 and supplement B)."""
+    return Architecture(
+        name=name,
+        summary=summary,
+        paper=f"V-PROM section {section}",
+        tasks=("matrix",),
+        config=config,
+        inputs=looks,
+        module=module,
+        training=TRAINING,
+        targets=targets,
+        sees=("image", "candidates", "features", *(("structure",) if looks is not inputs else ())),
+    )

@@ -17,7 +17,7 @@ from typing import Any
 
 import veridical
 from veridical.benchmark import Benchmark
-from veridical.evaluation.run import evaluate_trials
+from veridical.evaluation.scores import evaluate_trials
 from veridical.formats import import_release
 from veridical.options import SolverOptions
 from veridical.solvers.solve import solve

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.evaluation.bootstrap import collapse, resample, sign_test, stream
-from veridical.evaluation.parts import _picks, intervals_of_parts
+from veridical.evaluation.bootstrap import _picks, collapse, intervals_of_parts, resample, sign_test, stream
 
 
 def group_counts(groups: int, seed: int = 0, most: int = 4) -> np.ndarray:

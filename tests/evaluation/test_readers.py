@@ -28,7 +28,7 @@ def test_jsonl(write_text) -> None:
         '{"item": "e", "scores": null}\n{"item": "f", "scores": [2, 2]}'
     )
     read = read_predictions(path)
-    assert read.kind == "jsonl"
+    assert read.format == "jsonl"
     assert read.names.to_pylist() == ["a", "b", "c", "d", "e", "f"]
     assert read.chosen.tolist() == [1, 0, -1, -1, -1, 0]
     assert read.width.tolist() == [2, 3, 0, 0, 0, 2]
@@ -62,7 +62,7 @@ def test_jsonl_that_is_not_utf8(write_text) -> None:
 
 def test_truth_csv(write_text) -> None:
     read = read_predictions(write_text("a-0,true\nb-1,False\nc-2,TRUE\n"))
-    assert read.kind == "truth csv"
+    assert read.format == "truth csv"
     assert (read.names.to_pylist(), read.chosen.tolist()) == (["a-0", "b-1", "c-2"], [1, 0, 1])
     assert read.width.tolist() == [2, 2, 2]
 
@@ -126,7 +126,7 @@ def test_vcr_csv_has_20_probabilities_per_question(write_text) -> None:
     header = ",".join(["annot_id", *ANSWER_COLUMNS, *RATIONALE_COLUMNS])
     path = write_text("\n".join([header, vcr_row("val-0", scores[0]), vcr_row("val-1", scores[1])]) + "\n")
     read = read_predictions(path)
-    assert read.kind == "vcr csv"
+    assert read.format == "vcr csv"
     assert read.names.to_pylist() == ["val-0"] * 5 + ["val-1"] * 5
     assert read.given.tolist() == [-1, 0, 1, 2, 3] * 2
     assert read.chosen.tolist() == [*scores[0].argmax(1), -1, *scores[1, 1:].argmax(1)]
@@ -158,7 +158,7 @@ def test_a_cell_that_never_ends(write_text) -> None:
 
 def test_json_that_is_nested_too_deeply(write_text) -> None:
     good, deep = '{"item": "a", "scores": [0, 1]}', '{"item": "b", "raw": ' + "[" * 200_000 + "}"
-    with pytest.raises(UserError, match=r"line 2: nested too deeply") as caught:
+    with pytest.raises(UserError, match=r"line 2: lists or objects are nested too deeply") as caught:
         read_predictions(write_text(f"{good}\n{deep}\n{good}\n"))
     assert "2 other lines are fine" in caught.value.fix
 

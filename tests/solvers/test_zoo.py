@@ -11,7 +11,7 @@ import torch
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.evaluation.run import evaluate
+from veridical.evaluation.scores import evaluate
 from veridical.options import SolverOptions
 from veridical.records import split_view
 from veridical.solvers.solve import Solved, solve

@@ -18,7 +18,7 @@ from veridical.benchmark import Benchmark
 from veridical.common.arrays import Bools, Ints
 from veridical.errors import UserError
 from veridical.evaluation.key import AnswerKey, split_words
-from veridical.evaluation.readers import Kind, Predictions
+from veridical.evaluation.readers import Format, Predictions
 from veridical.records import view_id
 
 NAMED = 20  # how many missing, extra ... predictions are named
@@ -60,7 +60,7 @@ class Grades:
         return self.chosen == _UNREADABLE
 
     def names(self, which: Bools) -> tuple[str, ...]:
-        """The names of the first examples of a kind."""
+        """The names of the first of some examples."""
         first = np.flatnonzero(which)[:NAMED]
         item = self.item[first]
         start = np.cumsum(self.examples) - self.examples
@@ -127,7 +127,7 @@ def _join(predictions: Predictions, ids: pa.StringArray, words: tuple[str, ...] 
     rest = np.flatnonzero(item < 0)
     if not words or not len(rest):
         return item, view
-    meanings = [_meanings(name, predictions.kind, words) for name in predictions.names.take(rest).to_pylist()]
+    meanings = [_meanings(name, predictions.format, words) for name in predictions.names.take(rest).to_pylist()]
     for place in range(max(map(len, meanings))):
         tried = [one[place] if place < len(one) else (None, -1) for one in meanings]
         found = _index(pa.array([name for name, _ in tried], pa.string()), ids)
@@ -140,7 +140,7 @@ def _index(names: pa.StringArray, ids: pa.StringArray) -> Ints:
     return np.asarray(pc.fill_null(pc.index_in(names, value_set=ids, skip_nulls=True), -1)).astype(np.int64)
 
 
-def _meanings(name: str, kind: Kind, words: tuple[str, ...]) -> list[tuple[str, int]]:
+def _meanings(name: str, format: Format, words: tuple[str, ...]) -> list[tuple[str, int]]:
     """Items and views (-1: all of it) that a name which is no item's id could mean, the likeliest first.
 
     `item#k` is a view. Official names are an identifier or an image's name, and the split may stand before either in
@@ -154,7 +154,7 @@ def _meanings(name: str, kind: Kind, words: tuple[str, ...]) -> list[tuple[str, 
     out = []
     if match := _VIEW.fullmatch(name):
         out.append((match["item"], int(match["view"])))
-    for word in [f"{split}-" for split in words if kind == "truth csv"]:
+    for word in [f"{split}-" for split in words if format == "truth csv"]:
         if name.startswith(word):
             out.append((name.removeprefix(word), -1))
         elif len(words) == 1:  # otherwise it could be an item of several

@@ -1,8 +1,11 @@
-"""Prediction files of every kind as columns: our JSONL, the official NLVR and NLVR2 CSV, VCR's CSV and arrays.
+"""Prediction files of every format as columns: our JSONL, the official NLVR and NLVR2 CSV, VCR's CSV and arrays.
 
 Reading is strict: a line that does not say what it should ends in one error with file and line, and nothing is
 scored. What is well formed but says nothing (no scores, or a score that is not a number) is kept as unreadable and
 counted later. The format is recognised by content, not by name.
+
+`veridical solve` writes the benchmark's hash into every line and into `FILE.meta.json` beside the file. Names of items
+decide what is scored; a hash of another benchmark is a warning that its items may have changed since.
 """
 
 from __future__ import annotations
@@ -10,8 +13,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -25,14 +28,15 @@ import pyarrow.csv as arrow_csv
 from veridical.common.arrays import Bools, Doubles, Ints
 from veridical.common.files import DECODING_ERRORS, UTF8_MARK, decoded, in_words, read_bytes
 from veridical.errors import UserError
-from veridical.evaluation.origin import hashes
 
-Kind = Literal["jsonl", "truth csv", "vcr csv", "vcr arrays"]
+Format = Literal["jsonl", "truth csv", "vcr csv", "vcr arrays"]
 
 ANSWER_COLUMNS = tuple(f"answer_{j}" for j in range(4))
 RATIONALE_COLUMNS = tuple(f"rationale_conditioned_on_a{i}_{j}" for i in range(4) for j in range(4))
 _VCR_COLUMNS = ANSWER_COLUMNS + RATIONALE_COLUMNS
 _TRUTH = {"false": 0, "true": 1}
+_HASH = re.compile(r"[0-9a-f]{64}")
+_NOTES = (".meta.json", ".run.json")
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class Predictions:
     """A prediction file: row by row which item, which candidate was chosen, and where it stood."""
 
     path: Path
-    kind: Kind
+    format: Format
     names: pa.StringArray  # item id, `item#k`, an official image name, or a VCR question
     chosen: Ints  # index of the highest score, the first of equals; -1 where unreadable
     width: Ints  # how many scores there were
@@ -50,24 +54,22 @@ class Predictions:
     benchmarks: frozenset[str] = frozenset()  # hashes of the benchmarks that its lines say they are about
 
     def where(self, row: int) -> str:
-        return f"{self.path}, {'row' if self.kind == 'vcr arrays' else 'line'} {int(self.line[row])}"
+        return f"{self.path}, {'row' if self.format == 'vcr arrays' else 'line'} {int(self.line[row])}"
 
     def take(self, rows: Ints) -> Predictions:
         """Some of the rows."""
-        return Predictions(
-            path=self.path,
-            kind=self.kind,
+        return replace(
+            self,
             names=self.names.take(rows),
             chosen=self.chosen[rows],
             width=self.width[rows],
             tied=self.tied[rows],
             line=self.line[rows],
             given=None if self.given is None else self.given[rows],
-            benchmarks=self.benchmarks,
         )
 
 
-class _Line(msgspec.Struct, gc=False):
+class PredictionLine(msgspec.Struct, gc=False):
     """The part of a JSONL line that is scored; `raw` and further keys are skipped without being built."""
 
     item: str
@@ -75,7 +77,7 @@ class _Line(msgspec.Struct, gc=False):
     benchmark: Any = None  # its hash, in the lines of `veridical solve`
 
 
-_LINE = msgspec.json.Decoder(_Line)
+_LINE = msgspec.json.Decoder(PredictionLine)
 
 
 def read_predictions(path: Path, data: bytes | None = None) -> Predictions:
@@ -116,13 +118,13 @@ def read_jsonl(path: Path, data: bytes) -> Predictions:
     chosen, tied = _choose_ragged(flat, width)
     return Predictions(
         path=path,
-        kind="jsonl",
+        format="jsonl",
         names=pa.array([line.item for line in lines], pa.string()),
         chosen=chosen,
         width=width,
         tied=tied,
         line=number,
-        benchmarks=hashes(line.benchmark for line in lines if line.benchmark is not None),
+        benchmarks=_hashes(line.benchmark for line in lines if line.benchmark is not None),
     )
 
 
@@ -267,13 +269,13 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
         ) from None
 
 
-def question_predictions(path: Path, kind: Kind, names: list[str], scores: Doubles, line: Ints) -> Predictions:
+def question_predictions(path: Path, format: Format, names: list[str], scores: Doubles, line: Ints) -> Predictions:
     """Predictions per question, (N, 5, 4): the answer, then the rationale given each answer."""
     count, stages, width = scores.shape
     chosen, tied = choose(scores.reshape(-1, width))
     return Predictions(
         path=path,
-        kind=kind,
+        format=format,
         names=pa.array(names, pa.string()).take(np.repeat(np.arange(count), stages)),
         chosen=chosen,
         width=np.full(count * stages, width, np.int64),
@@ -320,3 +322,27 @@ def image_name(name: str) -> tuple[str, int] | None:
     """
     match = _IMAGE_NAME.match(name)
     return (match["item"], int(match["view"])) if match else None
+
+
+def _hashes(said: Iterable[Any]) -> frozenset[str]:
+    """Those of some values that are hashes; anything else, such as a benchmark's name, says nothing certain."""
+    return frozenset(one for one in said if isinstance(one, str) and _HASH.fullmatch(one))
+
+
+def said_beside(path: Path) -> frozenset[str]:
+    """The benchmark's hash in the notes beside a file, if there are any that can be read."""
+    out = []
+    for suffix in _NOTES:
+        try:
+            record = msgspec.json.decode(path.with_name(path.name + suffix).read_bytes())
+        except (OSError, ValueError, RecursionError):  # ValueError: also a path without a name, and what is not JSON
+            continue
+        if isinstance(record, dict):
+            about = record.get("benchmark")
+            out += [record.get("benchmark_hash"), about.get("hash") if isinstance(about, dict) else about]
+    return _hashes(out)
+
+
+def matches(said: frozenset[str], benchmark: str) -> bool | None:
+    """Whether predictions are for the benchmark with a hash; None where they do not say."""
+    return said == {benchmark} if said else None

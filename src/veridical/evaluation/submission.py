@@ -23,7 +23,7 @@ from veridical.records import Item, split_view
 CHOICES = 4
 
 
-class _Line(msgspec.Struct):
+class SubmittedLine(msgspec.Struct):
     item: str
     scores: list[float] | None = None
 
@@ -48,7 +48,7 @@ def write_submission(
 
 
 def _read(path: Path) -> dict[str, list[float]]:
-    lines = read_lines(path, _Line, 'Each line is {"item": "...", "scores": [...]}.')
+    lines = read_lines(path, SubmittedLine, 'Each line is {"item": "...", "scores": [...]}.')
     return {one.item: one.scores or [] for one in lines}
 
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from veridical.common.arrays import Ints
 from veridical.common.intervals import Estimate
-from veridical.evaluation.compare import Comparison, compare
-from veridical.evaluation.metrics import staged_right
+from veridical.evaluation.metrics import Comparison, compare, staged_right
 from veridical.reporting.studies import Part, Result, Study, System
 
 MOST_PAIRS = 28  # of more systems, each is compared with the best only

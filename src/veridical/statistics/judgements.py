@@ -10,6 +10,7 @@ to remove it, or "" to keep it; builders apply the same functions that measure a
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from veridical.benchmark import Benchmark
 from veridical.common.arrays import Bools, Ints
 from veridical.errors import UserError
-from veridical.records import JUDGEMENT_KINDS, JudgementKind
+from veridical.records import JUDGEMENT_KINDS, Judgement, JudgementKind
 from veridical.statistics.agreement import Counts, count_values
 
 NONSENSE, SKIP, UNKNOWN = -1, -2, -3
@@ -56,6 +57,23 @@ class Judged:
     worker: Ints  # (J,) worker number
     verdict: Ints  # (J,) candidate index, NONSENSE or SKIP
     kind: Ints  # (J,) position in JUDGEMENT_KINDS
+
+    @classmethod
+    def of(cls, ids: Iterable[str], judgements: Iterable[Judgement], answers: Mapping[str, int] | None = None) -> Self:
+        """What was said of some items, their labels where they are known; whoever wrote or judged them is left out."""
+        place = {name: number for number, name in enumerate(ids)}
+        said = [j for j in judgements if j.item in place]
+        return cls(
+            ids=tuple(place),
+            answer=np.array([(answers or {}).get(name, UNKNOWN) for name in place], np.int64),
+            writer=np.full(len(place), UNKNOWN, np.int64),
+            kept=np.ones(len(place), bool),
+            workers=(),
+            item=np.array([place[j.item] for j in said], np.int64),
+            worker=np.zeros(len(said), np.int64),
+            verdict=np.array([_WORDS[j.verdict] if isinstance(j.verdict, str) else j.verdict for j in said], np.int64),
+            kind=np.array([JUDGEMENT_KINDS.index(j.kind) for j in said], np.int64),
+        )
 
     def of_kind(self, *kinds: JudgementKind) -> Bools:
         """(J,) Which judgements are of these kinds."""

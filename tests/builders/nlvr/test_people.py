@@ -13,7 +13,7 @@ from veridical.benchmark.check import check
 from veridical.benchmark.writer import file_hash
 from veridical.builders.nlvr.build import PRESENTATIONS, SECRET, build_nlvr
 from veridical.builders.nlvr.people import NO_JUDGEMENT, read_judgements, read_presentations, read_statements, settle
-from veridical.builders.nlvr.scenes import Example
+from veridical.builders.nlvr.scenes import Packed
 from veridical.errors import UserError
 from veridical.records import Judgement
 from veridical.sources.boxes.drawings import see
@@ -166,7 +166,7 @@ def test_wrong_lines_are_named(
 
 @pytest.mark.parametrize("char", ["\x00", "\t", "\u202e", "\u2067", "\u200f", "\u2028", "\x7f"])
 def test_characters_that_cannot_be_seen_are_refused(tmp_path: Path, char: str) -> None:
-    seen = [Example("7", "tower", (), ())]
+    seen = [Packed("7", "tower", (), ())]
     line = {"presentation": "7", "sentence": f"A {char}box.", "writer": "w"}
     with pytest.raises(UserError, match=rf"line 1: the sentence has the control character U\+{ord(char):04X}"):
         read_statements(_write(tmp_path / "said.jsonl", [line]), seen)

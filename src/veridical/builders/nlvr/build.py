@@ -11,13 +11,11 @@ import os
 import secrets
 import shutil
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,7 +24,6 @@ from veridical.benchmark.hidden import SECRET, check_seed, check_splits, drawn_s
 from veridical.benchmark.place import hidden_dir
 from veridical.benchmark.splits import split_by_origin
 from veridical.benchmark.writer import file_hash
-from veridical.builders.nlvr.draw import Labelled, draw_batch
 from veridical.builders.nlvr.people import (
     Verdicts,
     presentation_line,
@@ -36,8 +33,18 @@ from veridical.builders.nlvr.people import (
     selections,
     settle,
 )
-from veridical.builders.nlvr.scenes import Example, Sampling, kind_of_number, present_batch, unpack, write_batch
+from veridical.builders.nlvr.scenes import (
+    Labelled,
+    Packed,
+    Sampling,
+    arrangement_of,
+    draw_batch,
+    present_batch,
+    unpack,
+    write_batch,
+)
 from veridical.builders.report import BuildReport
+from veridical.common.clock import Clock
 from veridical.engine import run
 from veridical.errors import UserError
 from veridical.formats.card import describe
@@ -56,7 +63,6 @@ WRITE_BATCH = 20  # presentations; a batch takes under a second
 DRAW_BATCH = 40
 
 Stage = Literal["all", "presentations"]
-Part = TypeVar("Part")
 
 
 def build_nlvr(
@@ -91,7 +97,7 @@ def build_nlvr(
     if presentations < 1:
         raise UserError(f"{presentations} presentations make no benchmark.", "Ask for one or more.")
     asked = None if phenomena is None else tuple(sorted(phenomena.items()))
-    job = _Job(Path(os.path.abspath(out)), Sampling(seed, asked, secret), shares, hide, processes, licence)
+    job = NLVRJob(Path(os.path.abspath(out)), Sampling(seed, asked, secret), shares, hide, processes, licence)
     if stage == "presentations":
         return _present(job, presentations)
     if stage != "all":
@@ -107,8 +113,8 @@ def build_nlvr(
 
 
 @dataclass
-class _Job:
-    """What is built, and how long its stages took."""
+class NLVRJob:
+    """What is built, and how long its steps took."""
 
     out: Path
     sampling: Sampling
@@ -117,13 +123,7 @@ class _Job:
     processes: int | None
     licence: str
     notes: list[str] = field(default_factory=list)  # what the report says beside the counts
-    seconds: dict[str, float] = field(default_factory=dict)
-    clock: float = field(default_factory=time.perf_counter)
-
-    def done(self, stage: str) -> None:
-        """A stage has ended, and the next begins."""
-        now = time.perf_counter()
-        self.seconds[stage], self.clock = now - self.clock, now
+    clock: Clock = field(default_factory=Clock)
 
     @property
     def work(self) -> Path:
@@ -150,11 +150,11 @@ class _Job:
         )
 
 
-def _generated(job: _Job, count: int) -> BuildReport:
+def _generated(job: NLVRJob, count: int) -> BuildReport:
     """From nothing but a seed."""
     phenomena = dict(job.sampling.phenomena or sorted(PAPER.items()))
     make_plan(phenomena)  # refuses bad shares at once
-    split = _deal(job, [str(n) for n in range(count)], [kind_of_number(n) for n in range(count)])
+    split = _deal(job, [str(n) for n in range(count)], [arrangement_of(n) for n in range(count)])
     numbers = [(n, split[str(n)] in job.hidden) for n in range(count)]
     config = {
         "presentations": count,
@@ -169,16 +169,16 @@ def _generated(job: _Job, count: int) -> BuildReport:
             if secret:
                 writer.add_hidden_file(SECRET, secret)
         examples = _run(job, write_batch, numbers, "writing statements", job.work)
-        job.done("statements")
+        job.clock.done("statements")
         judged = _judge(examples)
-        job.done("judgements")
+        job.clock.done("judgements")
         verdicts = settle([name for one in examples for name in one.ids], judged)
         _fill(job, writer, examples, split, judged, verdicts)
     shutil.rmtree(job.work, ignore_errors=True)
     return _report(job, examples, verdicts)
 
 
-def _judge(examples: Sequence[Example]) -> list[Judgement]:
+def _judge(examples: Sequence[Packed]) -> list[Judgement]:
     """What the program of each statement says of its four scenes."""
     out = []
     for one in examples:
@@ -188,7 +188,7 @@ def _judge(examples: Sequence[Example]) -> list[Judgement]:
     return out
 
 
-def _collected(job: _Job, scenes: Path, statements: Path, judgements: Path) -> BuildReport:
+def _collected(job: NLVRJob, scenes: Path, statements: Path, judgements: Path) -> BuildReport:
     """From what people wrote and judged."""
     scenes = scenes / PRESENTATIONS if scenes.is_dir() else scenes
     files = {"scenes": scenes, "statements": statements, "judgements": judgements}
@@ -207,7 +207,7 @@ def _collected(job: _Job, scenes: Path, statements: Path, judgements: Path) -> B
     kept = [one for one in examples if not verdicts.labels.keys().isdisjoint(one.ids)]
     if len(kept) < len(examples):
         job.notes.append(f"All items of {len(examples) - len(kept):,} presentations were removed.")
-    split = _deal(job, [one.presentation for one in kept], [one.kind for one in kept])
+    split = _deal(job, [one.presentation for one in kept], [one.arrangement for one in kept])
     config = {
         "presentations": len(seen),
         "without_statement": len(seen) - len(examples),
@@ -216,16 +216,16 @@ def _collected(job: _Job, scenes: Path, statements: Path, judgements: Path) -> B
         "judgements_on_own_sentences": own,  # left out
         "inputs": {name: file_hash(path) for name, path in files.items()},
     }
-    job.done("reading")
+    job.clock.done("reading")
     with job.writer(config) as writer:
         _fill(job, writer, kept, split, [*selections(examples), *judged], verdicts)
     return _report(job, examples, verdicts)
 
 
 def _fill(
-    job: _Job,
+    job: NLVRJob,
     writer: BenchmarkWriter,
-    examples: list[Example],
+    examples: list[Packed],
     split: dict[str, str],
     judgements: list[Judgement],
     verdicts: Verdicts,
@@ -234,7 +234,8 @@ def _fill(
     labelled = [
         Labelled(one, split[one.presentation], tuple(verdicts.labels.get(name) for name in one.ids)) for one in examples
     ]
-    for drawn in run(draw_batch, list(_batches(labelled, DRAW_BATCH)), processes=job.processes, label="drawing"):
+    batches = [labelled[i : i + DRAW_BATCH] for i in range(0, len(labelled), DRAW_BATCH)]
+    for drawn in run(draw_batch, batches, processes=job.processes, label="drawing"):
         for image in drawn.images:
             writer.add_image(image)
         for name, rows in drawn.items.items():
@@ -245,18 +246,18 @@ def _fill(
         writer.add_pruned(Pruned(name, reason, "validation") for name, reason in verdicts.removed.items())
 
 
-def _report(job: _Job, examples: Sequence[Example], verdicts: Verdicts) -> BuildReport:
-    job.done("drawing and storing")
+def _report(job: NLVRJob, examples: Sequence[Packed], verdicts: Verdicts) -> BuildReport:
+    job.clock.done("drawing and storing")
     made = Benchmark(job.out)
     written = [one.phenomena for one in examples if one.program]
     shown = {n: sum(n in each for each in written) / len(written) for n in PAPER} if written else {}
     return BuildReport(
-        "nlvr", made.directory, made.manifest["counts"], verdicts.reasons, shown, tuple(job.notes), job.seconds
+        "nlvr", made.directory, made.manifest["counts"], verdicts.reasons, shown, tuple(job.notes), job.clock.seconds
     )
 
 
-def _deal(job: _Job, presentations: list[str], kinds: Sequence[str]) -> dict[str, str]:
-    """A split for each presentation: the kinds of scenes in equal proportion, no split empty."""
+def _deal(job: NLVRJob, presentations: list[str], arrangements: Sequence[str]) -> dict[str, str]:
+    """A split for each presentation: both arrangements in equal proportion, no split empty."""
     if len(presentations) < len(job.shares):
         found = "1 presentation" if len(presentations) == 1 else f"{len(presentations)} presentations"
         raise UserError(
@@ -264,11 +265,11 @@ def _deal(job: _Job, presentations: list[str], kinds: Sequence[str]) -> dict[str
             f"Use {len(job.shares)} presentations or more, or fewer splits, such as --split train=1.",
         )
     rng = np.random.default_rng(np.random.SeedSequence(job.sampling.seed, spawn_key=(0,)))
-    names = split_by_origin([[one] for one in presentations], job.shares, rng, kinds)
+    names = split_by_origin([[one] for one in presentations], job.shares, rng, arrangements)
     return dict(zip(presentations, names, strict=True))
 
 
-def _present(job: _Job, count: int) -> BuildReport:
+def _present(job: NLVRJob, count: int) -> BuildReport:
     """Presentations for a collection: their scenes, and a drawing of each image."""
     if job.out.exists() and (not job.out.is_dir() or any(job.out.iterdir())):
         raise UserError(f"{job.out} exists and is not an empty folder.", "Choose another --out.")
@@ -289,24 +290,18 @@ def _present(job: _Job, count: int) -> BuildReport:
         if job.out.exists():
             job.out.rmdir()
         folder.rename(job.out)
-    job.done("presentations")
+    job.clock.done("presentations")
     counts = {"presentations": count, "images": 4 * count}
-    return BuildReport("nlvr", job.out, counts, notes=tuple(job.notes), seconds=job.seconds)
+    return BuildReport("nlvr", job.out, counts, notes=tuple(job.notes), seconds=job.clock.seconds)
 
 
 def _run(
-    job: _Job,
-    function: Callable[[Sampling, Sequence[tuple[int, bool]]], list[Example]],
+    job: NLVRJob,
+    function: Callable[[Sampling, Sequence[tuple[int, bool]]], list[Packed]],
     numbers: list[tuple[int, bool]],
     label: str,
     work: Path | None = None,
-) -> list[Example]:
-    batches = list(_batches(numbers, WRITE_BATCH))
+) -> list[Packed]:
+    batches = [numbers[i : i + WRITE_BATCH] for i in range(0, len(numbers), WRITE_BATCH)]
     made = run(partial(function, job.sampling), batches, processes=job.processes, work=work, label=label)
     return [one for batch in made for one in batch]
-
-
-def _batches(values: Sequence[Part], size: int) -> Iterator[list[Part]]:
-    source = iter(values)
-    while batch := list(islice(source, size)):
-        yield batch

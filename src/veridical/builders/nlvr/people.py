@@ -20,12 +20,12 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from veridical.builders.nlvr.scenes import Example, pack, unpack
+from veridical.builders.nlvr.scenes import Packed, pack, unpack
 from veridical.common.files import bad_line, numbered_lines
 from veridical.formats.nlvr.writing import COLORS
-from veridical.records import JUDGEMENT_KINDS, Judgement, Panel, Verdict
+from veridical.records import Judgement, Panel, Verdict
 from veridical.sources.boxes.scene import Figure, Placed, Scene, panel, placed
-from veridical.statistics.judgements import NO_REASON, NONSENSE, SKIP, UNKNOWN, Judged, prune_nlvr
+from veridical.statistics.judgements import NO_REASON, SKIP, Judged, prune_nlvr
 
 NO_JUDGEMENT = "no judgement"
 _COLOR_NAMES = {"black": "Black", "yellow": "Yellow", "blue": "#0099ff"}  # as the official release writes them
@@ -43,7 +43,7 @@ _VERDICTS: dict[bool | str, Verdict] = {
 }
 
 
-class _Object(msgspec.Struct, frozen=True):
+class _FigureLine(msgspec.Struct, frozen=True):
     x_loc: int
     y_loc: int
     size: Literal[10, 20, 30]
@@ -51,52 +51,50 @@ class _Object(msgspec.Struct, frozen=True):
     color: Literal["Black", "Yellow", "#0099ff"]
 
 
-class _Image(msgspec.Struct, frozen=True):
+class _ImageLine(msgspec.Struct, frozen=True):
     id: str
-    boxes: list[list[_Object]]
+    boxes: list[list[_FigureLine]]
     file: str = ""
 
 
-class _Presentation(msgspec.Struct, frozen=True):
+class _PresentationLine(msgspec.Struct, frozen=True):
     presentation: str
     kind: Literal["scatter", "tower"]
-    images: list[_Image]
+    images: list[_ImageLine]
 
 
-class _Statement(msgspec.Struct, frozen=True):
+class _StatementLine(msgspec.Struct, frozen=True):
     presentation: str
     sentence: str
     writer: str
 
 
-class _Judgement(msgspec.Struct, frozen=True):
+class _JudgementLine(msgspec.Struct, frozen=True):
     item: str
     worker: str
     verdict: bool | Literal["true", "false", "nonsense", "skip"]
     time: float | None = None
 
 
-def presentation_line(example: Example) -> bytes:
+def presentation_line(example: Packed) -> bytes:
     """A presentation for the file that a collection reads."""
     images = [
-        _Image(name, [_objects(box) for box in unpack(packed)], f"images/{name}.png")
+        _ImageLine(name, [_objects(box) for box in unpack(packed)], f"images/{name}.png")
         for name, packed in zip(example.ids, example.scenes, strict=True)
     ]
-    return msgspec.json.encode(_Presentation(example.presentation, example.kind, images)) + b"\n"
+    return msgspec.json.encode(_PresentationLine(example.presentation, example.arrangement, images)) + b"\n"
 
 
-def _objects(box: Panel) -> list[_Object]:
-    return [
-        msgspec.convert({"x_loc": x, "y_loc": y, "size": size, "type": shape, "color": _COLOR_NAMES[color]}, _Object)
-        for y, x, (shape, color, size) in placed(box)
-    ]
+def _objects(box: Panel) -> list[_FigureLine]:
+    rows = [(x, y, size, shape, _COLOR_NAMES[color]) for y, x, (shape, color, size) in placed(box)]
+    return [msgspec.convert(dict(zip(_FigureLine.__struct_fields__, row, strict=True)), _FigureLine) for row in rows]
 
 
-def read_presentations(path: Path) -> list[Example]:
+def read_presentations(path: Path) -> list[Packed]:
     """The presentations that people saw."""
     out = []
     seen: set[str] = set()
-    for number, line in numbered_lines(path, _Presentation):
+    for number, line in numbered_lines(path, _PresentationLine):
         names = [image.id for image in line.images]
         expected = [f"{line.presentation}-{place}" for place in range(4)]
         if sorted(names) != expected:
@@ -108,23 +106,23 @@ def read_presentations(path: Path) -> list[Example]:
             raise bad_line(path, number, problem)
         _new(seen, line.presentation, path, number, "presentation")
         scenes = tuple(pack(_scene(image, path, number)) for image in line.images)
-        out.append(Example(line.presentation, line.kind, tuple(names), scenes))
+        out.append(Packed(line.presentation, line.kind, tuple(names), scenes))
     return out
 
 
-def _scene(image: _Image, path: Path, number: int) -> Scene:
+def _scene(image: _ImageLine, path: Path, number: int) -> Scene:
     if len(image.boxes) != 3:
         raise bad_line(path, number, f"image {image.id} has {len(image.boxes)} boxes; expected 3")
     boxes = [[Placed(o.y_loc, o.x_loc, Figure(o.type, COLORS[o.color], o.size)) for o in box] for box in image.boxes]
     return tuple(panel(box, index, image.id) for index, box in enumerate(boxes))
 
 
-def read_statements(path: Path, examples: Sequence[Example]) -> list[Example]:
+def read_statements(path: Path, examples: Sequence[Packed]) -> list[Packed]:
     """The presentations that have a sentence, with it."""
     known = {one.presentation: one for one in examples}
     seen: set[str] = set()
-    written: dict[str, Example] = {}
-    for number, line in numbered_lines(path, _Statement):
+    written: dict[str, Packed] = {}
+    for number, line in numbered_lines(path, _StatementLine):
         if line.presentation not in known:
             raise bad_line(path, number, f"there is no presentation {line.presentation!r}")
         _named(line.sentence, "sentence", path, number)
@@ -135,14 +133,14 @@ def read_statements(path: Path, examples: Sequence[Example]) -> list[Example]:
     return [written[one.presentation] for one in examples if one.presentation in written]
 
 
-def read_judgements(path: Path, examples: Iterable[Example]) -> tuple[list[Judgement], int]:
+def read_judgements(path: Path, examples: Iterable[Packed]) -> tuple[list[Judgement], int]:
     """Validation judgements on the items of some presentations, and how many were left out: nobody validates a
     sentence of his own."""
     known = {name: one.writer for one in examples for name in one.ids}
     seen: set[str] = set()
     out = []
     own = 0
-    for number, line in numbered_lines(path, _Judgement):
+    for number, line in numbered_lines(path, _JudgementLine):
         if line.item not in known:
             raise bad_line(path, number, f"there is no item {line.item!r} that has a statement")
         _named(line.worker, "worker", path, number)
@@ -154,7 +152,7 @@ def read_judgements(path: Path, examples: Iterable[Example]) -> tuple[list[Judge
     return out, own
 
 
-def selections(examples: Iterable[Example]) -> list[Judgement]:
+def selections(examples: Iterable[Packed]) -> list[Judgement]:
     """What the writers meant: their sentence is true of A and B."""
     return [
         Judgement(name, one.writer or "", int(letter < 2), "selection")
@@ -177,20 +175,7 @@ class Verdicts:
 
 def settle(items: Sequence[str], judgements: Sequence[Judgement]) -> Verdicts:
     """NLVR, section 4: remove majority nonsense and small gaps; the label of the others is the majority's."""
-    number = {name: index for index, name in enumerate(items)}
-    codes = {"nonsense": NONSENSE, "skip": SKIP}
-    verdict = [codes[j.verdict] if isinstance(j.verdict, str) else j.verdict for j in judgements]
-    judged = Judged(
-        ids=tuple(items),
-        answer=np.full(len(items), UNKNOWN, np.int64),
-        writer=np.full(len(items), UNKNOWN, np.int64),
-        kept=np.ones(len(items), bool),
-        workers=(),
-        item=np.array([number[j.item] for j in judgements], np.int64),
-        worker=np.zeros(len(judgements), np.int64),
-        verdict=np.array(verdict, np.int64),
-        kind=np.array([JUDGEMENT_KINDS.index(j.kind) for j in judgements], np.int64),
-    )
+    judged = Judged.of(items, judgements)
     reasons = prune_nlvr(judged)
     said = judged.verdict != SKIP
     votes = np.bincount(judged.item[said], minlength=len(items))

@@ -1,4 +1,4 @@
-"""NLVR presentations on their way to a benchmark: sampled, perhaps written about, and kept small.
+"""NLVR presentations on their way to a benchmark: sampled, perhaps written about, kept small, and drawn at last.
 
 A scene is packed into a few bytes an object, so that a million presentations fit into memory and cost little to send
 between processes. Presentation n has its own random generator: it is the same whichever process makes it.
@@ -6,15 +6,20 @@ between processes. Presentation n has its own random generator: it is the same w
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
+from veridical.benchmark import tables
+from veridical.benchmark.hidden import secret_words
+from veridical.benchmark.writer import content_address
 from veridical.language.writing.boxes.statements import make_plan, present, write
+from veridical.records import TRUTH, Item, Panel, Text, View, pairs
+from veridical.sources.boxes.drawings import draw_boxes
 from veridical.sources.boxes.sample import ARRANGEMENTS, Arrangement
-from veridical.sources.boxes.scene import COLORS, SHAPES, SIZES, Figure, Placed, Scene, panel, placed
+from veridical.sources.boxes.scene import COLORS, ORDERS, SHAPES, SIZES, Figure, Placed, Scene, panel, placed
 
 GENERATOR = "generator"  # the writer of generated statements
 _COLORS, _SIZES = tuple(COLORS), tuple(SIZES.values())
@@ -25,15 +30,15 @@ _CODES = {
     for c, color in enumerate(_COLORS)
     for z, size in enumerate(_SIZES)
 }
-_THINGS = tuple(_CODES)
+_FIGURES = tuple(_CODES)
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
-    """A presentation and what was written about it."""
+class Packed:
+    """A presentation, its scenes packed, and what was written about it."""
 
     presentation: str  # its number
-    kind: Arrangement
+    arrangement: Arrangement
     ids: tuple[str, ...]  # the items of A, B, C and D: `n-m`, where m tells nothing of the letter
     scenes: tuple[bytes, ...]  # A, B, C, D, packed
     sentence: str = ""
@@ -51,8 +56,7 @@ class Sampling:
     secret: str = ""  # mixed into the seed of hidden presentations
 
     def rng(self, number: int, hidden: bool = False) -> np.random.Generator:
-        key = hashlib.sha256(self.secret.encode("utf-8", "surrogateescape")).digest() if hidden and self.secret else b""
-        return np.random.default_rng([self.seed, number, *np.frombuffer(key, np.uint32).tolist()])
+        return np.random.default_rng([self.seed, number, *(secret_words(self.secret) if hidden else ())])
 
 
 def pack(scene: Scene) -> bytes:
@@ -77,35 +81,35 @@ def unpack_boxes(data: bytes) -> list[list[Placed]]:
     while at < len(data):
         end = at + 1 + _FIELDS * data[at]
         parts = [data[k : k + _FIELDS] for k in range(at + 1, end, _FIELDS)]
-        boxes.append([Placed(y, x, _THINGS[code]) for y, x, code in parts])
+        boxes.append([Placed(y, x, _FIGURES[code]) for y, x, code in parts])
         at = end
     return boxes
 
 
-def present_batch(sampling: Sampling, numbers: Sequence[tuple[int, bool]]) -> list[Example]:
+def present_batch(sampling: Sampling, numbers: Sequence[tuple[int, bool]]) -> list[Packed]:
     """Presentations for people to write about."""
     out = []
     for number, hidden in numbers:
         rng = sampling.rng(number, hidden)
-        kind = kind_of_number(number)
-        scenes = present(rng, kind).scenes
-        out.append(Example(str(number), kind, _ids(rng, number), tuple(map(pack, scenes))))
+        arrangement = arrangement_of(number)
+        scenes = present(rng, arrangement).scenes
+        out.append(Packed(str(number), arrangement, _ids(rng, number), tuple(map(pack, scenes))))
     return out
 
 
-def write_batch(sampling: Sampling, numbers: Sequence[tuple[int, bool]]) -> list[Example]:
+def write_batch(sampling: Sampling, numbers: Sequence[tuple[int, bool]]) -> list[Packed]:
     """Presentations with generated statements; each is given as its number and whether its answers will be hidden."""
     plan = make_plan(None if sampling.phenomena is None else dict(sampling.phenomena))
     out = []
     for number, hidden in numbers:
         rng = sampling.rng(number, hidden)
-        kind = kind_of_number(number)
-        made = write(rng, plan, kind)
+        arrangement = arrangement_of(number)
+        made = write(rng, plan, arrangement)
         said = made.statement
         out.append(
-            Example(
+            Packed(
                 presentation=str(number),
-                kind=kind,
+                arrangement=arrangement,
                 ids=_ids(rng, number),
                 scenes=tuple(map(pack, made.presentation.scenes)),
                 sentence=said.sentence,
@@ -117,7 +121,7 @@ def write_batch(sampling: Sampling, numbers: Sequence[tuple[int, bool]]) -> list
     return out
 
 
-def kind_of_number(number: int) -> Arrangement:
+def arrangement_of(number: int) -> Arrangement:
     """Scatter and tower scenes in equal number."""
     return ARRANGEMENTS[number % len(ARRANGEMENTS)]
 
@@ -125,3 +129,60 @@ def kind_of_number(number: int) -> Arrangement:
 def _ids(rng: np.random.Generator, number: int) -> tuple[str, ...]:
     """Item ids in a random order: whoever sees an id must not see a label."""
     return tuple(f"{number}-{place}" for place in rng.permutation(4).tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A presentation, the split it is in, and the labels of A, B, C and D; None where an item was removed."""
+
+    example: Packed
+    split: str
+    labels: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The rows and images of a batch."""
+
+    items: dict[str, pa.Table]  # by split
+    panels: pa.Table
+    images: list[bytes]
+
+
+def draw_batch(batch: Sequence[Labelled]) -> Drawn:
+    """Draw every kept item in its six orders of boxes."""
+    items: dict[str, list[Item]] = {}
+    panels: list[Panel] = []
+    images: list[bytes] = []
+    for labelled in batch:
+        one = labelled.example
+        for name, packed, label in sorted(zip(one.ids, one.scenes, labelled.labels, strict=True), key=lambda t: t[0]):
+            if label is None:
+                continue
+            boxes = unpack_boxes(packed)
+            drawings = draw_boxes(boxes)
+            addresses = [content_address(drawing) for drawing in drawings]
+            images += drawings
+            scene = [panel(box, index, name, addresses[0]) for index, box in enumerate(boxes)]
+            panels += scene
+            item = _item(name, one, label, [box.id for box in scene], addresses)
+            items.setdefault(labelled.split, []).append(item)
+    by_split = {split: tables.items_table(rows) for split, rows in items.items()}
+    return Drawn(by_split, tables.panels_table(panels), images)
+
+
+def _item(name: str, one: Packed, label: int, panels: Sequence[str], addresses: Sequence[str]) -> Item:
+    return Item(
+        id=name,
+        task="statement",
+        panels=tuple(panels),
+        query=Text(one.sentence),
+        candidates=TRUTH,
+        answer=label,
+        group=one.presentation,
+        origins=(one.presentation,),
+        views=tuple(View(order, address) for order, address in zip(ORDERS, addresses, strict=True)),
+        program=one.program,
+        writer=one.writer,
+        tags=pairs(scene=one.arrangement, phenomenon=one.phenomena),
+    )

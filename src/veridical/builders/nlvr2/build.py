@@ -47,7 +47,7 @@ from veridical.builders.nlvr2.steps import (
 from veridical.builders.nlvr2.store import INCOMPLETE, counts, store
 from veridical.builders.nlvr2.takedown import LIST, taken_down, work_folder
 from veridical.builders.nlvr2.takedown import REASON as TAKEN_DOWN
-from veridical.builders.nlvr2.validation import Outcome, check_left, split, validate
+from veridical.builders.nlvr2.validation import Validated, check_left, split, validate
 from veridical.builders.nlvr2.work import (
     Work,
 )
@@ -132,7 +132,7 @@ def _steps(given: Given) -> Iterator[tuple[str, Collection]]:
 # 3.3 and 3.4: items and splits
 
 
-def keep_items(given: Given, made: Collection) -> Outcome:
+def keep_items(given: Given, made: Collection) -> Validated:
     """The items that are kept, in splits."""
     done = _validated(given, made)
     done = split(done, made.judgements, _rng(given), given.options.splits, extra=given.judged_by_people)
@@ -144,7 +144,7 @@ def keep_items(given: Given, made: Collection) -> Outcome:
     return done
 
 
-def _validated(given: Given, made: Collection) -> Outcome:
+def _validated(given: Given, made: Collection) -> Validated:
     done = validate(made.tasks, made.sentences, made.judgements)
     bad = {one.id for one in made.photographs.seen if one.problem}  # people may have put them into tasks.jsonl
     done.drop("pictures", NO_PICTURE, lambda k: not bad.isdisjoint(k.task.pairs[k.pair]))
@@ -195,7 +195,7 @@ def _stopped(given: Given, step: str, out: Path, sheets: bool, notes: list[str])
 
 
 def _report(
-    given: Given, made: Collection, done: Outcome, out: Path, notes: list[str], seconds: dict[str, float]
+    given: Given, made: Collection, done: Validated, out: Path, notes: list[str], seconds: dict[str, float]
 ) -> BuildReport:
     if not given.judged_by_people and not given.exact:
         notes.append(INCOMPLETE)

@@ -35,7 +35,7 @@ _UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})  # controls, halves of characters,
 
 
 @dataclass(frozen=True)
-class Mark:
+class MarkedPhotograph:
     """A photograph that somebody marked in a set."""
 
     set: str
@@ -44,7 +44,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Label:
+class LabelledPhotograph:
     """Whether somebody found a photograph interesting."""
 
     photograph: str
@@ -55,7 +55,7 @@ def read_marks(path: Path, sets: Iterable[Found | PrunedSet]) -> dict[tuple[str,
     """Reasons by set and photograph; marks on what is not there are refused."""
     known = {one.set: {*one.photographs, *getattr(one, "removed", ())} for one in sets}
     out = {}
-    for number, mark in numbered_lines(path, Mark):
+    for number, mark in numbered_lines(path, MarkedPhotograph):
         if mark.set not in known:
             raise bad_line(path, number, f"there is no set {mark.set!r}")
         if mark.photograph not in known[mark.set]:
@@ -67,7 +67,7 @@ def read_marks(path: Path, sets: Iterable[Found | PrunedSet]) -> dict[tuple[str,
 def read_labels(path: Path, photographs: Collection[str]) -> dict[str, bool]:
     """Which photographs people found interesting."""
     out = {}
-    for number, label in numbered_lines(path, Label):
+    for number, label in numbered_lines(path, LabelledPhotograph):
         if label.photograph not in photographs:
             raise bad_line(path, number, f"there is no photograph {label.photograph!r}")
         out[label.photograph] = label.interesting
@@ -141,7 +141,7 @@ GUIDELINES: dict[str, str] = {
     TEXT: "Do not mention letters, numbers or brands in the photographs.",
     PRESENCE: "Say more than that one object is there.",
     DISJUNCTION: "Do not describe the two images apart from each other; compare them.",
-    IDENTIFICATION: "Finding one kind of object decides this sentence; say more about it.",
+    IDENTIFICATION: "Finding one category of objects decides this sentence; say more about it.",
 }
 
 _SUBJECTIVE = (

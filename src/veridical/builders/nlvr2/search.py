@@ -224,7 +224,7 @@ def _draw(text: str, name: str) -> bytes:
     return hashlib.blake2b(f"{text}\n{name}".encode(), digest_size=8).digest()
 
 
-class _Result(msgspec.Struct):
+class _SearchResult(msgspec.Struct):
     query: str
     rank: int
     address: str
@@ -266,16 +266,15 @@ class SavedSearch:
         return [(name, 1 - place / (SIMILAR + 1)) for place, name in enumerate(near, start=1)]  # only ranks are known
 
 
-def _read_results(path: Path) -> list[_Result]:
+def _read_results(path: Path) -> list[_SearchResult]:
     fix = "Each result has a query, a rank, an address and similar addresses."
     if path.suffix != ".csv":
-        return read_lines(path, _Result, fix)
+        return read_lines(path, _SearchResult, fix)
     out = []
-    rows = csv.DictReader(read_text(path, "Give a file of search results.").splitlines())
-    for number, row in enumerate(rows, start=2):
-        similar = (row.get("similar") or "").split()
+    for number, row in enumerate(csv.DictReader(read_text(path, "Give a file of search results.").splitlines()), start=2):
         try:
-            out.append(msgspec.convert({**row, "similar": similar}, _Result, strict=False))
+            similar = (row.get("similar") or "").split()
+            out.append(msgspec.convert({**row, "similar": similar}, _SearchResult, strict=False))
         except msgspec.ValidationError as error:
             raise UserError(f"{path}, line {number}: {in_words(error)}", fix) from None
     return out

@@ -135,7 +135,7 @@ def write_queries(given: Given, photographs: Photographs, synsets: Mapping[str, 
     options = given.options
     inputs = ["photographs.jsonl"] if options.synsets is None or options.best else []
     facts: dict[str, object] = {**hashes(options, "synsets", "search"), "best": options.best}
-    facts |= {"wordnet": options.wordnet, "words": type(given.wordnet).__name__}
+    facts |= {"wordnet": options.wordnet, "words": given.wordnet.name}
     facts["vectors"] = hash_of_path(options.vectors) or given.has_vectors
     if options.best is not None:  # synsets are scored by what a search finds
         facts |= {**_searched(photographs), **hashes(options, "labels")}

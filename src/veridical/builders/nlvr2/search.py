@@ -271,7 +271,9 @@ def _read_results(path: Path) -> list[_SearchResult]:
     if path.suffix != ".csv":
         return read_lines(path, _SearchResult, fix)
     out = []
-    for number, row in enumerate(csv.DictReader(read_text(path, "Give a file of search results.").splitlines()), start=2):
+    for number, row in enumerate(
+        csv.DictReader(read_text(path, "Give a file of search results.").splitlines()), start=2
+    ):
         try:
             similar = (row.get("similar") or "").split()
             out.append(msgspec.convert({**row, "similar": similar}, _SearchResult, strict=False))

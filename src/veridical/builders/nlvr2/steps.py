@@ -15,47 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from veridical.benchmark.writer import file_hash
-from veridical.builders.nlvr2 import people
-from veridical.builders.nlvr2.collection import (
-    Given,
-    Photographs,
-)
+from veridical.builders.nlvr2 import pairs, people, queries, search, sets
+from veridical.builders.nlvr2.collection import Given, Photographs
 from veridical.builders.nlvr2.config import hashes, seeds
-from veridical.builders.nlvr2.pairs import check_tasks, make_tasks, run_programs, write_all
 from veridical.builders.nlvr2.photographs import fetch, look
-from veridical.builders.nlvr2.queries import (
-    Query,
-    Synset,
-    choose,
-    count_points,
-    icon_synsets,
-    make_queries,
-    read_synsets,
-    synset_of,
-    unique,
-)
-from veridical.builders.nlvr2.search import (
-    NO_ANNOTATIONS,
-    LocalSearch,
-    SavedSearch,
-    Search,
-    find_sets,
-    first_sets,
-    nothing_found,
-)
-from veridical.builders.nlvr2.sets import (
-    DUPLICATE,
-    SIZE,
-    Rule,
-    check_sets,
-    construct,
-    interest_marks,
-    nothing_known,
-    prune,
-    pruning_by_annotations,
-    removal_marks,
-    without_crowds,
-)
+from veridical.builders.nlvr2.queries import Query, Synset
 from veridical.builders.nlvr2.wordnet import open_vectors
 from veridical.builders.nlvr2.work import (
     Found,
@@ -88,7 +52,7 @@ def look_at_photographs(given: Given) -> Photographs:
 
     def make() -> list[Seen]:
         if given.source is None:
-            return [Seen(address, address) for address in SavedSearch(options.search or "").addresses]
+            return [Seen(address, address) for address in search.SavedSearch(options.search or "").addresses]
         batches = work.path(".batches") / files[:16]  # what was seen of other files is not remembered
         seen, vectors = look(given.source, given.reader, given.encoder, processes=given.processes, work=batches)
         # The two belong together: a build that is killed between them must not leave those of different encoders.
@@ -109,25 +73,26 @@ def choose_synsets(given: Given, photographs: Photographs) -> dict[str, Synset]:
     if best is not None and best < len(found):
         by_name = {one.name: one for one in found}
         judge = photographs.interest.judge
-        sets = first_sets(_search(photographs, found), _make_queries(given, found))
-        points = count_points(
-            (name, [bool(judge(photographs.by_id[one], by_name[name], "")) for one in some]) for name, some in sets
+        first = search.first_sets(_search(photographs, found), _make_queries(given, found))
+        points = queries.count_points(
+            (name, [bool(judge(photographs.by_id[one], by_name[name], "")) for one in some]) for name, some in first
         )
-        found = choose(points, found, best)
+        found = queries.choose(points, found, best)
     return {one.name: one for one in found}
 
 
 def _all_synsets(given: Given, photographs: Photographs) -> list[Synset]:
     """Those of a list, or the source's own categories."""
     if given.options.synsets is not None:
-        return read_synsets(given.options.synsets, given.wordnet)
+        return queries.read_synsets(given.options.synsets, given.wordnet)
     if isinstance(given.source, IconSeries):
-        return icon_synsets(given.wordnet, given.source.mains)
+        return queries.icon_synsets(given.wordnet, given.source.mains)
     holders = Counter(category for one in photographs.seen for category in one.objects)
-    names = [name for name, count in sorted(holders.items()) if count >= SIZE]
+    names = [name for name, count in sorted(holders.items()) if count >= sets.SIZE]
     if not names:
-        raise UserError(f"The source has no category with {SIZE} photographs or more to search for.", NO_ANNOTATIONS)
-    return unique((synset_of(name, given.wordnet) for name in names), given.options.source)
+        problem = f"The source has no category with {sets.SIZE} photographs or more to search for."
+        raise UserError(problem, search.NO_ANNOTATIONS)
+    return queries.unique((queries.synset_of(name, given.wordnet) for name in names), given.options.source)
 
 
 def write_queries(given: Given, photographs: Photographs, synsets: Mapping[str, Synset]) -> list[Query]:
@@ -145,7 +110,7 @@ def write_queries(given: Given, photographs: Photographs, synsets: Mapping[str, 
 
 def _make_queries(given: Given, synsets: Sequence[Synset]) -> list[Query]:
     vectors = open_vectors(given.options.vectors) if given.has_vectors else None
-    return make_queries(synsets, given.wordnet, vectors)
+    return queries.make_queries(synsets, given.wordnet, vectors)
 
 
 def search_photographs(
@@ -154,24 +119,24 @@ def search_photographs(
     """Retrieved photographs with the most similar ones."""
 
     def make() -> list[Found]:
-        found = find_sets(_search(photographs, list(synsets.values())), queries)
+        found = search.find_sets(_search(photographs, list(synsets.values())), queries)
         if not found:
-            raise nothing_found(photographs.seen, len(synsets), given.options.search)
+            raise search.nothing_found(photographs.seen, len(synsets), given.options.search)
         return found
 
     inputs = ["photographs.jsonl", "queries.jsonl"]
     found = given.work.step("found.jsonl", Found, inputs, _searched(photographs), make)
-    check_sets(given.work.path("found.jsonl"), found, photographs.by_id, synsets)
+    sets.check_sets(given.work.path("found.jsonl"), found, photographs.by_id, synsets)
     return found
 
 
-def _search(photographs: Photographs, synsets: Sequence[Synset]) -> Search:
+def _search(photographs: Photographs, synsets: Sequence[Synset]) -> search.Search:
     saved = photographs.options.search
     out = {*(one.id for one in photographs.seen if one.problem), *photographs.duplicates}
     if saved is not None:
-        return SavedSearch(saved, out, {one.uri: one.id for one in photographs.seen if one.uri})
+        return search.SavedSearch(saved, out, {one.uri: one.id for one in photographs.seen if one.uri})
     least = photographs.least_similarity
-    return LocalSearch(photographs.seen, photographs.vectors, synsets, left_out=out, least=least)
+    return search.LocalSearch(photographs.seen, photographs.vectors, synsets, left_out=out, least=least)
 
 
 def _searched(photographs: Photographs) -> dict[str, object]:
@@ -187,12 +152,12 @@ def _hash_of_vectors(photographs: Photographs) -> str:
     return file_hash(photographs.file) if photographs.file.exists() else ""
 
 
-def pruning_rule(photographs: Photographs, found: Sequence[Found]) -> Rule:
+def pruning_rule(photographs: Photographs, found: Sequence[Found]) -> sets.Rule:
     """What is removed from found sets."""
     removals = photographs.options.removals
     if removals is not None:
-        return removal_marks(people.read_marks(Path(removals), found))
-    return pruning_by_annotations() if photographs.annotated else nothing_known()
+        return sets.removal_marks(people.read_marks(Path(removals), found))
+    return sets.pruning_by_annotations() if photographs.annotated else sets.nothing_known()
 
 
 def prune_sets(
@@ -202,28 +167,29 @@ def prune_sets(
 
     def make() -> list[PrunedSet]:
         rule = pruning_rule(photographs, found)
-        return prune(found, photographs.by_id, synsets, rule if given.options.crowds else without_crowds(rule))
+        rule = rule if given.options.crowds else sets.without_crowds(rule)
+        return sets.prune(found, photographs.by_id, synsets, rule)
 
     facts = {**hashes(given.options, "removals"), "crowds": given.options.crowds}
     pruned = given.work.step("pruned.jsonl", PrunedSet, ["photographs.jsonl", "found.jsonl"], facts, make)
-    check_sets(given.work.path("pruned.jsonl"), pruned, photographs.by_id, synsets)
+    sets.check_sets(given.work.path("pruned.jsonl"), pruned, photographs.by_id, synsets)
     return pruned
 
 
-def interest_rule(photographs: Photographs, pruned: Sequence[PrunedSet]) -> Rule:
+def interest_rule(photographs: Photographs, pruned: Sequence[PrunedSet]) -> sets.Rule:
     """What is interesting in pruned sets."""
     dull = photographs.options.dull
     if dull is None:
         return photographs.interest
     marks = people.read_marks(Path(dull), pruned)
-    return interest_marks({key for key, reason in marks.items() if reason != DUPLICATE})
+    return sets.interest_marks({key for key, reason in marks.items() if reason != sets.DUPLICATE})
 
 
 def marked_duplicates(photographs: Photographs, pruned: Sequence[PrunedSet]) -> dict[tuple[str, str], str]:
     """What people marked as a duplicate, by set and photograph."""
     dull = photographs.options.dull
     marks = {} if dull is None else people.read_marks(Path(dull), pruned)
-    return {key: reason for key, reason in marks.items() if reason == DUPLICATE}
+    return {key: reason for key, reason in marks.items() if reason == sets.DUPLICATE}
 
 
 def construct_sets(
@@ -233,7 +199,7 @@ def construct_sets(
     options = given.options
 
     def make() -> list[ImageSet]:
-        return construct(
+        return sets.construct(
             pruned,
             photographs.by_id,
             synsets,
@@ -248,9 +214,9 @@ def construct_sets(
     facts |= {"share": options.share, "distance": options.distance}
     if options.labels is not None:
         facts["similarity"] = _hash_of_vectors(photographs)  # the classifier looks at them
-    sets = given.work.step("sets.jsonl", ImageSet, ["photographs.jsonl", "pruned.jsonl"], facts, make)
-    check_sets(given.work.path("sets.jsonl"), sets, photographs.by_id, synsets)
-    return sets
+    made = given.work.step("sets.jsonl", ImageSet, ["photographs.jsonl", "pruned.jsonl"], facts, make)
+    sets.check_sets(given.work.path("sets.jsonl"), made, photographs.by_id, synsets)
+    return made
 
 
 # 3.2: pairs and sentences
@@ -260,10 +226,12 @@ def pair_photographs(given: Given, photographs: Photographs, sets: Sequence[Imag
     """Two sentence-writing tasks over four pairs of each set."""
 
     def make() -> list[Task]:
-        return [task for one in sets if not one.discarded for task in make_tasks(one, given.rng("tasks", one.set))]
+        return [
+            task for one in sets if not one.discarded for task in pairs.make_tasks(one, given.rng("tasks", one.set))
+        ]
 
     tasks = given.work.step("tasks.jsonl", Task, ["sets.jsonl"], {"seed": given.options.seed}, make)
-    check_tasks(given.work.path("tasks.jsonl"), tasks, photographs.by_id)
+    pairs.check_tasks(given.work.path("tasks.jsonl"), tasks, photographs.by_id)
     return tasks
 
 
@@ -303,7 +271,7 @@ def write_sentences(given: Given, tasks: Sequence[Task], used: Mapping[str, Phot
             return seeds(options.seed, "sentences", task.set, task.task, options.secret)
 
         batches = given.work.path(".batches")
-        return write_all(tasks, panels, nouns, seeds_of, processes=given.processes, work=batches)
+        return pairs.write_all(tasks, panels, nouns, seeds_of, processes=given.processes, work=batches)
 
     return given.work.step("sentences.jsonl", Sentence, ["tasks.jsonl"], facts, make)
 
@@ -324,7 +292,7 @@ def judge_sentences(
     def make() -> list[Verdict]:
         if options.judgements is not None:
             return people.read_verdicts(Path(options.judgements), by_task, sentences)
-        return list(run_programs(by_task, sentences, panels))
+        return list(pairs.run_programs(by_task, sentences, panels))
 
     facts: dict[str, object] = {**hashes(options, "judgements")}
     if options.judgements is None:

@@ -9,19 +9,18 @@ files, one a line; then the folder; then what a step depends on beside its optio
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from veridical import __version__
 from veridical.benchmark.writer import file_hash
-from veridical.common.files import Json, read_json, read_lines, write_json, write_lines, write_whole
+from veridical.common.files import read_json, read_lines, write_json, write_lines, write_whole
 from veridical.errors import UserError
 from veridical.records import Panel
 from veridical.sources import Source
@@ -130,6 +129,15 @@ def item_id(task: Task, pair: int) -> str:
     return f"set-{task.set}-{pair}-{task.task.rpartition('-')[2]}"
 
 
+class _MadeFrom(msgspec.Struct):
+    """What a step's file was made from, and the hash of what was made."""
+
+    inputs: dict[str, str]  # the hashes of other steps' files
+    options: object
+    veridical: str  # the version
+    output: str = ""  # none where people put the file there
+
+
 class Work:
     """A work folder; `options` of a step are whatever its output depends on beside its inputs."""
 
@@ -153,53 +161,50 @@ class Work:
     def step(
         self,
         name: str,
-        kind: type[Record],
+        record: type[Record],
         inputs: Sequence[str],
-        options: Mapping[str, Any],
+        options: Mapping[str, object],
         make: Callable[[], Iterable[Record]],
     ) -> list[Record]:
         """The records of a step's file; they are made where the file is missing or made from something else."""
         path = self.path(name)
-        wanted = {"inputs": {i: file_hash(self.path(i)) for i in inputs}, "options": _plain(options)}
-        wanted["veridical"] = __version__
+        plain = msgspec.json.decode(msgspec.json.encode(dict(options)))
+        wanted = _MadeFrom({i: file_hash(self.path(i)) for i in inputs}, plain, __version__)
         ledger = self._ledger()
         if path.exists():
             known = ledger.get(name)
-            here = file_hash(path)
-            by_hand = known is None or known["output"] != here
+            by_hand = known is None or known.output != file_hash(path)
             # Another version may make another file; what people made does not depend on it.
-            asked = [k for k in wanted if k != "veridical" or not by_hand]
-            fresh = known is None or all(known.get(k) == wanted[k] for k in asked)
+            fresh = known is None or (
+                (known.inputs, known.options) == (wanted.inputs, wanted.options)
+                and (by_hand or known.veridical == wanted.veridical)
+            )
             if by_hand and not fresh:
                 raise UserError(
                     f"{path} was changed by hand, and what it was made from has changed since.",
                     "Delete it to make it again, or go back to the options and files it was made with.",
                 )
             if fresh:
-                records = read_lines(path, kind)
+                records = read_lines(path, record)
                 if by_hand:
                     self.redone.append(name)
                 if known is None:  # put here by people: from now on it belongs to these inputs
-                    self._remember(ledger, name, {**wanted, "output": ""})
+                    self._remember(ledger | {name: wanted})
                 return records
         records = list(make())
         write_lines(path, records)
-        self._remember(ledger, name, {**wanted, "output": file_hash(path)})
+        wanted.output = file_hash(path)
+        self._remember(ledger | {name: wanted})
         return records
 
-    def _ledger(self) -> Json:
+    def _ledger(self) -> dict[str, _MadeFrom]:
         path = self.path(LEDGER)
         if not path.exists():
             return {}
-        return read_json(path, Json, "the ledger of a build", "Delete the work folder and build again.")
+        return read_json(path, dict[str, _MadeFrom], "the ledger of a build", "Delete the work folder and build again.")
 
-    def _remember(self, ledger: dict[str, Any], name: str, facts: dict[str, Any]) -> None:
-        ledger[name] = facts
-        write_json(self.path(LEDGER), ledger, indent=1)
-
-
-def _plain(options: Mapping[str, Any]) -> Any:
-    return json.loads(msgspec.json.encode(dict(options)))
+    def _remember(self, ledger: dict[str, _MadeFrom]) -> None:
+        write_json(self.path(LEDGER), msgspec.to_builtins(ledger), indent=1)
 
 
 def hash_of_source(source: Source | None) -> str:

@@ -19,7 +19,9 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 from veridical import engine
-from veridical.sources.icons import source as icons
+from veridical.sources.icons import draw as icon_draw
+from veridical.sources.icons import scene as icon_scene
+from veridical.sources.icons import source as icon_source
 from veridical.sources.icons.draw import NOISE, QUALITY, TINTS
 from veridical.sources.icons.glyphs import font_path
 
@@ -28,11 +30,11 @@ BATCH = 100
 
 def ours(batch: range) -> list[bytes]:
     """The files of some photographs."""
-    source = icons.Icons(count=batch.stop)
-    return [icons.encode(source.scene(k)) for k in batch]
+    source = icon_source.Icons(count=batch.stop)
+    return [icon_draw.encode(source.scene(k)) for k in batch]
 
 
-def plain(scene: icons.IconScene) -> bytes:
+def plain(scene: icon_scene.IconScene) -> bytes:
     """The scene as a plain Pillow script would draw it, people without hair and without patterns."""
     rng = np.random.default_rng(scene.texture)
     picture = Image.new("RGB", (scene.width, scene.height), TINTS[scene.background][0])
@@ -51,7 +53,7 @@ def plain(scene: icons.IconScene) -> bytes:
         shadow = border.filter(ImageFilter.GaussianBlur(3)).point(lambda value: value * 0.4)
         picture.paste((20, 18, 30), (left - 9, top - 8), shadow)
         picture.paste((253, 252, 248), (left - 12, top - 12), border)
-        picture.paste(icons.RGB[dict(one.attributes)["color"]], (left - 12, top - 12), framed)
+        picture.paste(icon_draw.RGB[dict(one.attributes)["color"]], (left - 12, top - 12), framed)
     picture = picture.filter(ImageFilter.GaussianBlur(0.5))
     noisy = np.asarray(picture, float) + rng.normal(0, NOISE, (scene.height, scene.width, 3))
     out = io.BytesIO()
@@ -78,8 +80,8 @@ def main() -> None:
         f"by the workers' CPU time, whatever else the machine does: {len(files) / seconds:.0f} scenes/s per core"
     )
 
-    sample = [icons.Icons(count=options.scenes).scene(k) for k in range(min(300, options.scenes))]
-    ours_time = timed(lambda: [icons.encode(scene) for scene in sample])
+    sample = [icon_source.Icons(count=options.scenes).scene(k) for k in range(min(300, options.scenes))]
+    ours_time = timed(lambda: [icon_draw.encode(scene) for scene in sample])
     plain_time = timed(lambda: [plain(scene) for scene in sample])
     print(
         f"one process, drawing and encoding the same {len(sample)} scenes, by CPU time: "

@@ -20,7 +20,8 @@ from veridical.language.writing.pairs.statements import blindness
 from veridical.language.writing.pairs.statements import write as write_pair
 from veridical.language.writing.pairs.words import icon_nouns
 from veridical.records import Panel
-from veridical.sources.icons.source import CATEGORIES, Group, NoRoom, compose, panel
+from veridical.sources.icons.glyphs import CATEGORIES
+from veridical.sources.icons.scene import Group, NoRoom, compose, panel
 
 PAPER = {  # Table 5, NLVR2
     "hard cardinality": 41.1,

@@ -1,4 +1,8 @@
-"""Language over scenes: words and spelling, one typed program language, a grammar of human sentences, phenomena.
+"""Language over scenes: people's sentences to programs, programs to sentences, and what sentences show.
 
-`programs` is the language (parse, execute, explain), `grammar` reads sentences into candidate programs.
+english.py    words that readers and writers share: numbers, plurals, articles, names for people
+programs/     one typed language over panels and objects: parse it, execute it, explain it
+reading/      a person's sentence becomes candidate programs: `reading.grammar.candidates`
+writing/      programs with their English: about NLVR's boxes (boxes/), about pairs of photographs (pairs/)
+phenomena/    the tagger: which linguistic phenomena a sentence shows, which inferences a question asks for
 """

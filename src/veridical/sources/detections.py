@@ -13,10 +13,10 @@ from dataclasses import replace
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
+from veridical.common.files import Json
 from veridical.encoders.detectors import DETECTOR, Detection, Detector, open_detector
 from veridical.errors import UserError
 from veridical.records import SceneObject
@@ -76,7 +76,7 @@ class Detections(Source):
     def paths(self) -> tuple[Path, ...]:
         return self.source.paths
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> Json:
         found = {"detector": self.detector.name, "identity": self.detector.identity, "threshold": self.threshold}
         return self.source.config() | {"detections": found}
 

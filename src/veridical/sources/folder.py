@@ -90,7 +90,7 @@ class Folder(Source):
     def paths(self) -> tuple[Path, ...]:
         return (self.folder,) if self.labels is None else (self.folder, self.labels)
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> Json:
         labels = None if self.labels is None else self.labels.name
         return {"source": self.name, "labels": labels, "max_side": self.max_side}
 
@@ -212,13 +212,13 @@ class _BadRow(ValueError):
     """What is wrong with a row."""
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
+def _rows(path: Path) -> Iterator[tuple[int, Json | str]]:
     """Rows with their line, counted from 1; a row that cannot be read is what is wrong with it."""
     text = read_text(path)
     yield from each_line(text, Json) if path.suffix == ".jsonl" else _csv_rows(text, path)
 
 
-def _csv_rows(text: str, path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
+def _csv_rows(text: str, path: Path) -> Iterator[tuple[int, Json | str]]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] | None = None
     try:

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from veridical.common.files import Json
 from veridical.errors import UserError
 from veridical.records import Box, Pairs, Panel
 
@@ -90,5 +91,5 @@ class Source(Protocol):
     def picture(self, photograph: Photograph) -> bytes:
         """The encoded picture, upright RGB; a UserError names one that cannot be read."""
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> Json:
         """What a benchmark says about where its photographs came from (JSON)."""

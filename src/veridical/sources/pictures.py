@@ -2,7 +2,7 @@
 
 A JPEG or PNG that is upright RGB already keeps its bytes, so that nothing is compressed twice; only its metadata (where
 it was taken, and by whom) goes. Everything else is decoded, turned as its EXIF says, laid on white, brought to eight
-bits and encoded again, the same way each time: a JPEG as a JPEG, other kinds as a PNG. Of an animation or a file of
+bits and encoded again, the same way each time: a JPEG as a JPEG, all others as a PNG. Of an animation or a file of
 several pages the first picture is taken.
 
 A photograph that cannot be used raises `BadPhotograph`, a `UserError`: builders catch it, leave the photograph out and
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 JPEG_QUALITY = 95
 _FIX = "Replace or remove the file; a build leaves such photographs out and lists them."
 _ORIENTATION = 0x0112  # the EXIF entry that says how the camera was held
-_JPEG_KINDS = frozenset({"JPEG", "MPO"})  # MPO: a JPEG with further pictures after it, as some cameras write
-_SIXTEEN_BITS = frozenset({"PNG", "PPM"})  # kinds of files whose whole numbers go to 65,535
+_JPEG_FORMATS = frozenset({"JPEG", "MPO"})  # MPO: a JPEG with further pictures after it, as some cameras write
+_SIXTEEN_BITS = frozenset({"PNG", "PPM"})  # formats whose whole numbers go to 65,535
 _DECODER_ERRORS = (
     OSError,
     SyntaxError,
@@ -83,7 +83,7 @@ def read_picture(path: Path | str, *, max_side: int | None = None) -> Picture:
 
 def prepare_picture(data: bytes, name: str, *, max_side: int | None = None) -> Picture:
     """The same for bytes; `name` is what errors call them."""
-    width, height, kind = _header(BytesIO(data), name)
+    width, height, format = _header(BytesIO(data), name)
     if reason := _damage(data):
         raise BadPhotograph(name, reason)
     small = max_side is not None and max(width, height) > max_side
@@ -99,7 +99,7 @@ def prepare_picture(data: bytes, name: str, *, max_side: int | None = None) -> P
 
         upright = upright.resize(scaled_size(upright.width, upright.height, max_side), Image.Resampling.LANCZOS)
     file = BytesIO()
-    if kind in _JPEG_KINDS:
+    if format in _JPEG_FORMATS:
         upright.save(file, "JPEG", quality=JPEG_QUALITY, subsampling=0)
     else:
         upright.save(file, "PNG")
@@ -187,7 +187,7 @@ def _must_be_regular(path: Path | str) -> None:
 
 
 def _header(file: BinaryIO, name: str) -> tuple[int, int, str]:
-    """Upright width and height, and the kind of file."""
+    """Upright width and height, and the file's format."""
     with _opened(file, name) as image:
         width, height = image.size
         if width * height > MAX_PIXELS:
@@ -240,7 +240,7 @@ def _orientation(image: Image.Image) -> int:
 def _keeps_bytes(image: Image.Image, data: bytes) -> bool:
     if image.mode != "RGB" or image.has_transparency_data or _orientation(image) != 1:
         return False
-    if image.format in _JPEG_KINDS:
+    if image.format in _JPEG_FORMATS:
         return True
     animated = getattr(image, "n_frames", 1) > 1
     return image.format == "PNG" and not animated and data[24] == 8  # bits of a colour in the header

@@ -22,6 +22,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from veridical.common.files import Json
 from veridical.errors import UserError
 from veridical.formats.images import is_inside
 from veridical.records import Box, Pairs, Panel, SceneObject
@@ -168,7 +169,7 @@ class VisualGenome(Source):
     def paths(self) -> tuple[Path, ...]:
         return self.folder, self.pictures
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> Json:
         return {
             "source": self.name,
             "files": sorted(self.files),

@@ -13,7 +13,8 @@ from veridical.builders.vcr.questions import draft_questions, text
 from veridical.language.english import NUMBER_WORDS
 from veridical.language.phenomena.inference import inferences
 from veridical.records import Ref
-from veridical.sources.icons.source import ACTIONS, BACKGROUNDS, CATEGORIES, panel, relationships
+from veridical.sources.icons.glyphs import ACTIONS, CATEGORIES
+from veridical.sources.icons.scene import BACKGROUNDS, panel, relationships
 from veridical.sources.icons.stories import VERBS, Story, sample_story, tales
 
 

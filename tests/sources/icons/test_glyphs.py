@@ -11,22 +11,22 @@ import numpy as np
 import pytest
 from PIL import ImageFont
 
-from veridical.sources.icons import source as icons
+from veridical.sources.icons import glyphs as icon_glyphs
 from veridical.sources.icons.glyphs import Glyph, font_path, poses
 from veridical.sources.icons.sprites import loops, straightened
 
 GLYPHS = [
-    *(kind.glyph for kind in icons.CATEGORIES.values() if kind.glyph),
-    *(pose.glyph for pose in icons.CATEGORIES[icons.PERSON].poses),
+    *(kind.glyph for kind in icon_glyphs.CATEGORIES.values() if kind.glyph),
+    *(pose.glyph for pose in icon_glyphs.CATEGORIES[icon_glyphs.PERSON].poses),
 ]
 
 
 def test_many_categories_under_hypernyms() -> None:
-    assert len(icons.CATEGORIES) >= 80
+    assert len(icon_glyphs.CATEGORIES) >= 80
     assert {"animal", "vehicle", "tool", "food", "furniture", "clothing", "plant", "building", "person"} <= set(
-        icons.HYPERNYMS
+        icon_glyphs.HYPERNYMS
     )
-    assert len({kind.plural for kind in icons.CATEGORIES.values()}) == len(icons.CATEGORIES)
+    assert len({kind.plural for kind in icon_glyphs.CATEGORIES.values()}) == len(icon_glyphs.CATEGORIES)
     assert len({glyph.codepoint for glyph in GLYPHS}) == len(GLYPHS)
 
 
@@ -52,17 +52,17 @@ def test_heads_are_where_the_data_say(glyph: Glyph) -> None:
 
 
 def test_every_age_gender_and_action_has_an_icon() -> None:
-    for age in icons.AGES:
-        for gender in icons.GENDERS:
-            for action in icons.ACTIONS:
+    for age in icon_glyphs.AGES:
+        for gender in icon_glyphs.GENDERS:
+            for action in icon_glyphs.ACTIONS:
                 assert len(poses(age, gender, action)) == 1, (age, gender, action)
 
 
 def test_no_category_is_a_kind_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
     wordnet = _wordnet(monkeypatch)
-    names = {kind.synset: kind.name for kind in icons.CATEGORIES.values()}
-    assert len(names) == len(icons.CATEGORIES)
-    for kind in icons.CATEGORIES.values():
+    names = {kind.synset: kind.name for kind in icon_glyphs.CATEGORIES.values()}
+    assert len(names) == len(icon_glyphs.CATEGORIES)
+    for kind in icon_glyphs.CATEGORIES.values():
         synset = wordnet.synset(kind.synset)
         assert kind.name.replace(" ", "_") in [lemma.lower() for lemma in synset.lemma_names()]
         above = {one.name() for one in synset.closure(lambda one: one.hypernyms() + one.instance_hypernyms())}

@@ -8,8 +8,8 @@ import pytest
 
 from veridical.builders.vprom import build_vprom
 from veridical.errors import UserError
+from veridical.sources.icons.glyphs import PERSON, PERSON_NOUNS
 from veridical.sources.icons.panels import THINGS, IconPanels
-from veridical.sources.icons.source import PERSON, PERSON_NOUNS
 
 PEOPLE = {noun for noun, _ in PERSON_NOUNS.values()}
 

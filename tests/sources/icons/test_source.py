@@ -18,11 +18,14 @@ from PIL import Image, ImageDraw
 from veridical.errors import UserError
 from veridical.records import SceneObject
 from veridical.sources import open_source
-from veridical.sources.icons import source as icons
-from veridical.sources.icons.source import Group, Interaction
+from veridical.sources.icons import draw as icon_draw
+from veridical.sources.icons import glyphs as icon_glyphs
+from veridical.sources.icons import scene as icon_scene
+from veridical.sources.icons import source as icon_source
+from veridical.sources.icons.scene import Group, Interaction
 from veridical.sources.icons.sprites import CELL, PAD, sprite
 
-NAMES = sorted(icons.CATEGORIES)
+NAMES = sorted(icon_glyphs.CATEGORIES)
 VIVID = ("red", "orange", "green", "blue", "purple")  # that no shadow on a plain background resembles
 SEEDS = st.integers(0, 2**32)
 GROUPS = st.lists(st.builds(Group, st.sampled_from(NAMES), st.integers(1, 4)), min_size=1, max_size=3)
@@ -39,8 +42,8 @@ def boxes(objects: tuple[SceneObject, ...]) -> list[tuple[float, float, float, f
 @settings(max_examples=40, deadline=None)
 @given(groups=GROUPS, distractors=st.integers(0, 3), seed=SEEDS)
 def test_scene_holds_what_was_asked_for_inside_the_picture(groups: list[Group], distractors: int, seed: int) -> None:
-    scene = icons.compose(rng(seed), groups, distractors=distractors)
-    objects = icons.panel(scene, "p").objects
+    scene = icon_scene.compose(rng(seed), groups, distractors=distractors)
+    objects = icon_scene.panel(scene, "p").objects
     wanted = Counter(name for group in groups for name in [group.category] * group.count)
     found = Counter(one.category for one in objects)
     assert {name: found[name] for name in wanted} == wanted
@@ -49,14 +52,14 @@ def test_scene_holds_what_was_asked_for_inside_the_picture(groups: list[Group], 
     for one, (left, top, right, bottom) in zip(objects, boxes(objects), strict=True):
         assert 0 <= left < right <= scene.width
         assert 0 <= top < bottom <= scene.height
-        kind = icons.CATEGORIES[one.category]
+        kind = icon_glyphs.CATEGORIES[one.category]
         assert all(value in kind.allows(name) for name, value in one.attributes)
 
 
 @settings(max_examples=25, deadline=None)
 @given(groups=GROUPS, seed=SEEDS)
 def test_no_two_objects_share_a_pixel(groups: list[Group], seed: int) -> None:
-    scene = icons.compose(rng(seed), groups, distractors=2)
+    scene = icon_scene.compose(rng(seed), groups, distractors=2)
     covered = np.zeros((scene.height, scene.width), int)
     for one in scene.objects:
         solid = sprite(one.look).solid()
@@ -64,19 +67,19 @@ def test_no_two_objects_share_a_pixel(groups: list[Group], seed: int) -> None:
     assert covered.max() == 1
 
 
-def without(scene: icons.IconScene, index: int) -> icons.IconScene:
+def without(scene: icon_scene.IconScene, index: int) -> icon_scene.IconScene:
     return replace(scene, objects=scene.objects[:index] + scene.objects[index + 1 :])
 
 
 @settings(max_examples=25, deadline=None)
 @given(name=st.sampled_from(NAMES), color=st.sampled_from(VIVID), rotation=st.integers(0, 2), seed=SEEDS)
 def test_drawn_ink_fills_its_box_in_its_colour(name: str, color: str, rotation: int, seed: int) -> None:
-    turns = icons.CATEGORIES[name].rotations
+    turns = icon_glyphs.CATEGORIES[name].rotations
     attributes = (("color", color), ("pattern", "solid"), ("rotation", turns[rotation % len(turns)]))
-    scene = icons.compose(rng(seed), [Group(name, 1, attributes)], distractors=2, background="plain")
-    picture, rest = icons.draw(scene).astype(int), icons.draw(without(scene, 0)).astype(int)
+    scene = icon_scene.compose(rng(seed), [Group(name, 1, attributes)], distractors=2, background="plain")
+    picture, rest = icon_draw.draw(scene).astype(int), icon_draw.draw(without(scene, 0)).astype(int)
     changed = np.abs(picture - rest).max(axis=2) > 12
-    inked = changed & (np.abs(picture - icons.RGB[color]).max(axis=2) < 45)
+    inked = changed & (np.abs(picture - icon_draw.RGB[color]).max(axis=2) < 45)
     left, top, right, bottom = (int(side) for side in scene.box(0))
     rows, columns = np.flatnonzero(changed.any(axis=1)), np.flatnonzero(changed.any(axis=0))
     # border and shadow reach a little further than the ink
@@ -95,27 +98,32 @@ def test_drawn_ink_fills_its_box_in_its_colour(name: str, color: str, rotation: 
 
 
 def test_every_colour_is_nearest_to_its_own_pixels() -> None:
-    names = list(icons.RGB)
-    palette = np.array([icons.RGB[name] for name in names])
-    assert tuple(names) == icons.COLORS
-    for color in icons.COLORS:
+    names = list(icon_draw.RGB)
+    palette = np.array([icon_draw.RGB[name] for name in names])
+    assert tuple(names) == icon_glyphs.COLORS
+    for color in icon_glyphs.COLORS:
         for pattern in ("solid", "striped", "dotted", "checked", "outlined"):
-            scene = icons.compose(rng(1), [Group("tree", 1, (("color", color), ("pattern", pattern)))])
+            scene = icon_scene.compose(rng(1), [Group("tree", 1, (("color", color), ("pattern", pattern)))])
             left, top, right, bottom = (int(side) for side in scene.box(0))
             ink = np.asarray(sprite(scene.objects[0].look).ink)[PAD:-PAD, PAD:-PAD] == 255
-            pixels = icons.draw(scene)[top:bottom, left:right][ink].astype(int)
+            pixels = icon_draw.draw(scene)[top:bottom, left:right][ink].astype(int)
             saturated = pixels[np.abs(pixels - palette[names.index(color)]).max(axis=1) < 50]
             assert len(saturated) > 0.1 * len(pixels), (color, pattern)
 
 
 def test_noise_cannot_wrap_a_colour_around() -> None:
-    from veridical.sources.icons import draw as icons_draw
     from veridical.sources.icons.draw import LIMIT, TINTS, background_tile, noise_tile
 
-    palettes = (icons.RGB.values(), icons_draw.TINTED.values(), icons_draw.SKIN, icons_draw.HAIR, icons_draw.OLD_HAIR)
-    colours = np.array([color for palette in palettes for color in palette] + [icons_draw.PAPER, icons_draw.SHADE])
+    palettes = (
+        icon_draw.RGB.values(),
+        icon_draw.TINTED.values(),
+        icon_draw.SKIN,
+        icon_draw.HAIR,
+        icon_draw.OLD_HAIR,
+    )
+    colours = np.array([color for palette in palettes for color in palette] + [icon_draw.PAPER, icon_draw.SHADE])
     tiles = [
-        np.asarray(background_tile(name, k, 80, 60)) for name in icons.BACKGROUNDS for k in range(len(TINTS[name]))
+        np.asarray(background_tile(name, k, 80, 60)) for name in icon_scene.BACKGROUNDS for k in range(len(TINTS[name]))
     ]
     for values in (colours, *tiles):
         assert values.min() >= LIMIT
@@ -126,20 +134,20 @@ def test_noise_cannot_wrap_a_colour_around() -> None:
 
 def test_patterns_differ_in_what_share_of_the_ink_they_colour() -> None:
     shares = {}
-    for pattern in icons.PATTERNS:
+    for pattern in icon_glyphs.PATTERNS:
         attributes = (("color", "blue"), ("pattern", pattern), ("size", "large"), ("rotation", "upright"))
-        scene = icons.compose(rng(2), [Group("house", 1, attributes)])
+        scene = icon_scene.compose(rng(2), [Group("house", 1, attributes)])
         left, top, right, bottom = (int(side) for side in scene.box(0))
-        part = icons.draw(scene)[top:bottom, left:right].astype(int)
-        shares[pattern] = float((np.abs(part - icons.RGB["blue"]).max(axis=2) < 40).mean())
+        part = icon_draw.draw(scene)[top:bottom, left:right].astype(int)
+        shares[pattern] = float((np.abs(part - icon_draw.RGB["blue"]).max(axis=2) < 40).mean())
     assert shares["solid"] > shares["dotted"] > shares["striped"] > shares["outlined"] > 0.05
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_polygons_outline_the_ink(name: str) -> None:
     for seed in range(2):
-        scene = icons.compose(rng(seed), [Group(name, 1, (("size", "large"),))])
-        one = icons.panel(scene, "p").objects[0]
+        scene = icon_scene.compose(rng(seed), [Group(name, 1, (("size", "large"),))])
+        one = icon_scene.panel(scene, "p").objects[0]
         canvas = Image.new("1", (scene.width, scene.height))
         for polygon in one.polygons:
             ImageDraw.Draw(canvas).polygon(polygon, fill=1)
@@ -155,10 +163,10 @@ def test_polygons_outline_the_ink(name: str) -> None:
 
 
 def test_sizes_never_mix() -> None:
-    areas: dict[str, list[float]] = {size: [] for size in icons.SIZES}
+    areas: dict[str, list[float]] = {size: [] for size in icon_glyphs.SIZES}
     for k, name in enumerate(NAMES):
-        for size in icons.SIZES:
-            scene = icons.compose(rng(k), [Group(name, 1, (("size", size), ("rotation", "upright")))])
+        for size in icon_glyphs.SIZES:
+            scene = icon_scene.compose(rng(k), [Group(name, 1, (("size", size), ("rotation", "upright")))])
             left, top, right, bottom = scene.box(0)
             areas[size].append(max(right - left, bottom - top))
     assert max(areas["small"]) < min(areas["medium"])
@@ -168,30 +176,33 @@ def test_sizes_never_mix() -> None:
 def test_twelve_large_objects_fit_and_a_hundred_do_not() -> None:
     attributes = (("size", "large"),)
     for seed in range(5):
-        assert len(icons.compose(rng(seed), [Group("apple", 7, attributes), Group("bus", 5, attributes)]).objects) == 12
-    with pytest.raises(icons.NoRoom, match="100 objects do not fit into 400 x 300"):
-        icons.compose(rng(), [Group("apple", 100, attributes)])
+        assert (
+            len(icon_scene.compose(rng(seed), [Group("apple", 7, attributes), Group("bus", 5, attributes)]).objects)
+            == 12
+        )
+    with pytest.raises(icon_scene.NoRoom, match="100 objects do not fit into 400 x 300"):
+        icon_scene.compose(rng(), [Group("apple", 100, attributes)])
 
 
 @pytest.mark.parametrize(("width", "height"), [(64, 64), (160, 160), (224, 224), (640, 200), (200, 640), (800, 600)])
 def test_other_picture_sizes(width: int, height: int) -> None:
     for seed in range(3):
-        scene = icons.sample_scene(rng(seed), width=width, height=height)
-        assert icons.draw(scene).shape == (height, width, 3)
+        scene = icon_source.sample_scene(rng(seed), width=width, height=height)
+        assert icon_draw.draw(scene).shape == (height, width, 3)
         assert all(
             right <= width and bottom <= height for _, _, right, bottom in map(scene.box, range(len(scene.objects)))
         )
 
 
 def test_row_and_grid_and_facing_layouts() -> None:
-    row = icons.compose(rng(1), [Group("dog", 4, (("size", "small"), ("rotation", "upright")))], layout="row")
+    row = icon_scene.compose(rng(1), [Group("dog", 4, (("size", "small"), ("rotation", "upright")))], layout="row")
     feet = [row.box(k)[3] for k in range(4)]
     assert max(feet) - min(feet) <= 2 * CELL
-    grid = icons.compose(rng(1), [Group("dog", 12, (("size", "small"),))], layout="grid")
+    grid = icon_scene.compose(rng(1), [Group("dog", 12, (("size", "small"),))], layout="grid")
     centres = sorted((grid.box(k)[1] + grid.box(k)[3]) / 2 for k in range(12))
     assert centres[4] - centres[3] > 30
     assert centres[8] - centres[7] > 30
-    pair = icons.compose(rng(1), [Group("dog"), Group("frog")], layout="facing")
+    pair = icon_scene.compose(rng(1), [Group("dog"), Group("frog")], layout="facing")
     assert pair.box(0)[2] < pair.box(1)[0]
     assert [dict(one.attributes)["facing"] for one in pair.objects] == ["right", "left"]
     assert pair.interactions == ((0, "looking at", 1), (1, "looking at", 0))
@@ -200,24 +211,26 @@ def test_row_and_grid_and_facing_layouts() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_interactions_are_what_they_say(seed: int) -> None:
     man = Group("person", 1, (("action", "running"),))
-    scene = icons.compose(rng(seed), [man, Group("dog")], interactions=[Interaction(0, "chasing", 1)], distractors=2)
+    scene = icon_scene.compose(
+        rng(seed), [man, Group("dog")], interactions=[Interaction(0, "chasing", 1)], distractors=2
+    )
     facing = [dict(one.attributes).get("facing") for one in scene.objects]
     assert facing[0] == facing[1]
     (left, _, right, foot), (other_left, _, other_right, other_foot) = scene.box(0), scene.box(1)
     assert right < other_left if facing[0] == "right" else other_right < left
     assert foot == other_foot
-    scene = icons.compose(rng(seed), [Group("cat"), Group("bed")], interactions=[Interaction(0, "on", 1)])
+    scene = icon_scene.compose(rng(seed), [Group("cat"), Group("bed")], interactions=[Interaction(0, "on", 1)])
     assert scene.box(0)[1] < scene.box(1)[1]
     assert touch(scene, 0, 1)
-    scene = icons.compose(rng(seed), [man, Group("key")], interactions=[Interaction(0, "holding", 1)])
+    scene = icon_scene.compose(rng(seed), [man, Group("key")], interactions=[Interaction(0, "holding", 1)])
     assert touch(scene, 0, 1)
-    assert ("0", "holding", "1") in {(r.subject, r.predicate, r.object) for r in icons.relationships(scene)}
-    scene = icons.compose(rng(seed), [man, Group("tree")], interactions=[Interaction(0, "looking at", 1)])
+    assert ("0", "holding", "1") in {(r.subject, r.predicate, r.object) for r in icon_scene.relationships(scene)}
+    scene = icon_scene.compose(rng(seed), [man, Group("tree")], interactions=[Interaction(0, "looking at", 1)])
     looks_right = dict(scene.objects[0].attributes)["facing"] == "right"
     assert (scene.box(0)[2] < scene.box(1)[0]) is looks_right
 
 
-def touch(scene: icons.IconScene, a: int, b: int) -> bool:
+def touch(scene: icon_scene.IconScene, a: int, b: int) -> bool:
     """Whether the inks of two objects are at most two pixels apart."""
     places = [
         np.argwhere(sprite(one.look).solid()) + np.array([one.y, one.x]) for one in (scene.objects[a], scene.objects[b])
@@ -228,8 +241,8 @@ def touch(scene: icons.IconScene, a: int, b: int) -> bool:
 @settings(max_examples=20, deadline=None)
 @given(seed=SEEDS)
 def test_relationships_agree_with_the_boxes_and_each_other(seed: int) -> None:
-    scene = icons.sample_scene(rng(seed))
-    found = {(one.subject, one.predicate, one.object) for one in icons.relationships(scene)}
+    scene = icon_source.sample_scene(rng(seed))
+    found = {(one.subject, one.predicate, one.object) for one in icon_scene.relationships(scene)}
     inverse = {"left of": "right of", "right of": "left of", "above": "below", "below": "above", "near": "near"}
     for subject, predicate, other in found:
         assert subject != other
@@ -244,20 +257,20 @@ def test_relationships_agree_with_the_boxes_and_each_other(seed: int) -> None:
 def test_people_are_drawn_as_asked(seed: int) -> None:
     draws = rng(seed)
     values = {
-        "age": str(draws.choice(icons.AGES)),
-        "gender": str(draws.choice(icons.GENDERS)),
-        "action": str(draws.choice(icons.ACTIONS)),
+        "age": str(draws.choice(icon_glyphs.AGES)),
+        "gender": str(draws.choice(icon_glyphs.GENDERS)),
+        "action": str(draws.choice(icon_glyphs.ACTIONS)),
     }
-    scene = icons.compose(draws, [Group("person", 2, tuple(values.items()))])
+    scene = icon_scene.compose(draws, [Group("person", 2, tuple(values.items()))])
     for one in scene.objects:
         assert values.items() <= dict(one.attributes).items()
         assert (one.look.age, one.look.gender) == (values["age"], values["gender"])
-    assert (values["age"], values["gender"]) in icons.PERSON_NOUNS
+    assert (values["age"], values["gender"]) in icon_glyphs.PERSON_NOUNS
 
 
 def test_same_rng_same_bytes_and_other_rng_other_bytes() -> None:
     groups = [Group("dog", 3), Group("person", 2)]
-    files = [icons.encode(icons.compose(rng(seed), groups)) for seed in (1, 1, 2)]
+    files = [icon_draw.encode(icon_scene.compose(rng(seed), groups)) for seed in (1, 1, 2)]
     assert files[0] == files[1] != files[2]
     with Image.open(BytesIO(files[0])) as image:
         assert (image.format, image.mode, image.size) == ("JPEG", "RGB", (400, 300))
@@ -281,7 +294,7 @@ def test_source_tells_where_its_photographs_came_from() -> None:
     assert source.exact
     assert "CC-BY-4.0" in source.config()["licence"]
     first = next(iter(source.photographs()))
-    assert dict(first.tags)["background"] in icons.BACKGROUNDS
+    assert dict(first.tags)["background"] in icon_scene.BACKGROUNDS
     with pytest.raises(UserError, match="'icons-1-0' is no photograph of this source"):
         source.picture(next(iter(open_source("icons", seed=1).photographs())))
 
@@ -314,7 +327,7 @@ RUNNING = Group("person", 1, (("action", "running"),))
 )
 def test_bad_wishes_are_refused(groups: list[Group], options: dict[str, object], problem: str) -> None:
     with pytest.raises(UserError, match=problem):
-        icons.compose(rng(), groups, **options)  # type: ignore[arg-type]
+        icon_scene.compose(rng(), groups, **options)  # type: ignore[arg-type]
 
 
 def test_missing_font_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

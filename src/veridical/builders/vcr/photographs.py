@@ -12,7 +12,9 @@ from veridical.builders.vcr.written import Written
 from veridical.engine import run
 from veridical.records import Panel
 from veridical.sources import Photograph, Source
-from veridical.sources.icons.source import LICENCE, encode, panel
+from veridical.sources.icons.draw import encode
+from veridical.sources.icons.glyphs import LICENCE
+from veridical.sources.icons.scene import panel
 from veridical.sources.icons.stories import IconStories
 
 BATCH = 100

@@ -15,7 +15,7 @@ import numpy as np
 
 from veridical.language.english import NUMBER_WORDS
 from veridical.records import Ref, Text
-from veridical.sources.icons.source import CATEGORIES, PERSON, PERSON_NOUNS
+from veridical.sources.icons.glyphs import CATEGORIES, PERSON, PERSON_NOUNS
 from veridical.sources.icons.stories import Event, Story, tales
 
 Values = Mapping[str, "str | Ref"]

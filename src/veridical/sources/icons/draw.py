@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image, ImageChops, ImageFilter
 
 from veridical.common.arrays import Doubles, Pixels
-from veridical.sources.icons.scene import IconScene, Placed
+from veridical.sources.icons.scene import IconScene, PlacedIcon
 from veridical.sources.icons.sprites import PAD, Sprite, sprite
 
 QUALITY = 88  # of the JPEG files
@@ -88,7 +88,7 @@ def _picture(scene: IconScene) -> Image.Image:
     return ImageChops.add_modulo(picture, noise)
 
 
-def _paste(picture: Image.Image, one: Placed, drawn: Sprite) -> None:
+def _paste(picture: Image.Image, one: PlacedIcon, drawn: Sprite) -> None:
     """One icon onto the picture."""
     values = dict(one.attributes)
     at = (one.x - PAD, one.y - PAD)

@@ -40,20 +40,6 @@ PERSON_NOUNS: Mapping[tuple[str, str], tuple[str, str]] = MappingProxyType(
     }
 )
 
-# what to call one and several things of a hypernym, where it is not the noun and an -s
-HYPERNYM_NOUNS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "person": ("person", "people"),
-        "food": ("food item", "food items"),
-        "furniture": ("piece of furniture", "pieces of furniture"),
-        "clothing": ("piece of clothing", "pieces of clothing"),
-        "jewelry": ("piece of jewelry", "pieces of jewelry"),
-        "accessory": ("accessory", "accessories"),
-        "celestial body": ("celestial body", "celestial bodies"),
-        "weather": ("weather sign", "weather signs"),
-    }
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Glyph:
@@ -80,7 +66,7 @@ class Pose:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A kind of thing the icon world can draw."""
+    """What an object of the icon world can be."""
 
     name: str  # a WordNet noun where there is one
     plural: str
@@ -175,15 +161,6 @@ def _load() -> dict[str, Category]:
 CATEGORIES: Mapping[str, Category] = MappingProxyType(_load())
 ACTIONS: tuple[str, ...] = tuple(dict.fromkeys(pose.action for pose in CATEGORIES[PERSON].poses))
 HYPERNYMS: tuple[str, ...] = tuple(dict.fromkeys(category.hypernym for category in CATEGORIES.values()))
-
-
-def hypernym_noun(hypernym: str, count: int = 1) -> str:
-    """What to call so many things of a hypernym.
-
-    >>> hypernym_noun("animal", 2), hypernym_noun("furniture", 1), hypernym_noun("furniture", 3)
-    ('animals', 'piece of furniture', 'pieces of furniture')
-    """
-    return HYPERNYM_NOUNS.get(hypernym, (hypernym, f"{hypernym}s"))[count != 1]
 
 
 def category(name: str) -> Category:

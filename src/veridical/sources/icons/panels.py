@@ -9,26 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
+from veridical.common.files import Json
 from veridical.errors import UserError
 from veridical.records import Pairs, Panel
-from veridical.sources.icons.source import (
-    BACKGROUNDS,
-    CATEGORIES,
-    COLORS,
-    LICENCE,
-    PATTERNS,
-    PERSON,
-    PERSON_NOUNS,
-    Group,
-    IconScene,
-    IconWorld,
-    compose,
-    panel,
-)
+from veridical.sources.icons.glyphs import CATEGORIES, COLORS, LICENCE, PATTERNS, PERSON, PERSON_NOUNS
+from veridical.sources.icons.scene import BACKGROUNDS, Group, IconScene, compose, panel
+from veridical.sources.icons.source import IconWorld
 from veridical.sources.photographs import Photograph
 
 LABELS = ("color", "pattern", "age", "gender", "action")  # attributes that all icons of a panel share
@@ -85,7 +74,7 @@ class IconPanels(IconWorld):
         """A panel with the labels that a relation may be about, and nothing else."""
         return Photograph(_labelled(panel(scene, self.label(index)), scene.background), licence=LICENCE)
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> Json:
         """What made these panels, but for the salt."""
         known = {name: value for name, value in asdict(self).items() if name != "salt"}
         return {"source": self.name, **known, "licence": LICENCE}

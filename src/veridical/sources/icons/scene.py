@@ -58,7 +58,7 @@ class Interaction:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedIcon:
     """One icon in a scene."""
 
     category: str
@@ -79,7 +79,7 @@ class IconScene:
     background: str
     layout: str
     texture: int  # decides the background's tint and place, the noise and the blur
-    objects: tuple[Placed, ...]
+    objects: tuple[PlacedIcon, ...]
     interactions: tuple[tuple[int, str, int], ...] = ()  # indices of objects
 
     def box(self, index: int) -> Box:
@@ -175,18 +175,18 @@ def _wanted(
 
 def _fixed(group: Group) -> dict[str, str]:
     """A group's attributes, checked."""
-    kind = category(group.category)
+    entry = category(group.category)
     if group.count < 0:
-        raise UserError(f"A group of {group.count} {kind.plural} was asked for.", "Give a count of 0 or more.")
+        raise UserError(f"A group of {group.count} {entry.plural} was asked for.", "Give a count of 0 or more.")
     values = dict(group.attributes)
     for name, value in group.attributes:
-        allowed = kind.allows(name)
+        allowed = entry.allows(name)
         if value not in allowed or values[name] != value:
             raise UserError(
-                f"A {kind.name} cannot have the {name} {value!r}.",
+                f"A {entry.name} cannot have the {name} {value!r}.",
                 f"It can be: {', '.join(allowed)}." if allowed else f"Its category has no {name}.",
             )
-    if kind.poses and not _poses(values):
+    if entry.poses and not _poses(values):
         raise UserError(
             f"No icon shows a person with {', '.join(f'{name} {value}' for name, value in group.attributes)}.",
             "Leave one of these attributes free.",
@@ -218,10 +218,10 @@ def _check_interaction(one: Interaction, groups: Sequence[Group], taken: set[int
 
 def _set_sideways(values: dict[str, str], group: Group, predicate: str) -> None:
     """Make a group one that is seen from the side; which side is drawn later, with its partner's."""
-    kind = category(group.category)
-    if not kind.allows("facing") or (kind.poses and not _poses({**values, "facing": "right"})):
+    entry = category(group.category)
+    if not entry.allows("facing") or (entry.poses and not _poses({**values, "facing": "right"})):
         raise UserError(
-            f"{kind.plural.capitalize()} as asked for are not seen from the side, so {predicate!r} cannot be shown.",
+            f"{entry.plural.capitalize()} as asked for are not seen from the side, so {predicate!r} cannot be shown.",
             "Choose a category with the attribute 'facing', and for people an action such as running.",
         )
     values.setdefault("facing", "")
@@ -249,7 +249,7 @@ def _face_to_face(
 
 def _distractors(rng: np.random.Generator, groups: Sequence[Group], count: int) -> list[_Wanted]:
     used = {group.category for group in groups}
-    others = [kind for name, kind in CATEGORIES.items() if name not in used]
+    others = [entry for name, entry in CATEGORIES.items() if name not in used]
     return [_Wanted(others[int(rng.integers(len(others)))], {}, distractor=True) for _ in range(count)]
 
 
@@ -260,18 +260,18 @@ def _sizes(rng: np.random.Generator, count: int, attempt: int) -> str:
     return SIZES[int(np.searchsorted(np.cumsum(weights if crowd <= 18 else (1.0, 1.0, 1.0)), rng.random()))]
 
 
-def _drawn(rng: np.random.Generator, wanted: _Wanted, size: str, unit: float, upright: float) -> Placed:
+def _drawn(rng: np.random.Generator, wanted: _Wanted, size: str, unit: float, upright: float) -> PlacedIcon:
     """An object with its free attributes drawn, not yet placed."""
-    kind, values = wanted.category, dict(wanted.fixed)
+    entry, values = wanted.category, dict(wanted.fixed)
 
     def choose(name: str, usual: str | None = None, often: float = 0.0) -> str:
-        options = kind.allows(name)
+        options = entry.allows(name)
         if usual is not None and rng.random() < often:
             return usual
         return options[int(rng.integers(len(options)))]
 
-    glyph, age, gender = kind.glyph, None, None
-    if kind.poses:
+    glyph, age, gender = entry.glyph, None, None
+    if entry.poses:
         options = _poses(values)
         # by action, so that the five ways of standing count as one
         actions = list(dict.fromkeys(pose.action for pose in options))
@@ -282,7 +282,7 @@ def _drawn(rng: np.random.Generator, wanted: _Wanted, size: str, unit: float, up
         gender = values.setdefault("gender", pose.genders[int(rng.integers(len(pose.genders)))])
         glyph = pose.glyph
     if glyph is None:
-        raise ValueError(f"the category {kind.name} has neither a glyph nor poses")
+        raise ValueError(f"the category {entry.name} has neither a glyph nor poses")
     if glyph.facing and not values.get("facing"):
         values["facing"] = ("left", "right")[int(rng.integers(2))]
     for name, usual, often in (("color", None, 0.0), ("pattern", "solid", 0.5), ("rotation", "upright", upright)):
@@ -294,24 +294,24 @@ def _drawn(rng: np.random.Generator, wanted: _Wanted, size: str, unit: float, up
     look = Look(
         glyph,
         round(PIXELS[values["size"]] * unit * jitter),
-        0 if kind.poses else angles[int(rng.integers(len(angles)))],
+        0 if entry.poses else angles[int(rng.integers(len(angles)))],
         bool(glyph.facing) and values["facing"] != glyph.facing,
         age,
         gender,
     )
     names = ("color", "pattern", "size", "rotation", "facing", "age", "gender", "action")
     attributes = tuple((name, values[name]) for name in names if name in values)
-    return Placed(kind.name, attributes, look, 0, 0, int(rng.integers(2**16)), wanted.distractor)
+    return PlacedIcon(entry.name, attributes, look, 0, 0, int(rng.integers(2**16)), wanted.distractor)
 
 
-def _turned(one: Placed, facing: str) -> Placed:
+def _turned(one: PlacedIcon, facing: str) -> PlacedIcon:
     """The object, facing this way."""
     attributes = tuple((name, facing if name == "facing" else value) for name, value in one.attributes)
     look = replace(one.look, mirrored=facing != one.look.glyph.facing)
     return replace(one, attributes=attributes, look=look)
 
 
-def _pieces(rng: np.random.Generator, placed: list[Placed], links: tuple[tuple[int, str, int], ...]) -> list[Piece]:
+def _pieces(rng: np.random.Generator, placed: list[PlacedIcon], links: tuple[tuple[int, str, int], ...]) -> list[Piece]:
     """What is placed as one: an interacting pair, or a single object. Turns the partners to each other in `placed`."""
     pieces, joined = [], set()
     for subject, predicate, target in links:

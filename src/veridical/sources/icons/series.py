@@ -9,23 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from veridical.common.files import Json
 from veridical.errors import UserError
 from veridical.records import Pairs
-from veridical.sources.icons.source import (
-    BACKGROUNDS,
-    CATEGORIES,
-    COLORS,
-    PERSON,
-    Group,
-    IconScene,
-    IconWorld,
-    NoRoom,
-    compose,
-)
+from veridical.sources.icons.glyphs import CATEGORIES, COLORS, PERSON
+from veridical.sources.icons.scene import BACKGROUNDS, Group, IconScene, NoRoom, compose
+from veridical.sources.icons.source import IconWorld
 from veridical.sources.photographs import Photograph
 
 PICTURES = 10  # of a series: a set takes eight
@@ -89,7 +81,7 @@ class IconSeries(IconWorld):
         made = super().photograph(index, scene)
         return replace(made, tags=(*made.tags, ("series", str(index // PICTURES))))
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> Json:
         size = {"width": self.width, "height": self.height}
         return {"source": self.name, "series": self.series, "pictures": PICTURES, "seed": self.seed, **size}
 

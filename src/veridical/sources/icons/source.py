@@ -13,100 +13,37 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
+from veridical.common.files import Json
 from veridical.errors import UserError
-from veridical.sources.icons.draw import RGB, draw, encode
-from veridical.sources.icons.glyphs import (
-    ACTIONS,
-    AGES,
-    CATEGORIES,
-    COLORS,
-    FACINGS,
-    GENDERS,
-    HYPERNYMS,
-    LICENCE,
-    PATTERNS,
-    PERSON,
-    PERSON_NOUNS,
-    ROTATIONS,
-    SIZES,
-    Category,
-    hypernym_noun,
-)
-from veridical.sources.icons.place import LAYOUTS
-from veridical.sources.icons.scene import (
-    BACKGROUNDS,
-    INTERACTIONS,
-    Group,
-    IconScene,
-    Interaction,
-    NoRoom,
-    Placed,
-    compose,
-    panel,
-    relationships,
-)
+from veridical.sources.icons.draw import encode
+from veridical.sources.icons.glyphs import CATEGORIES, LICENCE, PERSON
+from veridical.sources.icons.scene import Group, IconScene, Interaction, NoRoom, compose, panel, relationships
 from veridical.sources.photographs import Photograph, Source
-
-__all__ = [
-    "ACTIONS",
-    "AGES",
-    "BACKGROUNDS",
-    "CATEGORIES",
-    "COLORS",
-    "FACINGS",
-    "GENDERS",
-    "HYPERNYMS",
-    "INTERACTIONS",
-    "LAYOUTS",
-    "LICENCE",
-    "PATTERNS",
-    "PERSON",
-    "PERSON_NOUNS",
-    "RGB",
-    "ROTATIONS",
-    "SIZES",
-    "Category",
-    "Group",
-    "IconScene",
-    "IconWorld",
-    "Icons",
-    "Interaction",
-    "NoRoom",
-    "Placed",
-    "compose",
-    "draw",
-    "encode",
-    "hypernym_noun",
-    "panel",
-    "relationships",
-    "sample_scene",
-]
 
 _NUMBERS = re.compile("[0-9]{1,18}")
 
 
 def sample_scene(rng: np.random.Generator, *, width: int = 400, height: int = 300) -> IconScene:
-    """A scene as one might meet it: a few kinds of things, often people, sometimes an interaction; 2 to 10 objects."""
+    """A scene as one might meet it: a few categories, often people, sometimes an interaction; 2 to 10 objects."""
     names = list(CATEGORIES)
-    kinds = [names[int(k)] for k in rng.choice(len(names), int(rng.integers(1, 4)), replace=False)]
-    if rng.random() < 0.4 and PERSON not in kinds:
-        kinds[0] = PERSON
-    counts = [int(count) for count in rng.choice((1, 2, 3, 4, 5), len(kinds), p=(0.4, 0.25, 0.2, 0.1, 0.05))]
+    shown = [names[int(k)] for k in rng.choice(len(names), int(rng.integers(1, 4)), replace=False)]
+    if rng.random() < 0.4 and PERSON not in shown:
+        shown[0] = PERSON
+    counts = [int(count) for count in rng.choice((1, 2, 3, 4, 5), len(shown), p=(0.4, 0.25, 0.2, 0.1, 0.05))]
     interactions: tuple[Interaction, ...] = ()
-    if kinds[0] == PERSON and len(kinds) > 1 and rng.random() < 0.5:
+    if shown[0] == PERSON and len(shown) > 1 and rng.random() < 0.5:
         counts[:2] = [1, 1]
         interactions = (Interaction(0, ("next to", "holding", "looking at")[int(rng.integers(3))], 1),)
-    groups = [Group(kind, count) for kind, count in zip(kinds, counts, strict=True)]
+    groups = [Group(name, count) for name, count in zip(shown, counts, strict=True)]
     for extra in (int(rng.integers(0, 4)), 0):
         try:
             return compose(rng, groups, width=width, height=height, distractors=extra, interactions=interactions)
         except NoRoom:
             continue  # a small picture: the same without distractors
-    return compose(rng, [Group(kinds[0])], width=width, height=height)
+    return compose(rng, [Group(shown[0])], width=width, height=height)
 
 
 class IconWorld(Source):
@@ -186,6 +123,6 @@ class Icons(IconWorld):
     def label(self, index: int) -> str:
         return f"icons-{self.seed}-{index}"
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> Json:
         """What made these photographs."""
         return {"source": self.name, **asdict(self), "licence": LICENCE}

@@ -11,13 +11,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 import numpy as np
 
+from veridical.common.files import Json
 from veridical.errors import UserError
-from veridical.sources.icons.source import CATEGORIES, PERSON, Group, IconScene, IconWorld, Interaction, NoRoom, compose
+from veridical.sources.icons.glyphs import CATEGORIES, PERSON
+from veridical.sources.icons.scene import Group, IconScene, Interaction, NoRoom, compose
+from veridical.sources.icons.source import IconWorld
 
 Verb = Literal["hold", "watch", "chase", "act"]
 Facts = dict[str, dict[str, str]]  # name -> what is known of it, by the words of templates
@@ -94,7 +97,7 @@ class IconStories(IconWorld):
     def label(self, index: int) -> str:
         return f"story-{index}"
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> Json:
         """The source alone: a benchmark says its seed and how many photographs it has by itself."""
         return {"source": self.name}
 

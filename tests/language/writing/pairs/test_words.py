@@ -14,7 +14,8 @@ from veridical.language.writing.pairs.statements import execute_pair, write
 from veridical.language.writing.pairs.words import Nouns, Spoken, icon_nouns, nouns_of
 from veridical.records import Panel, SceneObject
 from veridical.sources import open_source
-from veridical.sources.icons.source import CATEGORIES, Group, compose, panel
+from veridical.sources.icons.glyphs import CATEGORIES
+from veridical.sources.icons.scene import Group, compose, panel
 
 from ._pairs import two_of_four
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from veridical.builders.nlvr.scenes import Packed, pack, unpack
 from veridical.common.files import bad_line, numbered_lines
+from veridical.formats.nlvr.reading import BoxObject
 from veridical.formats.nlvr.writing import COLORS
 from veridical.records import Judgement, Panel, Verdict
 from veridical.sources.boxes.scene import Figure, Placed, Scene, panel, placed
@@ -43,33 +44,40 @@ _VERDICTS: dict[bool | str, Verdict] = {
 }
 
 
-class _FigureLine(msgspec.Struct, frozen=True):
+class _FigureLine(BoxObject):
+    """An object of a box, as the release writes it; ours stand on whole pixels."""
+
     x_loc: int
     y_loc: int
-    size: Literal[10, 20, 30]
-    type: Literal["square", "triangle", "circle"]
-    color: Literal["Black", "Yellow", "#0099ff"]
 
 
 class _ImageLine(msgspec.Struct, frozen=True):
+    """One of a presentation's four images."""
+
     id: str
     boxes: list[list[_FigureLine]]
     file: str = ""
 
 
 class _PresentationLine(msgspec.Struct, frozen=True):
+    """What people look at when they write."""
+
     presentation: str
     kind: Literal["scatter", "tower"]
     images: list[_ImageLine]
 
 
 class _StatementLine(msgspec.Struct, frozen=True):
+    """What somebody wrote about a presentation."""
+
     presentation: str
     sentence: str
     writer: str
 
 
 class _JudgementLine(msgspec.Struct, frozen=True):
+    """What somebody said of an item."""
+
     item: str
     worker: str
     verdict: bool | Literal["true", "false", "nonsense", "skip"]

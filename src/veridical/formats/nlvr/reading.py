@@ -45,7 +45,9 @@ _EXPECTED = {
 }
 
 
-class _Object(msgspec.Struct, gc=False):
+class BoxObject(msgspec.Struct, gc=False):
+    """An object of a box, as the release writes it."""
+
     x_loc: float
     y_loc: float
     size: Literal[10, 20, 30]
@@ -56,7 +58,7 @@ class _Object(msgspec.Struct, gc=False):
 class _Line(msgspec.Struct, gc=False):
     sentence: str
     identifier: str
-    structured_rep: list[list[_Object]]
+    structured_rep: list[list[BoxObject]]
     label: Literal["true", "false"] | None = None
     directory: str | None = None
     evals: dict[str, Literal["true", "false", "nonsense"]] = {}

@@ -28,7 +28,6 @@ from rich.console import Console
 from rich.table import Table
 
 from veridical.benchmark import BenchmarkWriter
-from veridical.builders.vprom.deck import Deck, make_deck, plan
 from veridical.builders.vprom.elements import (
     CATEGORY,
     CELLS,
@@ -36,17 +35,17 @@ from veridical.builders.vprom.elements import (
     HUMAN,
     OBJECT,
     RELATIONS,
-    TYPE_OF,
+    SUBJECT_OF,
     Element,
     count_element,
     in_order,
+    read_lists,
 )
-from veridical.builders.vprom.lists import read_lists
-from veridical.builders.vprom.matrices import AGAIN, TRIES, make_matrices
+from veridical.builders.vprom.matrices import AGAIN, TRIES, Deck, make_deck, make_matrices, plan
 from veridical.builders.vprom.mining import MOST_LABELS
 from veridical.builders.vprom.pool import Lists2D, Pool
 from veridical.builders.vprom.schemes import SIDES, Scheme, make_scheme
-from veridical.builders.vprom.writing import items_table
+from veridical.builders.vprom.storing import items_table
 from veridical.records import Item, pairs
 
 PHOTOGRAPHS = 108_077  # of Visual Genome
@@ -143,8 +142,8 @@ def labels_by_property(pool: Pool) -> Labels:
         own: dict[object, set[int]] = {}
         for e in pool.shows[crop].tolist():
             element = pool.elements[e]
-            value = int(element.name) if element.kind == COUNT else e
-            own.setdefault(COUNT if element.kind == COUNT else (element.kind, element.group), set()).add(value)
+            value = int(element.name) if element.type == COUNT else e
+            own.setdefault(COUNT if element.type == COUNT else (element.type, element.group), set()).add(value)
         out.append(own)
     return out
 
@@ -200,7 +199,7 @@ class Plain:
             for c in range(len(CELLS))
         ]
         self.fill = [deck.fill[c].tolist() for c in range(len(CELLS))]
-        self.count = [int(e.name) if e.kind == COUNT else 0 for e in pool.elements]
+        self.count = [int(e.name) if e.type == COUNT else 0 for e in pool.elements]
 
     def matrix(self, cell: int, place: int) -> tuple[list[int], int] | None:
         """The crops of one matrix and the element of its answer: a candidate set, then contexts until one will do."""
@@ -360,7 +359,7 @@ def plain_items(
             origins=tuple(f"photograph-{loop.photograph[k]}" for k in crops),
             tags=pairs(
                 relation=relation,
-                element=TYPE_OF[kind],
+                element=SUBJECT_OF[kind],
                 kind=kind,
                 property=pool.elements[label].group,
                 label=pool.elements[label].name,

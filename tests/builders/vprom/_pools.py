@@ -43,7 +43,7 @@ def random_pool(crops: int = 3000, categories: int = 40, seed: int = 0, per_phot
 
 def labels_of(pool: Pool) -> list[dict[object, set[int]]]:
     """The labels of each crop by property, as the oracle reads them; counts are numbers."""
-    names = [("counts" if e.kind == COUNT else (e.kind, e.group)) for e in pool.elements]
+    names = [("counts" if e.type == COUNT else (e.type, e.group)) for e in pool.elements]
     out = []
     for crop in range(len(pool)):
         own: dict[object, set[int]] = {name: set() for name in names}

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veridical.builders.vprom.ambiguity import judge
 from veridical.builders.vprom.elements import CATEGORY, OBJECT, RELATIONS, Element, count_element, in_order
+from veridical.builders.vprom.matrices import judge
 from veridical.builders.vprom.pool import Lists2D, Pool
 
 from ._plain import COUNTS, Labels, simplest

@@ -12,11 +12,12 @@ import pyarrow as pa
 import pytest
 
 from veridical.benchmark import Benchmark
-from veridical.builders.vprom import build_vprom, builder
-from veridical.builders.vprom.lists import read_lists
+from veridical.builders.vprom import build as room
+from veridical.builders.vprom import build_vprom
+from veridical.builders.vprom.elements import read_lists
 from veridical.builders.vprom.matrices import Matrices
 from veridical.builders.vprom.mining import Mining, mine, pool_of
-from veridical.builders.vprom.writing import item_names
+from veridical.builders.vprom.storing import item_names
 from veridical.errors import UserError
 from veridical.statistics import human_performance
 
@@ -68,7 +69,7 @@ def test_what_is_wrong_is_noticed_before_the_work(tmp_path: Path, what: str, mon
     (tmp_path / "foreign").mkdir()
     (tmp_path / "foreign" / "letter.txt").write_text("mine")
     wrong = {"judgements": {"judgements": tmp_path / "none.jsonl"}, "out": {"out": tmp_path / "foreign"}}
-    monkeypatch.setattr(builder, "pool_of", lambda *_: pytest.fail("the source was mined"))
+    monkeypatch.setattr(room, "pool_of", lambda *_: pytest.fail("the source was mined"))
     with pytest.raises(UserError, match=r"cannot be read|is not a benchmark"):
         build_vprom(**{"out": tmp_path / "made", **SMALL, **wrong[what]})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["foreign"]

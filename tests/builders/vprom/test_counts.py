@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from veridical.builders.vprom.counts import count_in
-from veridical.builders.vprom.lists import read_lists
+from veridical.builders.vprom.elements import read_lists
+from veridical.builders.vprom.mining import count_in
 
 WORDS = read_lists().counts
 COUNTS = {

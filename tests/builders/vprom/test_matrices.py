@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 from veridical.builders.vprom import matrices as matrices_module
-from veridical.builders.vprom.deck import make_deck, plan, shares
-from veridical.builders.vprom.elements import CELLS, COUNT, RELATIONS, TYPE_OF
-from veridical.builders.vprom.lists import read_lists
-from veridical.builders.vprom.matrices import Matrices, answers, make_matrices
+from veridical.builders.vprom.elements import CELLS, COUNT, RELATIONS, SUBJECT_OF, read_lists
+from veridical.builders.vprom.matrices import Matrices, answers, make_deck, make_matrices, plan, shares
 from veridical.builders.vprom.mining import Mining, mine, pool_of
 from veridical.builders.vprom.pool import Pool
 from veridical.builders.vprom.schemes import SCHEMES, SIDES, Scheme, make_scheme
@@ -59,7 +57,7 @@ def test_relations_hold_as_defined(pool: Pool, made: dict[tuple[str, str], tuple
             relation, kind = CELLS[matrices.cell[n]]
             full = [*matrices.elements[n, :8], matrices.label[n]]
             rows = [full[0:3], full[3:6], full[6:9]]
-            assert {pool.elements[e].kind for e in matrices.elements[n]} == {kind}  # distractors too
+            assert {pool.elements[e].type for e in matrices.elements[n]} == {kind}  # distractors too
             if relation == "and":
                 assert all(len(set(row)) == 1 for row in rows)
             elif relation == "or":
@@ -96,7 +94,7 @@ def test_balance(made: dict[tuple[str, str], tuple[Scheme, Matrices]]) -> None:
     for _, matrices in made.values():
         assert len(matrices) == SIZE
         relations = Counter(CELLS[k][0] for k in matrices.cell)
-        types = Counter(TYPE_OF[CELLS[k][1]] for k in matrices.cell)
+        types = Counter(SUBJECT_OF[CELLS[k][1]] for k in matrices.cell)
         places = Counter(matrices.answer.tolist())
         for counts, number in ((relations, 4), (types, 3), (places, 8)):
             assert len(counts) == number
@@ -114,7 +112,7 @@ def test_schemes_bind_context_and_answer(pool: Pool, made: dict[tuple[str, str],
                 early = counts <= ({1, 3, 5, 7, 9} if name == "interpolation" else {1, 2, 3, 4, 5})
                 late = counts <= ({2, 4, 6, 8, 10} if name == "interpolation" else {6, 7, 8, 9, 10})
                 assert early if side == "train" else late
-            elif name == "att.held" and TYPE_OF[kind] == "attribute":
+            elif name == "att.held" and SUBJECT_OF[kind] == "attribute":
                 held = {bool({pool.elements[e].group, pool.elements[e].name} & {*lists.held_out}) for e in shown}
                 assert held == {side == "test"}
             elif name in ("obj.held", "obj.rel.held", "att.rel.held") and scheme.bound[shown[0]]:
@@ -176,7 +174,7 @@ def test_a_group_of_eight_gives_all_candidates(exact: Pool) -> None:
     """Else it is four of each of two groups, and a glance at the first row leaves four."""
     deck = make_deck(exact, np.ones(exact.photographs, bool), np.ones((len(RELATIONS), len(exact.elements)), bool))
     matrices = make_matrices(exact, deck, 2000, np.random.default_rng(1))
-    groups = np.array([exact.properties.index((e.kind, e.group)) for e in exact.elements])
+    groups = np.array([exact.properties.index((e.type, e.group)) for e in exact.elements])
     same = (groups[matrices.elements[:, 8:]] == groups[matrices.label][:, None]).sum(axis=1)
     relation = np.array([CELLS[k][0] for k in matrices.cell])
     for group in ("color", "clothing color"):  # eight each, and an Or needs a ninth
@@ -231,7 +229,7 @@ def test_super_attributes_that_no_matrix_is_about_are_told(exact: Pool) -> None:
     labels = [exact.elements[e] for part in parts for e in part.label]
     for kind, own in found.items():
         for group, number in own.items():
-            assert number == sum((e.kind, e.group) == (kind, group) for e in labels)
+            assert number == sum((e.type, e.group) == (kind, group) for e in labels)
     assert set(found["object attribute"]) == {"color", "scene", "texture"}  # what no list has is no element
 
 
@@ -239,7 +237,7 @@ def test_range_tells_as_little_as_eight_distinct_counts_allow(
     pool: Pool, made: dict[tuple[str, str], tuple[Scheme, Matrices]]
 ) -> None:
     """Five counts cannot fill eight places: as many as can be are in range, the same number in every matrix."""
-    count = np.array([int(e.name) if e.kind == COUNT else 0 for e in pool.elements])
+    count = np.array([int(e.name) if e.type == COUNT else 0 for e in pool.elements])
     for (name, side), (_, matrices) in made.items():
         if name in ("interpolation", "extrapolation"):
             rows = np.array([CELLS[k][1] == COUNT for k in matrices.cell])
@@ -289,7 +287,7 @@ def test_rows_of_an_and_differ(rows: dict[str, np.ndarray]) -> None:
 
 
 def test_progressions_take_every_step_that_leads_to_the_answer(pool: Pool, rows: dict[str, np.ndarray]) -> None:
-    counts = np.array([int(e.name) if e.kind == COUNT else 0 for e in pool.elements])[rows["progression"]]
+    counts = np.array([int(e.name) if e.type == COUNT else 0 for e in pool.elements])[rows["progression"]]
     steps = counts[:, 2, 1] - counts[:, 2, 0]
     assert set(steps.tolist()) == {-4, -3, -2, -1, 1, 2, 3, 4}
     assert_even(Counter(counts[:, 2, 2].tolist()), 10)  # every count is the answer as often
@@ -319,7 +317,7 @@ def test_the_same_seed_gives_the_same_matrices(pool: Pool) -> None:
 
 def test_shares_without_attributes() -> None:
     """COCO has categories and counts: both types and all four relations still get equal parts."""
-    possible = np.array([TYPE_OF[kind] != "attribute" for _, kind in CELLS])
+    possible = np.array([SUBJECT_OF[kind] != "attribute" for _, kind in CELLS])
     found = shares(possible)
     for relation in RELATIONS:
         assert sum(s for s, (r, _) in zip(found, CELLS, strict=True) if r == relation) == pytest.approx(1 / 4)

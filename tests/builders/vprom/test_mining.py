@@ -7,11 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from veridical.builders.vprom.elements import CATEGORY, COUNT, HUMAN, OBJECT, Element, count_element
-from veridical.builders.vprom.labels import Reader
-from veridical.builders.vprom.lists import OURS, read_lists
+from veridical.builders.vprom.elements import (
+    CATEGORY,
+    COUNT,
+    HUMAN,
+    OBJECT,
+    OURS,
+    Element,
+    Reader,
+    count_element,
+    read_lists,
+)
 from veridical.builders.vprom.mining import Crop, Mining, mine, pool_of
-from veridical.builders.vprom.panels import crop_names, cut
+from veridical.builders.vprom.storing import crop_names, cut
 from veridical.errors import UserError
 from veridical.records import Pairs, Panel, SceneObject
 from veridical.sources import Photograph, Region, open_source
@@ -70,7 +78,7 @@ def test_words_for_one_look_are_one_element() -> None:
     assert read("pole", "steel", "metal", "beige", "tan") == {"metal", "tan"}
     assert read("man", "laying down", "in an orange shirt") == {"lying", "in orange"}
     assert reader.read(thing("Dogs")).category == DOG
-    assert {reader.read(thing(word)).kind for word in ("people", "men", "kids", "ladies", "old women")} == {HUMAN}
+    assert {reader.read(thing(word)).type for word in ("people", "men", "kids", "ladies", "old women")} == {HUMAN}
     categories = LISTS.same.category
     assert not set(categories) & set(categories.values())  # one step leads to the word that is used
 
@@ -124,7 +132,7 @@ def test_relatedness_and_independence() -> None:
 
 def test_people_have_human_attributes() -> None:
     (crop,), lost = crops(thing("man", (0, 0, 200, 200), "old", "Standing", "red"), regions=DESCRIBED)
-    assert {e for e in crop.depicts if e.kind == HUMAN} == {
+    assert {e for e in crop.depicts if e.type == HUMAN} == {
         Element(HUMAN, "age", "elderly"),
         Element(HUMAN, "action", "standing"),
     }
@@ -145,10 +153,10 @@ def test_the_red_of_people_is_that_of_things() -> None:
     pairs = (("color", "red"), ("pattern", "striped"), ("action", "swimming"), ("scene", "on grass"))
     (man,), lost = crops(thing("man", pairs=pairs), exact=True)
     (dog,), _ = crops(thing("dog", pairs=pairs), exact=True)
-    assert {e.name for e in man.depicts if e.kind == HUMAN} == {"in red", "in stripes", "swimming"}
-    assert not any(e.kind == OBJECT for e in man.depicts)
-    assert {e for e in dog.shows if e.kind == OBJECT} == {e for e in man.shows if e.kind == OBJECT}
-    assert len({e for e in dog.shows if e.kind == OBJECT}) == 4
+    assert {e.name for e in man.depicts if e.type == HUMAN} == {"in red", "in stripes", "swimming"}
+    assert not any(e.type == OBJECT for e in man.depicts)
+    assert {e for e in dog.shows if e.type == OBJECT} == {e for e in man.shows if e.type == OBJECT}
+    assert len({e for e in dog.shows if e.type == OBJECT}) == 4
     assert lost == {("unlisted", HUMAN): 1}  # a ground is no attribute of people
     (kneeling,), _ = crops(thing("dog", (0, 0, 200, 200), "kneeling", "old"), regions=DESCRIBED)
     assert Element(HUMAN, "action", "kneeling") in kneeling.shows
@@ -160,7 +168,7 @@ def test_richness_counts_photographs() -> None:
     rows += [photograph(thing("cat"), name="c0"), photograph(thing("dog"), thing("cat"), thing("cat"), name="c1")]
     found = mine(rows, LISTS, Mining(), exact=False)
     pool, names = pool_of([found], Mining(least_images=3))
-    assert [e.name for e, ok in zip(pool.elements, pool.usable, strict=True) if ok and e.kind == CATEGORY] == ["dog"]
+    assert [e.name for e, ok in zip(pool.elements, pool.usable, strict=True) if ok and e.type == CATEGORY] == ["dog"]
     assert Element(CATEGORY, CATEGORY, "cat") in pool.elements  # still a label, which may explain a matrix
     assert pool.removed["richness"][CATEGORY] == 4  # the cats' crops: alone, as a pair, and each of the pair
     assert len(names) == 7
@@ -193,7 +201,7 @@ def test_counts_from_instances() -> None:
     assert group.region == (1.5, 12, 188.5, 188)  # a little room around them
     assert not any(count_element(1) in c.depicts for c in found)  # the cat's crop is too narrow
     crowd = [*dogs, thing("dog", (0, 0, 300, 200), pairs=(("crowd", "true"),))]
-    assert not any(e.kind == COUNT for c in crops(*crowd)[0] for e in c.depicts | c.shows)
+    assert not any(e.type == COUNT for c in crops(*crowd)[0] for e in c.depicts | c.shows)
 
 
 def test_exact_photographs_are_whole_panels() -> None:

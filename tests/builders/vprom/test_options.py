@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from veridical.builders.vprom import build_vprom
-from veridical.builders.vprom.counts import count_in
-from veridical.builders.vprom.labels import Reader
-from veridical.builders.vprom.lists import OURS, read_lists
-from veridical.builders.vprom.mining import Mining
+from veridical.builders.vprom.elements import OURS, Reader, read_lists
+from veridical.builders.vprom.mining import Mining, count_in
 from veridical.errors import UserError
 from veridical.records import SceneObject
 from veridical.sources.icons.panels import IconPanels

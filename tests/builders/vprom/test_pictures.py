@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
-from veridical.builders.vprom import build_vprom, builder
+from veridical.builders.vprom import build as room
+from veridical.builders.vprom import build_vprom
 from veridical.builders.vprom.mining import Mining
 from veridical.cli.build import build
 from veridical.errors import UserError
@@ -59,7 +60,7 @@ def test_bad_pictures_are_left_out_and_listed(
     damaged: tuple[Path, list[str]], few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether they are looked at here or by other processes."""
-    monkeypatch.setattr(builder, "FEW", few)
+    monkeypatch.setattr(room, "FEW", few)
     source, bad = damaged
     report = build_vprom(tmp_path / "made", source=f"coco:{source}", **OPTIONS)
     assert report.removed["photographs, cannot be used"] == 3
@@ -68,7 +69,7 @@ def test_bad_pictures_are_left_out_and_listed(
     opened = Benchmark(report.out)
     pruned = opened.pruned_table().to_pylist()
     assert sorted(row["item"] for row in pruned) == sorted(bad)
-    assert {(row["reason"], row["stage"]) for row in pruned} == {(builder.NO_PICTURE, "pictures")}
+    assert {(row["reason"], row["stage"]) for row in pruned} == {(room.NO_PICTURE, "pictures")}
     items = [item for split in ("train", "test") for item in opened.items(split, "neutral")]
     assert items
     assert not any(origin in bad for item in items for origin in item.origins)
@@ -85,7 +86,7 @@ def test_the_command_says_which(damaged: tuple[Path, list[str]], tmp_path: Path)
 
 
 def test_only_some_are_named(damaged: tuple[Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builder, "NAMED", 1)
+    monkeypatch.setattr(room, "NAMED", 1)
     report = build_vprom(tmp_path / "made", source=f"coco:{damaged[0]}", **OPTIONS)
     assert sum("Left out: " in note for note in report.notes) == 2
     assert any("2 more photographs" in note for note in report.notes)

@@ -9,11 +9,19 @@ import pytest
 
 from veridical.benchmark import Benchmark
 from veridical.builders.vprom import build_vprom
-from veridical.builders.vprom.deck import make_deck
-from veridical.builders.vprom.elements import CATEGORY, CELLS, HUMAN, OBJECT, RELATIONS, TYPE_OF, Element, in_order
-from veridical.builders.vprom.labels import Reader
-from veridical.builders.vprom.lists import read_lists
-from veridical.builders.vprom.matrices import make_matrices
+from veridical.builders.vprom.elements import (
+    CATEGORY,
+    CELLS,
+    HUMAN,
+    OBJECT,
+    RELATIONS,
+    SUBJECT_OF,
+    Element,
+    Reader,
+    in_order,
+    read_lists,
+)
+from veridical.builders.vprom.matrices import make_deck, make_matrices
 from veridical.builders.vprom.mining import Mining, mine, pool_of
 from veridical.builders.vprom.pool import Lists2D, Pool
 from veridical.builders.vprom.schemes import SCHEMES, SIDES, deal, held_pairs, make_scheme
@@ -52,7 +60,7 @@ def test_schemes_deal_anew() -> None:
 
 def test_a_third_of_objects_is_held_out() -> None:
     pool = random_pool(categories=60)
-    objects = np.array([e.kind == CATEGORY for e in pool.elements])
+    objects = np.array([e.type == CATEGORY for e in pool.elements])
     held = make_scheme("obj.held", pool, LISTS, np.random.default_rng(0)).held
     assert held[RELATIONS.index("and"), objects].sum() == 20
     assert (held[RELATIONS.index("and")] == held[RELATIONS.index("or")]).all()
@@ -117,7 +125,7 @@ def test_training_on_icons_shows_nothing_that_is_held_out(name: str) -> None:
     for side in SIDES:
         deck = make_deck(pool, scheme.photographs(side), scheme.allowed(side))
         found = make_matrices(pool, deck, 600, np.random.default_rng(1))
-        attributes = [n for n in range(len(found)) if TYPE_OF[CELLS[found.cell[n]][1]] == "attribute"]
+        attributes = [n for n in range(len(found)) if SUBJECT_OF[CELLS[found.cell[n]][1]] == "attribute"]
         about = {(CELLS[found.cell[n]][0], pool.elements[found.label[n]].group) for n in attributes}
         seen.append({(relation, word.get(group, group)) for relation, group in about})
     train, test = seen

@@ -2,9 +2,21 @@
 
 Elements are mined from annotated photographs; photographs are dealt to training and test for each scheme; matrices are
 drawn within each side and kept where one candidate alone completes them under the simplest explanation.
+
+    build.py      the steps of a build, in order
+    options.py    what is given to it, checked: options, the source, people's answers
+    elements.py   elements, relations, and the lists (lists/) by which annotators' words become elements
+    mining.py     from annotated photographs to crops and what they show: the paper's five principles
+    pool.py       all crops as arrays
+    schemes.py    the seven schemes: which elements and photographs are for training, which for test
+    matrices.py   the matrices of one side of a scheme, balanced and unambiguous
+    draw.py       kernels: drawing matrices      explain.py   kernels: which candidates a relation explains
+    storing.py    crops as panels, matrices as items
+
+From outside: `build_vprom` and `SCHEMES`.
 """
 
-from veridical.builders.vprom.builder import build_vprom
+from veridical.builders.vprom.build import build_vprom
 from veridical.builders.vprom.schemes import SCHEMES
 
 __all__ = ["SCHEMES", "build_vprom"]

@@ -12,15 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from veridical.builders.vprom.explain import LONGEST_STEP
+from veridical.builders.vprom.explain import AND, LONGEST_STEP, NONE, OR, PROGRESSION, UNION, has
 from veridical.common.kernels import compiled
 
-AND, PROGRESSION, UNION, OR = 0, 1, 2, 3  # places in elements.RELATIONS
 PANELS = CANDIDATES = 8
 CAP = 4  # candidates of one super-attribute that has no eight, while others have some
 CLASHES = 60  # tries for a crop that goes with the others: another photograph, nothing that another was drawn for
 PATIENCE = 50  # candidate sets of which not all can be the answer, before one fewer will do
-NONE = -1
 
 
 @compiled
@@ -47,7 +45,7 @@ def draw_candidates(
     """Eight distinct elements into `chosen`, their groups beside (NONE: may not be the answer). How many may be it.
 
     A group drawn by lot gives all eight where it has them. Otherwise groups take turns, it first, with at most CAP
-    elements, then without a limit, and keep `spare` each; only then others of the kind fill up. `members` is shuffled;
+    elements, then without a limit, and keep `spare` each; only then others of the type fill up. `members` is shuffled;
     the `last` elements (0 or 1) of each group are no candidates.
     """
     order = np.arange(groups[0], groups[1])
@@ -75,12 +73,6 @@ def draw_candidates(
         chosen[count], group[count] = more[k], NONE
         count += 1
     return answers if count == CANDIDATES else 0
-
-
-@compiled
-def has(bits: Any, crop: int, place: int) -> bool:
-    """Whether a crop has a label, by the place of its bit."""
-    return (bits[crop, place >> 6] >> np.uint64(place & 63)) & np.uint64(1) != 0
 
 
 @compiled

@@ -72,7 +72,7 @@ def or_(bits: Any, low: int, high: int, context: Any, candidates: Any) -> int:
 
 
 @compiled
-def _steps(first: Any, second: Any, third: Any, step: int) -> bool:
+def _steps(first: Any, second: Any, third: Any, step: int) -> Any:
     """Whether the counts of three panels can follow each other by a step."""
     by = np.uint64(abs(step))
     if step > 0:
@@ -99,7 +99,8 @@ def progression(bits: Any, word: int, context: Any, candidates: Any) -> int:
 
 
 @compiled
-def _has(bits: Any, panel: int, place: int) -> bool:
+def has(bits: Any, panel: int, place: int) -> Any:
+    """Whether a panel has a label, by the place of its bit."""
     return (bits[panel, place >> 6] >> np.uint64(place & 63)) & np.uint64(1) != 0
 
 
@@ -109,7 +110,7 @@ def _spells(bits: Any, row: Any, x: int, y: int, z: int) -> bool:
     a, b, c = row[0], row[1], row[2]
     for _ in range(3):
         x, y, z = y, z, x
-        if _has(bits, a, x) and ((_has(bits, b, y) and _has(bits, c, z)) or (_has(bits, b, z) and _has(bits, c, y))):
+        if has(bits, a, x) and ((has(bits, b, y) and has(bits, c, z)) or (has(bits, b, z) and has(bits, c, y))):
             return True
     return False
 

@@ -1,4 +1,16 @@
-"""Matrices of one side of a scheme: planned so that they balance, drawn until none is ambiguous, as plain arrays."""
+"""Matrices of one side of a scheme: planned so that they balance, drawn until none is ambiguous, as plain arrays.
+
+A `Deck` is what they are drawn from: for every cell, its elements; for every element, its crops. A cell is a relation
+over an element type. Its groups are the super-attributes (or the one group of categories, of counts) with enough
+elements for the relation; the elements of its type that may not be answers fill up the candidates where eight distinct
+ones are not to be had otherwise. Where all crops show some element of a super-attribute of fewer than eight, one of
+them is kept for the other candidates to show, so that each that may be the answer is seen once.
+
+No matrix is ambiguous: explanations are ordered And < Progression < Union < Or, each over a super-attribute, the
+categories or the counts that the panels are labelled with, not only those the matrix was made from. A matrix is kept
+where the simplest relation that any candidate completes is its own, and its answer alone completes it. A progression
+has one step other than zero, shared by all rows.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +20,130 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from veridical.builders.vprom.ambiguity import judge
-from veridical.builders.vprom.deck import CANDIDATES, Deck, plan
-from veridical.builders.vprom.elements import CELLS, COUNT
-from veridical.builders.vprom.pool import Pool
-from veridical.common.arrays import Ints, Words
+from veridical.builders.vprom.elements import CELLS, COUNT, OR, PROGRESSION, RELATIONS, SUBJECT_OF, UNION
+from veridical.builders.vprom.pool import Lists2D, Pool
+from veridical.common.arrays import Array, Bools, Ints, Words
 
-PANELS = 8
+PANELS = CANDIDATES = 8
+LEAST = 3  # photographs of an element on one side: a row of And shows it three times
 BATCH = 8192  # matrices drawn with one seed
 TRIES = 2000  # draws of one matrix, at most
 AGAIN = 200  # draws of the context of one candidate set, at most
 KEPT = -1
 REASONS = ("ambiguous", "another relation explains it", "no eight elements or sixteen photographs")
+
+
+@dataclass(frozen=True)
+class Deck:
+    """Arrays for the drawing kernel; cells are numbered as in CELLS."""
+
+    crops: Lists2D  # element -> crops of this side
+    groups: Lists2D  # group -> elements that may be answers
+    spare: Ints  # (groups,) how many of them are no candidates, where others are candidates too
+    cell_groups: Ints  # (cells + 1,) the groups of each cell
+    fill: Lists2D  # cell -> elements of its type that may only be distractors
+    relation: Ints  # (cells,) place in RELATIONS
+    possible: Bools  # (cells,) whether the cell has what a matrix needs
+
+
+def make_deck(pool: Pool, photographs: Bools, allowed: Bools) -> Deck:
+    """The deck of one side: `photographs` (photographs,) may be used, `allowed` (relations, elements) may be shown."""
+    here = photographs[pool.photograph[pool.by_element.values]]
+    owners = pool.by_element.owners[here]
+    starts = np.searchsorted(owners, np.arange(len(pool.elements) + 1)).astype(np.int64)
+    crops = Lists2D(starts, pool.by_element.values[here])
+    pairs = np.unique(np.stack([owners, pool.photograph[crops.values]]), axis=1)
+    rich = np.bincount(pairs[0], minlength=len(pool.elements))
+    groups: list[tuple[int, ...]] = []
+    spare: list[int] = []
+    fills: list[tuple[int, ...]] = []
+    cells, possible = [0], []
+    for relation, type_ in CELLS:
+        own = [k for k, e in enumerate(pool.elements) if e.type == type_]
+        usable = allowed[RELATIONS.index(relation)] & (rich >= LEAST)
+        by_group: dict[str, list[int]] = {}
+        for k in own:
+            if usable[k]:
+                by_group.setdefault(pool.elements[k].group, []).append(k)
+        least = 3 if relation in (UNION, PROGRESSION) else 2
+        last = 1 if relation == OR else 0  # one of each group is the other element of the last row
+        kept = {name: last + (1 if (type_, name) in pool.dense else 0) for name in by_group}
+        made = {
+            name: tuple(members)
+            for name, members in by_group.items()
+            # one candidate among seven that show the same is the odd one out
+            if len(members) >= (least if kept[name] == last else max(least, kept[name] + 2))
+        }
+        answers = {k for members in made.values() for k in members}
+        fill = tuple(k for k in own if k not in answers and rich[k])
+        groups += made.values()
+        spare += [kept[name] for name in made]
+        fills.append(fill)
+        cells.append(len(groups))
+        mixed = sum(len(members) - kept[name] for name, members in made.items()) + len(fill)
+        alone = max((len(members) - last for members in made.values()), default=0)
+        possible.append(bool(made) and max(mixed, alone) >= CANDIDATES)
+    relations = np.array([RELATIONS.index(relation) for relation, _ in CELLS], np.int64)
+    return Deck(
+        crops,
+        Lists2D.of(groups),
+        np.array(spare, np.int64),
+        np.array(cells, np.int64),
+        Lists2D.of(fills),
+        relations,
+        np.array(possible),
+    )
+
+
+def shares(possible: Bools) -> np.ndarray:
+    """(cells,) How many matrices each cell gets: relations alike, and attributes, objects and counts alike.
+
+    Progressions are about counts only, so the other relations show counts less often. The two types of attributes share
+    their part.
+    """
+    subjects = [SUBJECT_OF[type_] for _, type_ in CELLS]
+    here = {t for t, ok in zip(subjects, possible, strict=True) if ok}
+    steps = possible[CELLS.index((PROGRESSION, COUNT))]
+    each = 1 / max(len(here), 1)
+    out = np.zeros(len(CELLS))
+    for k, (relation, type_) in enumerate(CELLS):
+        if not possible[k]:
+            continue
+        same = [r == relation and subject == subjects[k] for (r, _), subject in zip(CELLS, subjects, strict=True)]
+        alike = int((possible & same).sum())
+        if relation == PROGRESSION:
+            out[k] = 1 / 4
+        elif type_ == COUNT and steps:
+            out[k] = max(each - 1 / 4, 0) / 3 if len(here) > 1 else 1 / 4
+        else:
+            out[k] = each / 3 / alike
+    return out / out.sum() if out.any() else out
+
+
+def plan(deck: Deck, count: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """(count,) The cell and the answer's place of each matrix, in random order, both in equal numbers."""
+    exact = shares(deck.possible) * count
+    sizes = np.floor(exact).astype(np.int64)
+    order = np.argsort(-(exact - sizes), kind="stable")
+    sizes[order[: count - sizes.sum()]] += 1
+    cells = np.repeat(np.arange(len(CELLS)), sizes)
+    places = (np.arange(count) + int(rng.integers(CANDIDATES))) % CANDIDATES
+    shuffled = rng.permutation(count)
+    return cells[shuffled], places[shuffled]
+
+
+def judge(pool: Pool, panels: Array, candidates: Array) -> tuple[NDArray[np.int8], NDArray[np.uint8]]:
+    """For each matrix, the simplest relation that a candidate completes (its place in RELATIONS, or -1) and which
+    candidates do (bit k: candidate k).
+
+    `panels` and `candidates` are (N, 8) crop numbers; the context is in reading order.
+    """
+    from veridical.builders.vprom import explain as _explain
+
+    relation, completes = np.empty(len(panels), np.int8), np.empty(len(panels), np.uint8)
+    context, choices = np.ascontiguousarray(panels, np.int32), np.ascontiguousarray(candidates, np.int32)
+    _explain.judge(pool.bits, pool.spans, context, choices, relation, completes)
+    return relation, completes
 
 
 @dataclass(frozen=True)
@@ -76,12 +200,12 @@ def make_matrices(
 
 
 def answers(pool: Pool, parts: Iterable[Matrices]) -> dict[str, dict[str, int]]:
-    """Kind -> super-attribute (or the kind again) -> matrices about it, 0 where a pool has some and no matrix is."""
+    """Element type -> super-attribute (or the type again) -> matrices about it, 0 where a pool could make some."""
     number = np.sum([np.bincount(part.label, minlength=len(pool.elements)) for part in parts], axis=0)
     out: dict[str, dict[str, int]] = {}
     for element, many, ok in zip(pool.elements, number, pool.usable, strict=True):
         if ok:
-            own = out.setdefault(element.kind, {})
+            own = out.setdefault(element.type, {})
             own[element.group] = own.get(element.group, 0) + int(many)
     return out
 
@@ -92,7 +216,7 @@ class _Draws:
     def __init__(self, pool: Pool, deck: Deck, cells: Ints, places: Ints) -> None:
         self.pool, self.cells, self.places = pool, cells, places
         self.relation = deck.relation
-        self.count_of = np.array([int(e.name) if e.kind == COUNT else 0 for e in pool.elements], np.int64)
+        self.count_of = np.array([int(e.name) if e.type == COUNT else 0 for e in pool.elements], np.int64)
         self.cards = (
             *(deck.crops.starts, deck.crops.values, deck.groups.starts, deck.groups.values.astype(np.int64)),
             *(deck.spare, deck.cell_groups, deck.fill.starts, deck.fill.values.astype(np.int64), deck.relation),

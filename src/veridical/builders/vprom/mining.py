@@ -7,23 +7,36 @@
     independence  objects that are beside most others are left out by a list
 
 A crop is labelled with everything annotated inside it (`shows`), and may stand for what it is a crop of (`depicts`).
-Counts come from descriptions ("five bowls of oatmeal") where photographs have some, or from the number of instances.
+Counts come from descriptions where photographs have some, or from the number of instances. In a description ("five
+bowls of oatmeal") a number from 1 to 10 is a count where the phrase begins with it (after words such as "there are"),
+no other number is in the phrase, a plural follows before the next little word ("one": a noun that is none), and nothing
+in `lists/counts.json` says otherwise.
 """
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 import numpy as np
 
-from veridical.builders.vprom.counts import count_in
-from veridical.builders.vprom.elements import MOST, Element, count_element, in_order
-from veridical.builders.vprom.labels import CROWD, Labels, Reader
-from veridical.builders.vprom.lists import Lists
+from veridical.builders.vprom.elements import (
+    CROWD,
+    MOST,
+    CountWords,
+    Element,
+    Labels,
+    Lists,
+    Reader,
+    count_element,
+    in_order,
+)
 from veridical.builders.vprom.pool import Lists2D, Pool
+from veridical.language.english import NUMBER_WORDS
 from veridical.records import Box
 from veridical.sources import Photograph
 
@@ -32,6 +45,11 @@ INSIDE = 0.5  # the part of an object that lies in a crop that shows it
 MARGIN = 0.05  # of a crop of several objects, around them
 MOST_LABELS = 2048  # of a property, beside those that matrices are about
 _WHOLE = (float("nan"),) * 4
+_NUMBERS = {word: n for n, word in enumerate(NUMBER_WORDS) if 1 <= n <= MOST} | {str(n): n for n in range(1, MOST + 1)}
+# a word keeps what is joined to it, so that "5:30", "#7", "$5", "2nd", "3/4" and "two-drawer" are no numbers
+_WORD = re.compile(r"[^\s,;!?()\"]+")
+_NOT_NOUN = ("ing", "ed", "ly")  # endings of "the one standing", "one dressed in white"
+_DIGIT = re.compile(r"[0-9]")
 
 
 @dataclass(frozen=True)
@@ -58,7 +76,7 @@ class Mined:
 
     names: tuple[str, ...]  # photographs
     crops: tuple[tuple[Crop, ...], ...]  # of each photograph
-    lost: Counter[tuple[str, str]] = field(default_factory=Counter)  # (principle, kind) -> depictions removed
+    lost: Counter[tuple[str, str]] = field(default_factory=Counter)  # (principle, element type) -> depictions removed
 
 
 def mine(photographs: Iterable[Photograph], lists: Lists, config: Mining, *, exact: bool) -> Mined:
@@ -149,7 +167,7 @@ def _crops(seen: _Seen, config: Mining, lost: Counter[tuple[str, str]]) -> list[
         wanted, mixed = _depicted(seen, part)
         if not wanted and not mixed:
             continue
-        lost.update(("purity", element.kind) for element in mixed)
+        lost.update(("purity", element.type) for element in mixed)
         others = len(rows) - (np.isin(part.members, rows).sum() if part.members else part.number or 0)
         reason = None
         if not _is_large(part.region, seen, config.least_side):
@@ -157,7 +175,7 @@ def _crops(seen: _Seen, config: Mining, lost: Counter[tuple[str, str]]) -> list[
         elif others > config.most_others or any(seen.words[row] in seen.crowd for row in part.members):
             reason = "purity"
         if reason is not None:
-            lost.update((reason, element.kind) for element in wanted)
+            lost.update((reason, element.type) for element in wanted)
             continue
         shows = set(wanted) | set(mixed)
         for row in rows:
@@ -233,14 +251,14 @@ def pool_of(parts: Iterable[Mined], config: Mining) -> tuple[Pool, tuple[str, ..
     depictions = np.bincount(values, minlength=len(found.number))
     for element, k in found.number.items():
         if not rich[k] and depictions[k]:
-            found.lost["richness", element.kind] += int(depictions[k])
+            found.lost["richness", element.type] += int(depictions[k])
     elements = in_order({e for e, k in found.number.items() if rich[k]} | _others(found, photograph, rich))
     place = np.full(len(found.number), -1, np.int64)
     place[[found.number[e] for e in elements]] = np.arange(len(elements))
     kept = np.zeros(len(photograph), bool)
     kept[owners[rich[values]]] = True
     removed = {
-        principle: {kind: number for (why, kind), number in sorted(found.lost.items()) if why == principle}
+        principle: {type_: number for (why, type_), number in sorted(found.lost.items()) if why == principle}
         for principle in PRINCIPLES
     }
     pool = Pool(
@@ -266,7 +284,7 @@ def _others(found: _Gathered, photograph: np.ndarray, rich: np.ndarray) -> set[E
     by_property: dict[tuple[str, str], list[tuple[int, Element]]] = {}
     for element, k in found.number.items():
         if not rich[k] and seen[k] > 1:
-            by_property.setdefault((element.kind, element.group), []).append((-int(seen[k]), element))
+            by_property.setdefault((element.type, element.group), []).append((-int(seen[k]), element))
     return {element for own in by_property.values() for _, element in sorted(own)[:MOST_LABELS]}
 
 
@@ -278,3 +296,63 @@ def _renumbered(owners: np.ndarray, values: np.ndarray, place: np.ndarray, kept:
     starts = np.zeros(int(kept.sum()) + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=len(starts) - 1), out=starts[1:])
     return Lists2D(starts, labels[order].astype(np.int32))
+
+
+def count_in(phrase: str, words: CountWords) -> int | None:
+    """The number of things that a description says its region shows, or None.
+
+    >>> from veridical.builders.vprom.elements import read_lists
+    >>> words = read_lists().counts
+    >>> [count_in(p, words) for p in ("There are five bowls of oatmeal.", "five o'clock", "a 10 years old boy")]
+    [5, None, None]
+    """
+    found = [word.rstrip(".'").lstrip("'") for word in _WORD.findall(phrase.lower().replace("’", "'"))]
+    found = [word for word in found if word]
+    numbers = [place for place, word in enumerate(found) if word in _NUMBERS]
+    others = any((_DIGIT.search(w) and w not in _NUMBERS) or w in words.more_than_ten for w in found)
+    if len(numbers) != 1 or others:
+        return None
+    place = numbers[0]
+    if not _opens(found[:place], words):
+        return None
+    count, rest = _NUMBERS[found[place]], found[place + 1 :]
+    if not rest or rest[0] in words.not_followed_by:
+        return None
+    counted = list(takewhile(lambda word: word not in words.stops, rest))
+    if _is_group(counted, rest[len(counted) :], words) or (count > 1) != _has_plural(counted, words):
+        return None
+    return None if count == 1 and _is_pronoun(found[:place], counted, words) else count
+
+
+def _opens(before: list[str], words: CountWords) -> bool:
+    """Whether nothing but openers stands before the number: "there are only"."""
+    if not before:
+        return True
+    return any(
+        " ".join(before[:size]) in words.openers and _opens(before[size:], words) for size in range(1, len(before) + 1)
+    )
+
+
+def _has_plural(counted: list[str], words: CountWords) -> bool:
+    """Whether what is counted is several things."""
+    return any(
+        word in words.plurals
+        or (word.endswith("s") and not word.endswith(("ss", "'s")) and word not in words.singulars)
+        for word in counted
+    )
+
+
+def _is_group(counted: list[str], after: list[str], words: CountWords) -> bool:
+    """Whether groups are counted, of which the picture shows the members: "one large group of people"."""
+    if not counted or counted[-1] not in words.groups:
+        return False
+    return after[:1] == ["of"] or counted[-1] in words.not_followed_by
+
+
+def _is_pronoun(before: list[str], counted: list[str], words: CountWords) -> bool:
+    """Whether "one" stands for a thing that is not named: "the one standing"."""
+    if before[-1:] == ["the"]:
+        return True
+    return not any(
+        word in words.nouns or (word not in words.not_nouns and not word.endswith(_NOT_NOUN)) for word in counted
+    )

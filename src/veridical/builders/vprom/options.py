@@ -1,15 +1,27 @@
-"""What may be asked of a V-PROM build: checked before anything is mined or drawn, which may take an hour."""
+"""What is given to a V-PROM build, checked before anything is mined or drawn, which may take an hour.
+
+Beside the options these are people's answers (section 3.3): JSON lines of an item, a worker and a candidate's place or
+"skip", and optionally a time. An item's id ends in a digest of its matrix: answers to another build are noticed.
+
+{"item": "neutral-test-000012-9f3ac0", "worker": "w3", "verdict": 5}
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from pathlib import Path
+from typing import Literal
 
+import msgspec
 import numpy as np
 
+from veridical.builders.vprom.matrices import CANDIDATES
 from veridical.builders.vprom.mining import Mining
 from veridical.builders.vprom.pool import Pool
 from veridical.builders.vprom.schemes import SCHEMES, SIDES, SPLIT
+from veridical.common.files import numbered_lines
 from veridical.errors import UserError
+from veridical.records import Judgement
 from veridical.sources import Source, open_source
 from veridical.sources.icons.panels import THINGS, IconPanels
 
@@ -70,7 +82,7 @@ def open_panels(source: str | Source, images: int | None, categories: int | None
 
 def too_little(pool: Pool) -> UserError:
     """Why no matrix could be made: the principle that removed the most is the first to be lowered."""
-    removed = {principle: sum(kinds.values()) for principle, kinds in pool.removed.items() if principle in _LOWER}
+    removed = {principle: sum(types.values()) for principle, types in pool.removed.items() if principle in _LOWER}
     worst = max(_LOWER, key=lambda principle: removed.get(principle, 0))
     number = removed.get(worst, 0)
     why = f" {worst.capitalize()} removed the most: {number:,} depictions." if number else ""
@@ -87,3 +99,39 @@ def default_images(matrices: int) -> int:
     (6000, 7500, 20000)
     """
     return int(np.clip(matrices // 2, 6000, 20_000))
+
+
+_FORM = '{"item": "neutral-test-000012-9f3ac0", "worker": "w3", "verdict": 5}'
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    item: str
+    worker: str
+    verdict: int | Literal["skip"]
+    time: float | None = None
+
+
+def read_answers(path: Path) -> list[Judgement]:
+    """The answers of a human test, in the order of the file; a worker answers an item once."""
+    out: list[Judgement] = []
+    seen: set[tuple[str, str]] = set()
+    for number, one in numbered_lines(path, _Answer, f'Each line is {_FORM}, or "skip".'):
+        where = f"{path.name}, line {number}"
+        if isinstance(one.verdict, int) and not 0 <= one.verdict < CANDIDATES:
+            raise UserError(f"{where}: {one.verdict} is no candidate.", f'Give 0 to {CANDIDATES - 1}, or "skip".')
+        if (one.item, one.worker) in seen:
+            raise UserError(f"{where}: {one.worker} answered {one.item} before.", "Keep the first answer.")
+        seen.add((one.item, one.worker))
+        out.append(Judgement(one.item, one.worker, one.verdict, "human", one.time))
+    return out
+
+
+def check_answers(answers: Sequence[Judgement], items: Container[str]) -> None:
+    """Refuse answers to other matrices than these."""
+    for one in answers:
+        if one.item not in items:
+            raise UserError(
+                f"{one.worker} answered {one.item!r}, and this build has no such item.",
+                "Answers belong to the build that people saw: give all its options again, and its --secret if it had "
+                "one. Nothing was written.",
+            )

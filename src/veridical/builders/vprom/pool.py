@@ -54,7 +54,7 @@ class Pool:
     region: Doubles  # (P, 4) its box in the photograph; NaN: all of it
     shows: Lists2D  # crop -> every element it is labelled with
     depicts: Lists2D  # crop -> the elements that it may stand for
-    removed: dict[str, dict[str, int]]  # principle -> kind -> crops (or labels) that it removed
+    removed: dict[str, dict[str, int]]  # principle -> element type -> crops (or labels) that it removed
     photographs: int  # how many were looked at
 
     def __len__(self) -> int:
@@ -62,14 +62,14 @@ class Pool:
 
     @cached_property
     def properties(self) -> tuple[tuple[str, str], ...]:
-        """What an explanation may be about: (kind, group) of each super-attribute, the categories, last the counts."""
-        found = dict.fromkeys((e.kind, e.group) for e in self.elements if e.kind != COUNT)
+        """What an explanation may be about: (type, group) of each super-attribute, the categories, last the counts."""
+        found = dict.fromkeys((e.type, e.group) for e in self.elements if e.type != COUNT)
         return (*found, (COUNT, COUNT))
 
     @cached_property
     def spans(self) -> Ints:
         """The word at which each property begins, and the number of words."""
-        sizes = [sum((e.kind, e.group) == one for e in self.elements) for one in self.properties[:-1]] + [MOST]
+        sizes = [sum((e.type, e.group) == one for e in self.elements) for one in self.properties[:-1]] + [MOST]
         return np.concatenate([[0], np.cumsum([-(-size // 64) for size in sizes])]).astype(np.int64)
 
     @cached_property
@@ -78,8 +78,8 @@ class Pool:
         free = {one: int(word) * 64 for one, word in zip(self.properties, self.spans[:-1], strict=True)}
         out = np.zeros(len(self.elements), np.int64)
         for row, element in enumerate(self.elements):
-            own = (element.kind, element.group)
-            if element.kind == COUNT:
+            own = (element.type, element.group)
+            if element.type == COUNT:
                 out[row] = free[own] + int(element.name) - 1
             else:
                 out[row] = free[own]
@@ -108,27 +108,27 @@ class Pool:
 
     @cached_property
     def dense(self) -> frozenset[tuple[str, str]]:
-        """The super-attributes of which nearly every crop for attributes of their kind shows one."""
+        """The super-attributes of which nearly every crop for attributes of their type shows one."""
         out = set()
-        for kind in (OBJECT, HUMAN):
-            of_kind = np.array([e.kind == kind for e in self.elements], bool)
+        for type_ in (OBJECT, HUMAN):
+            of_type = np.array([e.type == type_ for e in self.elements], bool)
             crops = np.zeros(len(self), bool)
-            crops[self.depicts.owners[of_kind[self.depicts.values]]] = True
-            for group in {e.group for e in self.elements if e.kind == kind}:
-                own = np.array([(e.kind, e.group) == (kind, group) for e in self.elements], bool)
+            crops[self.depicts.owners[of_type[self.depicts.values]]] = True
+            for group in {e.group for e in self.elements if e.type == type_}:
+                own = np.array([(e.type, e.group) == (type_, group) for e in self.elements], bool)
                 shows = np.zeros(len(self), bool)
                 shows[self.shows.owners[own[self.shows.values]]] = True
                 if crops.any() and shows[crops].mean() > DENSE:
-                    out.add((kind, group))
+                    out.add((type_, group))
         return frozenset(out)
 
     def table(self) -> dict[str, dict[str, Any]]:
-        """Table 1: kind -> elements, images (crops and the photographs they are of)."""
-        kinds = np.array([e.kind if ok else "" for e, ok in zip(self.elements, self.usable, strict=True)], object)
+        """Table 1: element type -> elements, images (crops and the photographs they are of)."""
+        types = np.array([e.type if ok else "" for e, ok in zip(self.elements, self.usable, strict=True)], object)
         out: dict[str, dict[str, Any]] = {}
-        for kind in dict.fromkeys(kinds[self.usable].tolist()):
-            own = np.isin(self.depicts.values, np.flatnonzero(kinds == kind))
+        for type_ in dict.fromkeys(types[self.usable].tolist()):
+            own = np.isin(self.depicts.values, np.flatnonzero(types == type_))
             crops = np.unique(self.depicts.owners[own])
             photographs = len(np.unique(self.photograph[crops]))
-            out[kind] = {"elements": int((kinds == kind).sum()), "images": len(crops), "photographs": photographs}
+            out[type_] = {"elements": int((types == type_).sum()), "images": len(crops), "photographs": photographs}
         return out

@@ -1,8 +1,8 @@
 """The seven schemes of splits (V-PROM, section 3.2): which elements a matrix may be about, in training and in test.
 
 Photographs are dealt to training and test first, two to one and anew for each scheme; matrices are then made within
-each side, so that no photograph crosses. What a scheme holds out binds the context and the answer of its own kind of
-element; the other kinds are as in the neutral scheme, as in the paper (Table 3).
+each side, so that no photograph crosses. What a scheme holds out binds the context and the answer of its own
+element type; the other types are as in the neutral scheme, as in the paper (Table 3).
 
 Eight distinct counts cannot come from five, so that in interpolation and extrapolation distractors come from all ten.
 The answer is in range, and one of k candidates in range is worth a guess of 1/k: all five that may be the answer are
@@ -17,8 +17,19 @@ from typing import Literal
 
 import numpy as np
 
-from veridical.builders.vprom.elements import AND, CATEGORY, CELLS, COUNT, HUMAN, OBJECT, OR, RELATIONS, UNION, Element
-from veridical.builders.vprom.lists import SchemeLists
+from veridical.builders.vprom.elements import (
+    AND,
+    CATEGORY,
+    CELLS,
+    COUNT,
+    HUMAN,
+    OBJECT,
+    OR,
+    RELATIONS,
+    UNION,
+    Element,
+    SchemeLists,
+)
 from veridical.builders.vprom.pool import Pool
 from veridical.common.arrays import Bools
 
@@ -27,7 +38,7 @@ SCHEMES = ("neutral", "interpolation", "extrapolation", "att.held", "att.rel.hel
 SIDES: tuple[Side, ...] = ("train", "test")
 SPLIT = 3  # every third photograph is for test
 HELD = 3  # one in so many categories is held out
-# The kinds of element that a scheme binds
+# The element types that a scheme binds
 BOUND: dict[str, tuple[str, ...]] = {
     "neutral": (),
     "interpolation": (COUNT,),
@@ -54,8 +65,8 @@ class Scheme:
 
     def says_something(self, possible: Bools) -> bool:
         """Whether some cell that can be made, (cells,), is bound by what is held out; the neutral scheme binds none."""
-        kinds = BOUND[self.name]
-        return not kinds or any(ok and kind in kinds for (_, kind), ok in zip(CELLS, possible, strict=True))
+        types = BOUND[self.name]
+        return not types or any(ok and type_ in types for (_, type_), ok in zip(CELLS, possible, strict=True))
 
     def photographs(self, side: Side) -> Bools:
         """(photographs,) which may be used."""
@@ -65,18 +76,18 @@ class Scheme:
 def make_scheme(name: str, pool: Pool, lists: SchemeLists, rng: np.random.Generator) -> Scheme:
     """A scheme of SCHEMES over a pool."""
     elements = pool.elements
-    bound = np.array([e.kind in BOUND[name] for e in elements], bool) & pool.usable
+    bound = np.array([e.type in BOUND[name] for e in elements], bool) & pool.usable
     held = np.zeros((len(RELATIONS), len(elements)), bool)
     if name in ("interpolation", "extrapolation"):
-        late = np.array([e.kind == COUNT and _late(int(e.name), name) for e in elements], bool)
+        late = np.array([e.type == COUNT and _late(int(e.name), name) for e in elements], bool)
         held[:] = late
     elif name == "att.held":
         held[:] = np.array([e.group in lists.held_out or e.name in lists.held_out for e in elements], bool) & bound
     elif name == "att.rel.held":
-        for (kind, relation), group in held_pairs(
+        for (type_, relation), group in held_pairs(
             [e for e, ok in zip(elements, pool.usable, strict=True) if ok], lists
         ).items():
-            own = np.array([e.kind == kind and e.group == group for e in elements], bool)
+            own = np.array([e.type == type_ and e.group == group for e in elements], bool)
             held[RELATIONS.index(relation)] |= own
     elif name in ("obj.held", "obj.rel.held"):
         rows = rng.permutation(np.flatnonzero(bound))
@@ -93,14 +104,14 @@ def _late(count: int, name: str) -> bool:
 
 
 def held_pairs(elements: Sequence[Element], lists: SchemeLists) -> dict[tuple[str, str], str]:
-    """(kind, relation) -> the super-attribute held out: the list's, or the next that the source has; no two alike."""
+    """(type, relation) -> the super-attribute held out: the list's, or the next that the source has; no two alike."""
     out: dict[tuple[str, str], str] = {}
-    for kind in (OBJECT, HUMAN):
+    for type_ in (OBJECT, HUMAN):
         sizes: dict[str, int] = {}
         for e in elements:
-            if e.kind == kind:
+            if e.type == type_:
                 sizes[e.group] = sizes.get(e.group, 0) + 1
-        listed = lists.pairs.get(kind, {})
+        listed = lists.pairs.get(type_, {})
         taken = {group for group in listed.values() if group in sizes}
         for relation in (UNION, OR, AND):  # Union needs the most elements
             least = 3 if relation == UNION else 2
@@ -110,8 +121,8 @@ def held_pairs(elements: Sequence[Element], lists: SchemeLists) -> dict[tuple[st
             group = listed.get(relation, "")
             if sizes.get(group, 0) < least:
                 group = spare[0] if spare else ""
-            if group and len(sizes) > 1:  # a kind with one super-attribute would have nothing to learn from
-                out[kind, relation] = group
+            if group and len(sizes) > 1:  # a type with one super-attribute would have nothing to learn from
+                out[type_, relation] = group
                 taken.add(group)
     return out
 

@@ -21,17 +21,20 @@ from veridical.benchmark.hidden import SECRET, drawn_secret, mix_secret, secret_
 from veridical.benchmark.place import check_free, hidden_dir
 from veridical.benchmark.writer import file_hash
 from veridical.builders.report import BuildReport
-from veridical.builders.vprom.deck import make_deck
-from veridical.builders.vprom.elements import CELLS
-from veridical.builders.vprom.lists import Lists, read_lists
-from veridical.builders.vprom.matrices import Matrices, answers, make_matrices
+from veridical.builders.vprom.elements import CELLS, Lists, read_lists
+from veridical.builders.vprom.matrices import Matrices, answers, make_deck, make_matrices
 from veridical.builders.vprom.mining import Mined, Mining, mine, pool_of
-from veridical.builders.vprom.options import check_mining, check_options, open_panels, too_little
-from veridical.builders.vprom.panels import Stored, Wanted, bad_pictures, crop_names, store
-from veridical.builders.vprom.people import check_answers, read_answers
+from veridical.builders.vprom.options import (
+    check_answers,
+    check_mining,
+    check_options,
+    open_panels,
+    read_answers,
+    too_little,
+)
 from veridical.builders.vprom.pool import Pool
 from veridical.builders.vprom.schemes import SCHEMES, SIDES, SPLIT, Scheme, make_scheme
-from veridical.builders.vprom.writing import item_names, items_table
+from veridical.builders.vprom.storing import Stored, Wanted, bad_pictures, crop_names, item_names, items_table, store
 from veridical.engine import run
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
@@ -46,8 +49,8 @@ FEW = 1000  # photographs that are mined here rather than by other processes
 NAMED = 5  # photographs without a usable picture that the report names
 NO_PICTURE = "its picture cannot be used"
 STORE_BATCH = 50
-MOST_OF_A_KIND = 0.3  # the share of a kind's matrices that one answer may have unnoted; of five counts it has a fifth
-FEW_OF_A_KIND = 12  # matrices, of which nothing is said
+MOST_OF_A_TYPE = 0.3  # the share of a type's matrices that one answer may have unnoted; of five counts it has a fifth
+FEW_OF_A_TYPE = 12  # matrices, of which nothing is said
 WRITE_ROWS = 32_768
 
 
@@ -71,7 +74,7 @@ def build_vprom(
     """Build a V-PROM benchmark: `matrices` of each scheme, two thirds for training and one for test.
 
     `source` is `icons`, `coco:PATH`, `vg:PATH` or a source object; `images` is how many panels of the icon world to
-    draw from, `categories` how many kinds of things they show beside people (all unless given). `schemes` are all
+    draw from, `categories` how many categories they show beside people (all unless given). `schemes` are all
     seven unless given. `lists` is a folder of lists instead of ours. The answers of the splits in `hidden` (`test`) go
     to `OUT.hidden`; a `secret` ("random" draws one, kept there) is mixed into the seed, so that it does not give them
     away. `judgements` are people's answers to an earlier build with the same options (JSON lines: item, worker,
@@ -146,8 +149,8 @@ def _config(job: _Job, names: Sequence[str], matrices: int, pool: Pool, made: Ma
     table = pool.table()
     for _, sides in made.values():
         for side in sides.values():
-            for kind, number in zip(*np.unique([CELLS[k][1] for k in side.cell], return_counts=True), strict=True):
-                own = table[str(kind)]
+            for type_, number in zip(*np.unique([CELLS[k][1] for k in side.cell], return_counts=True), strict=True):
+                own = table[str(type_)]
                 own["matrices"] = own.get("matrices", 0) + int(number)
     return {
         "format": "vprom",
@@ -273,16 +276,16 @@ class _Job:
         return made
 
     def _note(self, name: str, possible: np.ndarray, sides: dict[str, Matrices], pool: Pool) -> None:
-        kinds = {e.kind for e, ok in zip(pool.elements, pool.usable, strict=True) if ok}
-        lost = [f"{r} ({kind})" for (r, kind), ok in zip(CELLS, possible, strict=True) if kind in kinds and not ok]
+        types = {e.type for e, ok in zip(pool.elements, pool.usable, strict=True) if ok}
+        lost = [f"{r} ({type_})" for (r, type_), ok in zip(CELLS, possible, strict=True) if type_ in types and not ok]
         if lost:
             self.notes.append(f"{name}: too few elements or photographs for {', '.join(lost)}.")
         about = answers(pool, sides.values())
-        if never := [f"{group} ({kind})" for kind, own in about.items() for group, number in own.items() if not number]:
+        if never := [f"{group} ({type_})" for type_, own in about.items() for group in own if not own[group]]:
             self.notes.append(f"{name}: no matrix is about {', '.join(never)}.")
         for side, made in sides.items():
-            for (relation, kind), number in made.missing.items():
-                text = f"{number:,} matrices, {relation} ({kind}), could not be made unambiguous."
+            for (relation, type_), number in made.missing.items():
+                text = f"{number:,} matrices, {relation} ({type_}), could not be made unambiguous."
                 self.notes.append(f"{name} {side}: {text}")
             self.notes += [f"{name} {side}: {text}" for text in _lopsided(made, pool)]
 
@@ -340,14 +343,14 @@ class _Job:
 
 def _lopsided(made: Matrices, pool: Pool) -> Iterator[str]:
     """Where one element is the answer so often that knowing it is worth a guess."""
-    kinds = np.array([CELLS[k][1] for k in made.cell], str)
-    for kind in np.unique(kinds):
-        labels, often = np.unique(made.label[kinds == kind], return_counts=True)
+    types = np.array([CELLS[k][1] for k in made.cell], str)
+    for type_ in np.unique(types):
+        labels, often = np.unique(made.label[types == type_], return_counts=True)
         most, number = int(np.argmax(often)), int(often.sum())
-        if number >= FEW_OF_A_KIND and often[most] > MOST_OF_A_KIND * number:
+        if number >= FEW_OF_A_TYPE and often[most] > MOST_OF_A_TYPE * number:
             yield (
                 f"{pool.elements[labels[most]].name} is the answer of {often[most]:,} of {number:,} matrices about "
-                f"{kind}, which can be learned without looking: use more photographs."
+                f"{type_}, which can be learned without looking: use more photographs."
             )
 
 

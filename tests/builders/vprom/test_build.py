@@ -14,8 +14,9 @@ from typer.testing import CliRunner, Result
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
-from veridical.builders.vprom import build_vprom, builder
-from veridical.builders.vprom.labels import CROWD, NOT_LABELS
+from veridical.builders.vprom import build as room
+from veridical.builders.vprom import build_vprom
+from veridical.builders.vprom.elements import CROWD, NOT_LABELS
 from veridical.builders.vprom.mining import Mining
 from veridical.cli.build import build
 from veridical.cli.evaluate import evaluate
@@ -122,7 +123,7 @@ def test_same_bytes_with_other_processes_and_after_a_kill(icons: Path, tmp_path:
 def test_many_photographs_are_mined_by_other_processes_to_the_same_bytes(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(builder, "FEW", 500)
+    monkeypatch.setattr(room, "FEW", 500)
     assert digest(build_vprom(tmp_path / "made", processes=2, **SMALL).out) == digest(small)
 
 
@@ -166,7 +167,7 @@ def written(path: Path, rows: list[dict[str, object]]) -> Path:
     ],
 )
 def test_bad_answers_of_people(tmp_path: Path, line: str, problem: str) -> None:
-    from veridical.builders.vprom.people import read_answers
+    from veridical.builders.vprom.options import read_answers
 
     path = tmp_path / "answers.jsonl"
     path.write_text(line)

@@ -23,7 +23,7 @@ import numpy as np
 
 from veridical import encoders as features
 from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.encoders.images import cut, decode
+from veridical.encoders.extract import cut, decode
 from veridical.encoders.texts import TextVectors
 from veridical.records import TRUTH, Item, Panel, Text
 

@@ -19,9 +19,9 @@ from PIL import Image
 from veridical import encoders as features
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.check import check
+from veridical.encoders.extract import cut, decode
 from veridical.encoders.hub import HubEncoder
-from veridical.encoders.images import cut, decode
-from veridical.encoders.plain import Thumbnail
+from veridical.encoders.packages import Thumbnail
 from veridical.encoders.store import Features, feature_path
 from veridical.errors import UserError
 from veridical.records import TRUTH, Item, Panel, Text
@@ -197,7 +197,7 @@ SLOW = """
 import sys, time
 from pathlib import Path
 from veridical import features
-from veridical.encoders.plain import Thumbnail
+from veridical.encoders.packages import Thumbnail
 
 class Slow(Thumbnail):
     def images(self, pixels):

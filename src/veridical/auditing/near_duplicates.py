@@ -88,7 +88,7 @@ class PictureHashes:
 
     def near(self, inside: int) -> Iterator[tuple[int, int]]:
         """Pairs of pictures that look the same and are in different splits, or both in the split `inside`."""
-        return self.alike(near_pairs(self.hashes, MOST_BITS, kind=self.split, inside=inside))
+        return self.alike(near_pairs(self.hashes, MOST_BITS, split=self.split, inside=inside))
 
     def alike(self, pairs: Ints) -> Iterator[tuple[int, int]]:
         """The pairs that a second look confirms; most fail at the means of cells, which are compared all at once."""

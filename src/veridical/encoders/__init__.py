@@ -1,7 +1,15 @@
-"""Frozen image and text encoders behind one interface; vectors are cached by content hash and memory-mapped.
+"""Frozen image and text encoders behind one interface; vectors are kept by content hash and memory-mapped.
 
-`extract` makes the vectors of a benchmark's panels, `load` opens them, `encode_texts` encodes sentences. An encoder is
-one file here and one line in `ENCODERS`; any `transformers` checkpoint works by its name or folder.
+    encoder        what an encoder is; `ENCODERS`, the names that are known; `open_encoder`
+    packages       encoders that need no model hub       hub   any `transformers` checkpoint
+    extract        the vectors of a benchmark's panels   texts   the vectors of sentences
+    log, store     where vectors are kept: a log that survives kills, then one file that is memory-mapped
+    crossencoders  models that read two texts together   detectors   models that find objects
+    hashes         perceptual hashes of pictures, and pairs of pictures that are near each other
+
+An encoder is one class and one line in `ENCODERS`, or an entry point of the group `veridical.encoders`; any
+`transformers` checkpoint works by its name or folder. From outside, use what is imported here, `hashes`,
+`crossencoders` and `detectors`.
 """
 
 from veridical._verbs import make_callable

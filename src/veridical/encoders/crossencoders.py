@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from veridical.encoders.encoder import import_torch
-from veridical.encoders.hub import _transformers, find_checkpoint
+from veridical.encoders.encoder import device_of, import_torch
+from veridical.encoders.hub import find_checkpoint, import_transformers, load_part, load_tokenizer
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 
@@ -83,41 +83,28 @@ class CrossEncoder:
         return model.eval()
 
     def _load(self, heads: int | None) -> Any:
-        torch, transformers = import_torch(), _transformers()
-        options: dict[str, Any] = {"local_files_only": True}
+        transformers = import_transformers()
+        options: dict[str, Any] = {}
         if heads is not None:
-            options |= {"num_labels": heads, "ignore_mismatched_sizes": True, "problem_type": None}
+            options = {"num_labels": heads, "ignore_mismatched_sizes": True, "problem_type": None}
         level = transformers.utils.logging.get_verbosity()
         transformers.utils.logging.set_verbosity_error()  # a fresh head is what we ask for
+        fix = "Name a checkpoint of transformers that reads text, such as a BERT or a cross-encoder."
         try:
-            model = transformers.AutoModelForSequenceClassification.from_pretrained(self.folder, **options)
-        except (OSError, ValueError, KeyError) as error:
-            first = next(iter(str(error).strip().splitlines()), type(error).__name__)
-            raise UserError(
-                f"{self.folder} does not load as a classifier of texts: {first}",
-                "Name a checkpoint of transformers that reads text, such as a BERT or a cross-encoder.",
-            ) from None
+            part, problem = "AutoModelForSequenceClassification", "does not load as a classifier of texts"
+            return load_part(part, self.folder, problem, fix, **options).to(device_of(self._device))
         finally:
             transformers.utils.logging.set_verbosity(level)
-        device = self._device or ("cuda" if torch.cuda.is_available() else "cpu")
-        return model.to(device)
 
     @cached_property
     def _tokenizer(self) -> Any:
-        try:
-            return _transformers().AutoTokenizer.from_pretrained(self.folder, local_files_only=True)
-        except (OSError, ValueError, ImportError) as error:
-            first = next(iter(str(error).strip().splitlines()), type(error).__name__)
-            raise UserError(
-                f"{self.folder} has no tokenizer that loads: {first}", "Put the checkpoint's tokenizer files into it."
-            ) from None
+        return load_tokenizer(self.folder)
 
     def _inputs(self, pairs: Sequence[tuple[str, str]]) -> Any:
         longest = min(LONGEST, int(self._tokenizer.model_max_length))
         one, other = [p[0] for p in pairs], [p[1] for p in pairs]
         encoded = self._tokenizer(one, other, padding=True, truncation=True, max_length=longest, return_tensors="pt")
-        device = self._device or ("cuda" if import_torch().cuda.is_available() else "cpu")
-        return encoded.to(device)
+        return encoded.to(device_of(self._device))
 
     def _odds(self, logits: Any) -> Any:
         """(B, labels) -> (B,) the log-odds of the class that means yes."""

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from veridical.benchmark.writer import file_hash
-from veridical.encoders.encoder import import_torch
-from veridical.encoders.hub import find_checkpoint, weight_files
-from veridical.errors import UserError, missing_extra
+from veridical.encoders.encoder import device_of, import_torch
+from veridical.encoders.hub import find_checkpoint, load_part, load_processor, weight_files
 from veridical.records import Box
 
 if TYPE_CHECKING:
@@ -96,45 +95,14 @@ class TransformersDetector:
 
     @cached_property
     def device(self) -> torch.device:
-        torch = import_torch()
-        return torch.device(self._device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        return device_of(self._device)
 
     @cached_property
     def _model(self) -> Any:
-        transformers = _transformers()
-        try:
-            model = transformers.AutoModelForObjectDetection.from_pretrained(self.folder, local_files_only=True)
-        except (OSError, ValueError, KeyError, ImportError) as error:
-            raise UserError(
-                f"{self.folder} does not load as an object detector: {_first_line(error)}",
-                f"Name a checkpoint for object detection, such as {DETECTOR}.",
-            ) from None
+        fix = f"Name a checkpoint for object detection, such as {DETECTOR}."
+        model = load_part("AutoModelForObjectDetection", self.folder, "does not load as an object detector", fix)
         return model.eval().to(self.device)
 
     @cached_property
     def _processor(self) -> Any:
-        transformers = _transformers()
-        # torchvision is not needed: ask for the processor that works on Pillow images
-        major = int(transformers.__version__.partition(".")[0])
-        pillow: dict[str, Any] = {"backend": "pil"} if major >= 5 else {"use_fast": False}
-        try:
-            return transformers.AutoImageProcessor.from_pretrained(self.folder, local_files_only=True, **pillow)
-        except (OSError, ValueError, ImportError) as error:
-            raise UserError(
-                f"{self.folder} does not say how to prepare pictures: {_first_line(error)}",
-                "Put the checkpoint's preprocessor_config.json into it.",
-            ) from None
-
-
-def _transformers() -> Any:
-    import_torch()
-    try:
-        import transformers
-    except ImportError:
-        raise missing_extra("transformers", "models") from None
-    transformers.utils.logging.disable_progress_bar()
-    return transformers
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+        return load_processor(self.folder)

@@ -30,8 +30,8 @@ ENCODERS: dict[str, str] = {
     "efficientnet-lite0": "veridical.encoders.packages:EfficientNetLite0",
     "minilm": "veridical.encoders.packages:MiniLM",
     "glove": "veridical.encoders.packages:GloVe",
-    "thumbnail": "veridical.encoders.plain:Thumbnail",
-    "hashed-words": "veridical.encoders.plain:HashedWords",
+    "thumbnail": "veridical.encoders.packages:Thumbnail",
+    "hashed-words": "veridical.encoders.packages:HashedWords",
 }
 
 
@@ -78,8 +78,7 @@ class Encoder:
 
     @cached_property
     def device(self) -> torch.device:
-        torch = import_torch()
-        return torch.device(self._device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        return device_of(self._device)
 
     def prepare(self, image: Image.Image) -> np.ndarray:
         """An RGB image as the network wants it: (3, H, W) float32. Called from several threads."""
@@ -138,6 +137,13 @@ def import_torch() -> Any:
     except ImportError:
         raise missing_extra("torch", "models") from None
     return torch
+
+
+def device_of(name: str | None) -> torch.device:
+    """A device of torch by name; a graphics card where there is one and none is named."""
+    library = import_torch()
+    found: torch.device = library.device(name or ("cuda" if library.cuda.is_available() else "cpu"))
+    return found
 
 
 @contextmanager

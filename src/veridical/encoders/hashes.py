@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from veridical.common.arrays import Bools, Floats, Ints, Words
+from veridical.common.arrays import Array, Bools, Floats, Ints, Words
 from veridical.common.kernels import compiled, has_numba
-from veridical.encoders.images import cut, decode
+from veridical.encoders.extract import cut, decode
 from veridical.errors import UserError, missing_extra
 from veridical.records import Box, Panel
 
@@ -42,7 +42,6 @@ _MOST_BLOCKS = 4  # that may be chosen
 _MASK = (1 << BITS) - 1
 
 Hashes = Words
-Kinds = Ints
 IndexPairs = Ints  # (pairs, 2)
 _TABLE = np.array([bin(k).count("1") for k in range(256)], np.uint8)
 
@@ -105,36 +104,36 @@ def distance(a: Hashes, b: Hashes) -> Ints:
 
 
 def near_pairs(
-    hashes: Hashes, most: int, *, kind: Kinds | None = None, inside: int = -1, most_pairs: int = MOST_PAIRS
+    hashes: Hashes, most: int, *, split: Ints | None = None, inside: int = -1, most_pairs: int = MOST_PAIRS
 ) -> IndexPairs:
     """All pairs of positions whose hashes differ in at most `most` bits: (pairs, 2), sorted, the smaller first.
 
-    With `kind`, only pairs of different kinds, of a kind that is negative, or both of the kind `inside`. A UserError
-    where there are more than `most_pairs`.
+    With `split`, only pairs of different splits, of a negative split, or both of the split `inside`. A UserError where
+    there are more than `most_pairs`.
     """
     if not 0 <= most <= BITS:
         raise UserError(f"A distance of {most} bits was asked for.", f"It is between 0 and {BITS}.")
     hashes = np.ascontiguousarray(hashes, np.uint64)
-    kinds = np.full(len(hashes), -1, np.int64) if kind is None else np.asarray(kind, np.int64)
-    members = np.lexsort((kinds, hashes))  # copies stand side by side: one of them is compared for all
+    splits = np.full(len(hashes), -1, np.int64) if split is None else np.asarray(split, np.int64)
+    members = np.lexsort((splits, hashes))  # copies stand side by side: one of them is compared for all
     new = np.ones(len(members), bool)
-    new[1:] = (np.diff(hashes[members]) != 0) | (np.diff(kinds[members]) != 0)
+    new[1:] = (np.diff(hashes[members]) != 0) | (np.diff(splits[members]) != 0)
     starts = np.flatnonzero(new)
     counts = np.diff(starts, append=len(members))
     firsts = members[starts]
     found = [
-        pairs[_wanted(kinds[firsts[pairs[:, 0]]], kinds[firsts[pairs[:, 1]]], inside)]
+        pairs[_wanted(splits[firsts[pairs[:, 0]]], splits[firsts[pairs[:, 1]]], inside)]
         for pairs in _distinct_pairs(hashes[firsts], most, most_pairs)
     ]
     apart = np.concatenate([np.empty((0, 2), np.int64), *found])
-    many = np.flatnonzero((counts > 1) & _wanted(kinds[firsts], kinds[firsts], inside))
+    many = np.flatnonzero((counts > 1) & _wanted(splits[firsts], splits[firsts], inside))
     total = int((counts[apart[:, 0]] * counts[apart[:, 1]]).sum() + (counts[many] * (counts[many] - 1) // 2).sum())
     if total > most_pairs:
         raise _too_many(total, most_pairs)
     copies = _products(np.stack([many, many], 1), starts, counts)
-    pairs = members[np.concatenate([_products(apart, starts, counts), copies[copies[:, 0] < copies[:, 1]]])]
+    pairs: IndexPairs = members[np.concatenate([_products(apart, starts, counts), copies[copies[:, 0] < copies[:, 1]]])]
     pairs.sort(axis=1)
-    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    return pairs.take(np.lexsort((pairs[:, 1], pairs[:, 0])), axis=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +277,7 @@ def _plan(count: int, most: int) -> tuple[int, int]:
 
     def cost(chosen: int) -> float:
         bits = min(_KEY_BITS, chosen * (BITS // (most + chosen)))
-        return comb(most + chosen, chosen) * (count * (count - 1) / 2 ** (bits + 1) + 10 * count)
+        return comb(most + chosen, chosen) * (count * (count - 1) / float(2 ** (bits + 1)) + 10 * count)
 
     possible = [k for k in range(1, _MOST_BLOCKS + 1) if most + k <= BITS]
     if not possible or min(map(cost, possible)) > count**2 / 2:  # all with all
@@ -287,8 +286,8 @@ def _plan(count: int, most: int) -> tuple[int, int]:
     return most + chosen, chosen
 
 
-def _wanted(a: Kinds, b: Kinds, inside: int) -> Bools:
-    return (a != b) | (a < 0) | (a == inside)
+def _wanted(a: Ints, b: Ints, inside: int) -> Bools:
+    return np.asarray((a != b) | (a < 0) | (a == inside))
 
 
 def _products(pairs: IndexPairs, starts: Ints, counts: Ints) -> IndexPairs:
@@ -302,11 +301,11 @@ def _products(pairs: IndexPairs, starts: Ints, counts: Ints) -> IndexPairs:
     return rows
 
 
-def _count(words: Hashes) -> npt.NDArray[Any]:
-    """Words that are set."""
+def _count(words: Hashes) -> Array:
+    """Bits that are set."""
     if hasattr(np, "bitwise_count"):  # from NumPy 2 on
         return np.bitwise_count(words)
-    return _TABLE[words.view(np.uint8).reshape(-1, 8)].sum(1)
+    return np.asarray(_TABLE[words.view(np.uint8).reshape(-1, 8)].sum(1))
 
 
 def _too_many(total: int, most_pairs: int) -> UserError:

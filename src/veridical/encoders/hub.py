@@ -6,15 +6,16 @@ over the map of a convolutional network (ResNet's pooled vector), over patches, 
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veridical.common.files import Json, read_json
 from veridical.encoders.encoder import ENCODERS, Encoder, import_torch, slug
 from veridical.errors import UserError, missing_extra
 
@@ -66,7 +67,7 @@ class HubEncoder(Encoder):
         torch = import_torch()
         if not self._reads:
             raise self._cannot("texts")
-        padding = "max_length" if self._kind.startswith("siglip") else True  # SigLIP was trained on padded texts
+        padding = "max_length" if self._model_type.startswith("siglip") else True  # SigLIP was trained on padded texts
         inputs = self._tokenizer(
             list(texts), padding=padding, truncation=True, max_length=self._longest, return_tensors="pt"
         ).to(self.device)
@@ -81,22 +82,16 @@ class HubEncoder(Encoder):
 
     @cached_property
     def _model(self) -> Any:
-        transformers = _transformers()
-        try:
-            model = transformers.AutoModel.from_pretrained(self.folder, local_files_only=True)
-        except (OSError, ValueError, KeyError) as error:
-            raise UserError(
-                f"{self.folder} does not load as a transformers checkpoint: {_first_line(error)}",
-                "It needs config.json and model.safetensors as `save_pretrained` writes them.",
-            ) from None
+        fix = "It needs config.json and model.safetensors as `save_pretrained` writes them."
+        model = load_part("AutoModel", self.folder, "does not load as a transformers checkpoint", fix)
         return model.eval().to(self.device)
 
     @cached_property
-    def _config(self) -> dict[str, Any]:
-        return json.loads((self.folder / "config.json").read_text())
+    def _config(self) -> Json:
+        return read_json(self.folder / "config.json", Json, "the config of a checkpoint", "Fetch the checkpoint again.")
 
     @property
-    def _kind(self) -> str:
+    def _model_type(self) -> str:
         return str(self._config.get("model_type", ""))
 
     @property
@@ -115,39 +110,46 @@ class HubEncoder(Encoder):
     def _processor(self) -> Any:
         if not self._sees:
             raise self._cannot("images")
-        transformers = _transformers()
-        # torchvision is not needed: ask for the processor that works on Pillow images
-        major = int(transformers.__version__.partition(".")[0])
-        pillow: dict[str, Any] = {"backend": "pil"} if major >= 5 else {"use_fast": False}
-        try:
-            return transformers.AutoImageProcessor.from_pretrained(self.folder, local_files_only=True, **pillow)
-        except (OSError, ValueError, ImportError) as error:
-            raise UserError(
-                f"{self.folder} does not say how to prepare images: {_first_line(error)}",
-                "Put the checkpoint's preprocessor_config.json into it.",
-            ) from None
+        return load_processor(self.folder)
 
     @cached_property
     def _tokenizer(self) -> Any:
-        try:
-            return _transformers().AutoTokenizer.from_pretrained(self.folder, local_files_only=True)
-        except (OSError, ValueError, ImportError) as error:
-            raise UserError(
-                f"{self.folder} has no tokenizer that loads: {_first_line(error)}",
-                "Put the checkpoint's tokenizer.json and tokenizer_config.json (or vocab.txt) into it.",
-            ) from None
+        return load_tokenizer(self.folder)
 
     @cached_property
     def _longest(self) -> int:
         """Tokens that fit: what the checkpoint says, whichever of its files says the least."""
         text = self._config.get("text_config") or self._config
         limits = [self._tokenizer.model_max_length, text.get("max_position_embeddings") or _LONGEST]
-        if self._kind in _OFFSET_POSITIONS:
+        if self._model_type in _OFFSET_POSITIONS:
             limits[1] -= 2
         sentences = self.folder / "sentence_bert_config.json"
         if sentences.exists():
-            limits.append(json.loads(sentences.read_text()).get("max_seq_length") or _LONGEST)
+            said = read_json(sentences, Json, "the config of a sentence encoder", "Fetch the checkpoint again.")
+            limits.append(said.get("max_seq_length") or _LONGEST)
         return int(min(limits))
+
+
+def load_part(part: str, folder: Path, problem: str, fix: str, **options: Any) -> Any:
+    """A part of a checkpoint, by the name of its class in `transformers`; `problem` is what the folder does not do."""
+    try:
+        return getattr(import_transformers(), part).from_pretrained(folder, local_files_only=True, **options)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        raise UserError(f"{folder} {problem}: {_first_line(error)}", fix) from None
+
+
+def load_processor(folder: Path) -> Any:
+    """What prepares pictures for a checkpoint: on Pillow images, since torchvision is not needed."""
+    major = int(import_transformers().__version__.partition(".")[0])
+    pillow: dict[str, Any] = {"backend": "pil"} if major >= 5 else {"use_fast": False}
+    fix = "Put the checkpoint's preprocessor_config.json into it."
+    return load_part("AutoImageProcessor", folder, "does not say how to prepare images", fix, **pillow)
+
+
+def load_tokenizer(folder: Path) -> Any:
+    """What takes texts apart for a checkpoint."""
+    fix = "Put the checkpoint's tokenizer.json and tokenizer_config.json (or vocab.txt) into it."
+    return load_part("AutoTokenizer", folder, "has no tokenizer that loads", fix)
 
 
 def find_checkpoint(name: str, what: str = "encoder") -> Path:
@@ -219,19 +221,21 @@ def _unreachable(name: str, what: str, error: Exception) -> UserError:
     )
 
 
-def _transformers() -> Any:
+def import_transformers() -> Any:
+    """transformers, or the error that says how to get it."""
     import_torch()
     try:
-        import transformers
+        found: Any = import_module("transformers")
     except ImportError:
         raise missing_extra("transformers", "models") from None
-    transformers.utils.logging.disable_progress_bar()  # ours says what is going on
-    return transformers
+    found.utils.logging.disable_progress_bar()  # ours says what is going on
+    return found
 
 
 def _embedding(output: Any) -> torch.Tensor:
     """The joint embedding of a tower; older versions give the tensor itself."""
-    return output if not hasattr(output, "pooler_output") else output.pooler_output
+    found: torch.Tensor = getattr(output, "pooler_output", output)
+    return found
 
 
 def _mean_position(states: torch.Tensor) -> torch.Tensor:

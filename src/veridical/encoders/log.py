@@ -111,7 +111,7 @@ def _record(size: int) -> np.dtype[Any]:
 
 
 def _sound(record: np.void) -> bool:
-    return zlib.crc32(record["vector"].tobytes(), zlib.crc32(record["key"].tobytes())) == record["check"]
+    return bool(zlib.crc32(record["vector"].tobytes(), zlib.crc32(record["key"].tobytes())) == record["check"])
 
 
 def _write(descriptor: int, data: bytes) -> None:

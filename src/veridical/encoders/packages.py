@@ -1,14 +1,17 @@
-"""Encoders whose weights come inside a package (the `offline` extra): for machines without a model hub.
+"""Encoders that need no model hub: weights inside a package (the `offline` extra), or no weights at all.
 
-`efficientnet-lite0` for images, `minilm` for sentences, `glove` for bags of words.
+`efficientnet-lite0` for images, `minilm` for sentences, `glove` for bags of words. `thumbnail` and `hashed-words` have
+learned nothing and are always there: a floor for probes, and for trying things out.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
@@ -21,6 +24,7 @@ from veridical.errors import missing_extra
 
 if TYPE_CHECKING:
     from PIL import Image
+
 
 _FOLDED = [  # convolutions of EfficientNet and the batch normalisation that follows each
     ("_conv_stem", "_bn0"),
@@ -63,7 +67,7 @@ class EfficientNetLite0(Encoder):
         with torch.inference_mode():
             x = torch.from_numpy(pixels).to(self.device).contiguous(memory_format=torch.channels_last)
             out = self._network.extract_features(x).mean((2, 3))  # (B, 1280, 7, 7) -> (B, 1280)
-            return out.float().cpu().numpy()
+            return np.asarray(out.float().cpu())
 
     @cached_property
     def _network(self) -> Any:
@@ -122,7 +126,8 @@ class GloVe(Encoder):
 
     @cached_property
     def _matrix(self) -> np.ndarray:
-        return np.load(self.files()[0], mmap_mode="r")
+        found: np.ndarray = np.load(self.files()[0], mmap_mode="r")
+        return found
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -148,3 +153,47 @@ def words(text: str) -> list[str]:
         else:
             out += [stem, mark + ending]
     return out
+
+
+class Weightless(Encoder):
+    on_processor = True
+
+    def files(self) -> list[Path]:
+        return []
+
+
+class Thumbnail(Weightless):
+    """The picture itself, 8 x 8 pixels in three colours: 192 numbers from -1 to 1."""
+
+    SIDE = 8
+
+    def prepare(self, image: Image.Image) -> np.ndarray:
+        from PIL import Image
+
+        small = image.resize((self.SIDE, self.SIDE), Image.Resampling.BOX)
+        return np.asarray(small, np.float32).transpose(2, 0, 1) / 127.5 - 1
+
+    def images(self, pixels: np.ndarray) -> np.ndarray:
+        return pixels.reshape(len(pixels), -1)
+
+
+class HashedWords(Weightless):
+    """A bag of words and word pairs, each counted at a place and with a sign that its hash gives: 512 numbers."""
+
+    SIZE = 512
+    padded = False
+
+    def texts(self, texts: Sequence[str]) -> np.ndarray:
+        out = np.zeros((len(texts), self.SIZE), np.float32)
+        for row, text in zip(out, texts, strict=True):
+            found = words(text)
+            for term in [*found, *(f"{a} {b}" for a, b in pairwise(found))]:
+                place, sign = _hashed(term, self.SIZE)
+                row[place] += sign
+        return out
+
+
+@lru_cache(maxsize=100_000)
+def _hashed(term: str, size: int) -> tuple[int, int]:
+    number = int.from_bytes(hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+    return number // 2 % size, 1 if number % 2 else -1

@@ -93,7 +93,7 @@ def look(
 
 
 def _look_batch(reader: Source | str, encoder: str, batch: Sequence[Photograph | int]) -> list[tuple[Seen, np.ndarray]]:
-    from veridical.encoders.images import decode
+    from veridical.encoders.extract import decode
 
     source = opened(reader)
     network = None if encoder == ANNOTATIONS else _encoder(encoder)

@@ -175,26 +175,18 @@ class Query:
         return self.heuristic == "collective" or self.added == "two"
 
 
-def make_queries(
-    synsets: Sequence[Synset],
-    thesaurus: Thesaurus,
-    vectors: Vectors | None,
-    *,
-    hypernyms: int = HYPERNYMS,
-    similar: int = SIMILAR,
-    similarity: float = SIMILARITY,
-) -> list[Query]:
+def make_queries(synsets: Sequence[Synset], thesaurus: Thesaurus, vectors: Vectors | None) -> list[Query]:
     """All queries of all synsets, each text once for a synset; without `vectors` there are no similar words."""
-    nouns = vectors.only(concrete_nouns(vectors, thesaurus)) if vectors is not None and similar else None
+    nouns = vectors.only(concrete_nouns(vectors, thesaurus)) if vectors is not None else None
     out: dict[tuple[str, str], Query] = {}
     for synset in synsets:
         for synonym in synset.synonyms:
             found = [*_quantities(synonym, synset), *_activities(synonym, synset)]
             if not synset.animal:
-                found += _hypernyms(synonym, synset, thesaurus, hypernyms)
+                found += _hypernyms(synonym, synset, thesaurus)
                 if vectors is not None and nouns is not None:
-                    near = nouns.nearest(vectors.of(synonym), similarity)
-                    found += _similar(synonym, synset, near, similar)
+                    near = nouns.nearest(vectors.of(synonym), SIMILARITY)
+                    found += _similar(synonym, synset, near)
             for query in found:
                 out.setdefault((synset.name, query.text), query)
     return list(out.values())
@@ -237,16 +229,16 @@ def _activities(synonym: str, synset: Synset) -> Iterator[Query]:
         yield Query(f"{plural(synonym)} {verb}", synset.name, synonym, "activity", verb)
 
 
-def _hypernyms(synonym: str, synset: Synset, thesaurus: Thesaurus, number: int) -> Iterator[Query]:
+def _hypernyms(synonym: str, synset: Synset, thesaurus: Thesaurus) -> Iterator[Query]:
     if synset.wnid is None:
         return
     own = {s.lower() for s in synset.synonyms}
-    for name in [h for h in thesaurus.hypernyms(synset.wnid) if h.lower() not in own][:number]:
+    for name in [h for h in thesaurus.hypernyms(synset.wnid) if h.lower() not in own][:HYPERNYMS]:
         yield Query(f"{synonym} {name}", synset.name, synonym, "hypernym", name)
 
 
-def _similar(synonym: str, synset: Synset, near: Sequence[tuple[str, float]], number: int) -> Iterator[Query]:
+def _similar(synonym: str, synset: Synset, near: Sequence[tuple[str, float]]) -> Iterator[Query]:
     own = {w for s in synset.synonyms for t in (s.lower(), plural(s.lower())) for w in (t, *t.split())}
     found = [word for word, _ in near if word not in own and plural(word) not in own]
-    for word in found[:number]:
+    for word in found[:SIMILAR]:
         yield Query(f"{synonym} {word}", synset.name, synonym, "similar", word)

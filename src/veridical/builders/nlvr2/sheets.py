@@ -37,10 +37,10 @@ def write_sheets(folder: Path, made: Collection, source: Source | None) -> list[
     if missing := {name for one in shown for name in one.photographs} - known.keys():
         known |= fetch(source, missing)
     show = lru_cache(maxsize=None)(partial(_thumbnail, known, source))
-    out = _pages(folder, "sets", [_set_row(one, known, show) for one in shown])
+    out = _pages(folder, "sets", [_set_row(one, show) for one in shown])
     said = {one.task: one for one in made.sentences if one.sentence}
     written = _some([task for task in made.tasks if task.task in said], TASKS)
-    return out + _pages(folder, "tasks", [_task_row(task, said[task.task], known, show) for task in written])
+    return out + _pages(folder, "tasks", [_task_row(task, said[task.task], show) for task in written])
 
 
 def _some(values: Sequence[Shown], count: int) -> list[Shown]:
@@ -60,32 +60,32 @@ def _thumbnail(known: Mapping[str, Photograph], source: Source, name: str) -> Im
     return image
 
 
-def _set_row(one: ImageSet, known: Mapping[str, Photograph], show: Show) -> Image.Image:
+def _set_row(one: ImageSet, show: Show) -> Image.Image:
     """Eight photographs; a green frame means interesting."""
     title = f"set {one.set}   synset: {one.synset}   query: {one.query}"
-    frames = ["green" if name in one.interesting else "gray" for name in one.photographs]
-    return _row(title, [known[name] for name in one.photographs], frames, show)
+    return _row(title, [(name, "green" if name in one.interesting else "gray") for name in one.photographs], show)
 
 
-def _task_row(task: Task, sentence: Sentence, known: Mapping[str, Photograph], show: Show) -> Image.Image:
+def _task_row(task: Task, sentence: Sentence, show: Show) -> Image.Image:
     """Four pairs; green: the sentence is true, red: false."""
     title = f"task {task.task} ({task.synset}; {sentence.kind})   {sentence.sentence}"
-    frames = [("green" if i in sentence.selected else "red") for i in range(len(task.pairs)) for _ in range(2)]
-    return _row(title, [known[name] for pair in task.pairs for name in pair], frames, show)
+    frames = ["green" if i in sentence.selected else "red" for i in range(len(task.pairs))]
+    return _row(title, [(name, frame) for pair, frame in zip(task.pairs, frames, strict=True) for name in pair], show)
 
 
-def _row(title: str, photographs: Sequence[Photograph], frames: Sequence[str], show: Show) -> Image.Image:
+def _row(title: str, framed: Sequence[tuple[str, str]], show: Show) -> Image.Image:
+    """Photographs with the colours of their frames, side by side."""
     from PIL import Image, ImageDraw
 
     lines = textwrap.wrap(title, 200)
     top = 14 * len(lines) + PAD
     width, height = SIDE[0] + PAD, SIDE[1] + PAD
-    out = Image.new("RGB", (width * len(photographs) + PAD, top + height + PAD), "white")
+    out = Image.new("RGB", (width * len(framed) + PAD, top + height + PAD), "white")
     draw = ImageDraw.Draw(out)
     draw.text((PAD, 2), "\n".join(lines), fill="black")
-    for i, (photograph, frame) in enumerate(zip(photographs, frames, strict=True)):
+    for i, (name, frame) in enumerate(framed):
         left = PAD + i * width - (PAD - FRAME if i % 2 else 0)  # the two of a pair stand close together
-        image = show(photograph.panel.id)
+        image = show(name)
         if image is None:
             continue
         draw.rectangle((left, top, left + image.width + 2 * FRAME - 1, top + image.height + 2 * FRAME - 1), fill=frame)

@@ -114,16 +114,15 @@ def split(
         shares, out.few_sets = PAPER_SPLITS, True
     if shares is not None:
         names = split_by_origin([[s] for s in sets], shares, rng, synsets)
-        out.splits = {k.id: name for k, name in zip(out.items, names, strict=True)}
-        out.held_out = [k.id for k in out.items if out.splits[k.id] != TRAIN]
-        _drop_low_agreement(out, verdicts, extra)
-        check_left(out, len(out.items), "No item is left")
-        return out
-    held = nlvr2_held_out(sets, synsets, rng)
-    out.held_out = [k.id for k, is_held in zip(out.items, held, strict=True) if is_held]
-    out.splits = {k.id: HELD_OUT if is_held else TRAIN for k, is_held in zip(out.items, held, strict=True)}
+    else:
+        names = [HELD_OUT if is_held else TRAIN for is_held in nlvr2_held_out(sets, synsets, rng)]
+    out.splits = {k.id: name for k, name in zip(out.items, names, strict=True)}
+    out.held_out = [name for name, own in out.splits.items() if own != TRAIN]
     set_of = {k.id: (s, k.task.synset) for k, s in zip(out.items, sets, strict=True)}
     _drop_low_agreement(out, verdicts, extra)
+    check_left(out, len(out.items), "No item is left")
+    if shares is not None:
+        return out
     rest = [k.id for k in out.items if out.splits[k.id] == HELD_OUT]
     few = len({set_of[name][0] for name in rest})
     check_left(out, few >= THIRDS, f"Only {few} of the sets that were held out are left, for three splits")

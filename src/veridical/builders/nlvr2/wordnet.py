@@ -62,6 +62,7 @@ class WordNet(Thesaurus):
 
     def __init__(self, path: Path | str | None = None) -> None:
         self.path = _find(path)
+        self._known: dict[int, tuple[tuple[str, ...], tuple[int, ...]]] = {}  # synsets that were asked for
 
     def sense(self, name: str) -> str | None:
         lemma, _, rest = name.partition(".")
@@ -125,10 +126,6 @@ class WordNet(Thesaurus):
     @cached_property
     def _data(self) -> bytes:
         return self._read("data.noun")
-
-    @cached_property
-    def _known(self) -> dict[int, tuple[tuple[str, ...], tuple[int, ...]]]:
-        return {}
 
     def _synset(self, offset: int) -> tuple[tuple[str, ...], tuple[int, ...]]:
         """The words of a synset and the offsets of its direct hypernyms."""

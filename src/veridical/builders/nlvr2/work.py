@@ -212,11 +212,9 @@ def hash_of_source(source: Source | None) -> str:
     digest = hashlib.sha256()
     places = () if source is None else source.paths
     for place in sorted({path.absolute() for path in places}):
-        digest.update(f"{place}\n".encode("utf-8", "surrogateescape"))
-        for line in _annotations(place) if place.exists() else ():
-            digest.update(line.encode("utf-8", "surrogateescape"))
-        for line in sorted(_pictures(place)):
-            digest.update(line.encode("utf-8", "surrogateescape"))
+        annotations = _annotations(place) if place.exists() else ()
+        lines = [f"{place}\n", *annotations, *sorted(_pictures(place))]
+        digest.update("".join(lines).encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 
 

@@ -6,6 +6,8 @@ A condition is a truth about the objects in view. Inside `a box with ...` that i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from veridical.language.reading.drafts import (
     ANY,
     BARE,
@@ -31,19 +33,17 @@ from veridical.language.reading.reader import Reader, Reading, rule
 
 
 @rule
-def conditions(r: Reader, at: int, where: str) -> list[Reading]:
+def conditions(r: Reader, at: int, where: str) -> Iterator[Reading]:
     """One condition, or several joined by commas, `and`, `but`, `or`; later ones may refer to the first as `it`."""
-    out: list[Reading] = []
     for end, (truth, items), marks in condition(r, at, where):
         antecedent = items if items is not None else THINGS
         first = refer(truth, THINGS)
-        out.append((end, first, marks))
+        yield end, first, marks
         joint = _joint(r, end, where)
         join = one_of if r.word(end) == "or" else both
         if joint > end:
             for last, rest, marks2 in open_conditions(r, joint, where):
-                out.append((last, join(first, refer(rest, antecedent)), (*marks, *marks2, f"and.{where}")))
-    return out
+                yield last, join(first, refer(rest, antecedent)), (*marks, *marks2, f"and.{where}")
 
 
 def _joint(r: Reader, at: int, where: str) -> int:
@@ -54,69 +54,62 @@ def _joint(r: Reader, at: int, where: str) -> int:
 
 
 @rule
-def open_conditions(r: Reader, at: int, where: str) -> list[Reading]:
+def open_conditions(r: Reader, at: int, where: str) -> Iterator[Reading]:
     """Further conditions whose `it` is still open."""
-    out: list[Reading] = []
     for end, (truth, _), marks in condition(r, at, where):
-        out.append((end, truth, marks))
+        yield end, truth, marks
         joint = _joint(r, end, where)
         if joint > end:
             for last, rest, marks2 in open_conditions(r, joint, where):
-                out.append((last, both(truth, rest), (*marks, *marks2, f"and.{where}")))
-    return out
+                yield last, both(truth, rest), (*marks, *marks2, f"and.{where}")
 
 
 @rule
-def condition(r: Reader, at: int, where: str) -> list[Reading]:
+def condition(r: Reader, at: int, where: str) -> Iterator[Reading]:
     """One truth about the objects in view, with the items it is about."""
-    out: list[Reading] = []
     if r.word(at) == "both" and (r.word(at + 1) in ("a", "an") or r.number(at + 1) is not None):
         at += 1
     if where == "image":
-        out += [(e, (truth, None), m) for e, truth, m in group_statement(r, at)]
+        yield from ((e, (truth, None), m) for e, truth, m in group_statement(r, at))
     for end, np, marks in noun_phrase(r, at, where):
-        out.append((end, (exists(np, where), np[1]), marks))
+        yield end, (exists(np, where), np[1]), marks
     for end, truth, marks in clause(r, at, where):
-        out.append((end, (truth, None), (*marks, "clause")))
+        yield end, (truth, None), (*marks, "clause")
     denied = r.word(at) == "not"
     for end, meaning, marks in variety(r, at + denied):
         truth = refer(meaning[1], THINGS)
-        out.append((end, (("not", truth) if denied else truth, None), (*marks, "cond.variety")))
+        yield end, (("not", truth) if denied else truth, None), (*marks, "cond.variety")
         if r.word(end) == "in":
             for last, (q, groups, held), marks2 in r("group_phrase", end + 1):
                 base: Draft = groups if held == ANY else ("where", held, groups)
-                out.append((last, (spread(truth, q, base), None), (*marks, *marks2, "cond.variety-in")))
+                yield last, (spread(truth, q, base), None), (*marks, *marks2, "cond.variety-in")
         for last, (tests, _), marks2 in height(r, end) if meaning[0] == "same" else ():
             if len(tests) > 1:
                 there = refer(meaning[1], keep(one_of(*tests)))
-                out.append((last, (there, None), (*marks, *marks2, "cond.same-at")))
+                yield last, (there, None), (*marks, *marks2, "cond.same-at")
     for end, truth, marks in shares(r, at, where):
-        out.append((end, (truth, None), (*marks, "cond.share")))
+        yield end, (truth, None), (*marks, "cond.share")
     for end, truth, marks in shared_modifier(r, at, where):
-        out.append((end, (truth, None), (*marks, "np.shared")))
+        yield end, (truth, None), (*marks, "np.shared")
     for end, truth, marks in comparison(r, at):
-        out.append((end, (truth, None), marks))
-    return out
+        yield end, (truth, None), marks
 
 
 @rule
-def cores(r: Reader, at: int) -> list[Reading]:
+def cores(r: Reader, at: int) -> Iterator[Reading]:
     """Noun phrases without modifiers, joined by commas and `and`: a list of (quantifier, items)."""
-    out: list[Reading] = []
     for start, q, marks in quantifier(r, at):
         for end, (test, _, _), marks2 in bare_noun(r, start):
             own = (*marks, *marks2)
-            out.append((end, ((q, keep(test)),), own))
+            yield end, ((q, keep(test)),), own
             if (joint := r.skip(end, ",", "and")) > end:
                 for last, rest, marks3 in cores(r, joint):
-                    out.append((last, ((q, keep(test)), *rest), (*own, *marks3)))
-    return out
+                    yield last, ((q, keep(test)), *rest), (*own, *marks3)
 
 
 @rule
-def shared_modifier(r: Reader, at: int, where: str) -> list[Reading]:
+def shared_modifier(r: Reader, at: int, where: str) -> Iterator[Reading]:
     """A modifier that several noun phrases share: `a square and a circle touching the wall`."""
-    out: list[Reading] = []
     for end, found, marks in cores(r, at):
         if len(found) < 2:
             continue
@@ -124,46 +117,42 @@ def shared_modifier(r: Reader, at: int, where: str) -> list[Reading]:
             phrases = [modify((q, items, (), ()), meaning) for q, items in found] if meaning[0] == "test" else []
             if phrases and all(phrases):
                 truth = both(*(exists(np, where) for np in phrases if np is not None))
-                out.append((last, truth, (*marks, *marks2)))
-    return out
+                yield last, truth, (*marks, *marks2)
 
 
 @rule
-def comparison(r: Reader, at: int) -> list[Reading]:
+def comparison(r: Reader, at: int) -> Iterator[Reading]:
     """`more blue items than circles`, `as many circles as squares`, `the number of circles is less than ...`."""
-    out: list[Reading] = _numbers_compared(r, at)
+    yield from _numbers_compared(r, at)
     if r.sequence(at, "as", "multiple"):
         for end, (test, _, _), marks in bare_noun(r, at + 2):
             if r.word(end) == "as":
                 for last, (other, _, _), marks2 in bare_noun(r, r.skip(end + 1, "the")):
                     truth: Draft = ("count", ("exactly", ("size", keep(other))), keep(test))
-                    out.append((last, truth, (*marks, *marks2, "compare")))
+                    yield last, truth, (*marks, *marks2, "compare")
     if r.word(at) not in ("more", "less"):
-        return out
+        return
     amount = "more-than" if r.word(at) == "more" else "fewer-than"
     for end, (test, _, _), marks in bare_noun(r, at + 1):
         if r.word(end) == "than":
             for last, (other, _, _), marks2 in bare_noun(r, r.skip(end + 1, "the")):
                 truth = ("count", (amount, ("size", keep(other))), keep(test))
-                out.append((last, truth, (*marks, *marks2, "compare")))
-    return out
+                yield last, truth, (*marks, *marks2, "compare")
 
 
-def _numbers_compared(r: Reader, at: int) -> list[Reading]:
+def _numbers_compared(r: Reader, at: int) -> Iterator[Reading]:
     """`the number of blue items is greater than the number of circles`."""
-    out: list[Reading] = []
     start = r.skip(at, "the", "number", "of")
     words = {"morethan": "more-than", "lessthan": "fewer-than", "same": "exactly"}
     if "number" not in r.tokens[at:start]:
-        return out
+        return
     for end, (test, _, _), marks in bare_noun(r, start):
         verb = r.skip(end, "be", "the")
         if verb == end or r.word(verb) not in words:
             continue
         for last, (other, _, _), marks2 in bare_noun(r, r.skip(verb + 1, "the", "number", "of", "as", "to")):
             truth = ("count", (words[r.word(verb)], ("size", keep(other))), keep(test))
-            out.append((last, truth, (*marks, *marks2, "compare")))
-    return out
+            yield last, truth, (*marks, *marks2, "compare")
 
 
 @rule
@@ -204,9 +193,8 @@ def predicate(r: Reader, at: int) -> list[Reading]:
 
 
 @rule
-def made_up(r: Reader, at: int) -> list[Reading]:
+def made_up(r: Reader, at: int) -> Iterator[Reading]:
     """What several things are made up of: `two blue and one yellow`, as a truth about `it`."""
-    out: list[Reading] = []
     for start, q, marks in quantifier(r, at):
         if q[0] not in ("num", "exactly", "atleast"):
             continue
@@ -214,10 +202,9 @@ def made_up(r: Reader, at: int) -> list[Reading]:
             truth = quantify(q, keep(test, IT), "parts")
             if r.word(end) in ("and", ","):
                 for last, more, marks3 in made_up(r, r.skip(end, ",", "and")):
-                    out.append((last, both(truth, more), (*marks, *marks2, *marks3)))
+                    yield last, both(truth, more), (*marks, *marks2, *marks3)
             elif r.word(at - 1) in ("and", ","):
-                out.append((end, truth, (*marks, *marks2)))
-    return out
+                yield end, truth, (*marks, *marks2)
 
 
 def only_of(test: Draft) -> Draft:
@@ -226,55 +213,51 @@ def only_of(test: Draft) -> Draft:
 
 
 @rule
-def subject(r: Reader, at: int, where: str) -> list[Reading]:
+def subject(r: Reader, at: int, where: str) -> Iterator[Reading]:
     """The subject of a clause: a noun phrase, `it`, `the color`, or two noun phrases joined."""
-    out: list[Reading] = []
     if r.word(at) in ("it", "they"):
-        out.append((r.skip(at + 1, "both", "all"), (("the", 1, "it"), IT, (), ()), ("subj.it",)))
+        yield r.skip(at + 1, "both", "all"), (("the", 1, "it"), IT, (), ()), ("subj.it",)
     start = r.skip(at, "the")
     if r.word(start) in ATTRIBUTE:
         end = r.skip(start + 1, "of", "the", "item", "block")
-        out.append((end, (("the", 1, "it"), IT, (), ()), ("subj.color",)))
+        yield end, (("the", 1, "it"), IT, (), ()), ("subj.color",)
     for end, np, marks in noun_phrase(r, at, where):
-        out.append((end, np, marks))
+        yield end, np, marks
         if r.word(end) == "and":
             for last, other, marks2 in noun_phrase(r, end + 1, where):
                 joined: NounPhrase = (("all", 0, ""), ("either", np[1], other[1]), np[2] + other[2], np[3] or other[3])
-                out.append((last, joined, (*marks, *marks2, "subj.and")))
+                yield last, joined, (*marks, *marks2, "subj.and")
     if r.number(at) is not None:  # `the 2 are blue`, `one is black`
-        out.append((at + 1, (("num", r.number(at) or 0, "pro"), THINGS, (), ()), ("subj.number",)))
+        yield at + 1, (("num", r.number(at) or 0, "pro"), THINGS, (), ()), ("subj.number",)
     elif r.word(at) in ("the", "only", "exactly", "atleast", "atmost"):
         for end, q, marks in quantifier(r, at):
             if end > at and r.word(end) in ("be", "has") and q[1]:
-                out.append((end, (q, THINGS, (), ()), (*marks, "subj.number")))
-    return out
+                yield end, (q, THINGS, (), ()), (*marks, "subj.number")
 
 
 @rule
-def clause(r: Reader, at: int, where: str) -> list[Reading]:
+def clause(r: Reader, at: int, where: str) -> Iterator[Reading]:
     """A subject and what is said of it: `the top is blue`, `none of the circles are touching any edge`."""
-    out: list[Reading] = []
     for end, np, marks in subject(r, at, where):
         if r.word(end) not in ("be", "not", "has") and not (r.word(end) in ("touching",) and end > at):
             continue
-        out += [(last, truth, (*marks, *marks2)) for last, truth, marks2 in _housed(r, end, np)]
+        yield from ((last, truth, (*marks, *marks2)) for last, truth, marks2 in _housed(r, end, np))
         if "all" in r.tokens[end : end + 2]:  # `the squares are all touching the wall`
             np = (("all", 0, ""), *np[1:])
         for last, (said_of, meaning), marks2 in predicate(r, end + (r.word(end) == "has")):
             if said_of == "set" and np[3] and np[3][0][0][0] in ("all", "the", "each"):
-                out.append((last, refer(meaning, np[1]), (*marks, *marks2, "clause.across")))
+                yield last, refer(meaning, np[1]), (*marks, *marks2, "clause.across")
             if said_of == "parts":
                 every = not np[3] or np[3][0][0][0] in ("the", "all")
                 if every and where == ("image" if np[3] else where):
-                    out.append((last, refer(meaning, np[1]), (*marks, *marks2)))
+                    yield last, refer(meaning, np[1]), (*marks, *marks2)
                 continue
             truth = _said(np, said_of, meaning, where)
-            out.append((last, _wrapped(truth, np[3]), (*marks, *marks2)))
+            yield last, _wrapped(truth, np[3]), (*marks, *marks2)
             if np[3] and r.word(last) in ("and", "but"):  # `the base of a tower is blue and the top is black`
                 for last2, more, marks3 in clause(r, last + 1, "tower"):
                     both_said = _wrapped(both(truth, more), np[3])
-                    out.append((last2, both_said, (*marks, *marks2, *marks3, "clause.shared")))
-    return out
+                    yield last2, both_said, (*marks, *marks2, *marks3, "clause.shared")
 
 
 def _housed(r: Reader, at: int, np: NounPhrase) -> list[Reading]:
@@ -329,21 +312,18 @@ def _wrapped(truth: Draft, wraps: tuple[tuple[Quantifier, Draft], ...]) -> Draft
 
 
 @rule
-def shares(r: Reader, at: int, where: str) -> list[Reading]:
+def shares(r: Reader, at: int, where: str) -> Iterator[Reading]:
     """How some of `it` are: `2 are blue and 1 is a circle`, `one of which is yellow`, `there are 2 black ones`."""
-    out: list[Reading] = []
     for end, truth, marks in share(r, at, where):
-        out.append((end, truth, marks))
+        yield end, truth, marks
         joint = r.skip(end, ",", "and")
         if joint > end:
             for last, more, marks2 in shares(r, r.skip(joint, "the", "other", "of", "which"), where):
-                out.append((last, both(truth, more), marks + marks2))
-    return out
+                yield last, both(truth, more), marks + marks2
 
 
 @rule
-def share(r: Reader, at: int, where: str) -> list[Reading]:
-    out: list[Reading] = []
+def share(r: Reader, at: int, where: str) -> Iterator[Reading]:
     start = r.skip(at, "there", "be")
     found = quantifier(r, start)
     if r.word(r.skip(start, "the")) == "other":
@@ -360,8 +340,7 @@ def share(r: Reader, at: int, where: str) -> list[Reading]:
                 truth = only_of(meaning) if q[0] in ("all", "each") else quantify(q, kept, where)
             else:
                 truth = _together(q, IT, meaning, where)
-            out.append((last, truth, (*marks, *marks2)))
-    return out
+            yield last, truth, (*marks, *marks2)
 
 
 def sentence(r: Reader) -> list[tuple[Draft, tuple[str, ...]]]:

@@ -5,6 +5,8 @@ A group phrase means (quantifier, groups, condition); the condition is a truth a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from veridical.language.reading.drafts import (
     ANY,
     THINGS,
@@ -26,18 +28,18 @@ GROUPS: dict[str, Draft] = {"box": ("panels",), "tower": ("towers",)}
 
 
 @rule
-def group_noun(r: Reader, at: int) -> list[Reading]:
+def group_noun(r: Reader, at: int) -> Iterator[Reading]:
     """`tower`, `grey box`, `3 blocks tower`, `yellow tower`: (group, groups, condition)."""
-    out: list[Reading] = []
     start, condition = r.skip(at, "grey", "other", "different"), ANY
     n = r.number(start)
     if n is not None and r.word(start + 1) in ("block", "item", "level"):
         condition, start = quantify(("num", n, ""), THINGS, "tower"), start + 2
     elif n is not None and r.sequence(start + 1, "tower", "block"):
-        return [(start + 3, ("tower", GROUPS["tower"], quantify(("num", n, ""), THINGS, "tower")), ("group.n-block",))]
+        yield start + 3, ("tower", GROUPS["tower"], quantify(("num", n, ""), THINGS, "tower")), ("group.n-block",)
+        return
     elif r.word(start) == "block" and r.word(start + 1) == "tower":
         if start and r.number(start - 1) is not None:  # `a 4 block tower` is one tower of four blocks
-            return []
+            return
         start += 1
     for end, (test, _parts), marks in adjectives(r, start):
         word = r.word(end)
@@ -46,137 +48,122 @@ def group_noun(r: Reader, at: int) -> list[Reading]:
         if word not in GROUPS:
             continue
         coloured = ANY if test == ANY else both(some(keep(test)), only(keep(test)))
-        out.append((end + 1, (word, GROUPS[word], both(condition, coloured)), marks))
+        yield end + 1, (word, GROUPS[word], both(condition, coloured)), marks
     if r.word(start) == "square" and r.word(start + 1) in ("with", "which", "has"):
-        out.append((start + 1, ("box", GROUPS["box"], condition), ("group.square",)))
-    return out
+        yield start + 1, ("box", GROUPS["box"], condition), ("group.square",)
 
 
 @rule
-def group_phrase(r: Reader, at: int) -> list[Reading]:
+def group_phrase(r: Reader, at: int) -> Iterator[Reading]:
     """Boxes or towers with all that is said of them: (quantifier, groups, condition)."""
-    out: list[Reading] = []
     for start, q, marks in quantifier(r, at):
         for end, (group, groups, condition), marks2 in group_noun(r, start):
             for last, more, marks3 in group_modifiers(r, end, group):
-                out.append((last, (q, groups, both(condition, more)), (*marks, *marks2, *marks3)))
-    return out
+                yield last, (q, groups, both(condition, more)), (*marks, *marks2, *marks3)
 
 
 @rule
-def group_modifiers(r: Reader, at: int, group: str) -> list[Reading]:
+def group_modifiers(r: Reader, at: int, group: str) -> Iterator[Reading]:
     """What follows `box` or `tower`, as one condition."""
-    out: list[Reading] = [(at, ANY, ())]
+    yield at, ANY, ()
     for end, truth, marks in group_modifier(r, at, group):
         for last, more, marks2 in group_modifiers(r, end, group):
-            out.append((last, both(truth, more), marks + marks2))
-    return out
+            yield last, both(truth, more), marks + marks2
 
 
 @rule
-def group_modifier(r: Reader, at: int, group: str) -> list[Reading]:
+def group_modifier(r: Reader, at: int, group: str) -> Iterator[Reading]:
     """`with 2 items`, `that has a blue base`, `which is yellow`, `of 3 blocks each`, `without circles`."""
-    return _group_modifier(r, at, group) + _of_height(r, at, group)
+    yield from _group_modifier(r, at, group)
+    yield from _of_height(r, at, group)
 
 
-def _group_modifier(r: Reader, at: int, group: str) -> list[Reading]:
+def _group_modifier(r: Reader, at: int, group: str) -> Iterator[Reading]:
     if r.word(at) == "," and r.word(at + 1) in ("with", "has", "which", "where"):
         at += 1
     word = r.word(at)
-    out: list[Reading] = []
     if word in ("and", "but", ","):
         after = r.skip(at, "and", "but", ",", "with", "it", "has", "each", "they")
         for end, truth, marks in r("conditions", after, group):
-            out.append((end, truth, (*marks, "group.and")))
+            yield end, truth, (*marks, "group.and")
     elif word in ("with", "has", "which", "where", "including", "than") or (word == "in" and group == "tower"):
         start = r.skip(at, "with", "has", "which", "where", "than", "there", "be", "it", "including", "made", "of")
         negative = r.word(start) in ("not", "without")
         start = r.skip(start + 1, "has", "with") if negative else start
         for end, truth, marks in r("conditions", start, group):
             end = r.skip(end, "each", "in", "it") if r.word(end) == "each" or r.sequence(end, "in", "it") else end
-            out.append((end, ("not", truth) if negative else truth, marks))
+            yield end, ("not", truth) if negative else truth, marks
         for end, truth, marks in r("clause", r.skip(at, "which", "where"), group):
-            out.append((end, refer(truth, THINGS), marks))
-        out += _group_predicate(r, start)
+            yield end, refer(truth, THINGS), marks
+        yield from _group_predicate(r, start)
     elif word == "in" and r.word(at + 1) == "which":
         for end, truth, marks in r("clause", r.skip(at + 2, "there", "be"), group) + r("conditions", at + 2, group):
-            out.append((end, refer(truth, THINGS), marks))
+            yield end, refer(truth, THINGS), marks
     elif r.number(at) is not None and r.word(at + 1) == "block" and group == "tower":  # `a tower four blocks high`
-        out.append((at + 2, quantify(("num", r.number(at) or 0, ""), THINGS, group), ("group.height",)))
+        yield at + 2, quantify(("num", r.number(at) or 0, ""), THINGS, group), ("group.height",)
     elif word == "without":
         for end, np, marks in noun_phrase(r, at + 1, group):
-            out.append((end, ("not", exists((("a", 1, ""), *np[1:]), group)), (*marks, "group.without")))
+            yield end, ("not", exists((("a", 1, ""), *np[1:]), group)), (*marks, "group.without")
     elif word in ("of", "made"):
         for end, np, marks in noun_phrase(r, r.skip(at, "made", "of"), group):
-            out.append((r.skip(end, "each"), exists(np, group), (*marks, "group.of")))
-        out += [(e, refer(t, THINGS), m) for e, t, m in _of_values(r, at)]
-    return out
+            yield r.skip(end, "each"), exists(np, group), (*marks, "group.of")
+        yield from ((e, refer(t, THINGS), m) for e, t, m in _of_values(r, at))
 
 
-def _of_height(r: Reader, at: int, group: str) -> list[Reading]:
+def _of_height(r: Reader, at: int, group: str) -> Iterator[Reading]:
     """`a tower of height 3`, `with a height of 3 blocks`."""
     after = r.skip(at, "of", "with", "has", "a", "the")
     if r.word(after) != "height":
-        return []
-    found = []
+        return
     for end, q, marks in quantifier(r, r.skip(after + 1, "of", "be")):
         if q[1] and q[0] not in ("bare", "a", "the"):
             end = r.skip(end, "block", "item", "level")
-            found.append((end, quantify(q, THINGS, group), (*marks, "group.height")))
-    return found
+            yield end, quantify(q, THINGS, group), (*marks, "group.height")
 
 
-def _of_values(r: Reader, at: int) -> list[Reading]:
-    found = []
+def _of_values(r: Reader, at: int) -> Iterator[Reading]:
     for end, meaning, marks in of_attribute(r, at):
         if meaning[0] in ("cond", "same"):
-            found.append((end, meaning[1], (*marks, "group.of-values")))
+            yield end, meaning[1], (*marks, "group.of-values")
         elif meaning[0] in ("only", "test"):
-            found.append((end, only(keep(meaning[1])), (*marks, "group.of-values")))
-    return found
+            yield end, only(keep(meaning[1])), (*marks, "group.of-values")
 
 
-def _group_predicate(r: Reader, at: int) -> list[Reading]:
+def _group_predicate(r: Reader, at: int) -> Iterator[Reading]:
     """A box or tower that `is yellow`: nothing in it is of another colour."""
-    found = []
     for end, meaning, marks in r("predicate", at):
         if meaning[0] == "test":
-            found.append((end, only(keep(meaning[1])), (*marks, "group.is")))
-    return found
+            yield end, only(keep(meaning[1])), (*marks, "group.is")
 
 
 @rule
-def group_statement(r: Reader, at: int) -> list[Reading]:
+def group_statement(r: Reader, at: int) -> Iterator[Reading]:
     """A statement about boxes or towers: `a tower with ...`, `each box has ...`, `2 boxes have the same ...`."""
-    out: list[Reading] = []
     start = r.skip(at, "in", "on", "of") if r.word(at) in ("in", "of", "on") else at
-    out += _number_agreement(r, at) + _colour_across(r, at) + _among(r, at)
+    yield from _number_agreement(r, at)
+    yield from _colour_across(r, at)
+    yield from _among(r, at)
     for end, (q, groups, held), marks in group_phrase(r, start):
         if q[0] not in ("all", "each"):
-            out.append((end, group_truth(q, groups, held, ANY), marks))
+            yield end, group_truth(q, groups, held, ANY), marks
         verb = r.skip(end, "there", ",", "not") if start > at else end
         if r.word(verb) in ("has", "with", "be", "contain", "only", "not") or start > at:
             after = r.skip(verb, "has", "with", "be", "not", "either")
             negative = "not" in r.tokens[verb:after]
-            if r.word(verb) == "be" and r.word(verb + 1) not in ("with", "has"):
-                found = _group_predicate(r, after)
-            else:
-                found = r("conditions", after, "box" if groups[0] == "panels" else "tower")
-            for last, said, marks2 in found:
+            is_so = r.word(verb) == "be" and r.word(verb + 1) not in ("with", "has")
+            group = "box" if groups[0] == "panels" else "tower"
+            for last, said, marks2 in _group_predicate(r, after) if is_so else r("conditions", after, group):
                 last = r.skip(last, "each")
                 said = ("not", said) if negative else said
-                out.append((last, group_truth(q, groups, held, said), (*marks, *marks2, f"vp.{r.word(verb)}")))
-        out += _agreeing(r, end, q, groups, held, marks)
-    for end, truth, marks in _extreme(r, at):
-        out.append((end, truth, marks))
-    return out
+                yield last, group_truth(q, groups, held, said), (*marks, *marks2, f"vp.{r.word(verb)}")
+        yield from _agreeing(r, end, q, groups, held, marks)
+    yield from _extreme(r, at)
 
 
-def _among(r: Reader, at: int) -> list[Reading]:
+def _among(r: Reader, at: int) -> Iterator[Reading]:
     """`of the three towers, one has a black base`."""
-    out: list[Reading] = []
     if r.word(at) not in ("of", "among", "in"):
-        return out
+        return
     for end, (_, groups, held), marks in group_phrase(r, at + 1):
         for verb, q, marks2 in quantifier(r, r.skip(end, ",")):
             if verb == end or r.word(verb) not in ("has", "with", "be"):
@@ -184,18 +171,16 @@ def _among(r: Reader, at: int) -> list[Reading]:
             group = "box" if groups[0] == "panels" else "tower"
             said = _group_predicate(r, verb + 1) if r.word(verb) == "be" else r("conditions", verb + 1, group)
             for last, truth, marks3 in said:
-                out.append((last, group_truth(q, groups, held, truth), (*marks, *marks2, *marks3, "group.among")))
-    return out
+                yield last, group_truth(q, groups, held, truth), (*marks, *marks2, *marks3, "group.among")
 
 
-def _number_agreement(r: Reader, at: int) -> list[Reading]:
+def _number_agreement(r: Reader, at: int) -> Iterator[Reading]:
     """`the number of items in the boxes is different`, `a different number of items in the boxes`."""
     start = r.skip(at, "a", "the")
     said = r.word(start) if r.word(start) in ("same", "different") else ""
     after = r.skip(start + bool(said), "number", "of", "the")
-    out: list[Reading] = []
     if "number" not in r.tokens[start:after]:
-        return out
+        return
     for end, (test, _, _), marks in bare_noun(r, after):
         box = r.skip(end, "in", "of", "the", "each", "all", "3")
         if box == end or r.word(box) not in GROUPS:
@@ -209,8 +194,7 @@ def _number_agreement(r: Reader, at: int) -> list[Reading]:
             agree = ("agree", ("exactly", ("size", groups)), ("tally", keep(test)), groups)
             distinct = ("agree", ("exactly", 1), ("tally", keep(test)), groups)
             truth = agree if said == "same" else choice("differ", distinct=distinct, unequal=("not", agree))
-            out.append((last, truth, (*marks, "group.number")))
-    return out
+            yield last, truth, (*marks, "group.number")
 
 
 def _colour_across(r: Reader, at: int) -> list[Reading]:
@@ -246,16 +230,19 @@ def group_truth(q: Quantifier, groups: Draft, held: Draft, said: Draft) -> Draft
     return quantify(q, chosen, "groups")
 
 
-def _agreeing(r: Reader, at: int, q: Quantifier, groups: Draft, held: Draft, marks: tuple[str, ...]) -> list[Reading]:
+def _agreeing(
+    r: Reader, at: int, q: Quantifier, groups: Draft, held: Draft, marks: tuple[str, ...]
+) -> Iterator[Reading]:
     """`two boxes with the same number of items`, `all towers have the same base`, `towers of different height`."""
     if q[0] in ("a", "any") or (q[0] == "no" and q[1] < 2):
-        return []
+        return
     start = r.skip(at, "with", "has", "which", "be", "not", "of", "a", "an", "the")
     negative = "not" in r.tokens[at:start]
     if start > at and r.word(start) not in ("same", "different"):
-        return _sharing(r, start, q, groups, held, marks)
+        yield from _sharing(r, start, q, groups, held, marks)
+        return
     if start == at:
-        return []
+        return
     differ = (r.word(start) == "different") != negative
     base = groups if held == ANY else ("where", held, groups)
     end = r.skip(start + 1, "in", "number", "of", "set")
@@ -273,7 +260,6 @@ def _agreeing(r: Reader, at: int, q: Quantifier, groups: Draft, held: Draft, mar
     else:
         keys += [(r.skip(e, "color"), ("value", "color", keep(t))) for e, (t, _, _), _ in bare_noun(r, end)]
     total: Draft | int = ("size", base)
-    out: list[Reading] = []
     for last, key in keys:
         n = total if q[0] in ("all", "each", "the", "bare") else max(q[1], 2)
         amount = ("exactly" if q[0] in ("exactly", "only") else "at-least", n)
@@ -284,26 +270,23 @@ def _agreeing(r: Reader, at: int, q: Quantifier, groups: Draft, held: Draft, mar
         else:
             truth = ("agree", amount, key, base)
             truth = ("not", truth) if q[0] == "no" else truth
-        out.append((last, truth, (*marks, "group.agree")))
-    return out
+        yield last, truth, (*marks, "group.agree")
 
 
-def _sharing(r: Reader, at: int, q: Quantifier, groups: Draft, held: Draft, marks: Marks) -> list[Reading]:
+def _sharing(r: Reader, at: int, q: Quantifier, groups: Draft, held: Draft, marks: Marks) -> Iterator[Reading]:
     """`every box has a circle of the same color`: all have one, and these agree."""
-    out: list[Reading] = []
     if q[0] not in ("all", "each") or held != ANY:
-        return out
+        return
     for end, (test, _, _), marks2 in bare_noun(r, at):
         after = r.skip(end, "of", "the", "with")
         if after > end and r.word(after) == "same" and r.word(after + 1) == "color":
             items = keep(test)
             key = ("value", "color", items)
             truth = both(("every", groups, some(items)), ("agree", ("exactly", ("size", groups)), key, groups))
-            out.append((after + 2, truth, (*marks, *marks2, "group.sharing")))
-    return out
+            yield after + 2, truth, (*marks, *marks2, "group.sharing")
 
 
-def _extreme(r: Reader, at: int) -> list[Reading]:
+def _extreme(r: Reader, at: int) -> Iterator[Reading]:
     """`the box with the least number of items has ...`."""
     start = r.skip(at, "the", "a")
     word, groups = r.word(start), GROUPS["tower"]
@@ -317,12 +300,10 @@ def _extreme(r: Reader, at: int) -> list[Reading]:
         if word in ("least", "most"):
             of = r.skip(after + 1, "number", "of", "the")
             heads += [(end, keep(test)) for end, (test, _, _), _ in bare_noun(r, of)]
-    out: list[Reading] = []
     for end, items in heads:
         chosen = ("least" if word in ("least", "shortest") else "most", items, groups)
         verb = r.skip(end, "has", "be", "with")
         found = _group_predicate(r, verb) if r.word(end) == "be" else r("conditions", verb, "box")
         for last, said, marks in found:
             truth = choice("extreme", some=some(("where", said, chosen)), every=("every", chosen, said))
-            out.append((last, truth, (*marks, "group.extreme")))
-    return out
+            yield last, truth, (*marks, "group.extreme")

@@ -6,6 +6,8 @@ distributes the phrase over boxes, or a late quantifier. `nouns.modify` applies 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from veridical.language.reading.drafts import ANY, IT, SELF, Draft, NounPhrase, Quantifier, both, choice, keep, some
 from veridical.language.reading.nouns import ATTRIBUTE, HEIGHT, ORDINALS, adjectives, ordinal
 from veridical.language.reading.reader import Reader, Reading, rule
@@ -50,33 +52,31 @@ def place(r: Reader, at: int) -> list[Reading]:
 
 
 @rule
-def touching(r: Reader, at: int) -> list[Reading]:
+def touching(r: Reader, at: int) -> Iterator[Reading]:
     """`closely touching ...` as a test: a place, each other, or another noun phrase."""
     start = r.skip(at, "closely", "nearly", "near")
     nearly = "nearly" in r.tokens[at:start]
     if r.word(start) not in ("touching", "stacked", "near") and not (start > at and r.word(start - 1) == "near"):
-        return []
+        return
     end = start + (r.word(start) in ("touching", "stacked", "near"))
     end = r.skip(end, "with", "to", "closely", "nearly", "by", "on", "of")
-    out: list[Reading] = []
     for after, test, marks in place(r, end):
         near = _nearing(test)
-        out.append((after, choice("nearly", near=near, touch=test) if nearly else test, marks))
+        yield after, choice("nearly", near=near, touch=test) if nearly else test, marks
         with_its = r.sequence(after, "with", "its")
         if with_its and r.word(with_its) in ("side", "top", "bottom", "base"):
             part = {"base": "bottom"}.get(r.word(with_its), r.word(with_its))
             meant: Draft = both(test, ("touching", part))
             if part == "side":
                 meant = choice("its-side", side=meant, flat=both(test, ("touching", "bottom")))
-            out.append((with_its + 1, meant, (*marks, "touch.with-its")))
+            yield with_its + 1, meant, (*marks, "touch.with-its")
     if r.word(end) in ("eachother", "together"):
-        out.append((end + 1, ("related", "touch", ("at-least", 1), SELF), ("touch.each-other",)))
+        yield end + 1, ("related", "touch", ("at-least", 1), SELF), ("touch.each-other",)
     for after, np, marks in r("noun_phrase", end, "tower"):
         test = _relate("touch", np)
         if nearly or "near" in r.tokens[at:end]:
             test = choice("near", near=_relate("near", np), touch=test)
-        out.append((after, test, (*marks, "touch.object")))
-    return out
+        yield after, test, (*marks, "touch.object")
 
 
 def _nearing(test: Draft) -> Draft:
@@ -97,21 +97,20 @@ def _relate(relation: str, np: NounPhrase) -> Draft:
 
 
 @rule
-def relation(r: Reader, at: int) -> list[Reading]:
+def relation(r: Reader, at: int) -> Iterator[Reading]:
     """`above a blue block`, `on top of it`, `between two blocks of the same colour` as a test."""
-    out: list[Reading] = []
     beside = r.skip(at, "to", "on", "the")
     if r.word(beside) in ("left", "right") and r.word(beside + 1) == "of":  # `to the left of a circle`
         for after, np, marks in r("noun_phrase", beside + 2, "tower"):
             test: Draft = ("related", r.word(beside), ("at-least", max(np[0][1], 1)), np[1])
-            out.append((after, test, (*marks, "rel.beside")))
+            yield after, test, (*marks, "rel.beside")
     start = r.skip(at, "closely", "right")
     word = r.word(start)
     if word not in RELATION_WORDS:
-        return out
+        return
     end = r.skip(start + 1, "of")
     if r.word(end) in ("it", "they"):
-        out.append((r.skip(end + 1, "all"), _relation_test(word, ("a", 1, ""), IT, start > at), ("rel.it",)))
+        yield r.skip(end + 1, "all"), _relation_test(word, ("a", 1, ""), IT, start > at), ("rel.it",)
     for after, np, marks in r("noun_phrase", end, "tower"):
         q, items, conditions, wraps = np
         if wraps or q[0] == "no" or (word == "on" and q[0] == "bare" and r.word(end) in HEIGHT):
@@ -122,8 +121,7 @@ def relation(r: Reader, at: int) -> list[Reading]:
                 continue
             same = ("related", "on", ("at-least", 1), items), ("related", "under", ("at-least", 1), items)
             test = both(*same)
-        out.append((after, test, (*marks, f"rel.{word}")))
-    return out
+        yield after, test, (*marks, f"rel.{word}")
 
 
 def _relation_test(word: str, q: Quantifier, items: Draft, directly: bool) -> Draft:
@@ -175,67 +173,63 @@ def height(r: Reader, at: int) -> list[Reading]:
 
 
 @rule
-def of_attribute(r: Reader, at: int) -> list[Reading]:
+def of_attribute(r: Reader, at: int) -> Iterator[Reading]:
     """`of blue color`, `of the same shape`, `of all 3 different colors`, `in color`: a test, or a truth about `it`."""
     start = r.skip(at, "of", "in", "with", "having", "has")
     if start == at:
-        return []
-    out: list[Reading] = []
+        return
     for end, (test, parts), marks in adjectives(r, r.skip(start, "a", "either", "the")):
         if test != ANY and (r.word(end - 1) in ("color", "size") or r.word(end) in ("color", "size")):
             end = r.skip(end, "color", "size")
-            out.append((end, ("test", test, parts), (*marks, "of.test")))
+            yield end, ("test", test, parts), (*marks, "of.test")
             only = r.sequence(end, "only")
             if only:
-                out.append((only, ("only", test, parts), (*marks, "of.test-only")))
+                yield only, ("only", test, parts), (*marks, "of.test-only")
         onlys = r.skip(start, "only")
         if onlys > start:
             for end2, (test2, parts2), marks2 in adjectives(r, onlys):
                 if test2 != ANY:
-                    out.append((r.skip(end2, "color"), ("only", test2, parts2), (*marks2, "of.only")))
-    out += variety(r, start)
+                    yield r.skip(end2, "color"), ("only", test2, parts2), (*marks2, "of.only")
+    yield from variety(r, start)
     other = r.skip(start, "a", "1", "the")
     if r.word(other) in ("other", "different") and r.word(other + 1) in ATTRIBUTE:
-        out.append((other + 2, ("others", ANY, ()), ("of.other",)))
-    return out
+        yield other + 2, ("others", ANY, ()), ("of.other",)
 
 
 @rule
-def variety(r: Reader, at: int) -> list[Reading]:
+def variety(r: Reader, at: int) -> Iterator[Reading]:
     """`the same color`, `3 different shapes`, `all 3 colors`, `only one color`: a truth about the colours of `it`."""
     start = r.skip(at, "the", "all", "of", "exactly", "its", "a", "only", "they")
     amount = "exactly"
     if r.word(start) in ("atleast", "atmost"):
         amount, start = {"atleast": "at-least", "atmost": "at-most"}[r.word(start)], start + 1
-    out: list[Reading] = []
     word, n = r.word(start), r.number(start)
     after = start + 1
     if word == "same" or n is not None:
         two = ATTRIBUTE.get(r.word(after)), ATTRIBUTE.get(r.word(after + 2))
         if word == "same" and two[0] and r.word(after + 1) == "and" and two[1]:
-            out.append((after + 3, ("same", both(*(_varied(a, ("exactly", 1)) for a in two if a)), two[0]), ()))
+            yield after + 3, ("same", both(*(_varied(a, ("exactly", 1)) for a in two if a)), two[0]), ()
         after = r.skip(after, "different", "in", "of", "the", "same")
         if (name := ATTRIBUTE.get(r.word(after))) is not None:
             if word == "same":
                 end = r.skip(after + 1, "of", "item") if r.word(after + 1) == "of" else after + 1
-                out.append((end, ("same", _varied(name, ("exactly", 1)), name), ("of.same",)))
+                yield end, ("same", _varied(name, ("exactly", 1)), name), ("of.same",)
             else:
                 end = r.skip(after + 1, "atmost", "only")
                 if "atmost" in r.tokens[after + 1 : end]:
                     amount = "at-most"
-                out.append((end, ("cond", _varied(name, (amount, n)), name), ("of.n-values",)))
+                yield end, ("cond", _varied(name, (amount, n)), name), ("of.n-values",)
         elif word == "same" and r.word(start - 1) == "the":
-            out += [
+            yield from (
                 (after, ("same", _varied(name, ("exactly", 1)), name), (f"of.same-bare-{name}",))
                 for name in ("color", "category")
-            ]
+            )
     elif word in ("different", "all") or r.word(start - 1) == "all":
         after = start if word != "different" else r.skip(after, "in", "of")
         if (name := ATTRIBUTE.get(r.word(after))) is not None:
             distinct = _varied(name, ("exactly", ("size", IT)))
             varied = choice("different", distinct=distinct, several=_varied(name, ("at-least", 2)))
-            out.append((after + 1, ("cond", varied, name), ("of.different",)))
-    return out
+            yield after + 1, ("cond", varied, name), ("of.different",)
 
 
 def _varied(name: str, amount: Draft) -> Draft:
@@ -243,88 +237,80 @@ def _varied(name: str, amount: Draft) -> Draft:
 
 
 @rule
-def after_noun(r: Reader, at: int, where: str) -> list[Reading]:
+def after_noun(r: Reader, at: int, where: str) -> Iterator[Reading]:
     """One modifier behind a noun: ("test", t), ("tests", ts), ("cond", truth), ("wrap", q, groups) or ("q", q)."""
-    out: list[Reading] = []
     start = r.skip(at, "which", "be", "they", "where", ",") if r.word(at) in ("which", "be") else at
     negated = r.word(start) == "not"
     start += negated
     start = r.skip(start, "be", "the", "any") if negated else start
     mark = ("post.that",) if start > at + negated else ()
-    tests = touching(r, start) + relation(r, start)
-    for end, test, marks in tests:
-        out.append((end, ("test", ("not", test) if negated else test), (*mark, *marks)))
+    for end, test, marks in touching(r, start) + relation(r, start):
+        yield end, ("test", ("not", test) if negated else test), (*mark, *marks)
     for end, (found, q), marks in height(r, start):
         if negated:
-            out.append((end, ("test", ("not", both(*found))), (*mark, *marks)))
+            yield end, ("test", ("not", both(*found))), (*mark, *marks)
         elif len(found) > 1:
-            out.append((end, ("tests", found), (*mark, *marks)))
+            yield end, ("tests", found), (*mark, *marks)
         else:
-            out.append((end, ("test", found[0]), (*mark, *marks)))
-            if q is not None and q[0] not in ("a", "bare", "the"):
-                out[-1] = (end, ("test-q", found[0], q), (*mark, *marks))
+            many = q is not None and q[0] not in ("a", "bare", "the")
+            yield end, ("test-q", found[0], q) if many else ("test", found[0]), (*mark, *marks)
     if not negated and (start == at or r.sequence(at, "which", "has")):
-        out += _after_of(r, at, where)
-        out += _in_groups(r, at)
-        out += _trailing(r, at)
+        yield from _after_of(r, at, where)
+        yield from _in_groups(r, at)
+        yield from _trailing(r, at)
     elif mark or negated:
         for end, meaning, marks in r("predicate", start):
             if meaning[0] == "test":
                 test = ("not", meaning[1]) if negated else meaning[1]
-                out.append((end, ("test", test), (*mark, *marks)))
-                out.append((end, ("cond", ("every", IT, test)), (*mark, *marks, "that.all")))
+                yield end, ("test", test), (*mark, *marks)
+                yield end, ("cond", ("every", IT, test)), (*mark, *marks, "that.all")
             elif meaning[0] == "set":
                 truth = ("not", meaning[1]) if negated else meaning[1]
-                out.append((end, ("cond", truth), (*mark, *marks, "post.that-set")))
-    return out
+                yield end, ("cond", truth), (*mark, *marks, "post.that-set")
 
 
-def _after_of(r: Reader, at: int, where: str) -> list[Reading]:
-    out: list[Reading] = []
+def _after_of(r: Reader, at: int, where: str) -> Iterator[Reading]:
     for end, meaning, marks in of_attribute(r, at):
         does, truth, extra = meaning
         if does == "test":
             parts = tuple(some(keep(p, IT)) for p in extra)
-            out.append((end, ("test", truth), marks))
+            yield end, ("test", truth), marks
             if parts:
-                out.append((end, ("test-all", truth, both(*parts)), (*marks, "of.each-colour")))
+                yield end, ("test-all", truth, both(*parts)), (*marks, "of.each-colour")
         elif does == "only":
-            out.append((end, ("only", truth, both(*(some(keep(p, IT)) for p in extra))), marks))
+            yield end, ("only", truth, both(*(some(keep(p, IT)) for p in extra))), marks
         elif does == "others":
-            out.append((end, ("others",), marks))
+            yield end, ("others",), marks
         elif does == "same":
-            out.append((end, ("cond", truth), (*marks, "same.all")))
-            out.append((end, ("alike", extra), (*marks, "same.some")))
+            yield end, ("cond", truth), (*marks, "same.all")
+            yield end, ("alike", extra), (*marks, "same.some")
         else:
-            out.append((end, ("cond", truth), marks))
+            yield end, ("cond", truth), marks
     start = r.skip(r.skip(at, ",", "and", "of", "where", "with"), "which")
     if start > at or "which" in r.tokens[at + 1 : at + 4]:
         for end, truth, marks in r("shares", start, where):
-            out.append((end, ("cond", truth), (*marks, "post.of-which")))
+            yield end, ("cond", truth), (*marks, "post.of-which")
     if r.word(at) in ("with", "including", "where") or r.sequence(at, "which", "has") or r.sequence(at, "of", "which"):
         after = r.skip(at + 1, "has", "which", "there", "be", "do")
         for end, truth, marks in r("open_conditions", after, where):
-            out.append((end, ("cond", truth), (*marks, f"post.{r.word(at)}")))
+            yield end, ("cond", truth), (*marks, f"post.{r.word(at)}")
     if r.word(at) in ("in", "at", "on"):
         for end, test, marks in place(r, at + 1):
             if r.word(end - 1) in ("corner", "edge", "wall", "side", "box"):
-                out.append((end, ("test", test), (*marks, "post.at-place")))
-    return out
+                yield end, ("test", test), (*marks, "post.at-place")
 
 
-def _in_groups(r: Reader, at: int) -> list[Reading]:
+def _in_groups(r: Reader, at: int) -> Iterator[Reading]:
     """`in each box`, `in it`, `of a box`."""
-    out: list[Reading] = []
     if r.word(at) in ("in", "of", "on", "at", "inside"):
         start = r.skip(at + 1, "all") if r.word(at + 2) == "the" else at + 1
         if r.word(start) in ("it", "they", "total"):
-            out.append((start + 1, ("none",), ()))
+            yield start + 1, ("none",), ()
         if (same := r.sequence(at + 1, "the", "same", "box")) is not None:
-            out.append((same, ("wrap", ("a", 1, "same"), ("panels",)), ("post.same-box",)))
+            yield same, ("wrap", ("a", 1, "same"), ("panels",)), ("post.same-box",)
         for end, (q, groups, condition), marks in r("group_phrase", at + 1):
             whole: Draft = groups if condition == ANY else ("where", condition, groups)
-            out.append((end, ("wrap", q, whole), (*marks, f"post.{r.word(at)}-groups")))
-    return out
+            yield end, ("wrap", q, whole), (*marks, f"post.{r.word(at)}-groups")
 
 
 def _trailing(r: Reader, at: int) -> list[Reading]:

@@ -7,6 +7,8 @@ are groups it is distributed over (`a blue item in each box`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from veridical.language.reading.drafts import (
     ANY,
     BARE,
@@ -82,15 +84,13 @@ def quantifier(r: Reader, at: int) -> list[Reading]:
     return [*found, (at, BARE, ()), *_partitives(r, found)]
 
 
-def _partitives(r: Reader, found: list[Reading]) -> list[Reading]:
+def _partitives(r: Reader, found: list[Reading]) -> Iterator[Reading]:
     """`one of the 3 towers`, `at least two of the items`."""
-    out: list[Reading] = []
     for end, (how, n, form), marks in found:
         if r.word(end) == "of" and how not in ("a", "the"):
             after = r.skip(end + 1, "the", "all", "these")
             after += r.number(after) is not None
-            out.append((after, ("num-of" if how == "num" else how, n, form), (*marks, "q.partitive")))
-    return out
+            yield after, ("num-of" if how == "num" else how, n, form), (*marks, "q.partitive")
 
 
 def _carried(r: Reader, at: int) -> str:
@@ -101,13 +101,12 @@ def _carried(r: Reader, at: int) -> str:
 
 
 @rule
-def adjectives(r: Reader, at: int) -> list[Reading]:
+def adjectives(r: Reader, at: int) -> Iterator[Reading]:
     """Colours, sizes and shapes before a noun: (test, the alternatives of a coordination such as `blue and yellow`)."""
-    out: list[Reading] = [(at, (ANY, ()), ())]
+    yield at, (ANY, ()), ()
     for end, (test, parts), marks in adjective(r, at):
         for end2, (test2, parts2), marks2 in adjectives(r, end):
-            out.append((end2, (both(test, test2), parts or parts2), marks + marks2))
-    return out
+            yield end2, (both(test, test2), parts or parts2), marks + marks2
 
 
 @rule
@@ -137,29 +136,27 @@ def adjective(r: Reader, at: int) -> list[Reading]:
 
 
 @rule
-def noun(r: Reader, at: int) -> list[Reading]:
+def noun(r: Reader, at: int) -> Iterator[Reading]:
     """The head of a noun phrase as a test: `item`, `circle`, `base`, `second block from the top`, `one`, or nothing."""
     word = r.word(at)
-    out: list[Reading] = []
     if word == "color" and at and r.word(at - 1) in ("other", "different"):
-        out.append((at + 1, ANY, ("noun.color",)))
+        yield at + 1, ANY, ("noun.color",)
     if word in r.world.nouns or word in ("shape", "one_"):
         end = r.skip(at + 1, "item", "block", "shape")
-        out.append((end, ANY, ()))
+        yield end, ANY, ()
         if r.word(end) in ("base", "top"):  # `a yellow block base`
-            out.append((end + 1, ("at", HEIGHT[r.word(end)]), ("noun.block-base",)))
+            yield end + 1, ("at", HEIGHT[r.word(end)]), ("noun.block-base",)
     if (shape := r.value("category", at)) is not None:
-        out.append((r.skip(at + 1, "shape", "item", "block"), ("is", "category", shape), ()))
+        yield r.skip(at + 1, "shape", "item", "block"), ("is", "category", shape), ()
     if word == "1" and (r.value("color", at - 1) is not None or r.word(at - 1) == "other"):  # `a black one`
-        out.append((at + 1, ANY, ("noun.one",)))
+        yield at + 1, ANY, ("noun.one",)
     if word in HEIGHT:
         end = r.skip(at + 1, "most", "block", "item", "color", "1", "level")
-        out.append((end, ("at", HEIGHT[word]), ("noun.height",)))
+        yield end, ("at", HEIGHT[word]), ("noun.height",)
         if (shape := r.value("category", at + 1)) is not None:  # `its top square`
-            out.append((at + 2, both(("at", HEIGHT[word]), ("is", "category", shape)), ("noun.height",)))
+            yield at + 2, both(("at", HEIGHT[word]), ("is", "category", shape)), ("noun.height",)
     if word in ORDINALS:
-        out += ordinal(r, at)
-    return out
+        yield from ordinal(r, at)
 
 
 def ordinal(r: Reader, at: int) -> list[Reading]:
@@ -182,20 +179,18 @@ def ordinal(r: Reader, at: int) -> list[Reading]:
 
 
 @rule
-def bare_noun(r: Reader, at: int) -> list[Reading]:
+def bare_noun(r: Reader, at: int) -> Iterator[Reading]:
     """Adjectives and a noun: (test, coordinated colours, whether a noun stood there)."""
-    out: list[Reading] = []
     for end, (test, parts), marks in adjectives(r, at):
         for end2, head, marks2 in noun(r, end):
-            out.append((end2, (both(test, head), parts, True), marks + marks2))
+            yield end2, (both(test, head), parts, True), marks + marks2
         either = r.word(end) == "or" and r.value("color", end + 1) is not None  # `black or yellow items`: one phrase
         if test != ANY and not either and r.value("category", end) is None and r.word(end) not in r.world.nouns:
-            out.append((end, (test, parts, False), (*marks, "np.no-noun")))
+            yield end, (test, parts, False), (*marks, "np.no-noun")
             later = next((r.value("category", k) for k in range(end, r.end) if r.value("category", k)), None)
             if later:
                 shape = both(test, ("is", "category", later))
-                out.append((end, (shape, parts, False), (*marks, "np.later-noun")))
-    return out
+                yield end, (shape, parts, False), (*marks, "np.later-noun")
 
 
 # --- whole phrases ----------------------------------------------------------------------------------------------------
@@ -222,32 +217,31 @@ def spread(truth: Draft, q: Quantifier, groups: Draft) -> Draft:
 
 
 @rule
-def noun_phrase(r: Reader, at: int, where: str) -> list[Reading]:
+def noun_phrase(r: Reader, at: int, where: str) -> Iterator[Reading]:
     """A whole noun phrase with its modifiers."""
-    out: list[Reading] = []
     for start, q, marks in quantifier(r, at):
         for end, head, marks2 in bare_noun(r, start):
             test, parts, _ = head
             items = keep(test)
             base = (*marks, *marks2)
             plain: NounPhrase = (q, items, (), ())
-            out += _modified(r, end, plain, base, where, 0)
+            yield from _modified(r, end, plain, base, where, 0)
             if q[:2] == ("only", 0) and r.word(end) in ("and", "or"):  # `only circles and squares`
                 for end2, (test2, _, _), marks3 in bare_noun(r, r.skip(end, "and", "or", "a")):
                     present = both(some(keep(test)), some(keep(test2)))
                     joined: NounPhrase = (q, keep(one_of(test, test2)), (), ())
-                    out += _modified(r, end2, joined, (*base, *marks3, "np.only-and"), where, 0)
+                    yield from _modified(r, end2, joined, (*base, *marks3, "np.only-and"), where, 0)
                     joined = (q, joined[1], (present,), ())
-                    out += _modified(r, end2, joined, (*base, *marks3, "np.only-and-both"), where, 0)
+                    yield from _modified(r, end2, joined, (*base, *marks3, "np.only-and-both"), where, 0)
             if "other" in r.tokens[max(0, start - 1) : end]:
                 rest: NounPhrase = (q, ("others", items, IT), (), ())
-                out += _modified(r, end, rest, (*base, "np.others"), where, 0)
+                yield from _modified(r, end, rest, (*base, "np.others"), where, 0)
             if parts:
                 present = both(*(some(keep(p, IT)) for p in parts))
-                out += _modified(r, end, (q, items, (present,), ()), (*base, "np.all-colours"), where, 0)
+                yield from _modified(r, end, (q, items, (present,), ()), (*base, "np.all-colours"), where, 0)
                 if q[0] != "only":
                     each = both(*(quantify(q, keep(p, keep_rest(test, parts)), where) for p in parts))
-                    out += _modified(r, end, (BARE, items, (each,), ()), (*base, "np.each-colour"), where, 0)
+                    yield from _modified(r, end, (BARE, items, (each,), ()), (*base, "np.each-colour"), where, 0)
         for end, meaning, marks2 in r("variety", r.skip(start, "of")):
             if meaning[0] == "cond" and r.number(end - 2) is not None:
                 continue
@@ -261,8 +255,7 @@ def noun_phrase(r: Reader, at: int, where: str) -> list[Reading]:
                     for change, mark in same:
                         changed = modify(np, change)
                         if changed is not None:
-                            out += _modified(r, end2, changed, (*base, mark), where, 1)
-    return out
+                            yield from _modified(r, end2, changed, (*base, mark), where, 1)
 
 
 def keep_rest(test: Draft, parts: tuple[Draft, ...]) -> Draft:
@@ -271,18 +264,17 @@ def keep_rest(test: Draft, parts: tuple[Draft, ...]) -> Draft:
     return keep(both(*tests))
 
 
-def _modified(r: Reader, at: int, np: NounPhrase, marks: tuple[str, ...], where: str, depth: int) -> list[Reading]:
+def _modified(r: Reader, at: int, np: NounPhrase, marks: tuple[str, ...], where: str, depth: int) -> Iterator[Reading]:
     """The phrase as it is, and with each modifier that can follow."""
     r.spend()
-    out: list[Reading] = [(at, np, marks)]
+    yield at, np, marks
     if depth == 4:
-        return out
+        return
     for end, meaning, more in r("after_noun", at, where):
         changed = modify(np, meaning)
         if changed is not None and end > at:
             again = ("mod.again",) if depth else ()
-            out += _modified(r, end, changed, (*marks, *more, *again), where, depth + 1)
-    return out
+            yield from _modified(r, end, changed, (*marks, *more, *again), where, depth + 1)
 
 
 def modify(np: NounPhrase, meaning: Draft) -> NounPhrase | None:

@@ -7,7 +7,7 @@ and call one another by name, since noun phrases and conditions contain each oth
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 
@@ -80,7 +80,7 @@ class Reader:
         return at + len(words) if self.tokens[at : at + len(words)] == words else None
 
 
-def rule(function: Rule) -> Rule:
+def rule(function: Callable[..., Iterable[Reading]]) -> Rule:
     """Register and memoise a rule; equal readings are kept once, with the fewest marks."""
     name = function.__name__
 
@@ -90,7 +90,7 @@ def rule(function: Rule) -> Rule:
         found = reader.memo.get(key)
         if found is None:
             reader.memo[key] = []  # a rule that meets itself at the same position adds nothing
-            found = function(reader, at, *args)
+            found = list(function(reader, at, *args))
             reader.spend(1 + len(found))
             if len(found) > 1:
                 best: dict[tuple[int, Any], Marks] = {}

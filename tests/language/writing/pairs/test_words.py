@@ -1,4 +1,4 @@
-"""Words for what photographs show: plurals, articles, hypernyms; the icon world's and COCO's words in sentences."""
+"""Words for what photographs show: hypernyms, attributes; the icon world's and COCO's words in sentences."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import pickle
 from pathlib import Path
 
 import numpy as np
-import pytest
 
-from veridical.language.english import Word, a, number, plural, word
+from veridical.language.english import Word, plural, word
 from veridical.language.writing.pairs.phrases import Facts
 from veridical.language.writing.pairs.statements import execute_pair, write
 from veridical.language.writing.pairs.words import Nouns, Spoken, icon_nouns, nouns_of
@@ -20,32 +19,10 @@ from veridical.sources.icons.scene import Group, compose, panel
 from ._pairs import two_of_four
 
 
-@pytest.mark.parametrize(
-    ("one", "many"),
-    [
-        *(("dog", "dogs"), ("bus", "buses"), ("box", "boxes"), ("church", "churches"), ("cherry", "cherries")),
-        *(("toy", "toys"), ("person", "people"), ("snowman", "snowmen"), ("human", "humans"), ("knife", "knives")),
-        *(("sheep", "sheep"), ("wine glass", "wine glasses"), ("bookshelf", "bookshelves"), ("fireman", "firemen")),
-        *(("pair of skis", "pairs of skis"), ("tomato", "tomatoes"), ("photo", "photos"), ("cable-car", "cable-cars")),
-    ],
-)
-def test_plurals(one: str, many: str) -> None:
-    assert plural(one) == many
-
-
 def test_plurals_of_the_icon_world_agree_with_its_own() -> None:
     for name, category in CATEGORIES.items():
         if name not in ("bread", "scissors", "cheese"):  # counted by the piece
             assert plural(name) == category.plural, name
-
-
-def test_articles_and_numbers() -> None:
-    assert [a(w) for w in ("apple", "unicorn", "hour", "red apple", "one-way sign", "upside-down cat")] == [
-        *("an apple", "a unicorn", "an hour", "a red apple", "a one-way sign", "an upside-down cat")
-    ]
-    assert (number(12), number(21)) == ("twelve", "21")
-    assert word("broccoli") == Word("piece of broccoli", "pieces of broccoli")
-    assert word("tv") == Word("TV", "TVs")
 
 
 def test_nouns_of_panels_with_supercategories() -> None:

@@ -15,11 +15,10 @@ from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.records import Item
 from veridical.training import configure, train
-from veridical.training.batches import Dataset, examples_of
-from veridical.training.contexts import with_context
+from veridical.training.batches import Dataset, examples_of, run_module, with_context
 from veridical.training.run import _examples
 from veridical.training.trained import build
-from veridical.training.trainer import Trainer, run_module
+from veridical.training.trainer import Trainer
 from veridical.zoo import load_model
 from veridical.zoo.matrices import Heads, MatrixConfig
 

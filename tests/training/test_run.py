@@ -12,7 +12,7 @@ from veridical import __version__
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.training import load_trained, train
-from veridical.training.checkpoint import load_tensors
+from veridical.training.trained import load_tensors
 
 from ..zoo import _small as small
 

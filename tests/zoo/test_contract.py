@@ -15,10 +15,8 @@ import veridical.zoo
 from veridical.errors import UserError
 from veridical.records import TASKS
 from veridical.training import Trained, configure, load_trained
-from veridical.training.batches import Dataset
-from veridical.training.checkpoint import save_tensors
-from veridical.training.trained import build, config_json, save_estimator, save_inputs
-from veridical.training.trainer import WEIGHTS, candidate_scores
+from veridical.training.batches import Dataset, candidate_scores
+from veridical.training.trained import WEIGHTS, build, config_json, save_estimator, save_inputs, save_tensors
 from veridical.zoo import MODELS, load_model, models
 from veridical.zoo.architecture import Architecture
 

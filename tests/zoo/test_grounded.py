@@ -17,9 +17,8 @@ from veridical.encoders import extract
 from veridical.errors import UserError
 from veridical.records import Item, Panel, Ref, SceneObject, Text
 from veridical.training import configure, train
-from veridical.training.batches import Dataset, examples_of
+from veridical.training.batches import Dataset, candidate_scores, examples_of
 from veridical.training.trained import build
-from veridical.training.trainer import candidate_scores
 from veridical.zoo import load_model
 from veridical.zoo.grounded import ObjectClasses, ObjectVectors, TaggedQuery, TaggedResponses, tagged_words
 

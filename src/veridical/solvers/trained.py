@@ -49,9 +49,8 @@ class TrainedSolver(Solver):
         self.trained = self._load()
 
     def predict(self, benchmark: Benchmark, split: str, scheme: str = "main") -> Iterator[Prediction]:
-        from veridical.training.batches import examples_of
+        from veridical.training.batches import examples_of, with_context
         from veridical.training.config import of_stage
-        from veridical.training.contexts import with_context
 
         trained, name = self.trained, self.trained.architecture.name
         if benchmark.task not in trained.architecture.tasks:

@@ -1,4 +1,5 @@
-"""Examples of a benchmark as batches: encoded once, cut into batches of about equal length so that little is padding.
+"""Examples of a benchmark as batches: encoded once, cut into batches of about equal length so that little is padding;
+and a module's scores of them.
 
 The order of an epoch depends on the seed and the epoch alone, so a run that was killed finds its place again. Inputs
 that look up stored vectors keep row numbers in one table, and a batch is one gather.
@@ -11,11 +12,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from veridical.benchmark import Benchmark
-from veridical.common.arrays import Array, Ints
+from veridical.common.arrays import Array, Doubles, Ints
 from veridical.engine.progress import Progress
+from veridical.errors import UserError
+from veridical.options import Context
 from veridical.records import Item, Panel, Text
 from veridical.zoo.architecture import Encoded, Example, Input, LookedUp, Prepared, Target
 
@@ -29,7 +32,7 @@ def examples_of(benchmark: Benchmark, items: Iterable[Item]) -> list[Example]:
     answers = _assumed(benchmark, items)
 
     def image(address: str) -> bytes:
-        return benchmark.image(address).to_pybytes()
+        return bytes(benchmark.image(address))
 
     def choices(item: Item) -> tuple[Panel, ...]:
         return tuple(panels[c] for c in item.candidates if isinstance(c, str))
@@ -63,6 +66,28 @@ def _assumed(benchmark: Benchmark, items: Sequence[Item]) -> dict[str, Text]:
         if isinstance(text, Text):
             out[item.id] = text
     return out
+
+
+def with_context(items: Iterable[Item], context: Context, rng: np.random.Generator) -> list[Item]:
+    """Items with their own context, that of another item each, or their own in a random order: controls for matrices.
+
+    A model whose items have the context panels of other items must fall to chance, or the candidates give the answer
+    away (V-PROM section 5 trains its lower bound so). Panels shuffled within a matrix show how much it uses places.
+    """
+    found = list(items)
+    if context == "own" or not found:
+        return found
+    if found[0].task != "matrix":
+        raise UserError(
+            f"Items of the task {found[0].task} have no context panels to exchange.", "Use the context 'own'."
+        )
+    if context == "shuffled":
+        return [replace(i, panels=tuple(i.panels[n] for n in rng.permutation(len(i.panels)))) for i in found]
+    if len(found) < 2:
+        raise UserError("A single item has no other item to take its context from.", "Give more items.")
+    order = rng.permutation(len(found))  # each takes that of the one before it on a random circle: never its own
+    panels = {int(here): found[there].panels for here, there in zip(order, np.roll(order, 1), strict=True)}
+    return [replace(item, panels=panels[n]) for n, item in enumerate(found)]
 
 
 @dataclass
@@ -189,3 +214,33 @@ def padding_share(lengths: Ints, batches: Sequence[Ints]) -> float:
     """Which part of the padded batches is padding."""
     padded = sum(int(lengths[rows].max()) * len(rows) for rows in batches)
     return 1 - float(sum(int(lengths[rows].sum()) for rows in batches)) / padded if padded else 0.0
+
+
+def run_module(
+    module: nn.Module, data: Dataset, rows: Ints, views: Ints | None, device: str
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """Scores (B, C) of some examples and logits (B, K) of auxiliary targets; absent candidates score -inf."""
+    inputs = {name: tensor.to(device) for name, tensor in data.batch(rows, views).items()}
+    found: Tensor | tuple[Tensor, dict[str, Tensor]] = module(**inputs)
+    scores, extra = found if isinstance(found, tuple) else (found, {})
+    blank = data.blank(rows)
+    return scores if blank is None else scores.masked_fill(blank.to(device), float("-inf")), extra
+
+
+def candidate_scores(module: nn.Module, data: Dataset, rows: Ints, views: Ints | None, device: str) -> Tensor:
+    """Scores (B, C) of some examples."""
+    return run_module(module, data, rows, views, device)[0]
+
+
+def score(module: nn.Module, data: Dataset, views: Ints | None, batch: int, device: str = "cpu") -> list[Doubles]:
+    """The scores of every example in its order, one array each; of its first view where `views` is None."""
+    out: list[Doubles] = [np.zeros(0)] * len(data)
+    was_training = module.training
+    module.eval()
+    with torch.inference_mode():
+        for rows in ordered_batches(data.lengths, batch):
+            scores = candidate_scores(module, data, rows, None if views is None else views[rows], device)
+            for row, values in zip(rows.tolist(), scores.double().cpu().numpy(), strict=True):
+                out[row] = values[: data.candidates[row]]
+    module.train(was_training)
+    return out

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from veridical.errors import UserError
+from veridical.options import Context
 from veridical.records import Item
 from veridical.zoo.architecture import Architecture
 
 Schedule = Literal["constant", "linear", "cosine"]
 Optimizer = Literal["adamw", "adadelta"]
-Context = Literal["own", "other", "shuffled"]
 Stage = Literal["both", "answer", "rationale"]
 
 
@@ -84,9 +84,9 @@ def _check(config: TrainingConfig) -> None:
         raise UserError(f"The option validation_items is {config.validation_items}.", "Give 0 or more.")
 
 
-def _read(kind: type[Any], values: Mapping[str, Any]) -> Any:
-    hints = typing.get_type_hints(kind)
-    return kind(**{name: _value(name, value, hints[name]) for name, value in values.items()})
+def _read(config: type[Any], values: Mapping[str, Any]) -> Any:
+    hints = typing.get_type_hints(config)
+    return config(**{name: _value(name, value, hints[name]) for name, value in values.items()})
 
 
 def _value(name: str, value: Any, hint: Any) -> Any:
@@ -96,16 +96,16 @@ def _value(name: str, value: Any, hint: Any) -> Any:
         if value not in choices:
             raise UserError(f"The option {name} is {value!r}.", f"Choose one of: {', '.join(map(str, choices))}.")
         return value
-    kind = typing.get_origin(hint) or hint
-    if isinstance(value, str) and kind is not str:
+    wanted = typing.get_origin(hint) or hint
+    if isinstance(value, str) and wanted is not str:
         try:
-            value = ast.literal_eval(value.capitalize() if kind is bool else value)
+            value = ast.literal_eval(value.capitalize() if wanted is bool else value)
         except (ValueError, SyntaxError):
-            raise UserError(f"The option {name} is {value!r}.", f"Give a value of type {kind.__name__}.") from None
-    if kind is float and type(value) is int:
+            raise UserError(f"The option {name} is {value!r}.", f"Give a value of type {wanted.__name__}.") from None
+    if wanted is float and type(value) is int:
         value = float(value)
-    if kind is tuple and isinstance(value, list):
+    if wanted is tuple and isinstance(value, list):
         value = tuple(value)
-    if type(value) is not kind:
-        raise UserError(f"The option {name} is {value!r}.", f"Give a value of type {kind.__name__}.")
+    if type(value) is not wanted:
+        raise UserError(f"The option {name} is {value!r}.", f"Give a value of type {wanted.__name__}.")
     return value

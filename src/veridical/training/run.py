@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import torch
@@ -20,19 +20,31 @@ from torch import nn
 from veridical import __version__
 from veridical.benchmark import Benchmark
 from veridical.benchmark.splits import validation_slice
-from veridical.common.files import remove_parts, write_json, write_whole
+from veridical.common.files import Json, remove_parts, write_json, write_whole
 from veridical.errors import UserError
 from veridical.records import Item
-from veridical.training.batches import Dataset, examples_of
+from veridical.training.batches import Dataset, examples_of, with_context
 from veridical.training.config import Stage, TrainingConfig, configure, of_stage
-from veridical.training.contexts import with_context
 from veridical.training.curves import curves_svg
 from veridical.training.trained import Trained, build, config_json, restore_inputs, save_estimator, save_inputs
-from veridical.training.trainer import CHECKPOINT, AfterStep, Trainer
+from veridical.training.trainer import CHECKPOINT, AfterStep, Epoch, Trainer
 from veridical.zoo import load_model
 from veridical.zoo.architecture import Architecture, Estimator, Example
 
 RUN, RESULT, CURVES = "run.json", "result.json", "curves.svg"
+
+
+class TrialResult(TypedDict):
+    """What one trial came to: as in its result.json."""
+
+    best: float  # validation accuracy of the weights that were kept
+    best_epoch: int
+    epochs: int  # 0 of a model that fits itself
+    history: list[Epoch]
+    train: NotRequired[float]  # accuracy in training, of a model that fits itself
+    seed: NotRequired[int]
+    training_items: NotRequired[int]
+    validation_items: NotRequired[int]
 
 
 @dataclass(frozen=True)
@@ -41,11 +53,11 @@ class TrainResult:
 
     run: Path
     model: str
-    trials: tuple[dict[str, Any], ...]  # best validation accuracy, its epoch, the history of each
+    trials: tuple[TrialResult, ...]
     mean: float  # validation accuracy over trials
     std: float
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """As stored under `results` in run.json."""
         return {
             "run": str(self.run),
@@ -110,7 +122,7 @@ def settings_of(
     scheme: str = "main",
     seed: int = 0,
     device: str = "cpu",
-) -> dict[str, Any]:
+) -> Json:
     """What a run folder is tied to: as in run.json."""
     model_config, training = configure(load_model(model), config)
     return {
@@ -137,7 +149,7 @@ def fit_trial(
     *,
     about: Mapping[str, Any],
     after_step: AfterStep | None = None,
-) -> dict[str, Any]:
+) -> TrialResult:
     """Train one model on some examples, with others to stop early; everything goes to the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     seed, device = int(about["seed"]), str(about.get("device", "cpu"))
@@ -158,10 +170,11 @@ def fit_trial(
             model, learning, checking, training, folder, seed=seed, device=device, about=about, after_step=after_step
         )
         done = trainer.run(f"{architecture.name}, seed {seed}")
-        result = {"best": done.best, "best_epoch": done.best_epoch, "epochs": done.epoch, "history": done.history}
+        result = TrialResult(best=done.best, best_epoch=done.best_epoch, epochs=done.epoch, history=done.history)
     else:
         result = _fit_estimator(architecture, config, model, learning, checking, folder, about)
-    result |= {"seed": seed, "training_items": len(learning), "validation_items": len(checking)}
+    result["seed"] = seed
+    result["training_items"], result["validation_items"] = len(learning), len(checking)
     write_json(folder / RESULT, result)
     (folder / CHECKPOINT).unlink(missing_ok=True)
     return result
@@ -174,8 +187,8 @@ def _fit_estimator(
     learning: Dataset,
     checking: Dataset,
     folder: Path,
-    about: dict[str, Any],
-) -> dict[str, Any]:
+    about: Json,
+) -> TrialResult:
     """A model that fits itself: no epochs, nothing to choose on the validation part but to report it."""
     model.fit(learning.kept, learning.answers, int(learning.candidates.max()))
     trained = Trained(architecture, config, learning.inputs, model, about)
@@ -245,7 +258,7 @@ def _answered(bench: Benchmark, split: str, scheme: str, stage: Stage) -> list[I
     return items
 
 
-def _open(folder: Path, settings: dict[str, Any]) -> None:
+def _open(folder: Path, settings: Json) -> None:
     """Start a run folder, or find that it is the run we are asked for."""
     path = folder / RUN
     if not path.exists():
@@ -270,7 +283,7 @@ def check_run(folder: Path, settings: Mapping[str, Any]) -> None:
         )
 
 
-def _close(folder: Path, settings: dict[str, Any], results: list[dict[str, Any]]) -> TrainResult:
+def _close(folder: Path, settings: Json, results: list[TrialResult]) -> TrainResult:
     best = [float(r["best"]) for r in results]
     done = TrainResult(folder, str(settings["model"]), tuple(results), float(np.mean(best)), float(np.std(best)))
     if any(r["history"] for r in results):

@@ -1,4 +1,8 @@
-"""A trained model, read back from a trial's folder: everything it needs to score items it has never seen."""
+"""A trained model in a trial's folder: everything it needs to score items it has never seen.
+
+Weights are one safetensors file that is either the old one or the new one, never half of it, with what they are about
+(config, benchmark hash, seed, version) as JSON in its header.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +15,19 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
 
 from veridical.common.arrays import Doubles, Ints
-from veridical.common.files import write_json
+from veridical.common.files import Json, write_json, write_whole
 from veridical.errors import UserError
-from veridical.training.batches import Dataset
-from veridical.training.checkpoint import load_tensors, save_tensors
+from veridical.training.batches import Dataset, score
 from veridical.training.config import configure
-from veridical.training.trainer import WEIGHTS, score
 from veridical.zoo import load_model
 from veridical.zoo.architecture import Architecture, Estimator, Example, Input
 
-INPUTS = "inputs.json"
+INPUTS, WEIGHTS = "inputs.json", "model.safetensors"
 
 
 @dataclass
@@ -34,7 +38,7 @@ class Trained:
     config: Any
     inputs: Mapping[str, Input]
     model: nn.Module | Estimator
-    about: dict[str, Any]  # config, benchmark hash, seed, version
+    about: Json  # config, benchmark hash, seed, version
 
     @property
     def per_view(self) -> bool:
@@ -72,8 +76,8 @@ def restore_inputs(folder: Path, inputs: Mapping[str, Input]) -> bool:
     return True
 
 
-def save_estimator(folder: Path, estimator: Estimator, about: dict[str, Any]) -> None:
-    """A model that fitted itself, in the same kind of file as the others."""
+def save_estimator(folder: Path, estimator: Estimator, about: Json) -> None:
+    """A model that fitted itself, in the same file as the others."""
     save_tensors(folder / WEIGHTS, {n: torch.from_numpy(a.copy()) for n, a in estimator.arrays.items()}, about)
 
 
@@ -106,7 +110,25 @@ def load_trained(folder: Path | str) -> Trained:
     return Trained(architecture, config, inputs, model, about)
 
 
-def config_json(config: Any) -> dict[str, Any]:
+def config_json(config: Any) -> Json:
     """A config as plain JSON."""
-    plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(config)))
+    plain: Json = json.loads(json.dumps(dataclasses.asdict(config)))
     return plain
+
+
+def save_tensors(path: Path, tensors: dict[str, Tensor], about: Json) -> None:
+    """Named tensors and what they are about, atomically. The same content gives the same bytes."""
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    write_whole(path, save(plain, metadata={"veridical": json.dumps(about, sort_keys=True)}))
+
+
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], Json]:
+    """Read what `save_tensors` wrote."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            about = json.loads((file.metadata() or {})["veridical"])
+            return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118 - it is not a dict
+    except FileNotFoundError:
+        raise UserError(f"{path} is missing.", "Train the model again.") from None
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise UserError(f"{path} is damaged: {error}.", "Delete its run folder and train again.") from None

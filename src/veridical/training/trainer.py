@@ -18,17 +18,23 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.optim import Optimizer
 
-from veridical.common.arrays import Doubles, Ints
+from veridical.common.arrays import Ints
+from veridical.common.files import Json
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
-from veridical.training.batches import Dataset, epoch_batches, ordered_batches
-from veridical.training.checkpoint import load_tensors, restore, save_tensors, snapshot
+from veridical.training.batches import Dataset, epoch_batches, run_module, score
 from veridical.training.config import TrainingConfig
 from veridical.training.curves import Log
+from veridical.training.trained import WEIGHTS, load_tensors, save_tensors
 
-CHECKPOINT, WEIGHTS = "checkpoint.safetensors", "model.safetensors"
+CHECKPOINT = "checkpoint.safetensors"
 AfterStep = Callable[[int], None]  # called with the number of steps done
+
+
+Epoch = dict[str, float]  # what an epoch came to: epoch, loss, train, validation, rate
+Rest = dict[str, dict[str, Any]]  # of an optimiser's state what is no tensor, by parameter
 
 
 @dataclass
@@ -45,7 +51,7 @@ class Place:
     best_epoch: int = 0
     patience: float = 0.0  # grows at each new best
     countdown: float = 0.0  # epochs left without a new best
-    history: list[dict[str, float]] = field(default_factory=list)  # one entry per epoch
+    history: list[Epoch] = field(default_factory=list)  # one entry per epoch
 
 
 class Trainer:
@@ -61,7 +67,7 @@ class Trainer:
         *,
         seed: int,
         device: str = "cpu",
-        about: dict[str, Any] | None = None,
+        about: Json | None = None,
         after_step: AfterStep | None = None,
     ) -> None:
         self.module = module.to(device)
@@ -114,7 +120,7 @@ class Trainer:
             wanted = self.training.target_batch(name, rows).to(self.device)  # (B, K)
             loss = loss + self.config.auxiliary_weight * functional.cross_entropy(logits, wanted)
         self.optimizer.zero_grad()
-        loss.backward()
+        torch.autograd.backward(loss)
         if self.config.clip:
             nn.utils.clip_grad_norm_(self.module.parameters(), self.config.clip)
         self.optimizer.step()
@@ -140,7 +146,7 @@ class Trainer:
             return config.rate * (1 + math.cos(math.pi * done)) / 2
         return config.rate
 
-    def _finish_epoch(self) -> dict[str, float]:
+    def _finish_epoch(self) -> Epoch:
         """Validate, keep the weights if they are the best, and say how long to go on (appendix A.5)."""
         place = self.place
         accuracy = self.accuracy(self.validation)
@@ -193,7 +199,7 @@ def _one_view_each(data: Dataset, rng: np.random.Generator) -> Ints | None:
     return np.array([rng.integers(max(data.views(r), 1)) for r in range(len(data))], np.int64)
 
 
-def _optimizer(module: nn.Module, config: TrainingConfig, device: str) -> torch.optim.Optimizer:
+def _optimizer(module: nn.Module, config: TrainingConfig, device: str) -> Optimizer:
     if config.optimizer == "adadelta":
         return torch.optim.Adadelta(module.parameters(), lr=config.rate, weight_decay=config.weight_decay)
     return torch.optim.AdamW(
@@ -202,36 +208,6 @@ def _optimizer(module: nn.Module, config: TrainingConfig, device: str) -> torch.
         weight_decay=config.weight_decay,
         fused=torch.device(device).type in ("cpu", "cuda"),  # one pass over memory: 2.5x on wide embeddings
     )
-
-
-def run_module(
-    module: nn.Module, data: Dataset, rows: Ints, views: Ints | None, device: str
-) -> tuple[Tensor, dict[str, Tensor]]:
-    """Scores (B, C) of some examples and logits (B, K) of auxiliary targets; absent candidates score -inf."""
-    inputs = {name: tensor.to(device) for name, tensor in data.batch(rows, views).items()}
-    found: Tensor | tuple[Tensor, dict[str, Tensor]] = module(**inputs)
-    scores, extra = found if isinstance(found, tuple) else (found, {})
-    blank = data.blank(rows)
-    return scores if blank is None else scores.masked_fill(blank.to(device), float("-inf")), extra
-
-
-def candidate_scores(module: nn.Module, data: Dataset, rows: Ints, views: Ints | None, device: str) -> Tensor:
-    """Scores (B, C) of some examples."""
-    return run_module(module, data, rows, views, device)[0]
-
-
-def score(module: nn.Module, data: Dataset, views: Ints | None, batch: int, device: str = "cpu") -> list[Doubles]:
-    """The scores of every example in its order, one array each; of its first view where `views` is None."""
-    out: list[Doubles] = [np.zeros(0)] * len(data)
-    was_training = module.training
-    module.eval()
-    with torch.inference_mode():
-        for rows in ordered_batches(data.lengths, batch):
-            scores = candidate_scores(module, data, rows, None if views is None else views[rows], device)
-            for row, values in zip(rows.tolist(), scores.double().cpu().numpy(), strict=True):
-                out[row] = values[: data.candidates[row]]
-    module.train(was_training)
-    return out
 
 
 @contextlib.contextmanager
@@ -244,3 +220,36 @@ def deterministic() -> Iterator[None]:
             yield
         finally:
             torch.use_deterministic_algorithms(before)
+
+
+def snapshot(module: nn.Module, optimizer: Optimizer, device: str) -> tuple[dict[str, Tensor], Rest]:
+    """Everything that training changes: as tensors, and the rest of the optimiser's state as JSON."""
+    tensors = {f"model.{name}": tensor for name, tensor in module.state_dict().items()}
+    tensors["random.cpu"] = torch.get_rng_state()
+    if torch.device(device).type == "cuda":
+        tensors["random.cuda"] = torch.cuda.get_rng_state(device)
+    rest: Rest = {}
+    for number, values in optimizer.state_dict()["state"].items():
+        for name, value in values.items():
+            if isinstance(value, Tensor):
+                tensors[f"optimizer.{number}.{name}"] = value
+            else:
+                rest.setdefault(str(number), {})[name] = value
+    return tensors, rest
+
+
+def restore(module: nn.Module, optimizer: Optimizer, device: str, tensors: dict[str, Tensor], rest: Rest) -> None:
+    """Put back what `snapshot` took."""
+    module.load_state_dict(_under("model.", tensors))
+    state: dict[int, dict[str, Any]] = {int(number): dict(values) for number, values in rest.items()}
+    for name, tensor in _under("optimizer.", tensors).items():
+        number, _, key = name.partition(".")
+        state.setdefault(int(number), {})[key] = tensor
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+    torch.set_rng_state(tensors["random.cpu"])
+    if "random.cuda" in tensors:
+        torch.cuda.set_rng_state(tensors["random.cuda"], device)
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

@@ -185,7 +185,8 @@ def test_page_and_json_are_written_whole(clean_questions: Path, tmp_path: Path) 
     assert set(written["findings"][0]) >= {f.name for f in fields(Finding)} | {"interval"}
     page = out.read_text()
     assert page.startswith("<!doctype html>")
-    assert "http" not in page
+    assert "http" not in page.replace("http-equiv", "")
+    assert "Content-Security-Policy" in page
     assert "<script" not in page
     assert sorted(p.name for p in tmp_path.iterdir()) == ["page.html", "page.json"]
 

@@ -28,9 +28,10 @@ from veridical.cli.sweep import sweep as command
 from veridical.encoders.store import vectors_hash, write_features
 from veridical.errors import UserError
 from veridical.experiments.sweep import Point, _options, plan, titles
+from veridical.pages.tables import Cell
+from veridical.reporting.inputs import read_sweep
 from veridical.reporting.sweep import ALL, Swept, sweep
-from veridical.reporting.sweeps import read_sweep, sample_efficiency, sweep_tables
-from veridical.reporting.tables import Cell
+from veridical.reporting.trained import sample_efficiency, sweep_tables
 
 from ..zoo import _matrices as matrices
 

@@ -10,17 +10,21 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from veridical.pages.markup import Markup, element, join
+from markupsafe import Markup
+
+from veridical.common.intervals import Estimate
+from veridical.pages.markup import element, join, style
 
 COLOURS = ("#2b5c8a", "#c2593f", "#3d8b6d", "#8765a8", "#b08a2e", "#3e97a8", "#a34d7c", "#6b7480")
 GREY, LINE, INK = "#8a93a0", "#e4e7eb", "#1d2531"
-WIDTH = 760
+WIDTH, LINES_HEIGHT = 760, 294  # of every plot, and of one of lines
+_LEFT, _RIGHT, _TOP = 60, 20, 10  # around the plots with an axis of values
 _GOLDEN = (5**0.5 - 1) / 2  # steps of it round the circle of hues keep clear of all steps before
 _LETTER = 6.6  # pixels of an average letter at the size used
 
 
 @dataclass(frozen=True)
-class Mark:
+class PlotMark:
     """A value with its interval."""
 
     label: str
@@ -28,6 +32,7 @@ class Mark:
     low: float | None = None
     high: float | None = None
     colour: str = COLOURS[0]
+    against: tuple[str, float] | None = None  # the name and value that it is held against, marked in its row
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,7 @@ class Series:
     points: tuple[tuple[float, float], ...]
     colour: str
     dashed: bool = False
+    whiskers: tuple[tuple[float, float], ...] = ()  # low and high of each point
 
 
 def colour(place: int) -> str:
@@ -62,10 +68,11 @@ def percent(value: float) -> str:
     return f"{100 * value:.1f}"
 
 
-def interval(mark: Mark) -> str:
+def interval(mark: PlotMark) -> str:
+    """A value with its interval, in percent."""
     if mark.low is None or mark.high is None:
         return percent(mark.value)
-    return f"{percent(mark.value)} [{percent(mark.low)}, {percent(mark.high)}]"
+    return str(Estimate(mark.value, mark.low, mark.high))
 
 
 def shorten(text: str, letters: int) -> str:
@@ -87,11 +94,12 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     return [round(float(k * step), 10) for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def dots(title: str, marks: Sequence[Mark], references: Sequence[tuple[str, float]] = ()) -> Markup:
+def dots(title: str, marks: Sequence[PlotMark], references: Sequence[tuple[str, float]] = ()) -> Markup:
     """Values as dots with whiskers, one row each; references (chance, people) as labelled vertical lines."""
     right, row, top = 150, 30, 14
     left = _room([mark.label for mark in marks])
-    values = [v for m in marks for v in (m.value, m.low, m.high) if v is not None] + [v for _, v in references]
+    values = [v for m in marks for v in (m.value, m.low, m.high) if v is not None]
+    values += [v for _, v in (*references, *(m.against for m in marks if m.against))]
     low, high = max(0.0, min(values) - 0.04), min(1.0, max(values) + 0.04)
     low, high = (math.floor(low * 20) / 20, math.ceil(high * 20) / 20) if high > low else (0.0, 1.0)
     wide = WIDTH - left - right
@@ -110,19 +118,25 @@ def dots(title: str, marks: Sequence[Mark], references: Sequence[tuple[str, floa
         parts.append(_text(x(value), bottom + 32 + 14 * level, label, anchor="middle", class_="t-ref"))
     for place, mark in enumerate(marks):
         y = top + row * (place + 0.5)
-        inner: list[object] = [element("title", f"{mark.label}: {interval(mark)}")]
-        if mark.low is not None and mark.high is not None:
-            inner.append(_line(x(mark.low), y, x(mark.high), y, mark.colour, width=2))
-            inner += [_line(x(v), y - 4, x(v), y + 4, mark.colour, width=2) for v in (mark.low, mark.high)]
-        inner.append(element("circle", cx=_n(x(mark.value)), cy=_n(y), r=5, fill=mark.colour))
-        parts.append(element("g", *inner))
-        parts.append(_label(left - 12, y + 4, mark.label, left - 16))
-        parts.append(_text(WIDTH - right + 12, y + 4, interval(mark), class_="t-num"))
+        parts += [_dot(mark, x, y), _label(left - 12, y + 4, mark.label, left - 16)]
+        beside = f"{percent(mark.value)} (reference {percent(mark.against[1])})" if mark.against else interval(mark)
+        parts.append(_text(WIDTH - right + 12, y + 4, beside, class_="t-num"))
     levels = max((sum(1 for t in taken[:k] if abs(t - v) < 70) for k, v in enumerate(taken)), default=-1) + 1
     return _svg(title, bottom + 28 + 14 * levels, parts)
 
 
-def bars(title: str, groups: Sequence[tuple[str, str, Sequence[Mark]]], least: float = 0.0) -> Markup:
+def _dot(mark: PlotMark, x: Callable[[float], float], y: float) -> Markup:
+    told = f"; {mark.against[0]} {percent(mark.against[1])}" if mark.against else ""
+    inner: list[object] = [element("title", f"{mark.label}: {interval(mark)}{told}")]
+    if mark.low is not None and mark.high is not None:
+        inner.append(_line(x(mark.low), y, x(mark.high), y, mark.colour, width=2))
+        inner += [_line(x(v), y - 4, x(v), y + 4, mark.colour, width=2) for v in (mark.low, mark.high)]
+    if mark.against:
+        inner.append(_line(x(mark.against[1]), y - 9, x(mark.against[1]), y + 9, INK, width=2))
+    return element("g", *inner, element("circle", cx=_n(x(mark.value)), cy=_n(y), r=5, fill=mark.colour))
+
+
+def bars(title: str, groups: Sequence[tuple[str, str, Sequence[PlotMark]]]) -> Markup:
     """Horizontal bars with whiskers in groups: (label, small note, one mark per system)."""
     right, thick, gap, top = 60, 11, 12, 6
     left = _room([text for label, note, _ in groups for text in (label, note)])
@@ -146,7 +160,7 @@ def bars(title: str, groups: Sequence[tuple[str, str, Sequence[Mark]]], least: f
     return _svg(title, y + 14, [*parts, *shapes])
 
 
-def _bar(mark: Mark, left: float, wide: float, y: float, thick: float) -> Markup:
+def _bar(mark: PlotMark, left: float, wide: float, y: float, thick: float) -> Markup:
     inner: list[object] = [element("title", f"{mark.label}: {interval(mark)}")]
     inner.append(
         element("rect", x=left, y=_n(y), width=_n(wide * mark.value), height=_n(thick), rx=1.5, fill=mark.colour)
@@ -181,56 +195,63 @@ def lines(
     series: Sequence[Series],
     x_label: str,
     y_label: str,
+    *,
     in_percent: bool = True,
     y_range: tuple[float, float] | None = None,
+    places: Sequence[str] = (),
+    references: Sequence[float] = (),
 ) -> Markup:
-    """Lines over a numeric axis, with a marker at each point where there are few."""
-    left, right, top, tall = 60, 20, 10, 240
+    """Lines over an axis of numbers, or of named places 0, 1, 2 ...; a marker at each point where there are few."""
     points = [p for s in series for p in s.points]
     x_low, x_high = min(p[0] for p in points), max(p[0] for p in points)
+    if places:
+        x_low, x_high = -0.5, len(places) - 0.5
     x_high = x_high if x_high > x_low else x_low + 1
     y_low, y_high = y_range or _span([p[1] for p in points])
-    wide = WIDTH - left - right
+    wide, bottom = WIDTH - _LEFT - _RIGHT, LINES_HEIGHT - 44
+    tall = bottom - _TOP
 
-    def place(point: tuple[float, float]) -> tuple[float, float]:
-        share = (point[1] - y_low) / (y_high - y_low)
-        return left + wide * (point[0] - x_low) / (x_high - x_low), top + tall * (1 - share)
+    def place(x: float, y: float) -> tuple[float, float]:
+        return _LEFT + wide * (x - x_low) / (x_high - x_low), bottom - tall * (y - y_low) / (y_high - y_low)
 
     parts: list[object] = []
-    for tick in ticks(y_low, y_high):
-        y = place((x_low, tick))[1]
-        parts.append(_line(left, y, WIDTH - right, y, LINE))
-        parts.append(_text(left - 8, y + 4, f"{100 * tick:g}" if in_percent else f"{tick:g}", anchor="end"))
+    for tick in sorted({*ticks(y_low, y_high), *references}):
+        y = place(x_low, tick)[1]
+        parts.append(_line(_LEFT, y, WIDTH - _RIGHT, y, *((GREY, 1, "4 3") if tick in references else (LINE,))))
+        parts.append(_text(_LEFT - 8, y + 4, f"{100 * tick:g}" if in_percent else f"{tick:g}", anchor="end"))
     whole = all(p[0].is_integer() for p in points)  # then half an epoch is no place to name
-    for tick in ticks(x_low, x_high, 8):
-        if whole and not tick.is_integer():
-            continue
-        x = place((tick, y_low))[0]
-        parts.append(_text(x, top + tall + 18, f"{tick:,.10g}", anchor="middle"))
-    parts.append(_line(left, top + tall, WIDTH - right, top + tall, GREY))
+    numbers = [(t, f"{t:,.10g}") for t in ticks(x_low, x_high, 8) if t.is_integer() or not whole]
+    for at, name in enumerate(places) if places else numbers:
+        parts.append(_text(place(at, y_low)[0], bottom + 18, name, anchor="middle"))
+    parts.append(_line(_LEFT, bottom, WIDTH - _RIGHT, bottom, GREY))
     for one in series:
-        where = [place(p) for p in one.points]
-        path = " ".join(f"{_n(x)},{_n(y)}" for x, y in where)
-        dash = "5 4" if one.dashed else None
-        inner: list[object] = [element("title", one.name)]
-        inner.append(
-            element("polyline", points=path, fill="none", stroke=one.colour, stroke_width=2, stroke_dasharray=dash)
-        )
-        if len(where) <= 30:
-            for (x, y), (at, value) in zip(where, one.points, strict=True):
-                said = f"{percent(value)}%" if in_percent else f"{value:.4g}"
-                tip = element("title", f"{one.name}, {x_label} {at:,.10g}: {said}")
-                parts.append(element("circle", tip, cx=_n(x), cy=_n(y), r=3, fill=one.colour))
-        parts.append(element("g", *inner))
-    parts.append(_text(left + wide / 2, top + tall + 36, x_label, anchor="middle", class_="t-note"))
-    turn = f"rotate(-90 14 {top + tall / 2:g})"
-    parts.append(_text(14, top + tall / 2, y_label, anchor="middle", class_="t-note", transform=turn))
-    return _svg(title, top + tall + 44, parts)
+        said = [f"{percent(value)}%" if in_percent else f"{value:.4g}" for _, value in one.points]
+        names = [f"{x_label} {places[round(at)] if places else f'{at:,.10g}'}" for at, _ in one.points]
+        tips = [f"{one.name}, {name}: {value}" for name, value in zip(names, said, strict=True)]
+        parts += _series(one, place, tips)
+    parts.append(_text(_LEFT + wide / 2, bottom + 36, x_label, anchor="middle", class_="t-note"))
+    turn = f"rotate(-90 14 {_TOP + tall / 2:g})"
+    parts.append(_text(14, _TOP + tall / 2, y_label, anchor="middle", class_="t-note", transform=turn))
+    return _svg(title, LINES_HEIGHT, parts)
+
+
+def _series(one: Series, place: Callable[[float, float], tuple[float, float]], tips: Sequence[str]) -> list[Markup]:
+    """A line, with whiskers where it has them, and where it has few points a marker at each."""
+    where = [place(*point) for point in one.points]
+    look = {"fill": "none", "stroke": one.colour, "stroke_width": 2, "stroke_dasharray": "5 4" if one.dashed else None}
+    path = element("polyline", points=" ".join(f"{_n(x)},{_n(y)}" for x, y in where), **look)
+    out = []
+    for (at, _), (low, high) in zip(one.points, one.whiskers, strict=False):
+        out.append(_line(*place(at, low), *place(at, high), one.colour))
+    if len(where) <= 30:
+        for (x, y), tip in zip(where, tips, strict=True):
+            out.append(element("circle", element("title", tip), cx=_n(x), cy=_n(y), r=3, fill=one.colour))
+    return [*out, element("g", element("title", one.name), path)]
 
 
 def ranked(title: str, counts: Sequence[tuple[str, int]], what: str) -> Markup:
     """How often each value occurs, most frequent first, as thin upright bars; the ends are named."""
-    left, top, tall, right = 60, 10, 170, 20
+    left, top, tall, right = _LEFT, _TOP, 170, _RIGHT
     wide = WIDTH - left - right
     most = max(number for _, number in counts)
     step = wide / len(counts)
@@ -249,10 +270,24 @@ def ranked(title: str, counts: Sequence[tuple[str, int]], what: str) -> Markup:
     return _svg(title, top + tall + 26, parts)
 
 
-def legend(names: Sequence[tuple[str, str]]) -> Markup:
-    """Names beside their colours."""
-    keys = (element("span", element("i", style=f"background:{fill}"), name, class_="key") for name, fill in names)
-    return element("p", *keys, class_="legend")
+def picture(title: str, drawn: Sequence[Markup], keys: Sequence[tuple[str, str]] = ()) -> str:
+    """Plots of `lines` side by side as a file of their own, with names beside their colours below."""
+    wide, tall, x = WIDTH * len(drawn), LINES_HEIGHT, 12.0
+    parts: list[object] = [element("title", title), element("style", style("plot.css"))]
+    for place, plot in enumerate(drawn):
+        parts.append(element("svg", plot, x=WIDTH * place, y=26, width=WIDTH, height=LINES_HEIGHT))
+    y = tall + 44
+    for name, fill in keys:
+        needed = 40 + len(name) * _LETTER
+        if x > 12 and x + needed > wide:
+            x, y = 12.0, y + 18
+        parts += [element("circle", cx=_n(x + 6), cy=y - 4, r=5, fill=fill), _text(x + 18, y, name, class_="t-label")]
+        x += needed
+    parts.append(_text(12, 18, title, class_="t-title"))
+    box, fonts = f"0 0 {wide} {y + 12}", {"font_family": "system-ui, sans-serif", "font_size": 12}
+    ground = element("rect", width=wide, height=y + 12, fill="#fff")
+    head = {"xmlns": "http://www.w3.org/2000/svg", "width": wide, "height": y + 12, "role": "img"}
+    return f"{element('svg', *parts[:2], ground, *parts[2:], viewBox=box, **head, **fonts)}\n"
 
 
 def _room(labels: Sequence[str]) -> int:

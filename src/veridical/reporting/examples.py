@@ -2,12 +2,13 @@
 
 Among equals, items that people agree on come first (a model's error on them is the model's, not the item's), then a
 fixed shuffle by name; one item per group, so that no sentence fills the page. An item with several views counts as
-right if all are, and as wrong if at least half are wrong.
+right if all are, and as wrong if at least half are wrong. Each is shown as a card, with what each system said.
 """
 
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,8 +21,22 @@ from veridical.benchmark.tables import items_from
 from veridical.common.arrays import Bools
 from veridical.common.files import read_lines
 from veridical.evaluation.key import AnswerKey
-from veridical.records import Item, split_view
+from veridical.pages.cards import (
+    LETTERS,
+    CandidateLine,
+    Gallery,
+    ItemCard,
+    ItemPictures,
+    SystemAnswer,
+    is_program,
+)
+from veridical.pages.drawing import object_names
+from veridical.pages.plots import colour, shorten
+from veridical.records import Item, Text, split_view
 from veridical.reporting.studies import Part, Study, System
+
+RAW = 220  # letters of what a solver wrote
+SHOWN_TAGS = ("phenomenon", "synset", "relation", "element", "scene", "family")
 
 
 @dataclass(frozen=True)
@@ -33,7 +48,7 @@ class People:
 
 
 @dataclass(frozen=True)
-class Gallery:
+class ChosenItems:
     """Some items that show one thing."""
 
     title: str
@@ -72,12 +87,12 @@ class Chooser:
         said = self.people.get(number)
         return 1 - said.agree / said.asked if said else 0.5
 
-    def gallery(self, title: str, lead: str, which: Bools) -> Gallery | None:
+    def gallery(self, title: str, lead: str, which: Bools) -> ChosenItems | None:
         which = which & self.asked
         count = int(which.sum())
-        return Gallery(title, lead, count, self.choose(which)) if count else None
+        return ChosenItems(title, lead, count, self.choose(which)) if count else None
 
-    def everybody_wrong(self) -> Gallery | None:
+    def everybody_wrong(self) -> ChosenItems | None:
         which = np.all(list(self.failed.values()), axis=0)
         if len(self.systems) == 1:
             lead = "Items it gets wrong; those that people agree on come first."
@@ -85,12 +100,12 @@ class Chooser:
         lead = "No system gets these right: what is missing in all of them? Those that people agree on come first."
         return self.gallery("What everybody gets wrong", lead, which)
 
-    def only(self, system: System) -> Gallery | None:
+    def only(self, system: System) -> ChosenItems | None:
         others = [wrong for name, wrong in self.failed.items() if name != system.name]
         which = self.solved[system.name] & np.all(others, axis=0)
         return self.gallery(f"What only {system.name} gets right", "Every other system is wrong.", which)
 
-    def differ(self, one: System, other: System) -> list[Gallery]:
+    def differ(self, one: System, other: System) -> list[ChosenItems]:
         found = []
         for right, wrong in ((one, other), (other, one)):
             which = self.solved[right.name] & self.failed[wrong.name]
@@ -125,10 +140,12 @@ def choices(system: System, part: Part, number: int) -> list[int]:
     """What a system chose for an item: one candidate, or one for each view; -1 unreadable, -2 missing."""
     grades = system.results[part].grades
     start = int(grades.examples[:number].sum())
-    return grades.chosen[start : start + int(grades.examples[number])].tolist()
+    return [int(one) for one in grades.chosen[start : start + int(grades.examples[number])]]
 
 
-class _RawLine(msgspec.Struct):
+class WrittenAnswer(msgspec.Struct):
+    """A line of predictions, as far as a card shows it."""
+
     item: str
     raw: str | None = None
 
@@ -140,7 +157,7 @@ def raw_texts(system: System, part: Part, ids: Sequence[str]) -> dict[str, str]:
         return {}
     wanted = set(ids)
     out: dict[str, str] = {}
-    for line in read_lines(path, _RawLine):
+    for line in read_lines(path, WrittenAnswer):
         item = split_view(line.item)[0] if line.item not in wanted else line.item
         if line.raw and item in wanted:
             out.setdefault(item, line.raw)
@@ -153,3 +170,97 @@ def rationale_numbers(key: AnswerKey) -> dict[int, dict[int, int]]:
     for number in np.flatnonzero((key.parent >= 0) & (key.given >= 0)).tolist():
         out.setdefault(int(key.parent[number]), {})[int(key.given[number])] = number
     return out
+
+
+# --- as cards --------------------------------------------------------------------------------------------------------
+
+
+class Cards:
+    """Makes the cards of one part of a study."""
+
+    def __init__(self, chooser: Chooser, pictures: ItemPictures) -> None:
+        self.chooser, self.pictures = chooser, pictures
+        self._rationales = rationale_numbers(chooser.key)
+        self._raw: dict[str, dict[str, str]] = {}  # system -> item -> what it wrote
+
+    def galleries(self, chosen: Sequence[ChosenItems]) -> list[Gallery]:
+        """Galleries of cards; their items are read together."""
+        numbers = list(dict.fromkeys(n for g in chosen for n in g.items))
+        both = list(dict.fromkeys([*numbers, *(r for n in numbers if (r := self._rationale(n)) is not None)]))
+        records = self.chooser.records(both)
+        self.pictures.load(records.values())
+        ids = [item.id for item in records.values()]
+        self._raw = {s.name: raw_texts(s, self.chooser.part, ids) for s in self.chooser.systems}
+        return [self._gallery(one, records) for one in chosen]
+
+    def _gallery(self, chosen: ChosenItems, records: dict[int, Item]) -> Gallery:
+        cards = tuple(self._card(number, records) for number in chosen.items)
+        keys: list[tuple[str, str]] = []
+        if any(records[n].task == "choice" for n in chosen.items):  # there a dot stands for what a system chose
+            keys = [(f"chosen by {s.name}", colour(s.place)) for s in self.chooser.systems]
+        return Gallery(chosen.title, chosen.lead, chosen.count, cards, keys)
+
+    def _rationale(self, number: int) -> int | None:
+        """The rationale item given the right answer."""
+        return self._rationales.get(number, {}).get(int(self.chooser.key.answer[number]))
+
+    def _card(self, number: int, records: dict[int, Item]) -> ItemCard:
+        item = records[number]
+        written = (raw for by in self._raw.values() if (raw := by.get(item.id)))
+        program = item.program or next(filter(is_program, written), None)
+        names = object_names(self.pictures.panels(item))
+        choice = item.task == "choice"
+        rationale = self._rationale(number) if choice else None
+        people = self.chooser.people.get(number)
+        tags = [value for name in SHOWN_TAGS for value in item.tag(name)]
+        return ItemCard(
+            id=item.id,
+            picture=self.pictures.item(item, program),
+            query=item.query.words(names) if item.query is not None else None,
+            candidates=self._candidates(item, number, names) if choice else (),
+            rationales=self._candidates(records[rationale], rationale, names)
+            if choice and rationale is not None
+            else (),
+            label=candidate_name(item, item.answer) if item.answer is not None else "not shown",
+            answers=tuple(self._answer(system, item, number, program) for system in self.chooser.systems),
+            people=f"{people.agree} of {people.asked} people agree with the label" if people else "",
+            tags=tuple(tags[:6]),
+        )
+
+    def _answer(self, system: System, item: Item, number: int, program: str | None) -> SystemAnswer:
+        """What a system said, and its words unless they are the program that is drawn."""
+        chosen = choices(system, self.chooser.part, number)
+        good = sum(c == item.answer for c in chosen)
+        grade = "right" if good == len(chosen) else "wrong" if good == 0 else "right in some views"
+        raw = self._raw.get(system.name, {}).get(item.id)
+        words = shorten(" ".join(raw.split()), RAW) if raw and raw != program else ""
+        return SystemAnswer(system.name, colour(system.place), _said(item, chosen), grade, words)
+
+    def _candidates(self, item: Item, number: int, names: dict[str, str]) -> tuple[CandidateLine, ...]:
+        """The candidates with a letter, each with the systems that chose it."""
+        chosen = [(s, choices(s, self.chooser.part, number)) for s in self.chooser.systems]
+        return tuple(
+            CandidateLine(
+                letter=LETTERS[k],
+                text=candidate.words(names) if isinstance(candidate, Text) else str(candidate),
+                right=k == item.answer,
+                chosen_by=tuple((s.name, colour(s.place)) for s, own in chosen if k in own),
+            )
+            for k, candidate in enumerate(item.candidates)
+        )
+
+
+def candidate_name(item: Item, chosen: int) -> str:
+    """What a candidate is called: true, false, or its letter; also for no readable or no prediction."""
+    if chosen < 0:
+        return "unreadable" if chosen == -1 else "missing"
+    candidate = item.candidates[chosen] if chosen < len(item.candidates) else None
+    return candidate.raw if item.task == "statement" and isinstance(candidate, Text) else LETTERS[chosen]
+
+
+def _said(item: Item, chosen: Sequence[int]) -> str:
+    """The answer, or for several views how often each was given."""
+    counts = Counter(chosen)
+    if len(counts) == 1 or len(chosen) == 1:
+        return candidate_name(item, chosen[0]) if chosen else "not asked"
+    return ", ".join(f"{candidate_name(item, c)} ×{n}" for c, n in sorted(counts.items(), key=lambda p: (-p[1], p[0])))

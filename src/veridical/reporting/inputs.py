@@ -12,18 +12,20 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from statistics import fmean, pstdev
 
 import msgspec
 
 from veridical.common.files import Json, read_json
+from veridical.common.intervals import Estimate
 from veridical.errors import UserError
-from veridical.reporting.audits import Audit, read_audit
-from veridical.reporting.sweeps import SWEEP, Sweep, read_sweep
-from veridical.reporting.trained import RUN, TrainedRun, read_run
+from veridical.experiments.sweep import SWEEP
 
 _FIX = "Give prediction files, folders of `veridical train` or `veridical sweep`, or the JSON of `veridical audit`."
+RUN, RESULT = "run.json", "result.json"
+_WRITTEN, _AGAIN = "what `veridical train` writes", "Train again, or leave the run out."
 _STEMS = ("predictions", "prediction", "preds", "out", "output")  # a file called so is named by its folder
+WORST = ("fail", "cannot tell", "warn", "pass", "not applicable")  # verdicts of checks
 _SUFFIXES = (".jsonl", ".csv", ".npy", ".npz")
 
 
@@ -36,9 +38,149 @@ class RunFile:
     split: str | None = None
     scheme: str | None = None
     benchmark_hash: str | None = None
-    config: dict[str, Any] = field(default_factory=dict)
+    config: Json = field(default_factory=dict)
     named: bool = False  # by the user
     folder: Path | None = None  # the run folder it lies in
+
+
+class Epoch(msgspec.Struct, frozen=True):
+    """One epoch of a trial; accuracies are fractions."""
+
+    epoch: float
+    loss: float
+    train: float
+    validation: float
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """One trial of a run."""
+
+    best: float  # accuracy on validation
+    best_epoch: int = 0
+    epochs: int = 0
+    history: tuple[Epoch, ...] = ()
+    seed: int = 0
+    training_items: int = 0
+    validation_items: int = 0
+
+
+class TrainedOn(msgspec.Struct, frozen=True):
+    """The benchmark of a run."""
+
+    name: str = ""
+    hash: str = ""
+
+
+class TrainedRun(msgspec.Struct, frozen=True):
+    """A run folder."""
+
+    model: str
+    benchmark: TrainedOn = TrainedOn()
+    split: str = "train"
+    scheme: str = "main"
+    validate: str | None = None
+    config: Json = {}
+    training: Json = {}
+    name: str = ""  # of the system
+    path: Path = Path()
+    trials: tuple[Trial, ...] = ()
+
+    @property
+    def mean(self) -> float:
+        return fmean(t.best for t in self.trials)
+
+    @property
+    def deviation(self) -> float:
+        return pstdev(t.best for t in self.trials)
+
+    @property
+    def training_items(self) -> int:
+        return self.trials[0].training_items
+
+
+class SweptRun(msgspec.Struct, frozen=True):
+    """One run of a sweep and its scores on the test split."""
+
+    model: str
+    scheme: str
+    features: str
+    auxiliary: bool
+    fraction: float
+    context: str
+    folder: str
+    title: str
+    accuracy: Estimate
+    by: dict[str, dict[str, Estimate]]
+    controls: dict[str, Estimate]
+    training_items: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is one of the paper's systems: all training data, its own contexts."""
+        return self.fraction == 1 and self.context == "own"
+
+    @property
+    def system(self) -> str:
+        """The model, as tables call it."""
+        return self.title.partition(",")[0]
+
+
+class FailedRun(msgspec.Struct, frozen=True):
+    """One run of a sweep that has no scores, and why."""
+
+    title: str
+    scheme: str
+    fraction: float
+    context: str
+    problem: str
+
+    @property
+    def whole(self) -> bool:
+        return self.fraction == 1 and self.context == "own"
+
+
+class SweptBenchmark(msgspec.Struct, frozen=True):
+    """Where the benchmark of a sweep lay."""
+
+    name: str
+    hash: str
+    folder: str
+
+
+class SweepFolder(msgspec.Struct, frozen=True):
+    """What a sweep's folder says."""
+
+    benchmark: SweptBenchmark
+    points: tuple[SweptRun, ...]
+    failed: tuple[FailedRun, ...] = ()
+    path: Path = Path()
+
+    @property
+    def first_scheme(self) -> str:
+        return self.points[0].scheme
+
+
+class CheckRecord(msgspec.Struct, frozen=True):
+    """One check, as far as a report shows it."""
+
+    verdict: str
+    title: str = ""
+    check: str = ""
+    says: str = ""
+    number: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reference: float | None = None
+    unit: str = "share"
+    do: str = ""
+
+
+class AuditRecord(msgspec.Struct, frozen=True):
+    """An audit's checks; `findings` is another name for them."""
+
+    checks: tuple[CheckRecord, ...] = ()
+    findings: tuple[CheckRecord, ...] = ()
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -47,16 +189,16 @@ class Inputs:
 
     files: tuple[RunFile, ...]
     trained: tuple[TrainedRun, ...]
-    audits: tuple[Audit, ...]
-    sweeps: tuple[Sweep, ...] = ()
+    audits: tuple[AuditRecord, ...]
+    sweeps: tuple[SweepFolder, ...] = ()
 
 
 def read_inputs(runs: Sequence[Path | str]) -> Inputs:
     """Look at each RUN and say what it is."""
     files: list[RunFile] = []
     trained: list[TrainedRun] = []
-    audits: list[Audit] = []
-    sweeps: list[Sweep] = []
+    audits: list[AuditRecord] = []
+    sweeps: list[SweepFolder] = []
     for run in runs:
         name, path = _named(str(run))
         if not path.exists():
@@ -71,7 +213,7 @@ def read_inputs(runs: Sequence[Path | str]) -> Inputs:
             files += found
             trained.append(run_of)
         elif path.suffix == ".json":
-            audits.append(read_audit(path, name))
+            audits.append(_audit(path, name))
         else:
             files.append(_file(path, name))
     if not runs:
@@ -94,7 +236,7 @@ def _holds_arrays(folder: Path) -> bool:
 def _file(path: Path, name: str | None, folder: Path | None = None) -> RunFile:
     """A prediction file; what made it may lie beside it as `FILE.meta.json` (or, of models, `FILE.run.json`)."""
     beside = (path.with_name(path.name + suffix) for suffix in (".meta.json", ".run.json"))
-    record = next((_json(p) for p in beside if p.is_file()), {})
+    record = next((read_json(p, Json, "an object of JSON", _FIX) for p in beside if p.is_file()), {})
     about = record.get("benchmark")
     about = record | (about if isinstance(about, dict) else {"hash": record.get("benchmark_hash")})
     solver = record.get("solver")
@@ -116,7 +258,7 @@ def _folder(path: Path, name: str | None) -> tuple[list[RunFile], TrainedRun]:
     """A folder of `veridical train`, with the predictions that `veridical solve` wrote into it."""
     if not (path / RUN).is_file():
         raise UserError(f"{path} is a folder without {RUN}: it is no training run.", _FIX)
-    trained = read_run(path, name)
+    trained = _trained(path, name)
     found = []
     for file in sorted(path.rglob("predictions*")):
         if file.suffix in _SUFFIXES:
@@ -133,7 +275,26 @@ def _folder(path: Path, name: str | None) -> tuple[list[RunFile], TrainedRun]:
     return found, trained
 
 
-def _swept(sweep: Sweep) -> tuple[list[RunFile], list[TrainedRun]]:
+def _trained(folder: Path, name: str | None) -> TrainedRun:
+    """The settings of a run and all of its finished trials."""
+    about = read_json(folder / RUN, TrainedRun, _WRITTEN, _AGAIN)
+    found = sorted(folder.glob(f"trial-*/{RESULT}"), key=lambda p: (len(p.parent.name), p.parent.name))
+    trials = tuple(read_json(path, Trial, _WRITTEN, _AGAIN) for path in found)
+    if not trials:
+        raise UserError(f"{folder}: no trial of this run is finished.", "Run the same `veridical train` again.")
+    return msgspec.structs.replace(about, name=name or about.model, path=folder, trials=trials)
+
+
+def read_sweep(folder: Path) -> SweepFolder:
+    """The scores of a sweep."""
+    path = folder / SWEEP
+    found = read_json(path, SweepFolder, "what `veridical sweep` writes", "Run the sweep again.")
+    if not found.points:
+        raise UserError(f"{path} has no runs.", "Run the sweep again, with at least one model.")
+    return msgspec.structs.replace(found, path=folder)
+
+
+def _swept(sweep: SweepFolder) -> tuple[list[RunFile], list[TrainedRun]]:
     """All runs of a sweep, and the predictions of those that belong into tables of results."""
     files: list[RunFile] = []
     trained: list[TrainedRun] = []
@@ -150,8 +311,14 @@ def _split_of(file: Path) -> str | None:
     return rest or None
 
 
-def _json(path: Path) -> Json:
-    return read_json(path, Json, "an object in JSON", _FIX)
+def _audit(path: Path, name: str | None) -> AuditRecord:
+    """An audit, with its checks worst first."""
+    found = read_json(path, AuditRecord, "the JSON of an audit", _FIX)
+    checks = found.checks or found.findings
+    if not checks:
+        raise UserError(f"{path} is not the JSON of an audit: it has no checks.", _FIX)
+    ranked = sorted(checks, key=lambda c: WORST.index(c.verdict) if c.verdict in WORST else len(WORST))
+    return AuditRecord(tuple(ranked), (), name or found.name or path.stem)
 
 
 def _text(value: object) -> str | None:

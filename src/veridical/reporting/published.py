@@ -1,15 +1,25 @@
-"""The numbers printed in the papers (`published.json`), and which of them belongs beside a benchmark of ours."""
+"""The papers' tables (`published.json`), with our rows beside the published ones.
+
+The columns are the paper's; parts of the benchmark that the paper has no column for follow after them. Our rows come
+first with 95% intervals (or mean and deviation over trials), then what was computed on the same items (majority,
+chance, people), then the published rows, digit by digit as printed.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from statistics import fmean, pstdev
 
 import msgspec
 
-from veridical.benchmark import Benchmark
+from veridical.common.intervals import Estimate
+from veridical.evaluation import Scores
+from veridical.pages.plots import percent
+from veridical.pages.tables import Cell, PageTable, TableRow, estimate_cell
+from veridical.reporting.studies import Part, Result, Study
 
-KINDS = ("nlvr2", "nlvr", "vprom", "vcr")  # the longer of two that begin alike comes first
 # Names that splits and schemes go by, as the papers' tables call them.
 ALIASES = {
     "dev": "dev",
@@ -40,8 +50,11 @@ ALIASES = {
     "objectrelations": "obj.rel.held",
 }
 
+STAGED = ("Q->A", "QA->R", "Q->AR")
+SHORT = {"accuracy": "acc.", "consistency": "cons.", "share": "%"}
 
-class Column(msgspec.Struct, frozen=True):
+
+class PublishedColumn(msgspec.Struct, frozen=True):
     """One column of a published table."""
 
     part: str  # split, scheme, corpus or feature
@@ -49,7 +62,7 @@ class Column(msgspec.Struct, frozen=True):
     metric: str  # accuracy, consistency, Q->A, QA->R, Q->AR, share
 
 
-class Row(msgspec.Struct, frozen=True):
+class PublishedRow(msgspec.Struct, frozen=True):
     """One row, its values exactly as printed ("56.61±0.5", or a dash)."""
 
     group: str
@@ -63,15 +76,17 @@ class PublishedTable(msgspec.Struct, frozen=True):
 
     id: str
     benchmark: str
-    kind: str  # results, phenomena, features
+    topic: str  # results, phenomena, features
     source: str
     table: str
     note: str
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    columns: tuple[PublishedColumn, ...]
+    rows: tuple[PublishedRow, ...]
 
 
-class _File(msgspec.Struct):
+class PublishedNumbers(msgspec.Struct):
+    """All of `published.json`."""
+
     about: str
     tables: tuple[PublishedTable, ...]
 
@@ -80,26 +95,12 @@ class _File(msgspec.Struct):
 def published() -> tuple[PublishedTable, ...]:
     """All tables."""
     data = files("veridical.reporting").joinpath("published.json").read_bytes()
-    return msgspec.json.decode(data, type=_File).tables
+    return msgspec.json.decode(data, type=PublishedNumbers).tables
 
 
-def tables_for(benchmark: str | None, kind: str) -> tuple[PublishedTable, ...]:
-    """The tables of one kind about one of the four benchmarks."""
-    return tuple(t for t in published() if t.benchmark == benchmark and t.kind == kind)
-
-
-def benchmark_kind(benchmark: Benchmark) -> str | None:
-    """Which of the four a benchmark is, by how it was made, by its name, or by its task; None where it is none.
-
-    A choice among texts is visual commonsense reasoning (VCR) only if its name says so.
-    """
-    config = benchmark.manifest.get("config") or {}
-    for said in (config.get("format"), config.get("builder"), config.get("kind"), benchmark.name):
-        plain_name = "".join(c for c in str(said or "").lower() if c.isalnum())
-        for kind in KINDS:
-            if kind in plain_name:
-                return kind
-    return "vprom" if benchmark.task == "matrix" else None
+def tables_for(paper: str | None, topic: str) -> tuple[PublishedTable, ...]:
+    """The tables about one of the four benchmarks and one topic."""
+    return tuple(t for t in published() if t.benchmark == paper and t.topic == topic)
 
 
 def part_name(name: str) -> str:
@@ -123,3 +124,137 @@ def number(printed: str) -> float | None:
         return round(float(value) / 100, 6)
     except ValueError:
         return None
+
+
+# --- ours beside them ------------------------------------------------------------------------------------------------
+
+
+def results_tables(study: Study) -> list[PageTable]:
+    """The tables of results for a study: the main one, and what else the paper has beside it."""
+    printed = tables_for(study.paper, "results")
+    main = _results(study, printed)
+    others = [_published_only(t) for t in tables_for(study.paper, "features")]
+    return [main, *others]
+
+
+def _results(study: Study, printed: Sequence[PublishedTable]) -> PageTable:
+    by_scheme = study.paper == "vprom"
+    columns = _columns(study, printed, by_scheme)
+    homes = {_part_label(part, by_scheme): part for part in study.parts}
+    rows = [
+        TableRow(system.name, tuple(_ours(system.results, homes.get(c.part), c.metric) for c in columns))
+        for system in study.systems
+    ]
+    rows += _baselines(study, columns, homes)
+    for table in printed:
+        where = f"{table.source}, {table.table}"
+        for row in table.rows:
+            values = {(c.part, c.metric): v for c, v in zip(table.columns, row.values, strict=True)}
+            cells = tuple(Cell(values.get((c.part, c.metric), "")) for c in columns)
+            rows.append(TableRow(row.name, cells, "published", row.group, where, row.more))
+    heads, names = _heads(columns)
+    return PageTable(f"{study.benchmark.name}: results, percent", names, tuple(rows), heads, _notes(study, printed))
+
+
+def _columns(study: Study, printed: Sequence[PublishedTable], by_scheme: bool) -> list[PublishedColumn]:
+    """The published columns (of the widest table), then those only we have."""
+    columns: list[PublishedColumn] = []
+    for table in sorted(printed, key=lambda t: -len(t.columns)):
+        columns += [c for c in table.columns if (c.part, c.metric) not in {(k.part, k.metric) for k in columns}]
+    have = {c.part for c in columns}
+    staged = any(r.first.staged for s in study.systems for r in s.results.values())
+    metrics = STAGED if staged else ("accuracy",) if study.benchmark.task == "matrix" else ("accuracy", "consistency")
+    for part in study.parts:
+        label = _part_label(part, by_scheme)
+        if label not in have:
+            columns += [PublishedColumn(label, label, metric) for metric in metrics]
+    if staged:  # stage by stage, as the paper has it
+        columns.sort(key=lambda c: STAGED.index(c.metric) if c.metric in STAGED else len(STAGED))
+    return columns
+
+
+def _part_label(part: Part, by_scheme: bool) -> str:
+    scheme, split = part
+    if by_scheme:
+        return part_name(scheme) if split == "test" else f"{part_name(scheme)} {split}"
+    return part_name(split) if scheme == "main" else f"{scheme} {part_name(split)}"
+
+
+def _heads(columns: Sequence[PublishedColumn]) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
+    """Two lines of heads: splits over measures, or for staged accuracy measures over splits."""
+    if all(c.metric == "accuracy" for c in columns):
+        return (), tuple(c.label for c in columns)
+    staged = any(c.metric in STAGED for c in columns)
+    above = [c.metric.replace("->", "→") if staged else c.label for c in columns]
+    below = [c.label if staged else SHORT.get(c.metric, c.metric) for c in columns]
+    heads: list[tuple[str, int]] = []
+    for label in above:
+        if heads and heads[-1][0] == label:
+            heads[-1] = (label, heads[-1][1] + 1)
+        else:
+            heads.append((label, 1))
+    return tuple(heads), tuple(below)
+
+
+def estimate_of(scores: Scores, metric: str) -> Estimate | None:
+    """One measure of a result."""
+    if metric == "accuracy":
+        return scores.accuracy
+    if metric == "consistency":
+        return scores.consistency
+    return scores.staged.get(metric)
+
+
+def _ours(results: dict[Part, Result], part: Part | None, metric: str) -> Cell:
+    if part is None or part not in results:
+        return Cell()
+    found = [estimate_of(scores, metric) for scores in results[part].scores]
+    values = [e for e in found if e is not None]
+    if len(values) != len(found):
+        return Cell()
+    if len(values) == 1:
+        return estimate_cell(values[0])
+    numbers = [e.value for e in values]
+    return Cell(f"{percent(fmean(numbers))}±{percent(pstdev(numbers))}", f"{len(numbers)} trials")
+
+
+def _baselines(study: Study, columns: Sequence[PublishedColumn], homes: dict[str, Part]) -> list[TableRow]:
+    """Majority, chance and people on the same items, from the first system of each part."""
+    rows: dict[str, dict[tuple[str, str], Cell]] = {}
+    for label, part in homes.items():
+        first = study.on(part)[0].results[part].first
+        for baseline in first.baselines:
+            cells = rows.setdefault(baseline.name, {})
+            cells[label, "accuracy"] = estimate_cell(baseline.accuracy, baseline.std)
+            cells[label, "consistency"] = estimate_cell(baseline.consistency)
+            for stage, value in baseline.staged.items():
+                cells[label, stage] = estimate_cell(value)
+    if rows.get("majority of train") == rows.get("majority"):
+        rows.pop("majority of train", None)
+    return [
+        TableRow(name, tuple(cells.get((c.part, c.metric), Cell()) for c in columns), "baseline")
+        for name, cells in rows.items()
+    ]
+
+
+def _notes(study: Study, printed: Sequence[PublishedTable]) -> tuple[str, ...]:
+    some = next((r.first for s in study.systems for r in s.results.values()), None)
+    notes = []
+    if some is not None:
+        notes.append(f"[ ] is a 95% interval: {some.resamples:,} bootstrap resamples over groups, seed {some.seed}.")
+    if printed and not study.benchmark.manifest.get("official"):
+        notes.append(
+            "Published rows are about the papers' own data. This benchmark was built anew: compare orders of systems, "
+            "not digits."
+        )
+    elif printed:
+        notes.append("Published rows are as printed in the papers; ± is the deviation over runs that they give.")
+    notes += dict.fromkeys(f"{table.table}: {table.note}" for table in printed if table.note)
+    return tuple(notes)
+
+
+def _published_only(table: PublishedTable) -> PageTable:
+    where = f"{table.source}, {table.table}"
+    rows = tuple(TableRow(r.name, tuple(map(Cell, r.values)), "published", r.group, where, r.more) for r in table.rows)
+    title = f"{table.table} of the paper, percent"
+    return PageTable(title, tuple(c.label for c in table.columns), rows, (), (table.note,) if table.note else ())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,28 +11,22 @@ from typing import Any
 from veridical.common.files import write_whole
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
-from veridical.pages.blocks import Section
-from veridical.pages.markup import Markup
-from veridical.reporting import figures, sections
-from veridical.reporting.audits import audit_section
-from veridical.reporting.breakdowns import breakdowns
-from veridical.reporting.comparisons import group_shares, pairs, reasons
-from veridical.reporting.examples import Chooser
+from veridical.pages.cards import BUDGET, Gallery, ItemPictures
+from veridical.pages.markup import Chapter, Paragraph, Section, page
+from veridical.pages.tables import PageTable, to_latex, to_markdown
+from veridical.reporting import sections
+from veridical.reporting.analysis import breakdowns, group_shares, pairs, reasons, sentences
+from veridical.reporting.examples import Cards, Chooser
 from veridical.reporting.inputs import Inputs, read_inputs
-from veridical.reporting.layouts import results_tables
-from veridical.reporting.page import Chapter, page, provenance, study_lead
+from veridical.reporting.published import results_tables
 from veridical.reporting.studies import Part, Study, study
-from veridical.reporting.summary import sentences
-from veridical.reporting.sweeps import sweep_section, sweep_tables
-from veridical.reporting.tables import Table, to_latex, to_markdown
+from veridical.reporting.trained import sweep_section, sweep_tables, training
 
 _FIX = "Give another place with --out."
 
-BUDGET = 3_000_000  # bytes of all pictures
-
 
 @dataclass(frozen=True)
-class Options:
+class PageDepth:
     """How much a page shows."""
 
     examples: int
@@ -91,9 +85,9 @@ def report(
     folders = [benchmark] if isinstance(benchmark, Path | str) else list(benchmark or ())
     folders = folders or [s.benchmark.folder for s in given.sweeps if Path(s.benchmark.folder).is_dir()]
     studies = study(given.files, folders, scheme=scheme, split=split, hidden=hidden, resamples=resamples, seed=seed)
-    options = Options(examples, resamples, seed, BUDGET // max(len(studies), 1))
+    options = PageDepth(examples, resamples, seed, BUDGET // max(len(studies), 1))
     chapters: list[Chapter] = []
-    tables: list[Table] = []
+    tables: list[PageTable] = []
     with Progress("report", len(studies), "benchmarks") as progress:
         for one in studies:
             chapters.append(_chapter(one, options))
@@ -105,8 +99,11 @@ def report(
     target = Path(os.path.abspath(out))
     names = tuple(s.name for one in studies for s in one.systems)
     heading = title or _title(studies)
-    html = page(heading, _lead(studies, given), chapters, provenance(studies))
+    chapters.append(Chapter("Where the numbers come from", tuple(sections.provenance(studies))))
+    html = page("Veridical report", heading, [Paragraph(_lead(studies, given))], chapters)
     data = html.encode("utf-8")
+    if not target.parent.is_dir():
+        raise UserError(f"{target} cannot be written: there is no folder {target.parent}.", _FIX)
     write_whole(target, data, _FIX)
     return Report(
         out=target,
@@ -118,28 +115,28 @@ def report(
     )
 
 
-def _chapter(one: Study, options: Options) -> Chapter:
+def _chapter(one: Study, options: PageDepth) -> Chapter:
     """Everything about one benchmark."""
     if not one.systems:
-        return Chapter(one.benchmark.name, study_lead(one, ()), ())
+        return Chapter(one.benchmark.name, sections.study_lead(one, ()), ())
     focus = one.focus
-    found: list[Section | None] = [sections.results(one), figures.by_scheme(one)]
+    found: list[Section | None] = [sections.results(one), sections.by_scheme(one)]
     said: list[str] = []
     if focus is not None:
         said, inner = _focus(one, focus, options)
         found += inner
-    found.append(figures.data_figures(one))
-    return Chapter(one.benchmark.name, study_lead(one, said), tuple(s for s in found if s is not None))
+    found.append(sections.data_figures(one))
+    return Chapter(one.benchmark.name, sections.study_lead(one, said), tuple(s for s in found if s is not None))
 
 
-def _focus(one: Study, part: Part, options: Options) -> tuple[list[str], list[Section | None]]:
+def _focus(one: Study, part: Part, options: PageDepth) -> tuple[list[str], list[Section | None]]:
     """What is looked at item by item, and the sentences that sum it up."""
     systems = one.on(part)
     tags = breakdowns(one, part, options.resamples, options.seed)
     compared = pairs(one, part, options.resamples, options.seed)
     groups = [(s, g) for s in systems if (g := group_shares(s.results[part])) is not None]
     why = [(s, r) for s in systems if (r := reasons(s.results[part])) is not None]
-    galleries: dict[str, list[Markup]] = {"differ": [], "why": [], "examples": []}
+    galleries: dict[str, list[Gallery]] = {"differ": [], "why": [], "examples": []}
     if options.examples:
         chooser = Chooser(one, part, options.examples)
         chosen = {
@@ -147,7 +144,7 @@ def _focus(one: Study, part: Part, options: Options) -> tuple[list[str], list[Se
             "why": sections.wrong_reason_gallery(chooser, why),
             "examples": sections.instructive(chooser),
         }
-        cards = sections.cards_of(one, chooser, options.budget)
+        cards = Cards(chooser, ItemPictures(one.benchmark, options.budget))
         galleries = {name: cards.galleries(which) if which else [] for name, which in chosen.items()}
     shown = Section("Instructive examples", tuple(galleries["examples"])) if galleries["examples"] else None
     grouped = None if why else sections.consistency(groups)
@@ -163,9 +160,9 @@ def _focus(one: Study, part: Part, options: Options) -> tuple[list[str], list[Se
 def _rest(given: Inputs) -> list[Chapter]:
     """Training runs and audits, which are about no single benchmark's results."""
     swept = {sweep.path / point.folder for sweep in given.sweeps for point in sweep.points}
-    trained = figures.training(given.trained, swept)
+    trained = training(given.trained, swept)
     found = [trained] if trained else []
-    found += [audit_section(audit) for audit in given.audits]
+    found += [sections.audit_section(audit) for audit in given.audits]
     if not found:
         return []
     names = [name for name, some in (("Training", given.trained), ("Audits", given.audits)) if some]
@@ -196,6 +193,6 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _tables(path: Path, tables: Sequence[Table], form: Any) -> Path:
+def _tables(path: Path, tables: Sequence[PageTable], form: Callable[[PageTable], str]) -> Path:
     write_whole(path, "\n".join(form(table) for table in tables), _FIX)
     return path

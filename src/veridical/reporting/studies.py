@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark
-from veridical.common.arrays import Ints
-from veridical.common.intervals import Estimate
+from veridical.common.arrays import Bools, Ints
 from veridical.errors import UserError
-from veridical.evaluation import Scores, evaluate
+from veridical.evaluation import Estimate, Scores, evaluate
 from veridical.evaluation.arrays import are_arrays, read_arrays
 from veridical.evaluation.grade import Grades, grade, guess_split
 from veridical.evaluation.key import AnswerKey, read_key
@@ -27,9 +24,10 @@ from veridical.evaluation.metrics import per_item
 from veridical.evaluation.readers import Predictions, image_name, read_predictions
 from veridical.records import split_view
 from veridical.reporting.inputs import RunFile
-from veridical.reporting.published import benchmark_kind
 
 Part = tuple[str, str]  # scheme and split
+_Scored = tuple[RunFile, Grades, Scores]
+PAPERS = ("nlvr2", "nlvr", "vprom", "vcr")  # the longer of two that begin alike comes first
 
 
 @dataclass(frozen=True)
@@ -53,13 +51,15 @@ class Result:
         """Per item: how many of its examples are right."""
         return per_item(self.grades.item, self.grades.right, len(self.grades.key.ids))
 
-    def solved(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def solved(self) -> Bools:
         """Per item: whether all of its examples are right."""
-        return (self.grades.examples > 0) & (self.right() == self.grades.examples)
+        solved: Bools = (self.grades.examples > 0) & (self.right() == self.grades.examples)
+        return solved
 
-    def failed(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def failed(self) -> Bools:
         """Per item: whether at least half of its examples are wrong."""
-        return (self.grades.examples > 0) & (2 * self.right() <= self.grades.examples)
+        failed: Bools = (self.grades.examples > 0) & (2 * self.right() <= self.grades.examples)
+        return failed
 
 
 @dataclass
@@ -69,7 +69,6 @@ class System:
     name: str
     place: int  # decides its colour
     results: dict[Part, Result] = field(default_factory=dict)
-    config: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -77,7 +76,7 @@ class Study:
     """One benchmark and the systems that were run on it."""
 
     benchmark: Benchmark
-    kind: str | None  # nlvr, nlvr2, vprom, vcr
+    paper: str | None  # nlvr, nlvr2, vprom, vcr: whose tables stand beside
     systems: list[System] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     show_hidden: bool = False
@@ -105,6 +104,20 @@ class Study:
         return [system for system in self.systems if part in system.results]
 
 
+def paper_of(benchmark: Benchmark) -> str | None:
+    """Which of the four a benchmark is, by how it was made, by its name, or by its task; None where it is none.
+
+    A choice among texts is visual commonsense reasoning (VCR) only if its name says so.
+    """
+    config = benchmark.manifest.get("config") or {}
+    for said in (config.get("format"), config.get("builder"), config.get("kind"), benchmark.name):
+        plain_name = "".join(c for c in str(said or "").lower() if c.isalnum())
+        for paper in PAPERS:
+            if paper in plain_name:
+                return paper
+    return "vprom" if benchmark.task == "matrix" else None
+
+
 def _order(split: str) -> int:
     return {"train": 0, "dev": 1, "val": 1}.get(split, 2)
 
@@ -122,10 +135,10 @@ def study(
     """Find the benchmark of each file, score it, and put the results together."""
     known = {Benchmark(path).hash: Benchmark(path) for path in benchmarks}
     studies: dict[str, Study] = {}
-    waiting: dict[tuple[str, str, Part], list[tuple[RunFile, Grades, Scores]]] = {}
+    waiting: dict[tuple[str, str, Part], list[_Scored]] = {}
     for run in files:
         home, read = _home(run, known)
-        here = studies.setdefault(home.hash, Study(home, benchmark_kind(home), show_hidden=hidden))
+        here = studies.setdefault(home.hash, Study(home, paper_of(home), show_hidden=hidden))
         if run.benchmark_hash not in (None, home.hash):
             here.notes.append(
                 f"{run.path.name} was made on another build of the benchmark ({str(run.benchmark_hash)[:12]}); "
@@ -142,15 +155,13 @@ def study(
     return list(studies.values())
 
 
-def _gather(
-    studies: dict[str, Study], waiting: dict[tuple[str, str, Part], list[tuple[RunFile, Grades, Scores]]]
-) -> None:
+def _gather(studies: dict[str, Study], waiting: dict[tuple[str, str, Part], list[_Scored]]) -> None:
     """Systems in the order in which they were given."""
     for (home, name, part), trials in waiting.items():
         here = studies[home]
         system = next((s for s in here.systems if s.name == name), None)
         if system is None:
-            system = System(name, len(here.systems), config=trials[0][0].config)
+            system = System(name, len(here.systems))
             here.systems.append(system)
         if len({scores.per_view for _, _, scores in trials}) > 1:
             raise UserError(

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-LOGS = "logs"
-_WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 420, 240, 48, 34, 34
-_COLORS = ("#1b6ca8", "#d1495b", "#2e933c", "#8e5ea2", "#b0803a", "#444444")
+from veridical.pages.plots import Series, colour, lines, picture
 
-Point = tuple[float, float]
+LOGS = "logs"
 
 
 class Log:
@@ -49,55 +46,16 @@ class Log:
 
 def curves_svg(title: str, histories: Sequence[Sequence[dict[str, float]]]) -> str:
     """Accuracy and loss by epoch, a line per trial, as one SVG picture."""
-    accuracy = [
-        (f"{name}{f' {n}' if len(histories) > 1 else ''}", [(r["epoch"], 100 * r[name]) for r in rows])
-        for n, rows in enumerate(histories)
-        for name in ("train", "validation")
+    accuracy, loss = [], []
+    for trial, rows in enumerate(histories):
+        of = f", trial {trial}" if len(histories) > 1 else ""
+        for name, dashed in (("validation", False), ("train", True)):
+            points = tuple((row["epoch"], row[name]) for row in rows)
+            accuracy.append(Series(f"{name}{of}", points, colour(trial), dashed))
+        loss.append(Series(f"loss{of}", tuple((row["epoch"], row["loss"]) for row in rows), colour(trial)))
+    drawn = [
+        lines("Accuracy by epoch", accuracy, "epoch", "accuracy, % (dashed: on training items)"),
+        lines("Loss by epoch", loss, "epoch", "training loss", in_percent=False),
     ]
-    loss = [
-        (f"loss{f' {n}' if len(histories) > 1 else ''}", [(r["epoch"], r["loss"]) for r in rows])
-        for n, rows in enumerate(histories)
-    ]
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{2 * _WIDTH}" height="{_HEIGHT}" '
-        f'font-family="sans-serif" font-size="11" role="img" aria-label="{escape(title)}: learning curves">',
-        f'<rect width="{2 * _WIDTH}" height="{_HEIGHT}" fill="white"/>',
-        _panel(f"{title}: accuracy, %", accuracy, 0),
-        _panel("training loss", loss, _WIDTH),
-        "</svg>",
-    ]
-    return "\n".join(parts) + "\n"
-
-
-def _panel(title: str, lines: Sequence[tuple[str, Sequence[Point]]], offset: int) -> str:
-    """Axes with three ticks each, lines, and a legend for the first six lines."""
-    points = [point for _, line in lines for point in line]
-    if not points:
-        return ""
-    x0, x1 = min(x for x, _ in points), max(x for x, _ in points)
-    y0, y1 = min(y for _, y in points), max(y for _, y in points)
-    x1, y1 = max(x1, x0 + 1), max(y1, y0 + 1e-3)
-    right, bottom = _WIDTH - 12, _HEIGHT - _BOTTOM
-
-    def place(x: float, y: float) -> tuple[float, float]:
-        return (
-            offset + _LEFT + (x - x0) / (x1 - x0) * (right - _LEFT),
-            bottom - (y - y0) / (y1 - y0) * (bottom - _TOP),
-        )
-
-    out = [f'<text x="{offset + _LEFT}" y="16" font-weight="bold">{escape(title)}</text>']
-    for share in (0.0, 0.5, 1.0):
-        x, y = x0 + share * (x1 - x0), y0 + share * (y1 - y0)
-        px, py = place(x, y)
-        out.append(f'<path d="M{offset + _LEFT},{py:.1f}H{offset + right}" stroke="#ddd"/>')
-        out.append(f'<text x="{offset + _LEFT - 5}" y="{py + 4:.1f}" text-anchor="end">{y:.3g}</text>')
-        out.append(f'<text x="{px:.1f}" y="{bottom + 15}" text-anchor="middle">{x:.0f}</text>')
-    out.append(f'<text x="{offset + (_LEFT + right) // 2}" y="{_HEIGHT - 5}" text-anchor="middle">epoch</text>')
-    for number, (name, line) in enumerate(lines):
-        color = _COLORS[number % len(_COLORS)]
-        path = " ".join(f"{px:.1f},{py:.1f}" for px, py in (place(x, y) for x, y in line))
-        out.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="1.6"/>')
-        if number < len(_COLORS):
-            x = offset + _LEFT + 10 + 62 * number
-            out.append(f'<text x="{x}" y="28" fill="{color}">{escape(name)}</text>')
-    return "\n".join(out)
+    keys = [(f"trial {trial}", colour(trial)) for trial in range(len(histories))] if len(histories) > 1 else []
+    return picture(f"{title}: learning curves", drawn, keys)

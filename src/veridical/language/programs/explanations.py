@@ -1,4 +1,4 @@
-"""Why a program is true or false: the boxes and objects that decide it, in words and drawn on the scene.
+"""Why a program is true or false: the boxes and objects that decide it.
 
 What decides is found from the top down: of a false `and` its false parts, of a true `or` its true ones, of a false
 `every` the counterexamples. Besides, every truth inside the program is a step with its own verdict and what it found; a
@@ -10,15 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 from veridical.language.programs.domain import Domain, Thing, domain_of
 from veridical.language.programs.execution import compiled
 from veridical.language.programs.terms import Term, subterms
 from veridical.records import Panel
-
-FILLS = {"black": "#000000", "yellow": "#ffff00", "blue": "#0099ff"}
-MARK = "#e6007e"  # a colour that no NLVR scene uses
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,51 +205,3 @@ def _explain_groups(
             for group in groups or compiled(source)(domain):
                 _explain(condition, group, depth + 1, steps)
             arg = source
-
-
-def explain_svg(program: Term, panels: Sequence[Panel], scale: float = 1.0) -> str:
-    """The scene as an SVG picture, the verdict as its title: deciding boxes framed, deciding objects ringed.
-
-    A dashed ring is a near miss: where no object was found, those that pass most of the tests.
-    """
-    found = explain(program, panels)
-    gap = 50.0
-    width = sum((p.width or 100) + gap for p in panels) - gap
-    height = max((p.height or 100 for p in panels), default=100)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-4 -4 {width + 8:g} {height + 8:g}" '
-        f'width="{(width + 8) * scale:g}" height="{(height + 8) * scale:g}" role="img">',
-        f"<title>{'true' if found.answer else 'false'}: {escape(found.program)}</title>",
-        f'<rect x="-4" y="-4" width="{width + 8:g}" height="{height + 8:g}" fill="#808080"/>',
-    ]
-    left = 0.0
-    for index, panel in enumerate(panels):
-        rings = {o: "" for p, o in found.objects if p == index}
-        rings |= {o: ' stroke-dasharray="3 2"' for p, o in found.near if p == index}
-        parts += _draw_panel(panel, left, index in found.panels, rings)
-        left += (panel.width or 100) + gap
-    return "\n".join([*parts, "</svg>"])
-
-
-def _draw_panel(panel: Panel, left: float, framed: bool, rings: dict[str, str]) -> list[str]:
-    edge = f' stroke="{MARK}" stroke-width="2"' if framed else ""
-    out = [
-        f'<rect x="{left:g}" y="0" width="{panel.width or 100}" height="{panel.height or 100}" fill="#d3d3d3"{edge}/>'
-    ]
-    for obj in panel.objects:
-        if obj.box is None:
-            continue
-        x0, y0, x1, y1 = obj.box[0] + left, obj.box[1], obj.box[2] + left, obj.box[3]
-        fill = FILLS.get(obj.attribute("color") or "", "none" if obj.category not in SHAPES else "#ffffff")
-        ring = f' stroke="{MARK}" stroke-width="2"{rings[obj.id]}' if obj.id in rings else ""
-        shape = SHAPES.get(obj.category, SHAPES["square"])(x0, y0, x1, y1)
-        name = escape(" ".join([*(v for _, v in obj.attributes), obj.category]))
-        out.append(f'<{shape} fill="{fill}"{ring}><title>{name}</title></{shape.split(" ")[0]}>')
-    return out
-
-
-SHAPES = {
-    "square": lambda x0, y0, x1, y1: f'rect x="{x0:g}" y="{y0:g}" width="{x1 - x0:g}" height="{y1 - y0:g}"',
-    "circle": lambda x0, y0, x1, y1: f'circle cx="{(x0 + x1) / 2:g}" cy="{(y0 + y1) / 2:g}" r="{(x1 - x0) / 2:g}"',
-    "triangle": lambda x0, y0, x1, y1: f'polygon points="{x0:g},{y1:g} {(x0 + x1) / 2:g},{y0:g} {x1:g},{y1:g}"',
-}

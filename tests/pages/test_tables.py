@@ -6,14 +6,14 @@ import re
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veridical.pages import plots
-from veridical.pages.markup import Markup, element, plain
-from veridical.reporting.tables import Cell, Table, TableRow, to_html, to_latex, to_markdown
+from veridical.pages.markup import Markup, Paragraph, element, page, plain
+from veridical.pages.tables import Cell, PageTable, TableRow, to_latex, to_markdown
 
-TABLE = Table(
+TABLE = PageTable(
     title="Results_1, percent",
     columns=("acc.", "cons.", "acc."),
     heads=(("Dev", 2), ("Test-P", 1)),
@@ -44,17 +44,25 @@ class _Text(HTMLParser):
         self.found += data
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_text_never_becomes_markup(text: str) -> None:
-    parsed = _Text(element("p", text, title=text))
-    assert parsed.tags == ["p"]
     kept = "".join("\ufffd" if (ord(c) < 32 and c not in "\t\n\r") or c == "\x7f" else c for c in text)
-    assert parsed.found == kept
+    for written in (element("p", text, title=text), plain(Paragraph(text, text)).rstrip("\n")):
+        parsed = _Text(written)
+        assert parsed.tags == ["p"]
+        assert parsed.found == kept
     assert plain(Markup("<b>")) == "<b>"
 
 
+def test_a_page_holds_what_it_is_given_as_text_only() -> None:
+    found = _Text(page("brand", "<b>", [Paragraph("</style><script>")], []))
+    assert {"script", "b"}.isdisjoint(found.tags)
+    assert "</style><script>" in found.found
+
+
 def test_html_folds_more_rows() -> None:
-    html = to_html(TABLE)
+    html = plain(TABLE)
     before, _, after = html.partition("<details>")
     assert "ours &amp; co" in before
     assert "Published: A, B: C. ACL 2019, Table 6" in before
@@ -85,9 +93,10 @@ def test_latex_is_balanced_and_escaped() -> None:
     assert {line.replace(r"\&", "").count("&") for line in body if "multicolumn" not in line} == {3}
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.text(max_size=40), st.floats(0, 1)), min_size=1, max_size=6))
 def test_plots_are_well_formed(values: list[tuple[str, float]]) -> None:
-    marks = [plots.Mark(name, value, value * 0.9, min(1.0, value * 1.1)) for name, value in values]
+    marks = [plots.PlotMark(name, value, value * 0.9, min(1.0, value * 1.1)) for name, value in values]
     drawn = [
         plots.dots("t", marks, (("chance", 0.5), ("people", 0.95))),
         plots.bars("t", [(m.label, "3 items", [m, m]) for m in marks]),
@@ -97,6 +106,7 @@ def test_plots_are_well_formed(values: list[tuple[str, float]]) -> None:
     ]
     for svg in drawn:
         root = ElementTree.fromstring(svg)
+        assert ElementTree.fromstring(plots.picture("t", [svg, svg], [(m.label, m.colour) for m in marks])) is not None
         assert root.tag == "svg"
         assert root.get("role") == "img"
         assert root[0].tag == "title"
@@ -110,6 +120,6 @@ def test_every_system_has_its_own_colour() -> None:
 
 
 def test_bars_are_as_long_as_their_values() -> None:
-    svg = plots.bars("t", [("a", "", [plots.Mark("a", 0.5), plots.Mark("b", 1.0)])])
+    svg = plots.bars("t", [("a", "", [plots.PlotMark("a", 0.5), plots.PlotMark("b", 1.0)])])
     widths = [float(e.get("width", "0")) for e in ElementTree.fromstring(svg).iter("rect")]
     assert widths[0] * 2 == widths[1]

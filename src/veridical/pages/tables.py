@@ -1,4 +1,4 @@
-"""Tables of results once, written three ways: HTML, Markdown and LaTeX (booktabs)."""
+"""Tables of results once, written three ways: on the page, in Markdown and in LaTeX (booktabs)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from veridical.pages.markup import Markup, element
+from veridical.common.intervals import Estimate
+from veridical.pages.markup import Block
+from veridical.pages.plots import percent
 
-Kind = Literal["ours", "baseline", "published"]
+Role = Literal["ours", "baseline", "published", "plain"]  # whose numbers a row holds; plain: the table has no blocks
+_BLOCKS = {"ours": "", "baseline": "Computed on this benchmark", "published": "Published", "plain": ""}
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,7 @@ class Cell:
 
     text: str = ""
     detail: str = ""
+    look: Literal["", "code", "verdict", "told"] = ""  # how the page writes it
 
 
 @dataclass(frozen=True)
@@ -25,16 +29,17 @@ class TableRow:
 
     name: str
     cells: tuple[Cell, ...]
-    kind: Kind = "ours"
+    role: Role = "ours"
     group: str = ""
     source: str = ""
     more: bool = False  # folded away on the page
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table with one or two lines of heads."""
+class PageTable(Block):
+    """A table with one or two lines of heads; rows that are `more` can be unfolded below it."""
 
+    macro = "table"
     title: str
     columns: tuple[str, ...]  # of the cells, without the name's
     rows: tuple[TableRow, ...]
@@ -42,79 +47,65 @@ class Table:
     notes: tuple[str, ...] = ()
     corner: str = ""  # the head of the names
 
+    @property
+    def shown(self) -> list[TableRow]:
+        return [row for row in self.rows if not row.more]
 
-_KINDS = {"ours": "", "baseline": "Computed on this benchmark", "published": "Published"}
+    @property
+    def folded(self) -> list[TableRow]:
+        return [row for row in self.rows if row.more]
 
+    @property
+    def ends(self) -> set[int]:
+        """The columns after which a span ends."""
+        out, at = set(), 0
+        for _, span in self.heads:
+            at += span
+            out.add(at - 1)
+        return out - {len(self.columns) - 1}
 
-def to_html(table: Table) -> Markup:
-    """The table for the page; rows that are `more` go into a second table that can be unfolded."""
-    shown, folded = [r for r in table.rows if not r.more], [r for r in table.rows if r.more]
-    caption = element("h4", table.title) if table.title else Markup("")
-    notes = [element("p", note, class_="note") for note in table.notes]
-    parts = [caption, element("div", _html_table(table, shown), class_="scroll"), *notes]
-    if folded:
-        label = f"{len(folded)} more published rows"
-        inner = element("div", _html_table(table, folded), class_="scroll")
-        parts.append(element("details", element("summary", label), inner))
-    return element("div", *parts, class_="table")
-
-
-def _html_table(table: Table, rows: Sequence[TableRow]) -> Markup:
-    head: list[Markup] = []
-    if table.heads:
-        spans = (element("th", label, colspan=span, class_="span") for label, span in table.heads)
-        head.append(element("tr", element("th", class_="name"), *spans))
-    ends = _last_columns(table)
-    columns = (element("th", c, class_="end" if k in ends else None) for k, c in enumerate(table.columns))
-    head.append(element("tr", element("th", table.corner, class_="name"), *columns))
-    body: list[Markup] = []
-    width = len(table.columns) + 1
-    for row, title, group in _with_titles(rows):
-        if title:
-            body.append(element("tr", element("td", title, colspan=width), class_="block"))
-        if group:
-            body.append(element("tr", element("td", group, colspan=width), class_="group"))
-        cells = (_html_cell(cell, k in ends) for k, cell in enumerate(row.cells))
-        name = element("th", row.name, scope="row", class_="name inner" if row.group else "name")
-        body.append(element("tr", name, *cells, class_=row.kind))
-    return element("table", element("thead", *head), element("tbody", *body))
+    @staticmethod
+    def titled(rows: Sequence[TableRow]) -> Iterator[tuple[TableRow, str, str]]:
+        """Each row with the title of the block and of the group that it begins, where it begins one."""
+        block, group = "", ""
+        for row in rows:
+            title = (row.source and f"Published: {row.source}") or _BLOCKS[row.role]
+            new_block = title if title != block else ""
+            if new_block:
+                group = ""
+            new_group = row.group if row.group != group else ""
+            block, group = title, row.group
+            yield row, new_block, new_group
 
 
-def _html_cell(cell: Cell, end: bool) -> Markup:
-    detail = [element("small", cell.detail)] if cell.detail else []
-    return element("td", cell.text, *detail, class_="num end" if end else "num")
+def facts(
+    columns: Sequence[str], rows: Sequence[Sequence[str | Cell]], corner: str = "", title: str = "", note: str = ""
+) -> PageTable:
+    """A small table: the first value of a row names it."""
+    body = (
+        TableRow(str(name), tuple(v if isinstance(v, Cell) else Cell(v) for v in values), "plain")
+        for name, *values in rows
+    )
+    return PageTable(title, tuple(columns), tuple(body), (), (note,) if note else (), corner)
 
 
-def _last_columns(table: Table) -> set[int]:
-    """The columns after which a span ends."""
-    out, at = set(), 0
-    for _, span in table.heads:
-        at += span
-        out.add(at - 1)
-    return out - {len(table.columns) - 1}
+def estimate_cell(value: Estimate | float | None, std: float | None = None) -> Cell:
+    """A number with its interval or deviation."""
+    if value is None:
+        return Cell()
+    if isinstance(value, Estimate):
+        return Cell(percent(value.value), f"[{percent(value.low)}, {percent(value.high)}]")
+    return Cell(percent(value) + (f"±{percent(std)}" if std is not None else ""))
 
 
-def _with_titles(rows: Sequence[TableRow]) -> Iterator[tuple[TableRow, str, str]]:
-    """Each row with the title of the block and of the group that it begins, where it begins one."""
-    block, group = "", ""
-    for row in rows:
-        title = (row.source and f"Published: {row.source}") or _KINDS[row.kind]
-        new_block = title if title != block else ""
-        if new_block:
-            group = ""
-        new_group = row.group if row.group != group else ""
-        block, group = title, row.group
-        yield row, new_block, new_group
-
-
-def to_markdown(table: Table) -> str:
+def to_markdown(table: PageTable) -> str:
     """The table in Markdown; spans are written before each column's own name."""
     names = _flat_columns(table)
     out = [f"**{_md(table.title)}**", ""] if table.title else []
     out.append(f"| {_md(table.corner)} | {' | '.join(map(_md, names))} |")
     out.append("|---|" + "---:|" * len(names))
     for row in table.rows:
-        mark = " *(published)*" if row.kind == "published" else " *(computed)*" if row.kind == "baseline" else ""
+        mark = " *(published)*" if row.role == "published" else " *(computed)*" if row.role == "baseline" else ""
         cells = (_md(" ".join(filter(None, (cell.text, cell.detail)))) for cell in row.cells)
         group = f"{_md(row.group)}: " if row.group else ""
         out.append(f"| {group}{_md(row.name)}{mark} | {' | '.join(cells)} |")
@@ -123,7 +114,7 @@ def to_markdown(table: Table) -> str:
     return "\n".join([*out, "", *(f"{_md(note)}  " for note in notes)]).rstrip() + "\n"
 
 
-def _flat_columns(table: Table) -> list[str]:
+def _flat_columns(table: PageTable) -> list[str]:
     if not table.heads:
         return list(table.columns)
     above = [label for label, span in table.heads for _ in range(span)]
@@ -137,7 +128,7 @@ def _md(text: str) -> str:
     return text
 
 
-def to_latex(table: Table) -> str:
+def to_latex(table: PageTable) -> str:
     """The table in LaTeX, for the booktabs package."""
     count = len(table.columns)
     out = [r"\begin{table}", r"\centering", r"\small", rf"\begin{{tabular}}{{l{'r' * count}}}", r"\toprule"]
@@ -145,7 +136,7 @@ def to_latex(table: Table) -> str:
         spans = (rf"\multicolumn{{{span}}}{{c}}{{{_tex(label)}}}" for label, span in table.heads)
         out.append(" & ".join(["", *spans]) + r" \\")
     out.append(" & ".join([_tex(table.corner), *map(_tex, table.columns)]) + r" \\")
-    for row, title, group in _with_titles(table.rows):
+    for row, title, group in table.titled(table.rows):
         if title or row is table.rows[0]:
             out.append(r"\midrule")
         if title:
@@ -196,15 +187,3 @@ def _tex(text: str) -> str:
 def _tex_cell(cell: Cell) -> str:
     detail = rf" {{\scriptsize {_tex(cell.detail)}}}" if cell.detail else ""
     return _tex(cell.text) + detail
-
-
-def plain_table(columns: Sequence[str], rows: Sequence[Sequence[object]], corner: str = "") -> Markup:
-    """A small table of text: the first cell of a row names it."""
-    head = element("tr", element("th", corner, class_="name"), *(element("th", c) for c in columns))
-    body = (
-        element(
-            "tr", element("th", row[0], scope="row", class_="name"), *(element("td", c, class_="num") for c in row[1:])
-        )
-        for row in rows
-    )
-    return element("div", element("table", element("thead", head), element("tbody", *body)), class_="scroll")

@@ -1,0 +1,219 @@
+"""Items as cards: what an item shows, what is asked, what is right, and what systems said.
+
+Photographs are made small, and all pictures of a page share one budget of bytes, so that a page stays easy to send.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from markupsafe import Markup
+
+from veridical.benchmark import Benchmark
+from veridical.benchmark.tables import panels_from
+from veridical.errors import UserError
+from veridical.language.programs.explanations import explain
+from veridical.language.programs.terms import parse
+from veridical.pages.drawing import named_boxes, scene
+from veridical.pages.markup import Block
+from veridical.pages.plots import shorten
+from veridical.records import Box, Item, Panel, Ref, Text
+
+SIDE = 360  # pixels of the longer side of an embedded photograph
+SMALL_SIDE = 120  # of a matrix panel
+AS_IT_IS = 16_384  # bytes up to which an image is embedded unchanged
+BUDGET = 3_000_000  # bytes of all pictures of a page
+NOTHING = Markup("")
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_MAGIC = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
+
+
+# --- what a card is made of ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PictureFrame(Block):
+    """One picture: an image, with boxes drawn over it; or a drawing alone; or why there is none."""
+
+    macro = "frame"
+    what: str  # in words
+    source: str = ""  # the image as a data address
+    drawing: Markup = NOTHING
+    absent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ItemPicture(Block):
+    """Everything that an item shows."""
+
+    macro = "picture"
+    layout: str  # scene, pair, single or matrix
+    frames: tuple[PictureFrame, ...]
+    candidates: tuple[tuple[str, PictureFrame], ...] = ()  # of a matrix, with their letters
+    program: str = ""  # whose deciding boxes and objects are marked
+
+
+@dataclass(frozen=True)
+class CandidateLine:
+    """A candidate that is a text."""
+
+    letter: str
+    text: str
+    right: bool
+    chosen_by: tuple[tuple[str, str], ...]  # systems with their colours
+
+
+@dataclass(frozen=True)
+class SystemAnswer:
+    """What a system said about an item."""
+
+    system: str
+    colour: str
+    said: str
+    grade: str  # right, wrong, right in some views
+    raw: str = ""  # in its own words
+
+
+@dataclass(frozen=True)
+class ItemCard(Block):
+    """One item: its candidates where they are texts, else its label and what each system said."""
+
+    macro = "card"
+    id: str
+    picture: ItemPicture
+    query: str | None
+    candidates: tuple[CandidateLine, ...] = ()
+    rationales: tuple[CandidateLine, ...] = ()
+    label: str = ""
+    answers: tuple[SystemAnswer, ...] = ()
+    people: str = ""  # what people said, in words
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Gallery(Block):
+    """Cards of items that show one thing."""
+
+    macro = "gallery"
+    title: str
+    lead: str  # what to see in them
+    count: int  # how many such items there are
+    cards: tuple[ItemCard, ...]
+    keys: Sequence[tuple[str, str]] = ()  # whose colours the dots have
+
+
+# --- pictures --------------------------------------------------------------------------------------------------------
+
+
+class ItemPictures:
+    """Draws items of one benchmark, within a budget."""
+
+    def __init__(self, benchmark: Benchmark, budget: int = BUDGET) -> None:
+        self._benchmark = benchmark
+        self._left = budget
+        self._panels: dict[str, Panel] = {}
+
+    def load(self, items: Iterable[Item]) -> None:
+        """Read the panels of the items that will be drawn: only those."""
+        wanted: set[str] = set()
+        for item in items:
+            wanted.update(item.panels)
+            wanted.update(c for c in item.candidates if isinstance(c, str))
+        table = self._benchmark.panels_table()
+        rows = pc.is_in(table["id"], value_set=pa.array(sorted(wanted), pa.string()))
+        self._panels |= {panel.id: panel for panel in panels_from(table.filter(rows))}
+
+    def panels(self, item: Item) -> list[Panel]:
+        """The panels of an item that was loaded."""
+        return [self._panels.get(name, Panel(name)) for name in item.panels]
+
+    def item(self, item: Item, program: str | None = None) -> ItemPicture:
+        """What an item shows; with a program, a scene is drawn with the boxes and objects that decide it."""
+        if item.task == "matrix":
+            return self._matrix(item)
+        panels = self.panels(item)
+        if program and any(p.objects for p in panels) and is_program(program):
+            drawn = PictureFrame("Scene", drawing=scene(panels, explain(parse(program), panels)))
+            return ItemPicture("scene", (drawn,), program=shorten(program, 200))
+        if item.views and item.views[0].image is not None:
+            return ItemPicture("scene", (self._image(item.views[0].image, None, SIDE, f"Drawing of {item.id}"),))
+        if item.views or (panels and all(p.image is None and p.objects for p in panels)):
+            return ItemPicture("scene", (PictureFrame("Scene", drawing=scene(panels)),))
+        named = referenced(item) if item.task == "choice" else ()
+        names = ("Left", "Right") if len(panels) == 2 else [f"Panel {k + 1}" for k in range(len(panels))]
+        shown = tuple(self._panel(panel, SIDE, name, named) for panel, name in zip(panels, names, strict=True))
+        return ItemPicture("pair" if len(shown) > 1 else "single", shown)
+
+    def _matrix(self, item: Item) -> ItemPicture:
+        context = tuple(self._small(name, f"Panel {k + 1}") for k, name in enumerate(item.panels))
+        candidates = zip(LETTERS, item.candidates, strict=False)
+        lettered = tuple((letter, self._small(str(name), f"Candidate {letter}")) for letter, name in candidates)
+        return ItemPicture("matrix", context, lettered)
+
+    def _small(self, name: str, what: str) -> PictureFrame:
+        return self._panel(self._panels.get(name, Panel(name)), SMALL_SIDE, what)
+
+    def _panel(self, panel: Panel, side: int, what: str, named: tuple[str, ...] = ()) -> PictureFrame:
+        if panel.image is not None:
+            return self._image(panel.image, panel.region, side, what, named_boxes(panel, named))
+        if panel.objects and panel.width and panel.height:
+            return PictureFrame(what, drawing=scene([panel]))
+        host = urlsplit(panel.uri).hostname if panel.uri else None  # where it came from, as text: nothing is fetched
+        return PictureFrame(what, absent=(what, "not stored here", *([f"from {host}"] if host else [])))
+
+    def _image(self, address: str, region: Box | None, side: int, what: str, boxes: Markup = NOTHING) -> PictureFrame:
+        data = bytes(self._benchmark.image(address))
+        mime = next((mime for magic, mime in _MAGIC.items() if data.startswith(magic)), None)
+        if region is not None or len(data) > AS_IT_IS or mime is None:
+            small = _shrink(data, region, side)
+            if small is None:
+                return PictureFrame(what, absent=(f"{what}: the image cannot be read",))
+            data, mime = small
+        if len(data) > self._left:
+            return PictureFrame(what, absent=(f"{what}: left out to keep the page small",))
+        self._left -= len(data)
+        return PictureFrame(what, f"data:{mime};base64,{base64.b64encode(data).decode()}", boxes)
+
+
+def _shrink(data: bytes, region: Box | None, side: int) -> tuple[bytes, str] | None:
+    """The region of an image, made small; drawings stay PNG, photographs become JPEG."""
+    from PIL import Image
+
+    try:
+        image: Image.Image = Image.open(io.BytesIO(data))
+        drawing = image.format == "PNG"
+        if region is not None:
+            left, top, right, bottom = (round(v) for v in region)
+            image = image.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
+        image = image.convert("RGB")
+    except (OSError, SyntaxError, Image.DecompressionBombError):
+        return None
+    image.thumbnail((side, side))
+    out = io.BytesIO()
+    if drawing and image.width * image.height <= 200 * 200:
+        image.save(out, "PNG", optimize=True)
+        return out.getvalue(), "image/png"
+    image.save(out, "JPEG", quality=82)
+    return out.getvalue(), "image/jpeg"
+
+
+def is_program(text: str) -> bool:
+    """Whether a text is a program of our language."""
+    try:
+        parse(text)
+    except UserError:
+        return False
+    return True
+
+
+def referenced(item: Item) -> tuple[str, ...]:
+    """The objects that an item's texts point at, each once."""
+    texts = [item.query, *(c for c in item.candidates if isinstance(c, Text))]
+    refs = (token for text in texts if text for token in text.tokens if isinstance(token, Ref))
+    return tuple(dict.fromkeys(name for ref in refs for name in ref.objects))

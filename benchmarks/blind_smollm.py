@@ -17,7 +17,7 @@ from pathlib import Path
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from veridical.evaluation import evaluate
-from veridical.formats import import_release
+from veridical.formats.releases import import_release
 from veridical.options import Asking, Generating, Sending
 from veridical.solvers.solve import solve
 from veridical.solvers.vlm.run import ModelDetails

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from veridical.evaluation import evaluate
-from veridical.formats import import_release
+from veridical.formats.releases import import_release
 
 EXAMPLES = 107_292
 DEV = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr2" / "dev.json"

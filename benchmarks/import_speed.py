@@ -20,9 +20,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from veridical.formats import import_release, load_format
-from veridical.formats.format import Request
 from veridical.formats.lines import Problems
+from veridical.formats.releases import Request, import_release, load_format
 
 DEV = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr2" / "dev.json"
 
@@ -86,7 +85,9 @@ def keep(path: Path) -> list[object]:
 
 def peak(path: Path, out: Path) -> int:
     """Peak bytes of a process that does nothing but import the file."""
-    program = "import sys; from veridical.formats import import_release; import_release('nlvr2', *sys.argv[1:])"
+    program = (
+        "import sys; from veridical.formats.releases import import_release; import_release('nlvr2', *sys.argv[1:])"
+    )
     subprocess.run([sys.executable, "-c", program, str(path), str(out)], check=True)
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
 

@@ -18,7 +18,7 @@ from typing import Any
 import veridical
 from veridical.benchmark import Benchmark
 from veridical.evaluation.scores import evaluate_trials
-from veridical.formats import import_release
+from veridical.formats.releases import import_release
 from veridical.options import SolverOptions
 from veridical.solvers.solve import solve
 from veridical.training import train

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from veridical.benchmark import Benchmark
-from veridical.formats import import_release
+from veridical.formats.releases import import_release
 from veridical.language.reading.grammar import forget
 from veridical.solvers.programs import Answer, Example, ProgramSolver, examples, predict
 

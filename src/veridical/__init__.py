@@ -17,9 +17,9 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time a verb is i
     from veridical.cli.demo import demo as demo
     from veridical.encoders import features as features
     from veridical.evaluation import evaluate as evaluate
-    from veridical.formats import export as export
-    from veridical.formats import import_release as import_release
     from veridical.formats.download import get as get
+    from veridical.formats.releases import export as export
+    from veridical.formats.releases import import_release as import_release
     from veridical.language.phenomena.tagger import tag_file as tag  # noqa: F401  (the verb's name)
     from veridical.matching.arguments import match as match
     from veridical.reporting import report as report

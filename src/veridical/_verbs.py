@@ -14,7 +14,7 @@ from typing import Any
 # verb -> where its function lives
 VERBS: dict[str, str] = {
     "demo": "veridical.cli.demo:demo",
-    "import_release": "veridical.formats:import_release",  # `import` is a keyword of Python
+    "import_release": "veridical.formats.releases:import_release",  # `import` is a keyword of Python
     "get": "veridical.formats.download:get",
     "build": "veridical.builders:build",
     "match": "veridical.matching.arguments:match",
@@ -28,7 +28,7 @@ VERBS: dict[str, str] = {
     "evaluate": "veridical.evaluation:evaluate",
     "report": "veridical.reporting:report",
     "sweep": "veridical.reporting.sweep:sweep",
-    "export": "veridical.formats:export",
+    "export": "veridical.formats.releases:export",
     "tag": "veridical.language.phenomena.tagger:tag_file",
 }
 

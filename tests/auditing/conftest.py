@@ -47,7 +47,7 @@ def clean_matrices(benchmarks: ModuleType, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture(scope="session")
 def nlvr(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Real NLVR, imported."""
-    from veridical.formats import import_release
+    from veridical.formats.releases import import_release
 
     out = tmp_path_factory.mktemp("audit") / "nlvr"
     import_release("nlvr", shared / "nlvr", out)

@@ -17,7 +17,7 @@ from veridical import cli
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.errors import UserError
 from veridical.evaluation import evaluate
-from veridical.formats import import_release
+from veridical.formats.releases import import_release
 from veridical.records import TRUTH, Item, Panel, SceneObject, Text, View
 from veridical.solvers.programs import examples, fingerprint
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.engine.fingerprint import fingerprint
+from veridical.engine.memory import fingerprint
 from veridical.records import Panel, SceneObject
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,7 +77,7 @@ def test_what_is_equal() -> None:
 
 def test_the_same_in_every_process() -> None:
     code = (
-        "import numpy as np; from pathlib import Path; from veridical.engine.fingerprint import fingerprint;"
+        "import numpy as np; from pathlib import Path; from veridical.engine.memory import fingerprint;"
         "from veridical.records import SceneObject;"
         "print(fingerprint([{'a', 'b', 'c', 'd'}, SceneObject('0', 'dog'), Path('x/y'), np.arange(3), 1.5]))"
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from veridical.evaluation import evaluate
-from veridical.formats import import_release
+from veridical.formats.releases import import_release
 
 
 def plain_scores(examples: list[tuple[str, str, str]], predictions: dict[str, str]) -> tuple[float, float]:

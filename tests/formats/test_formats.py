@@ -13,8 +13,9 @@ import pytest
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.check import check
 from veridical.errors import UserError
-from veridical.formats import EXPORTS, FORMATS, export, export_official, import_release, load_format
+from veridical.formats import EXPORTS, FORMATS
 from veridical.formats.lines import raw_table
+from veridical.formats.releases import export, export_official, import_release, load_format
 
 from ._releases import RELEASES, files, nlvr_line, vcr_line, write_lines
 

@@ -13,8 +13,9 @@ import pytest
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.errors import UserError
-from veridical.formats import hf, import_release
+from veridical.formats import hf
 from veridical.formats.hf import export_hf
+from veridical.formats.releases import import_release
 from veridical.records import TRUTH, Item, Text
 
 from ._small import SMALL, picture

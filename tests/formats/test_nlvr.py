@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.check import check
 from veridical.errors import UserError
-from veridical.formats import export_official, import_release
+from veridical.formats.releases import export_official, import_release
 from veridical.records import TRUTH, Item, Judgement, Panel, SceneObject, Text, View
 
 from ._releases import files, nlvr_line, picture, write_lines

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.check import check
 from veridical.errors import UserError
-from veridical.formats import export_official, import_release
 from veridical.formats.nlvr2.reading import balance_of, read_phenomena
+from veridical.formats.releases import export_official, import_release
 from veridical.records import TRUTH, Item, Judgement, Panel, Text
 
 from ._releases import bomb, files, nlvr2_line, picture, write_lines

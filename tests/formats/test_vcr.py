@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.check import check
 from veridical.errors import UserError
-from veridical.formats import export_official, import_release
+from veridical.formats.releases import export_official, import_release
 from veridical.records import Item, Panel, Ref, SceneObject, Text
 
 from ._releases import files, metadata, picture, vcr_line, write_lines

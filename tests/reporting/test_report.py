@@ -288,7 +288,7 @@ def test_nothing_half_written_on_bad_input(nlvr, predict, tmp_path: Path) -> Non
 
 def test_real_nlvr2(shared: Path, tmp_path: Path, read_page) -> None:
     from veridical.benchmark import Benchmark
-    from veridical.formats import import_release
+    from veridical.formats.releases import import_release
 
     import_release("nlvr2", shared / "nlvr2", out=tmp_path / "nlvr2")
     path = tmp_path / "guess.csv"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.formats import import_release
+from veridical.formats.releases import import_release
 from veridical.language.programs.execution import execute
 from veridical.records import Panel, SceneObject
 from veridical.solvers.fallback import FallbackConfig

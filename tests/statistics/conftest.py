@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.formats import import_release
+from veridical.formats.releases import import_release
 from veridical.records import TRUTH, Item, Text
 
 

@@ -17,7 +17,7 @@ from veridical.auditing.findings import EXAMPLES, FAIL_LEAK, Example, Finding, V
 from veridical.auditing.options import Options
 from veridical.auditing.texts import words
 from veridical.errors import UserError
-from veridical.formats.canary import canary
+from veridical.formats.about import canary
 
 WORDS = 8  # of an n-gram that counts as a trace
 LEAST_WORDS = 5  # shorter texts are found anywhere

@@ -1,4 +1,15 @@
-"""Benchmarks on disk: reading, writing, splitting, checking."""
+"""Benchmarks on disk: reading, writing, splitting, checking.
+
+    store         `Benchmark`: open a folder, read its items, panels, images, judgements
+    writer        `BenchmarkWriter`: write one; it appears whole or not at all
+    tables        the columns of every file, and records from and to them
+    place         where a folder is put, and what it may replace; DIR.hidden beside DIR
+    splits        splits that cannot leak, and the secret of hidden ones
+    check         `veridical check`: hashes, counts, images, nothing hidden in what is public
+    check_items   what `check` says about items: references, answers, origins in two splits
+
+From outside, use `Benchmark` and `BenchmarkWriter`; builders also use `splits`.
+"""
 
 from veridical.benchmark.store import Benchmark
 from veridical.benchmark.writer import BenchmarkWriter

@@ -23,7 +23,7 @@ def export(
     `submission` writes predictions as the official leaderboard takes them: lines of true and false, or VCR's twenty
     probabilities for each question.
     """
-    from veridical.formats import export
+    from veridical.formats.releases import export
 
     if kind == "submission":
         _submission(benchmark, predictions, split, out, json)

@@ -27,7 +27,7 @@ def import_release(
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Turn an official release into a benchmark."""
-    from veridical.formats import import_release
+    from veridical.formats.releases import import_release
 
     result = import_release(format, path, out, split=split, images=images, hide=hide or (), keep_going=keep_going)
     if json:

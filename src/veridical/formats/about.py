@@ -1,10 +1,12 @@
-"""What a benchmark is, in words: its title, one-paragraph summary, and the paper behind it.
+"""What a benchmark is, in words: its title, one-paragraph summary, the paper behind it, and its canary.
 
 All from the manifest, for the dataset card and the Croissant metadata.
 """
 
 from __future__ import annotations
 
+import json
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -60,6 +62,7 @@ PAPERS: dict[str, Paper] = {
         "a photograph with tagged objects and a question: which of four answers is right, and which of four reasons?",
     ),
 }
+_CANARIES = uuid.UUID("0f6f1a52-7b0c-5c6e-9d0a-5b8e4c1a2f37")  # the namespace of all our canaries
 _TASKS = {
     "statement": "Each item is a sentence about pictures: is it true or false?",
     "matrix": "Each item is a matrix of pictures with one missing: which candidate fits?",
@@ -108,3 +111,10 @@ def citation(manifest: Mapping[str, Any]) -> str:
     """BibTeX of the paper behind a benchmark."""
     short = kind(manifest)
     return PAPERS[short].bibtex(f"{short}{PAPERS[short].year}") if short else ""
+
+
+def canary(manifest: Mapping[str, Any]) -> str:
+    """A string in the card and the metadata, to search training data for: the same for every build of one config."""
+    content = [manifest["name"], manifest["config"], manifest["seed"]]
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, default=str)
+    return f"veridical:canary:{uuid.uuid5(_CANARIES, text)}"

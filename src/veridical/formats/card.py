@@ -11,8 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from veridical.formats.about import PAPERS, citation, kind, summary, title
-from veridical.formats.canary import canary
+from veridical.formats.about import PAPERS, canary, citation, kind, summary, title
 from veridical.formats.croissant import CROISSANT, croissant
 
 CARD = "README.md"

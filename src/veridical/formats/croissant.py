@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from veridical.benchmark import Benchmark
+from veridical.benchmark.place import outside
 from veridical.common.files import write_whole
-from veridical.formats.about import citation, summary, title
-from veridical.formats.canary import canary
-from veridical.formats.staging import outside
+from veridical.formats.about import canary, citation, summary, title
 
 CROISSANT = "croissant.json"
 CONFORMS_TO = "http://mlcommons.org/croissant/1.0"

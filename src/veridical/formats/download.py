@@ -293,7 +293,7 @@ def _imagehash() -> Any:
 
 
 def _import(result: Fetched, target: Path, keep_going: bool) -> Fetched:
-    from veridical.formats import import_release
+    from veridical.formats.releases import import_release
 
     made = import_release(result.release, result.folder, target, keep_going=keep_going)
     return replace(result, benchmark=made.benchmark, counts=dict(made.counts), left_out=made.left_out)

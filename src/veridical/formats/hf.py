@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from veridical.benchmark import Benchmark, tables
+from veridical.benchmark.place import outside, staging
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.formats.card import CARD, card, hub_split
-from veridical.formats.staging import outside, staging
 from veridical.records import Item, Panel, Text
 
 ROWS_PER_GROUP = 1000

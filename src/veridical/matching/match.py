@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from veridical.benchmark import Benchmark
-from veridical.benchmark.hidden import RANDOM, SECRET, mix_secret
 from veridical.benchmark.place import MANIFEST, hidden_dir
+from veridical.benchmark.splits import RANDOM, SECRET, mix_secret
 from veridical.benchmark.writer import file_hash
 from veridical.errors import UserError
 from veridical.matching.data.folds import deal, split_of

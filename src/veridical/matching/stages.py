@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veridical.benchmark.hidden import secret_words
+from veridical.benchmark.splits import secret_words
 from veridical.common.arrays import Bools, Ints
 from veridical.engine.progress import Progress
 from veridical.errors import UserError

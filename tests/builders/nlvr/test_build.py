@@ -18,7 +18,7 @@ from veridical.builders.nlvr import build as nlvr
 from veridical.builders.nlvr.build import build_nlvr
 from veridical.builders.nlvr.scenes import Sampling, pack, present_batch, unpack
 from veridical.errors import UserError
-from veridical.formats import export, import_release
+from veridical.formats.releases import export, import_release
 from veridical.language.programs.execution import execute
 from veridical.language.programs.terms import parse
 from veridical.language.writing.boxes.statements import PAPER

@@ -25,7 +25,7 @@ from veridical.builders.nlvr2.pairs import pair_up
 from veridical.cli.build import build
 from veridical.engine.worker import INSIDE
 from veridical.errors import UserError
-from veridical.formats import export, import_release
+from veridical.formats.releases import export, import_release
 from veridical.language.writing.pairs.statements import execute_pair
 from veridical.records import Item
 from veridical.statistics import stats

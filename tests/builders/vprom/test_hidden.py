@@ -14,8 +14,8 @@ from PIL import Image
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
-from veridical.benchmark.hidden import SECRET
 from veridical.benchmark.place import hidden_dir
+from veridical.benchmark.splits import SECRET
 from veridical.builders.vprom import build_vprom
 from veridical.builders.vprom.mining import Mining
 from veridical.errors import UserError

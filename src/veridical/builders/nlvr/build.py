@@ -20,9 +20,8 @@ from typing import Any, Literal
 import numpy as np
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.benchmark.hidden import SECRET, check_seed, check_splits, drawn_secret, mix_secret
 from veridical.benchmark.place import hidden_dir
-from veridical.benchmark.splits import split_by_origin
+from veridical.benchmark.splits import SECRET, check_seed, check_splits, drawn_secret, mix_secret, split_by_origin
 from veridical.benchmark.writer import file_hash
 from veridical.builders.nlvr.people import (
     Verdicts,

@@ -22,8 +22,7 @@ import numpy as np
 
 from veridical.builders.nlvr.scenes import Packed, pack, unpack
 from veridical.common.files import bad_line, numbered_lines
-from veridical.formats.nlvr.reading import BoxObject
-from veridical.formats.nlvr.writing import COLORS
+from veridical.formats.nlvr import COLORS, BoxObject
 from veridical.records import Judgement, Panel, Verdict
 from veridical.sources.boxes.scene import Figure, Placed, Scene, panel, placed
 from veridical.statistics.judgements import NO_REASON, SKIP, Judged, prune_nlvr

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from veridical.benchmark import tables
-from veridical.benchmark.hidden import secret_words
+from veridical.benchmark.splits import secret_words
 from veridical.benchmark.writer import content_address
 from veridical.language.writing.boxes.statements import make_plan, present, write
 from veridical.records import TRUTH, Item, Panel, Text, View, pairs

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from veridical.benchmark import Benchmark
-from veridical.benchmark.hidden import SECRET, drawn_secret, mix_secret
 from veridical.benchmark.place import hidden_dir
+from veridical.benchmark.splits import SECRET, drawn_secret, mix_secret
 from veridical.builders.nlvr2.collection import (
     Collection,
     Given,

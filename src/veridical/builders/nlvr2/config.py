@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from veridical.benchmark.hidden import check_seed, check_splits
+from veridical.benchmark.splits import check_seed, check_splits
 from veridical.benchmark.writer import file_hash
 from veridical.errors import UserError
 

@@ -17,7 +17,7 @@ import msgspec
 import pyarrow as pa
 
 from veridical.benchmark import BenchmarkWriter, tables
-from veridical.benchmark.hidden import SECRET
+from veridical.benchmark.splits import SECRET
 from veridical.builders.nlvr2.collection import Collection, Given
 from veridical.builders.nlvr2.config import FILES, PAPER_SPLITS, hashes, hidden_splits
 from veridical.builders.nlvr2.people import check_presence, check_sentence

@@ -20,9 +20,17 @@ import numpy as np
 import pyarrow as pa
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.benchmark.hidden import RANDOM, SECRET, check_seed, drawn_secret, mix_secret, secret_words
 from veridical.benchmark.place import hidden_dir
-from veridical.benchmark.splits import vcr_folds, vcr_splits
+from veridical.benchmark.splits import (
+    RANDOM,
+    SECRET,
+    check_seed,
+    drawn_secret,
+    mix_secret,
+    secret_words,
+    vcr_folds,
+    vcr_splits,
+)
 from veridical.builders.report import BuildReport
 from veridical.builders.vcr.interesting import choose, read_interest
 from veridical.builders.vcr.photographs import by_name, tell

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.benchmark.hidden import SECRET, drawn_secret, mix_secret, secret_words
 from veridical.benchmark.place import check_free, hidden_dir
+from veridical.benchmark.splits import SECRET, drawn_secret, mix_secret, secret_words
 from veridical.benchmark.writer import file_hash
 from veridical.builders.report import BuildReport
 from veridical.builders.vprom.elements import CELLS, Lists, read_lists

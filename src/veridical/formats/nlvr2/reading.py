@@ -21,7 +21,6 @@ from veridical.benchmark import tables
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.formats import columns
-from veridical.formats.format import Format, Part, Request, Writer, find_files, one_per_split
 from veridical.formats.images import BadImage, ImageFile, read_image, walk
 from veridical.formats.lines import (
     Problems,
@@ -30,8 +29,8 @@ from veridical.formats.lines import (
     raw_table,
     read_text,
 )
-from veridical.formats.nlvr2.rows import Names, Rows, check_rows, differences, first_places, read_rows
-from veridical.formats.nlvr2.writing import encode
+from veridical.formats.nlvr2.lines import Names, Rows, check_rows, differences, encode, first_places, read_rows
+from veridical.formats.releases import Format, Part, Request, Writer, find_files, one_per_split
 
 SPLITS = frozenset({"train", "dev", "val", "test", "test1", "test2", "test-p", "test-u"})
 SUBSETS = ("balanced", "unbalanced")

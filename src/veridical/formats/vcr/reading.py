@@ -24,7 +24,6 @@ from veridical.common.files import DECODING_ERRORS, in_words
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.formats import columns
-from veridical.formats.format import Format, Part, Request, Writer, find_files, one_per_split
 from veridical.formats.images import MAX_PIXELS, BadImage, is_inside, leaves_folder, read_image
 from veridical.formats.lines import (
     Lines,
@@ -36,6 +35,7 @@ from veridical.formats.lines import (
     raw_table,
     read_text,
 )
+from veridical.formats.releases import Format, Part, Request, Writer, find_files, one_per_split
 from veridical.formats.vcr.writing import encode
 from veridical.records import Panel, SceneObject
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.benchmark.hidden import SECRET, secret_words
+from veridical.benchmark.splits import SECRET, secret_words
 from veridical.common.arrays import Bools, Ints
 from veridical.common.files import atomic
 from veridical.formats.card import describe

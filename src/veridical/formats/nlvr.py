@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,14 +20,14 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from veridical.benchmark import tables
+from veridical.benchmark import Benchmark, tables
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.formats import columns
-from veridical.formats.format import Format, Part, Request, Writer, find_files, one_per_split
 from veridical.formats.images import BadImage, ImageFile, is_inside, read_image, walk
 from veridical.formats.lines import Lines, Problems, decode_lines, find_duplicates, find_wrong, raw_table, read_text
-from veridical.formats.nlvr.writing import COLORS, SIZES, encode
+from veridical.formats.releases import Format, Part, Request, Writer, find_files, judgements_of, one_per_split
+from veridical.records import Item, Panel, SceneObject
 
 ORDERS = list(itertools.permutations(range(3)))
 BOX = 100  # pixels
@@ -55,7 +56,7 @@ class BoxObject(msgspec.Struct, gc=False):
     color: Literal["Black", "Yellow", "#0099ff"]
 
 
-class _Line(msgspec.Struct, gc=False):
+class _Example(msgspec.Struct, gc=False):
     sentence: str
     identifier: str
     structured_rep: list[list[BoxObject]]
@@ -65,12 +66,12 @@ class _Line(msgspec.Struct, gc=False):
 
 
 @dataclass
-class _Split:
+class _NLVRSplit:
     """One split of NLVR, read and found whole."""
 
     split: str
     labelled: bool
-    lines: Lines[_Line]
+    lines: Lines[_Example]
     images: dict[str, list[ImageFile | None]]  # six drawings of each identifier
     prefix: str = ""
 
@@ -154,19 +155,19 @@ def _find(request: Request) -> dict[str, Path]:
     return one_per_split(found, request)
 
 
-def _read_split(split: str, path: Path, request: Request, problems: Problems) -> _Split:
+def _read_split(split: str, path: Path, request: Request, problems: Problems) -> _NLVRSplit:
     lines = decode_lines(
-        read_text(path, request.name_of(path)), msgspec.json.Decoder(_Line), problems, expected=_EXPECTED
+        read_text(path, request.name_of(path)), msgspec.json.Decoder(_Example), problems, expected=_EXPECTED
     )
     labelled = not lines.records or any(line.label is not None for line in lines.records)
     lines.drop(find_wrong(lines.records, lambda line: _problem(line, labelled)), problems)
     lines.drop(find_duplicates([line.identifier for line in lines.records], lines.numbers), problems)
     folder = _image_folder(split, path, request)
     images = {} if folder is None else _index_images(split, folder, request, problems)
-    return _Split(split, labelled, lines, images)
+    return _NLVRSplit(split, labelled, lines, images)
 
 
-def _problem(line: _Line, labelled: bool) -> str | None:
+def _problem(line: _Example, labelled: bool) -> str | None:
     """What is wrong with a line that has the right types."""
     if line.label is None and labelled:
         return "the field 'label' is missing; other lines have one."
@@ -214,7 +215,7 @@ def _index_images(split: str, folder: Path, request: Request, problems: Problems
     return next(iter(by_word.values())) if len(by_word) == 1 else {}
 
 
-def _items(ids: list[str], records: list[_Line], prefix: str, views: list[list[str | None]]) -> pa.Table:
+def _items(ids: list[str], records: list[_Example], prefix: str, views: list[list[str | None]]) -> pa.Table:
     n = len(ids)
     presentations = pa.array([prefix + r.identifier.partition("-")[0] for r in records], pa.string())
     kind = columns.ITEM["views"]
@@ -245,12 +246,12 @@ def _items(ids: list[str], records: list[_Line], prefix: str, views: list[list[s
     )
 
 
-def _is_tower(line: _Line) -> bool:
+def _is_tower(line: _Example) -> bool:
     """Tower scenes stack squares of one size in the middle of each box."""
     return all(o.type == "square" and o.size == 20 and o.x_loc == 40 for box in line.structured_rep for o in box)
 
 
-def _panels(ids: list[str], records: list[_Line], views: list[list[str | None]]) -> pa.Table:
+def _panels(ids: list[str], records: list[_Example], views: list[list[str | None]]) -> pa.Table:
     """Three panels an item. A panel's image is the item's first drawing that is here, its region the place in it."""
     first = [next((k for k, address in enumerate(six) if address is not None), 0) for six in views]
     place = np.array([[order.index(box) for box in range(3)] for order in ORDERS])[first]  # (n, 3)
@@ -272,7 +273,7 @@ def _panels(ids: list[str], records: list[_Line], views: list[list[str | None]])
     )
 
 
-def _objects(records: list[_Line]) -> pa.Array:
+def _objects(records: list[_Example]) -> pa.Array:
     boxes = [box for r in records for box in r.structured_rep]
     objects = [o for box in boxes for o in box]
     lengths = np.array([len(box) for box in boxes], np.int64)
@@ -298,6 +299,94 @@ def _objects(records: list[_Line]) -> pa.Array:
         lengths,
         columns.PANEL["objects"],
     )
+
+
+COLORS = {"Black": "black", "Yellow": "yellow", "#0099ff": "blue"}
+SIZES = {10: "small", 20: "medium", 30: "large"}
+_OFFICIAL_COLORS = {ours: theirs for theirs, ours in COLORS.items()}
+_PIXELS = {word: size for size, word in SIZES.items()}
+_ENDING = re.compile(r"(?:.*-)?(\d+-\d+)")
+_WORDS = {"0": "false", "1": "true", "nonsense": "nonsense"}
+PER_FOLDER = 160  # items; the official folders hold up to 1,000 images
+
+
+def encode(benchmark: Benchmark, split: str, out: Path) -> None:
+    """Write one split as `out/<split>/<split>.json` and `out/<split>/images/<directory>/`."""
+    items = list(benchmark.items(split, answers=benchmark.is_hidden(split) and benchmark.hidden_directory.exists()))
+    judged = judgements_of(benchmark, _WORDS)
+    folder = out / split
+    folder.mkdir(parents=True)
+    with (folder / f"{split}.json").open("wb") as file:
+        for (item, identifier), directory in zip(_identifiers(items), _directories(items), strict=True):
+            said = judged.get((item.id, "validation"), {})
+            file.write(_written(item, identifier, directory, benchmark.panels, said) + b"\n")
+            for view, picture in enumerate(item.views):
+                if picture.image is not None:
+                    place = folder / "images" / directory
+                    place.mkdir(parents=True, exist_ok=True)
+                    path = place / f"{split}-{identifier}-{view}.png"
+                    path.write_bytes(benchmark.image(picture.image))
+
+
+def _identifiers(items: list[Item]) -> list[tuple[Item, str]]:
+    """Official identifiers: an item's own where all have one, otherwise presentations counted in their order."""
+    own = [_ENDING.fullmatch(item.id) for item in items]
+    names = [match[1] for match in own if match]
+    if len(set(names)) == len(items):
+        return list(zip(items, names, strict=True))
+    presentations: dict[str, int] = {}
+    seen: dict[str, int] = defaultdict(int)
+    out = []
+    for item in items:
+        group = item.group or item.id
+        number = presentations.setdefault(group, len(presentations))
+        out.append((item, f"{number}-{seen[group]}"))
+        seen[group] += 1
+    return out
+
+
+def _directories(items: list[Item]) -> list[str]:
+    """A numbered folder for each item; a presentation is never divided."""
+    sizes: dict[str, int] = defaultdict(int)
+    for item in items:
+        sizes[item.group or item.id] += 1
+    folder, filled = 0, 0
+    place: dict[str, str] = {}
+    for group, size in sizes.items():
+        if filled and filled + size > PER_FOLDER:
+            folder, filled = folder + 1, 0
+        place[group] = str(folder)
+        filled += size
+    return [place[item.group or item.id] for item in items]
+
+
+def _written(item: Item, identifier: str, directory: str, panels: dict[str, Panel], judged: dict[str, str]) -> bytes:
+    fields: dict[str, object] = {"sentence": item.query.raw if item.query else ""}
+    if item.answer is not None:
+        fields["label"] = ("false", "true")[item.answer]
+    fields |= {"identifier": identifier, "directory": directory, "evals": judged}
+    fields["structured_rep"] = [[_written_object(o, item.id) for o in panels[panel].objects] for panel in item.panels]
+    return msgspec.json.encode(fields)
+
+
+def _written_object(o: SceneObject, item: str) -> dict[str, object]:
+    size, color = o.attribute("size"), o.attribute("color")
+    if o.box is None or size not in _PIXELS or color not in _OFFICIAL_COLORS:
+        raise UserError(
+            f"Item {item} has an object that NLVR's format cannot hold: {o.category}, color {color}, size {size}.",
+            "NLVR objects are small, medium or large; black, yellow or blue; and have a box.",
+        )
+    return {
+        "y_loc": _number(o.box[1]),
+        "type": o.category,
+        "color": _OFFICIAL_COLORS[color],
+        "x_loc": _number(o.box[0]),
+        "size": _PIXELS[size],
+    }
+
+
+def _number(value: float) -> int | float:
+    return int(value) if float(value).is_integer() else value
 
 
 FORMAT = Format("nlvr", "NLVR", "statement", "CC-BY-4.0", read, encode)

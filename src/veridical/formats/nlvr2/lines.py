@@ -1,20 +1,30 @@
-"""The lines of NLVR2's files as columns, checked: identifiers, labels, duplicates, addresses."""
+"""The lines of NLVR2's files, both ways: read as columns and checked, and written as the official release writes them.
+
+A split is `<split>.json`, `<split>_hashes.json` and `images/<split>/`.
+"""
 
 from __future__ import annotations
 
 import itertools
+import json
+import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from veridical.benchmark import Benchmark
 from veridical.common.arrays import Ints
 from veridical.formats import columns
 from veridical.formats.lines import Problems, TextFile, decode_chunks, find_duplicates
+from veridical.formats.releases import judgements_of
+from veridical.records import Item, Panel
 
 _IDENTIFIER = r"^[A-Za-z0-9_.]+(-[A-Za-z0-9_.]+)*-\d+-\d+-\d+$"
 _EXPECTED = {
@@ -26,7 +36,7 @@ _EXPECTED = {
 _Truth = Literal["True", "False"]
 
 
-class _Line(msgspec.Struct, gc=False):
+class _PairLine(msgspec.Struct, gc=False):
     identifier: str
     sentence: str
     left_url: str
@@ -86,7 +96,7 @@ def read_rows(file: TextFile, problems: Problems) -> Rows:
     for name in ("validation", "extra_validations"):
         schema = schema.append(pa.field(name, _JUDGED))
     parts, dropped = [], set()
-    for lines in decode_chunks(file, msgspec.json.Decoder(_Line), problems, _EXPECTED):
+    for lines in decode_chunks(file, msgspec.json.Decoder(_PairLine), problems, _EXPECTED):
         records = lines.records
         texts = (
             [r.identifier for r in records],
@@ -182,3 +192,67 @@ def first_places(codes: pa.DictionaryArray) -> Ints:
     first = np.empty(len(codes.dictionary), np.int64)
     first[codes.indices.to_numpy()[::-1]] = np.arange(len(codes))[::-1]
     return first
+
+
+_OWN = re.compile(r"[A-Za-z0-9_.]+(?:-[A-Za-z0-9_.]+)*-\d+-\d+-\d+")
+_WORDS = {"0": "False", "1": "True"}
+
+
+def encode(benchmark: Benchmark, split: str, out: Path) -> None:
+    """Write one split."""
+    items = list(benchmark.items(split, answers=benchmark.is_hidden(split) and benchmark.hidden_directory.exists()))
+    judged = judgements_of(benchmark, _WORDS)
+    hashes: dict[str, str] = {}
+    photographs: dict[str, str] = {}
+    with (out / f"{split}.json").open("w", encoding="utf-8", newline="\n") as file:
+        for item, identifier in zip(items, _identifiers(items, split), strict=True):
+            panels = [benchmark.panels[name] for name in item.panels]
+            file.write(json.dumps(_fields(item, identifier, panels, judged)) + "\n")
+            pair = identifier.rpartition("-")[0]
+            for side, panel in enumerate(panels):
+                name = f"{pair}-img{side}.png"
+                if panel.phash is not None:
+                    hashes[name] = panel.phash
+                if panel.image is not None:
+                    photographs[name] = panel.image
+    if hashes:
+        (out / f"{split}_hashes.json").write_text(json.dumps(hashes), encoding="utf-8")
+    if photographs:
+        folder = out / "images" / split
+        folder.mkdir(parents=True)
+        for name, address in photographs.items():
+            (folder / name).write_bytes(benchmark.image(address))
+
+
+def _fields(item: Item, identifier: str, panels: list[Panel], judged: dict[tuple[str, str], dict[str, str]]) -> Any:
+    fields: dict[str, Any] = {"validation": judged.get((item.id, "validation"), {})}
+    fields["sentence"] = item.query.raw if item.query else ""
+    fields["left_url"] = panels[0].uri or ""
+    if item.writer is not None:
+        fields["writer"] = item.writer
+    if item.answer is not None:
+        fields["label"] = ("False", "True")[item.answer]
+    fields["right_url"] = panels[1].uri or ""
+    fields |= {name: item.tag(name)[0] for name in ("synset", "query") if item.tag(name)}
+    fields["identifier"] = identifier
+    if extra := judged.get((item.id, "extra")):
+        fields["extra_validations"] = extra
+    return fields
+
+
+def _identifiers(items: list[Item], split: str) -> list[str]:
+    """Official identifiers: the items' own where all have one, otherwise sets, pairs and sentences in their order."""
+    if all(_OWN.fullmatch(item.id) for item in items):
+        return [item.id for item in items]
+    sets: dict[str, int] = {}
+    pairs: dict[str, dict[tuple[str, ...], int]] = defaultdict(dict)
+    sentences: dict[str, dict[str, int]] = defaultdict(dict)
+    out = []
+    for item in items:
+        origin = item.origins[0] if item.origins else item.id
+        number = sets.setdefault(origin, len(sets))
+        pair = pairs[origin].setdefault(item.panels, len(pairs[origin]))
+        group = item.group or item.id
+        sentence = sentences[origin].setdefault(group, len(sentences[origin]))
+        out.append(f"{split}-{number}-{pair}-{sentence}")
+    return out

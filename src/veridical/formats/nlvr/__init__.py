@@ -1,1 +1,0 @@
-"""NLVR as its authors released it, both ways: `reading` and `writing`."""

@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 
 from veridical.sources.json_array import elements
-from veridical.sources.visual_genome import VisualGenome, _Attributes
+from veridical.sources.visual_genome import VisualGenome, _Element
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "visual_genome" / "attributes.json"
 
@@ -76,7 +76,7 @@ def scan(folder: Path) -> int:
 
 def decoded(folder: Path) -> int:
     """Typed records of all elements."""
-    decoder = msgspec.json.Decoder(_Attributes)
+    decoder = msgspec.json.Decoder(_Element)
     with (folder / "attributes.json").open("rb") as file:
         return sum(len(decoder.decode(data).attributes) for _, data in elements(file, "attributes.json"))
 

@@ -20,7 +20,7 @@ from veridical.records import Panel, SceneObject
 from veridical.sources import Photograph, Region
 from veridical.sources.pictures import (
     BadPhotograph,
-    Picture,
+    EncodedPicture,
     prepare_picture,
     read_picture,
     scaled,
@@ -43,7 +43,7 @@ def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
     return file.getvalue()
 
 
-def pixels(picture: Picture) -> np.ndarray:
+def pixels(picture: EncodedPicture) -> np.ndarray:
     image = Image.open(io.BytesIO(picture.data))
     assert image.format in {"JPEG", "PNG", "MPO"}  # Pillow's name for a JPEG that others follow in the file
     assert image.mode == "RGB"
@@ -55,7 +55,7 @@ def pixels(picture: Picture) -> np.ndarray:
 @pytest.mark.parametrize("options", [{}, {"progressive": True}, {"quality": 20}])
 def test_upright_colour_jpegs_keep_their_bytes(options: dict[str, object]) -> None:
     data = encoded(scene(), "JPEG", **options)
-    assert prepare_picture(data, "a.jpg") == Picture(data, 64, 48)
+    assert prepare_picture(data, "a.jpg") == EncodedPicture(data, 64, 48)
 
 
 def test_colour_pngs_keep_their_bytes() -> None:

@@ -63,7 +63,7 @@ class BadPhotograph(UserError):
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class EncodedPicture:
     """An encoded picture, ready to store."""
 
     data: bytes
@@ -71,7 +71,7 @@ class Picture:
     height: int
 
 
-def read_picture(path: Path | str, *, max_side: int | None = None) -> Picture:
+def read_picture(path: Path | str, *, max_side: int | None = None) -> EncodedPicture:
     """The photograph of a file, upright RGB; with `max_side`, made smaller so that no side is longer."""
     try:
         _must_be_regular(path)
@@ -81,7 +81,7 @@ def read_picture(path: Path | str, *, max_side: int | None = None) -> Picture:
     return prepare_picture(data, str(path), max_side=max_side)
 
 
-def prepare_picture(data: bytes, name: str, *, max_side: int | None = None) -> Picture:
+def prepare_picture(data: bytes, name: str, *, max_side: int | None = None) -> EncodedPicture:
     """The same for bytes; `name` is what errors call them."""
     width, height, format = _header(BytesIO(data), name)
     if reason := _damage(data):
@@ -89,7 +89,7 @@ def prepare_picture(data: bytes, name: str, *, max_side: int | None = None) -> P
     small = max_side is not None and max(width, height) > max_side
     with _opened(BytesIO(data), name) as image:
         if not small and _keeps_bytes(image, data) and (bare := without_metadata(data)) is not None:
-            return Picture(bare, width, height)
+            return EncodedPicture(bare, width, height)
         try:
             upright = _upright_rgb(image, name)
         except _DECODER_ERRORS as error:
@@ -103,7 +103,7 @@ def prepare_picture(data: bytes, name: str, *, max_side: int | None = None) -> P
         upright.save(file, "JPEG", quality=JPEG_QUALITY, subsampling=0)
     else:
         upright.save(file, "PNG")
-    return Picture(file.getvalue(), *upright.size)
+    return EncodedPicture(file.getvalue(), *upright.size)
 
 
 def upright_size(path: Path | str) -> tuple[int, int]:
@@ -147,7 +147,7 @@ def scaled(photograph: Photograph, max_side: int | None) -> Photograph:
     return replace(photograph, panel=replace(panel, width=width, height=height, objects=objects), regions=regions)
 
 
-def fitting(picture: Picture, panel: Panel, name: str) -> bytes:
+def fitting(picture: EncodedPicture, panel: Panel, name: str) -> bytes:
     """The picture's bytes, if it has the size that the annotations were made for: otherwise boxes would be wrong."""
     if panel.width is not None and (picture.width, picture.height) != (panel.width, panel.height):
         found, said = f"{picture.width} x {picture.height}", f"{panel.width} x {panel.height}"

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import fields
 from functools import lru_cache
 from itertools import repeat
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -33,20 +33,12 @@ from veridical.sources.pictures import BadPhotograph, clipped, fitting, read_pic
 FILES = ("image_data", "attributes", "objects", "region_descriptions", "relationships")
 _FIX = "Visual Genome's files are image_data.json, objects.json, attributes.json ..., unpacked, in one folder."
 _WORDS = 1 << 16  # words whose normal form is remembered
-
-
-class _Element(msgspec.Struct):
-    """An element of any of the files; region_descriptions.json calls the image's id `id`."""
-
-    image_id: int | None = None
-    id: int | None = None
-
-    @property
-    def image(self) -> int | None:
-        return self.id if self.image_id is None else self.image_id
+D = TypeVar("D")  # what a decoder gives
 
 
 class _Mention(msgspec.Struct, gc=False):
+    """An object, as one of the files has it."""
+
     object_id: int
     x: float
     y: float
@@ -58,23 +50,7 @@ class _Mention(msgspec.Struct, gc=False):
     attributes: tuple[str | None, ...] | None = None
 
 
-class _ImageData(_Element):
-    width: int | None = None
-    height: int | None = None
-    url: str | None = None
-    coco_id: int | None = None
-    flickr_id: int | None = None
-
-
-class _Attributes(_Element):
-    attributes: list[_Mention] = []
-
-
-class _Objects(_Element):
-    objects: list[_Mention] = []
-
-
-class _Region(msgspec.Struct, gc=False):
+class _Phrase(msgspec.Struct, gc=False):
     phrase: str
     x: float
     y: float
@@ -82,22 +58,35 @@ class _Region(msgspec.Struct, gc=False):
     height: float
 
 
-class _Regions(_Element):
-    regions: list[_Region] = []
-
-
-class _Relationship(msgspec.Struct, gc=False):
+class _Link(msgspec.Struct, gc=False):
     predicate: str
     subject: _Mention
     object: _Mention
 
 
-class _Relationships(_Element):
-    relationships: list[_Relationship] = []
+class _Identity(msgspec.Struct):
+    """Which image an element is about; region_descriptions.json calls the image's id `id`."""
+
+    image_id: int | None = None
+    id: int | None = None
+
+    @property
+    def image(self) -> int | None:
+        return self.id if self.image_id is None else self.image_id
 
 
-E = TypeVar("E", bound=_Element)
-D = TypeVar("D")  # what a decoder gives
+class _Element(_Identity):
+    """An element of any of the files: image_data.json has the first five fields, each other file one list."""
+
+    width: int | None = None
+    height: int | None = None
+    url: str | None = None
+    coco_id: int | None = None
+    flickr_id: int | None = None
+    attributes: list[_Mention] = []
+    objects: list[_Mention] = []
+    regions: list[_Phrase] = []
+    relationships: list[_Link] = []
 
 
 class VisualGenome(Source):
@@ -132,8 +121,8 @@ class VisualGenome(Source):
     def photographs(self) -> Iterator[Photograph]:
         """Every photograph, in the order of image_data.json."""
         primary = next(name for name in FILES if name in self.files)
-        images = _Joined(self.files[primary], _SHAPES[primary])
-        others = {name: _Joined(self.files[name], _SHAPES[name]) for name in self.files if name != primary}
+        images = _Joined(self.files[primary])
+        others = {name: _Joined(self.files[name]) for name in self.files if name != primary}
         seen: set[int] = set()
         try:
             for element in images.all():
@@ -178,24 +167,24 @@ class VisualGenome(Source):
         }
 
 
-class _Joined(Generic[E]):
+class _Joined:
     """One of the files, streamed as long as it has the same images in the same order, and then by an index."""
 
-    def __init__(self, path: Path, shape: type[E]) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         try:
             self.file = path.open("rb")
         except OSError as error:
             raise UserError(f"{path} cannot be read: {error.strerror}.", _FIX) from None
-        self.decoder = msgspec.json.Decoder(shape)
+        self.decoder = msgspec.json.Decoder(_Element)
         self.stream = elements(self.file, str(path))
         self.index: dict[int, tuple[int, int]] | None = None  # image -> its element's place and length
 
-    def all(self) -> Iterator[E]:
+    def all(self) -> Iterator[_Element]:
         for place, data in self.stream:
             yield self._decode(self.decoder, data, place)
 
-    def find(self, image: int) -> E | None:
+    def find(self, image: int) -> _Element | None:
         """The element of an image, or None."""
         if self.index is None:
             place, data = next(self.stream, (0, b""))
@@ -214,13 +203,13 @@ class _Joined(Generic[E]):
         """Read what is left, so that a file that is cut off or goes on after its end is not taken for a whole one."""
         if self.index is not None:  # it was read to its end
             return
-        ids = msgspec.json.Decoder(_Element)
+        ids = msgspec.json.Decoder(_Identity)
         for place, data in self.stream:
             image = self.image(self._decode(ids, data, place), place)
             if image in seen:
                 raise UserError(f"{self.path}, byte {place:,}: image {image} is there twice.", _FIX)
 
-    def image(self, element: _Element, place: int | None = None) -> int:
+    def image(self, element: _Identity, place: int | None = None) -> int:
         """The id of an element's image."""
         if element.image is None:
             where = "" if place is None else f", byte {place:,}"
@@ -231,7 +220,7 @@ class _Joined(Generic[E]):
         self.file.close()
 
     def _indexed(self) -> dict[int, tuple[int, int]]:
-        ids = msgspec.json.Decoder(_Element)
+        ids = msgspec.json.Decoder(_Identity)
         index: dict[int, tuple[int, int]] = {}
         self.file.seek(0)
         for place, data in elements(self.file, str(self.path)):
@@ -248,47 +237,34 @@ class _Joined(Generic[E]):
             raise UserError(f"{self.path}, the element at byte {place:,}: {error}.", _FIX) from None
 
 
-_SHAPES: dict[str, type[Any]] = {
-    "image_data": _ImageData,
-    "attributes": _Attributes,
-    "objects": _Objects,
-    "region_descriptions": _Regions,
-    "relationships": _Relationships,
-}
-
-
-def _photograph(image: int, found: dict[str, Any]) -> Photograph:
+def _photograph(image: int, found: Mapping[str, _Element | None]) -> Photograph:
     """One image from its elements of all files."""
-    data: _ImageData = found.get("image_data") or _ImageData()
+    data, attributes, things, regions, links = (found.get(name) or _Element() for name in FILES)
     width, height = data.width, data.height
-    relationships: list[_Relationship] = getattr(found.get("relationships"), "relationships", [])
-    mentioned = [
-        *getattr(found.get("attributes"), "attributes", ()),
-        *getattr(found.get("objects"), "objects", ()),
-        *(thing for one in relationships for thing in (one.subject, one.object)),
-    ]
+    ends = [thing for one in links.relationships for thing in (one.subject, one.object)]
+    mentioned = [*attributes.attributes, *things.objects, *ends]
     known, objects = _objects(mentioned, width, height)
-    regions = (
+    described = (
         (
             region.phrase.strip(),
             clipped((region.x, region.y, region.x + region.width, region.y + region.height), width, height),
         )
-        for region in getattr(found.get("region_descriptions"), "regions", ())
+        for region in regions.regions
     )
     panel = Panel(str(image), None, None, width, height, tuple(objects), data.url)
     return Photograph(
         panel=panel,
-        regions=tuple(Region(phrase, box) for phrase, box in regions if phrase and box is not None),
+        regions=tuple(Region(phrase, box) for phrase, box in described if phrase and box is not None),
         relationships=tuple(
             Relationship(str(one.subject.object_id), normal(one.predicate), str(one.object.object_id))
-            for one in relationships
+            for one in links.relationships
             if one.subject.object_id in known and one.object.object_id in known
         ),
         tags=_tags(data),
     )
 
 
-def _tags(data: _ImageData) -> Pairs:
+def _tags(data: _Element) -> Pairs:
     tags = [] if data.url is None else [("file", "/".join(data.url.split("/")[-2:]))]
     if data.coco_id is not None:
         tags.append(("coco", str(data.coco_id)))

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from veridical.language.reading.drafts import (
     ANY,
-    BARE,
     IT,
     SELF,
     THINGS,
@@ -330,7 +329,7 @@ def share(r: Reader, at: int, where: str) -> Iterator[Reading]:
         found = [*found, (r.skip(start, "the", "other"), ("num", 1, "other"), ())]
     for end, q, marks in found:
         after = r.skip(end, "of", "which", "the", "item", "block", "they", "other")
-        if q == BARE or r.word(after) not in ("be", "has", "not", "touching"):
+        if q[0] == "bare" or r.word(after) not in ("be", "has", "not", "touching"):
             continue
         for last, (said_of, meaning), marks2 in predicate(r, after + (r.word(after) == "has")):
             if said_of == "parts":

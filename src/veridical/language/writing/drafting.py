@@ -37,3 +37,11 @@ def keep(tests: Sequence[Term], objects: Term = THINGS) -> Term:
     if not tests:
         return objects
     return term("keep", tests[0] if len(tests) == 1 else term("and", *tests), objects)
+
+
+def at_least(number: int) -> Term:
+    return term("at-least", number)
+
+
+def exactly(number: int) -> Term:
+    return term("exactly", number)

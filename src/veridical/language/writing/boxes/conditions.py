@@ -13,20 +13,8 @@ from functools import partial
 from veridical.language.english import a
 from veridical.language.programs.domain import Domain
 from veridical.language.programs.terms import Term, term
-from veridical.language.writing.boxes.pen import (
-    A_TOWER,
-    COLORS,
-    SHAPES,
-    Noun,
-    Pen,
-    Quantity,
-    Wording,
-    at_least,
-    both,
-    every_way,
-    exactly,
-)
-from veridical.language.writing.drafting import THINGS, NoDraft, Readings, keep
+from veridical.language.writing.boxes.pen import A_TOWER, COLORS, SHAPES, Noun, Pen, Quantity, Saying, both, every_way
+from veridical.language.writing.drafting import THINGS, NoDraft, Readings, at_least, exactly, keep
 
 HARD, SOFT, EXISTS, ALL = "hard cardinality", "soft cardinality", "existential quantifier", "universal quantifier"
 AND, COREF, SPATIAL, COMPARE = "coordination", "coreference", "spatial relation", "comparison"
@@ -34,7 +22,7 @@ PRESUPPOSE, NOT, CC, PP = "presupposition", "negation", "cc ambiguity", "pp ambi
 OF_QUANTITY: dict[Quantity, tuple[str, ...]] = {"some": (), "hard": (HARD,), "soft": (SOFT,), "no": (NOT,)}
 SCATTER, TOWER, ANY = ("scatter",), ("tower",), ("scatter", "tower")
 
-Say = Callable[[Pen, Domain], Wording]
+Say = Callable[[Pen, Domain], Saying]
 # what an object can touch, as it is said with an indefinite and with a definite article
 INDEFINITE = (("a wall", "wall"), ("an edge", "wall"), ("a wall", "wall"), ("a corner", "corner"))
 DEFINITE = (
@@ -73,23 +61,23 @@ def _condition(
     return Condition(name, arrangements, frozenset(phenomena), weight, say, frozenset(moods.split()), nested)
 
 
-def _contents(quantity: Quantity, pen: Pen, view: Domain) -> Wording:
+def _contents(quantity: Quantity, pen: Pen, view: Domain) -> Saying:
     noun = pen.noun(view, plain=quantity in ("hard", "soft"))
     if quantity == "no":
         noun = pen.noun_of(pen.pick(*COLORS), None if pen.tower or pen.chance(0.5) else pen.pick(*SHAPES))
     return pen.counted(quantity, noun, (noun.objects,), view)
 
 
-def _pair(first: Quantity, second: Quantity, pen: Pen, view: Domain) -> Wording:
+def _pair(first: Quantity, second: Quantity, pen: Pen, view: Domain) -> Saying:
     """Objects of two nouns, or of three, side by side."""
     one = pen.noun(view, plain=False)
     other = pen.other_noun(view, one)
     left = pen.counted(first, one, (one.objects,), view)
     right = pen.counted(second, other, (other.objects,), view)
-    return Wording(f"{left.text} and {right.text}", both(left.readings, right.readings))
+    return Saying(f"{left.text} and {right.text}", both(left.readings, right.readings))
 
 
-def _colors(pen: Pen, view: Domain) -> Wording:
+def _colors(pen: Pen, view: Domain) -> Saying:
     """All colors of a group with their numbers: "1 black item, 2 blue items and a yellow item"."""
     found = [c for c in COLORS if pen.size(pen.noun_of(c).objects, view)]
     if len(found) < 3:
@@ -99,10 +87,10 @@ def _colors(pen: Pen, view: Domain) -> Wording:
         noun = pen.noun_of(color)
         parts.append(pen.counted("hard", noun, (noun.objects,), view))
     text = f"{parts[0].text}, {parts[1].text} and {parts[2].text}"
-    return Wording(text, both(*(part.readings for part in parts)))
+    return Saying(text, both(*(part.readings for part in parts)))
 
 
-def _of_which(pen: Pen, view: Domain) -> Wording:
+def _of_which(pen: Pen, view: Domain) -> Saying:
     whole = pen.counted("hard", pen.noun_of(), (THINGS,), view)
     color = pen.pick(*COLORS)
     words, number, amounts = pen.amount("hard", pen.size(pen.noun_of(color).objects, view))
@@ -110,33 +98,33 @@ def _of_which(pen: Pen, view: Domain) -> Wording:
         raise NoDraft
     inner = every_way(lambda amount: term("count", amount, pen.noun_of(color).objects), amounts)
     text = f"{whole.text} of which {words} {'is' if number == 1 else 'are'} {color}"
-    return Wording(text, both(whole.readings, inner))
+    return Saying(text, both(whole.readings, inner))
 
 
-def _either_color(pen: Pen, view: Domain) -> Wording:
+def _either_color(pen: Pen, view: Domain) -> Saying:
     one, other = sorted(COLORS, key=lambda _: float(pen.rng.random()))[:2]
     tests = (term("or", term("is", "color", one), term("is", "color", other)),)
     noun = pen.noun_of()
     words, number, amounts = pen.amount("hard", pen.size(keep(tests, THINGS), view))
     head = noun.one if number == 1 else noun.many
     text = f"{words} {one} or {other} {head}"
-    return Wording(text, every_way(lambda amount: term("count", amount, keep(tests, THINGS)), amounts))
+    return Saying(text, every_way(lambda amount: term("count", amount, keep(tests, THINGS)), amounts))
 
 
-def _shared_color(pen: Pen, view: Domain) -> Wording:
+def _shared_color(pen: Pen, view: Domain) -> Saying:
     """ "A blue circle and square": the color may belong to both."""
     color = pen.pick(*view.things).values["color"]
     one, other = sorted(SHAPES, key=lambda _: float(pen.rng.random()))[:2]
     noun = pen.noun_of(color, one)
     second = [pen.noun_of(given, other).objects for given in (color, None)]
-    return Wording(f"{a(noun.one)} and {other}", both((_some(noun.objects),), [_some(objects) for objects in second]))
+    return Saying(f"{a(noun.one)} and {other}", both((_some(noun.objects),), [_some(objects) for objects in second]))
 
 
 def _some(objects: Term) -> Term:
     return term("count", at_least(1), objects)
 
 
-def _shared_wall(pen: Pen, view: Domain) -> Wording:
+def _shared_wall(pen: Pen, view: Domain) -> Saying:
     """ "A circle and a black square touching a wall": one of them, or both."""
     one = pen.noun(view, plain=False)
     other = pen.other_noun(view, one)
@@ -144,44 +132,44 @@ def _shared_wall(pen: Pen, view: Domain) -> Wording:
     text = f"{a(one.one)} and {a(other.one)} {words}"
     second = [_some(keep((*other.tests, test), THINGS)) for test in tests]
     first = [_some(one.objects), _some(keep((*one.tests, tests[0]), THINGS))]
-    return Wording(text, both(first, second))
+    return Saying(text, both(first, second))
 
 
-def _only_color(pen: Pen, view: Domain) -> Wording:
+def _only_color(pen: Pen, view: Domain) -> Saying:
     color = pen.pick(*view.things).values["color"]
-    return Wording(f"only {color} {pen.item}s", (term("every", THINGS, term("is", "color", color)),))
+    return Saying(f"only {color} {pen.item}s", (term("every", THINGS, term("is", "color", color)),))
 
 
-def _same_color(pen: Pen, view: Domain) -> Wording:
+def _same_color(pen: Pen, view: Domain) -> Saying:
     """All alike; said of two or more, since one object alone may count as such or not."""
     name, word = ("color", "color") if pen.tower else pen.pick(("color", "color"), ("category", "shape"))
     low = pen.pick(2, 2, 3)
     meaning = term("and", term("count", at_least(low), THINGS), term("values", name, exactly(1), THINGS))
-    return Wording(f"at least {pen.number(low)} {pen.item}s, all of the same {word}", (meaning,))
+    return Saying(f"at least {pen.number(low)} {pen.item}s, all of the same {word}", (meaning,))
 
 
-def _several_colors(pen: Pen, view: Domain) -> Wording:
+def _several_colors(pen: Pen, view: Domain) -> Saying:
     name, word = ("color", "color") if pen.tower else pen.pick(("color", "color"), ("category", "shape"))
     number = len({thing.values[name] for thing in view.things})
     if number < 2:
         raise NoDraft
     words, _, amounts = pen.amount("hard", number)
     text = f"{pen.item}s of {words} different {word}s"
-    return Wording(text, every_way(lambda amount: term("values", name, amount, THINGS), amounts))
+    return Saying(text, every_way(lambda amount: term("values", name, amount, THINGS), amounts))
 
 
-def _more(pen: Pen, view: Domain) -> Wording:
+def _more(pen: Pen, view: Domain) -> Saying:
     one, other = _contrasted(pen)
     meaning = term("count", term("more-than", term("size", other.objects)), one.objects)
-    return Wording(f"more {one.many} than {other.many}", (meaning,))
+    return Saying(f"more {one.many} than {other.many}", (meaning,))
 
 
-def _as_many(pen: Pen, view: Domain) -> Wording:
+def _as_many(pen: Pen, view: Domain) -> Saying:
     """Equal numbers; none of either is a case of it under one reading only."""
     one, other = _contrasted(pen)
     meaning = term("count", exactly_as_many(other.objects), one.objects)
     some = term("and", term("count", at_least(1), one.objects), meaning)
-    return Wording(f"as many {one.many} as {other.many}", (meaning, some))
+    return Saying(f"as many {one.many} as {other.many}", (meaning, some))
 
 
 def exactly_as_many(objects: Term) -> Term:
@@ -209,14 +197,14 @@ def touching(pen: Pen, definite: bool, negated: bool = False) -> tuple[str, Read
     return f"{verb} {words}", tests
 
 
-def _touching(quantity: Quantity, definite: bool, negated: bool, pen: Pen, view: Domain) -> Wording:
+def _touching(quantity: Quantity, definite: bool, negated: bool, pen: Pen, view: Domain) -> Saying:
     noun = pen.noun(view, plain=negated or quantity != "some")
     words, tests = touching(pen, definite, negated)
     part = pen.counted(quantity, noun, [keep((*noun.tests, test), THINGS) for test in tests], view)
-    return Wording(f"{part.text} {words}", part.readings)
+    return Saying(f"{part.text} {words}", part.readings)
 
 
-def _end(words: str, quantity: Quantity, pen: Pen, view: Domain) -> Wording:
+def _end(words: str, quantity: Quantity, pen: Pen, view: Domain) -> Saying:
     """The block at one end of a tower, and perhaps how high the tower is; a box has no top block and no base."""
     pen.group = A_TOWER
     end, color = pen.pick("top", "bottom"), pen.pick(*COLORS)
@@ -225,12 +213,12 @@ def _end(words: str, quantity: Quantity, pen: Pen, view: Domain) -> Wording:
     meaning = (term("count", at_least(1), keep((*noun.tests, term("at", end)), THINGS)),)
     text = words.format(noun=a(noun.one), color=a(color), end=name)
     if quantity == "some":
-        return Wording(text, meaning)
+        return Saying(text, meaning)
     height = pen.counted(quantity, pen.noun_of(), (THINGS,), view)
-    return Wording(f"{height.text} and {text}", both(height.readings, meaning))
+    return Saying(f"{height.text} and {text}", both(height.readings, meaning))
 
 
-def _both_ends(pen: Pen, view: Domain) -> Wording:
+def _both_ends(pen: Pen, view: Domain) -> Saying:
     base, top = pen.noun_of(pen.pick(*COLORS)), pen.noun_of(pen.pick(*COLORS))
     several = term("count", at_least(2), THINGS)  # a single block is both, under one reading
     meaning = tuple(
@@ -238,7 +226,7 @@ def _both_ends(pen: Pen, view: Domain) -> Wording:
         for noun, end in ((base, "bottom"), (top, "top"))
     )
     text = f"{a(base.one)} at the base and {a(top.one)} at the top"
-    return Wording(text, (term("and", *meaning), term("and", several, *meaning)))
+    return Saying(text, (term("and", *meaning), term("and", several, *meaning)))
 
 
 def above(pen: Pen, first: Readings, second: Term) -> list[tuple[str, tuple[Readings, ...]]]:
@@ -258,21 +246,21 @@ def above(pen: Pen, first: Readings, second: Term) -> list[tuple[str, tuple[Read
     ]
 
 
-def _above(quantity: Quantity, pen: Pen, view: Domain) -> Wording:
+def _above(quantity: Quantity, pen: Pen, view: Domain) -> Saying:
     one = pen.noun(view, colored=True)
     other = pen.noun(view, colored=True)
     words, tests = pen.pick(*above(pen, one.tests, other.objects))
     part = pen.counted(quantity, one, [keep(test, THINGS) for test in tests], view)
-    return Wording(f"{part.text} {words} {a(other.one)}", part.readings)
+    return Saying(f"{part.text} {words} {a(other.one)}", part.readings)
 
 
-def _nth(pen: Pen, view: Domain) -> Wording:
+def _nth(pen: Pen, view: Domain) -> Saying:
     place, end = pen.pick(2, 2, 3), pen.pick("top", "bottom")
     noun = pen.noun_of(pen.pick(*COLORS))
     tests = (*noun.tests, term("nth", place, end))
     order = {2: "second", 3: "third"}[place]
     text = f"{a(noun.one)} {order} from the {'top' if end == 'top' else pen.pick('base', 'bottom')}"
-    return Wording(text, (term("count", at_least(1), keep(tests, THINGS)),))
+    return Saying(text, (term("count", at_least(1), keep(tests, THINGS)),))
 
 
 _COUNTED: tuple[Quantity, ...] = ("some", "hard", "soft")
@@ -330,17 +318,17 @@ CONDITIONS: list[Condition] = [
 # --- clauses ----------------------------------------------------------------------------------------------------------
 
 
-def _all_color(definite: bool, pen: Pen, view: Domain) -> Wording:
+def _all_color(definite: bool, pen: Pen, view: Domain) -> Saying:
     noun = pen.noun_of() if pen.tower else pen.noun_of(None, pen.pick(*SHAPES, None))
     color = pen.pick(*COLORS)
     words = pen.pick("all the", "all of the") if definite else "all"
-    return Wording(f"{words} {noun.many} are {color}", _all(noun.objects, (term("is", "color", color),)))
+    return Saying(f"{words} {noun.many} are {color}", _all(noun.objects, (term("is", "color", color),)))
 
 
-def _all_touching(definite: bool, pen: Pen, view: Domain) -> Wording:
+def _all_touching(definite: bool, pen: Pen, view: Domain) -> Saying:
     noun = pen.noun(view)
     words, tests = touching(pen, definite)
-    return Wording(f"all {noun.many} are {words}", tuple(r for test in tests for r in _all(noun.objects, (test,))))
+    return Saying(f"all {noun.many} are {words}", tuple(r for test in tests for r in _all(noun.objects, (test,))))
 
 
 def _all(objects: Term, tests: Readings) -> Readings:
@@ -349,11 +337,11 @@ def _all(objects: Term, tests: Readings) -> Readings:
     return (term("and", term("count", at_least(1), objects), meaning), meaning)
 
 
-def _none_touching(pen: Pen, view: Domain) -> Wording:
+def _none_touching(pen: Pen, view: Domain) -> Saying:
     noun = pen.noun(view)
     words, tests = touching(pen, False)
     nots = [term("not", test) for test in tests]
-    return Wording(f"no {noun.one} is {words}", tuple(r for test in nots for r in _all(noun.objects, (test,))))
+    return Saying(f"no {noun.one} is {words}", tuple(r for test in nots for r in _all(noun.objects, (test,))))
 
 
 CLAUSES: list[Condition] = [

@@ -41,13 +41,11 @@ from veridical.language.writing.boxes.pen import (
     Noun,
     Pen,
     Quantity,
-    Wording,
-    at_least,
+    Saying,
     both,
     every_way,
-    exactly,
 )
-from veridical.language.writing.drafting import PANELS, THINGS, NoDraft, Readings, keep
+from veridical.language.writing.drafting import PANELS, THINGS, NoDraft, Readings, at_least, exactly, keep
 
 # --- the whole image --------------------------------------------------------------------------------------------------
 
@@ -56,15 +54,15 @@ def _be(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _there_are(pen: Pen, quantity: Quantity, noun: Noun, objects: list[Term]) -> Wording:
+def _there_are(pen: Pen, quantity: Quantity, noun: Noun, objects: list[Term]) -> Saying:
     """ "There are exactly two blue circles", counted over the whole image; the readings are of what is counted."""
     words, number, amounts = pen.amount(quantity, pen.size(objects[0], pen.scene))
     phrase = a(noun.one) if words == "a" else f"{words} {noun.one if number == 1 else noun.many}"
     meaning = every_way(lambda amount, items: term("count", amount, items), amounts, objects)
-    return Wording(f"there {_be(number)} {phrase}", meaning)
+    return Saying(f"there {_be(number)} {phrase}", meaning)
 
 
-def _touches(quantity: Quantity, definite: bool, negated: bool, of_a_box: bool, pen: Pen) -> Wording:
+def _touches(quantity: Quantity, definite: bool, negated: bool, of_a_box: bool, pen: Pen) -> Saying:
     noun = pen.noun(pen.view(), plain=negated or quantity in ("hard", "soft"))
     words, tests = touching(pen, definite, negated)
     if of_a_box:
@@ -74,10 +72,10 @@ def _touches(quantity: Quantity, definite: bool, negated: bool, of_a_box: bool, 
         tests = (term("touching", place), term("nearing", place))
         words = f"touching {words} of a box"
     part = _there_are(pen, quantity, noun, [keep((*noun.tests, test), THINGS) for test in tests])
-    return Wording(f"{part.text} {words}", part.readings)
+    return Saying(f"{part.text} {words}", part.readings)
 
 
-def _touches_in(quantity: Quantity, pen: Pen) -> Wording:
+def _touches_in(quantity: Quantity, pen: Pen) -> Saying:
     """So many that touch a wall in a box with so many objects: counted in all such boxes, or in one."""
     view = pen.view()
     noun, (words, tests) = pen.noun(view), touching(pen, False)
@@ -90,14 +88,14 @@ def _touches_in(quantity: Quantity, pen: Pen) -> Wording:
     apart = every_way(lambda amount, items: term("count", amount, items), amounts, in_one)
     boxes = every_way(lambda box, has: term("count", at_least(1), _both(box, has)), inside.readings, apart)
     phrase = a(noun.one) if number == "a" else f"{number} {noun.one if count == 1 else noun.many}"
-    return Wording(f"there {_be(count)} {phrase} {words} in a box with {inside.text}", (*meaning, *boxes))
+    return Saying(f"there {_be(count)} {phrase} {words} in a box with {inside.text}", (*meaning, *boxes))
 
 
 def _both(box: Term, has: Term) -> Term:
     return term("where", term("and", box, has), PANELS)
 
 
-def _stacked(quantity: Quantity, where: bool, pen: Pen) -> Wording:
+def _stacked(quantity: Quantity, where: bool, pen: Pen) -> Saying:
     """A block on another, and perhaps in what tower."""
     view = pen.view()
     one, other = pen.noun(view, colored=True), pen.noun(view, colored=True)
@@ -110,10 +108,10 @@ def _stacked(quantity: Quantity, where: bool, pen: Pen) -> Wording:
         inside = [(term("inside", reading, pen.group.groups),) for reading in height.readings]
     objects = [keep((*test, *more), THINGS) for test in tests for more in inside]
     part = _there_are(pen, quantity, one, objects)
-    return Wording(f"{part.text} {words} {a(other.one)}{text}", part.readings)
+    return Saying(f"{part.text} {words} {a(other.one)}{text}", part.readings)
 
 
-def _end_of(quantity: Quantity, pen: Pen) -> Wording:
+def _end_of(quantity: Quantity, pen: Pen) -> Saying:
     """ "There is a blue block at the base of a tower with four blocks"."""
     pen.group = A_TOWER
     view = pen.view()
@@ -123,17 +121,17 @@ def _end_of(quantity: Quantity, pen: Pen) -> Wording:
         keep((*noun.tests, term("at", end), term("inside", h, pen.group.groups)), THINGS) for h in height.readings
     ]
     words = f"{pen.pick('at', 'as')} the {'top' if end == 'top' else 'base'} of {a(pen.group.one)} with {height.text}"
-    return Wording(f"there is {a(noun.one)} {words}", tuple(term("count", at_least(1), one) for one in objects))
+    return Saying(f"there is {a(noun.one)} {words}", tuple(term("count", at_least(1), one) for one in objects))
 
 
-def _in_every(pen: Pen) -> Wording:
+def _in_every(pen: Pen) -> Saying:
     noun = pen.noun(pen.view(), plain=False)
     has = term("count", at_least(1), noun.objects)
     words = f"there is {a(noun.one)} in {pen.pick('every', 'each')} {pen.group.one}"
-    return Wording(words, (term("every", pen.group.groups, has),))
+    return Saying(words, (term("every", pen.group.groups, has),))
 
 
-def _spread(universal: bool, pen: Pen) -> Wording:
+def _spread(universal: bool, pen: Pen) -> Saying:
     """All of some objects in one box."""
     noun = pen.noun(pen.scene, plain=False)
     if pen.size(noun.objects, pen.scene) < 2:
@@ -143,10 +141,10 @@ def _spread(universal: bool, pen: Pen) -> Wording:
     if universal:
         words = f"all {noun.many} are in the same box"
         meaning = term("count", exactly(1), holding)
-        return Wording(words, (meaning, term("and", several, meaning)))
+        return Saying(words, (meaning, term("and", several, meaning)))
     words, number, amounts = pen.amount("hard", pen.size(holding, pen.scene))
     phrase = f"{words} {'box' if number == 1 else 'boxes'}"
-    return Wording(
+    return Saying(
         f"there are {noun.many} in {phrase}",
         every_way(lambda n, h: term("count", n, h), amounts, _holding(noun.objects)),
     )
@@ -159,7 +157,7 @@ def _holding(objects: Term) -> Readings:
 # --- pronouns and definite descriptions -------------------------------------------------------------------------------
 
 
-def _it_is(pen: Pen) -> Wording:
+def _it_is(pen: Pen) -> Saying:
     """ "There is a box with only one item and it is black"."""
     words = pen.pick("only one", "exactly one", "a single", "only 1", "exactly 1")
     values = pen.view().things[0].values
@@ -170,10 +168,10 @@ def _it_is(pen: Pen) -> Wording:
         said = a(value)
     objects = (term("count", exactly(1), THINGS), term("every", THINGS, term("is", name, value)))
     meaning = term("count", at_least(1), term("where", term("and", *objects), pen.group.groups))
-    return Wording(f"there is {a(pen.group.one)} with {words} {pen.item} and it is {said}", (meaning,))
+    return Saying(f"there is {a(pen.group.one)} with {words} {pen.item} and it is {said}", (meaning,))
 
 
-def _its_end(quantity: Quantity, pen: Pen) -> Wording:
+def _its_end(quantity: Quantity, pen: Pen) -> Saying:
     """ "There is a tower with three blocks and its base is yellow"."""
     pen.group = A_TOWER
     height = pen.counted(quantity, pen.noun_of(), (THINGS,), pen.view())
@@ -181,10 +179,10 @@ def _its_end(quantity: Quantity, pen: Pen) -> Wording:
     name = {"top": pen.pick("top", f"top {pen.item}"), "bottom": "base"}[end]
     ended = (term("count", at_least(1), keep((term("is", "color", color), term("at", end)), THINGS)),)
     meaning = counts((at_least(1),), pen.group, both(height.readings, ended))
-    return Wording(f"there is {a(pen.group.one)} with {height.text} and its {name} is {color}", meaning)
+    return Saying(f"there is {a(pen.group.one)} with {height.text} and its {name} is {color}", meaning)
 
 
-def _of_them(pen: Pen) -> Wording:
+def _of_them(pen: Pen) -> Saying:
     """ "There is a box with four items and two of them are circles"."""
     view = pen.view()
     whole = pen.counted("hard", pen.noun_of(), (THINGS,), view)
@@ -201,10 +199,10 @@ def _of_them(pen: Pen) -> Wording:
         said = a(noun.one) if number == 1 else noun.many
     inner = every_way(lambda n: term("count", n, noun.objects), amounts)
     meaning = counts((at_least(1),), pen.group, both(whole.readings, inner))
-    return Wording(f"there is {a(pen.group.one)} with {whole.text} and {words} of them {_be(number)} {said}", meaning)
+    return Saying(f"there is {a(pen.group.one)} with {whole.text} and {words} of them {_be(number)} {said}", meaning)
 
 
-def _the_items(pen: Pen) -> Wording:
+def _the_items(pen: Pen) -> Saying:
     """ "There is a box with five items and the two black items are the same in shape"."""
     view = pen.view()
     whole = pen.counted("hard", pen.noun_of(), (THINGS,), view)
@@ -219,13 +217,13 @@ def _the_items(pen: Pen) -> Wording:
     said = pen.pick(f"are the same in {word}", f"have the same {word}", f"are of the same {word}")
     meaning = counts((at_least(1),), pen.group, both(whole.readings, (inner,)))
     text = f"there is {a(pen.group.one)} with {whole.text} and the {pen.number(number)} {noun.many} {said}"
-    return Wording(text, meaning)
+    return Saying(text, meaning)
 
 
 _NAMED = {condition.name: condition for condition in CONDITIONS}
 
 
-def _the_group(names: tuple[str, ...], pen: Pen) -> Wording:
+def _the_group(names: tuple[str, ...], pen: Pen) -> Saying:
     """ "The tower with four blocks has a black base": said only where such a tower is in each of the images."""
     view = pen.view()
     height = pen.counted("hard", pen.noun_of(), (THINGS,), view)
@@ -236,16 +234,16 @@ def _the_group(names: tuple[str, ...], pen: Pen) -> Wording:
     )
 
 
-def _definite(text: str, group: Division, which: Readings, said: Readings) -> Wording:
+def _definite(text: str, group: Division, which: Readings, said: Readings) -> Saying:
     """One such group, or all such groups, and there may have to be one."""
     some = every_way(
         lambda w, s: term("count", at_least(1), term("where", term("and", w, s), group.groups)), which, said
     )
     whole = every_way(lambda w, s: term("every", term("where", w, group.groups), s), which, said)
-    return Wording(text, (*some, *whole))
+    return Saying(text, (*some, *whole))
 
 
-def _the_most(names: tuple[str, ...], pen: Pen) -> Wording:
+def _the_most(names: tuple[str, ...], pen: Pen) -> Saying:
     """ "The box with the most items has exactly two circles"; where boxes tie, of one as of all."""
     noun = pen.noun_of() if pen.chance(0.6) else pen.noun(pen.scene, plain=False)
     words, operator = (
@@ -257,10 +255,10 @@ def _the_most(names: tuple[str, ...], pen: Pen) -> Wording:
     said = condition.say(pen, ranked[-1 if operator == "most" else 0])
     some = every_way(lambda s: term("count", at_least(1), term("where", s, groups)), said.readings)
     whole = every_way(lambda s: term("every", groups, s), said.readings)
-    return Wording(f"the {pen.group.one} with {words} {noun.many} has {said.text}", (*some, *whole))
+    return Saying(f"the {pen.group.one} with {words} {noun.many} has {said.text}", (*some, *whole))
 
 
-def _the_object(quantity: Quantity, pen: Pen) -> Wording:
+def _the_object(quantity: Quantity, pen: Pen) -> Saying:
     """ "The blue triangle is touching a wall": said only of images that have exactly one."""
     noun = pen.noun(pen.scene, plain=False)
     number = pen.size(noun.objects, pen.scene)
@@ -271,13 +269,13 @@ def _the_object(quantity: Quantity, pen: Pen) -> Wording:
     every = [term("every", noun.objects, test) for test in tests]
     readings = [term("and", one, e) for e in every] + [term("or", term("not", one), e) for e in every]
     phrase = f"the {noun.one} is" if number == 1 else f"the {pen.number(2)} {noun.many} are both"
-    return Wording(f"{phrase} {words}", tuple(readings))
+    return Saying(f"{phrase} {words}", tuple(readings))
 
 
 # --- groups compared --------------------------------------------------------------------------------------------------
 
 
-def _alike(there: bool, pen: Pen) -> Wording:
+def _alike(there: bool, pen: Pen) -> Saying:
     """Groups of the same size, or towers with a base of the same color."""
     number = pen.pick(2, 2, 3)
     key, said = _measure(pen)
@@ -285,8 +283,8 @@ def _alike(there: bool, pen: Pen) -> Wording:
         term("agree", n, key, pen.group.groups) for n in dict.fromkeys((at_least(number), exactly(number)))
     )
     if there:
-        return Wording(f"there are {pen.number(number)} {pen.group.many} with the same {said}", readings)
-    return Wording(f"{NUMBER_WORDS[number]} {pen.group.many} have the same {said}", readings)
+        return Saying(f"there are {pen.number(number)} {pen.group.many} with the same {said}", readings)
+    return Saying(f"{NUMBER_WORDS[number]} {pen.group.many} have the same {said}", readings)
 
 
 def _measure(pen: Pen) -> tuple[Term, str]:
@@ -302,17 +300,17 @@ def _measure(pen: Pen) -> tuple[Term, str]:
     return term("tally", noun.objects), f"number of {noun.many}"
 
 
-def _all_differ(pen: Pen) -> Wording:
+def _all_differ(pen: Pen) -> Saying:
     key, said = _measure(pen)
     text = f"no two {pen.group.many} have the same {said}"
-    return Wording(
+    return Saying(
         text,
         (term("agree", exactly(1), key, pen.group.groups), term("agree", term("at-most", 1), key, pen.group.groups)),
     )
 
 
 def _own(
-    name: str, arrangements: tuple[str, ...], weight: float, write: Callable[[Pen], Wording], *phenomena: str
+    name: str, arrangements: tuple[str, ...], weight: float, write: Callable[[Pen], Saying], *phenomena: str
 ) -> Family:
     return Family(name, arrangements, frozenset(phenomena), weight, write)
 

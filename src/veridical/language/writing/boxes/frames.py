@@ -23,8 +23,8 @@ from veridical.language.writing.boxes.conditions import (
     PRESUPPOSE,
     Condition,
 )
-from veridical.language.writing.boxes.pen import Division, Pen, Quantity, Wording, at_least, every_way, exactly
-from veridical.language.writing.drafting import NoDraft, Readings
+from veridical.language.writing.boxes.pen import Division, Pen, Quantity, Saying, every_way
+from veridical.language.writing.drafting import NoDraft, Readings, at_least, exactly
 
 Opening = Callable[[Pen, Division, Readings], tuple[str, bool, Readings]]  # gives words, whether plural, readings
 
@@ -37,7 +37,7 @@ class Family:
     arrangements: tuple[str, ...]  # of scenes it can be said of
     phenomena: frozenset[str]  # that it always shows
     weight: float  # how often it is written where no mixture of phenomena asks otherwise
-    write: Callable[[Pen], Wording]
+    write: Callable[[Pen], Saying]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +150,13 @@ def _framed(frame: _Frame, condition: Condition) -> Family:
     )
 
 
-def _write_framed(frame: _Frame, condition: Condition, pen: Pen) -> Wording:
+def _write_framed(frame: _Frame, condition: Condition, pen: Pen) -> Saying:
     denies = NOT in frame.phenomena
     said = condition.say(pen, pen.view(other=denies))
     words, plural, readings = frame.opening(pen, pen.group, said.readings)
     have = "have" if plural else "has"
     link = {"with": "with", "that has": f"that {have}", "has": have, "where": "where"}[frame.link]
-    return Wording(f"{words} {link} {said.text}", readings)
+    return Saying(f"{words} {link} {said.text}", readings)
 
 
 def framed_families() -> list[Family]:

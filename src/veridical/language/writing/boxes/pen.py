@@ -18,7 +18,7 @@ from veridical.language.english import NUMBER_WORDS, a
 from veridical.language.programs.domain import Domain
 from veridical.language.programs.execution import compiled
 from veridical.language.programs.terms import Term, term
-from veridical.language.writing.drafting import PANELS, THINGS, Dice, NoDraft, Readings, keep
+from veridical.language.writing.drafting import PANELS, THINGS, Dice, NoDraft, Readings, at_least, exactly, keep
 
 Quantity = Literal["some", "hard", "soft", "no"]
 
@@ -30,7 +30,7 @@ MOST_READINGS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class Saying:
     """A piece of English and what it means, once for each reading."""
 
     text: str
@@ -70,14 +70,6 @@ def every_way(join: Callable[..., Term], *parts: Sequence[Term]) -> Readings:
 def both(*parts: Sequence[Term]) -> Readings:
     """All of the parts hold, under every reading."""
     return every_way(lambda *terms: term("and", *terms), *parts)
-
-
-def at_least(number: int) -> Term:
-    return term("at-least", number)
-
-
-def exactly(number: int) -> Term:
-    return term("exactly", number)
 
 
 class Pen(Dice):
@@ -171,8 +163,8 @@ class Pen(Dice):
         words, number, meaning = self.pick(*ways)
         return words, number, (meaning,)
 
-    def counted(self, quantity: Quantity, noun: Noun, objects: Sequence[Term], view: Domain) -> Wording:
+    def counted(self, quantity: Quantity, noun: Noun, objects: Sequence[Term], view: Domain) -> Saying:
         """An amount of a noun, "exactly two blue circles"; each of `objects` is a reading of what is counted."""
         words, number, amounts = self.amount(quantity, self.size(objects[0], view))
         text = a(noun.one) if words == "a" else f"{words} {noun.one if number == 1 else noun.many}"
-        return Wording(text, every_way(lambda amount, items: term("count", amount, items), amounts, objects))
+        return Saying(text, every_way(lambda amount, items: term("count", amount, items), amounts, objects))

@@ -20,7 +20,7 @@ from veridical.language.programs.execution import execute
 from veridical.language.programs.terms import Term
 from veridical.language.writing.boxes.families import FAMILIES
 from veridical.language.writing.boxes.frames import Family
-from veridical.language.writing.boxes.pen import Pen, Wording
+from veridical.language.writing.boxes.pen import Pen, Saying
 from veridical.language.writing.drafting import NoDraft
 from veridical.records import Panel
 from veridical.sources.boxes.sample import ARRANGEMENTS, Arrangement, Presentation, sample_presentation
@@ -127,7 +127,7 @@ def _separates(reading: Term, a: Domain, b: Domain, c: Domain, d: Domain) -> boo
     return execute(reading, a) and not execute(reading, c) and execute(reading, b) and not execute(reading, d)
 
 
-def _statement(part: Wording, family: Family) -> Statement:
+def _statement(part: Saying, family: Family) -> Statement:
     sentence = f"{part.text[0].upper()}{part.text[1:]}."
     shown = tuple(name for name in PHENOMENA if name in family.phenomena)
     return Statement(sentence, part.readings[0], shown, family.name, part.readings)

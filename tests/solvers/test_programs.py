@@ -147,7 +147,7 @@ def test_a_damaged_file_is_refused_with_a_reason(tmp_path: Path, text: str, foun
     path.write_text(text)
     with pytest.raises(UserError, match=found):
         ProgramSolver.load(path)
-    with pytest.raises(UserError, match="no such file"):
+    with pytest.raises(UserError, match="No such file"):
         ProgramSolver.load(tmp_path / "absent.json")
 
 

@@ -45,3 +45,8 @@ def at_least(number: int) -> Term:
 
 def exactly(number: int) -> Term:
     return term("exactly", number)
+
+
+def exists(objects: Term) -> Term:
+    """That there are any."""
+    return term("count", at_least(1), objects)

@@ -13,8 +13,19 @@ from functools import partial
 from veridical.language.english import a
 from veridical.language.programs.domain import Domain
 from veridical.language.programs.terms import Term, term
-from veridical.language.writing.boxes.pen import A_TOWER, COLORS, SHAPES, Noun, Pen, Quantity, Saying, both, every_way
-from veridical.language.writing.drafting import THINGS, NoDraft, Readings, at_least, exactly, keep
+from veridical.language.writing.boxes.pen import (
+    A_TOWER,
+    COLORS,
+    SHAPES,
+    Noun,
+    Pen,
+    Quantity,
+    Saying,
+    both,
+    count,
+    every_way,
+)
+from veridical.language.writing.drafting import THINGS, NoDraft, Readings, at_least, exactly, exists, keep
 
 HARD, SOFT, EXISTS, ALL = "hard cardinality", "soft cardinality", "existential quantifier", "universal quantifier"
 AND, COREF, SPATIAL, COMPARE = "coordination", "coreference", "spatial relation", "comparison"
@@ -96,7 +107,7 @@ def _of_which(pen: Pen, view: Domain) -> Saying:
     words, number, amounts = pen.amount("hard", pen.size(pen.noun_of(color).objects, view))
     if words == "a single" or number >= pen.size(THINGS, view):
         raise NoDraft
-    inner = every_way(lambda amount: term("count", amount, pen.noun_of(color).objects), amounts)
+    inner = count(amounts, (pen.noun_of(color).objects,))
     text = f"{whole.text} of which {words} {'is' if number == 1 else 'are'} {color}"
     return Saying(text, both(whole.readings, inner))
 
@@ -105,10 +116,10 @@ def _either_color(pen: Pen, view: Domain) -> Saying:
     one, other = sorted(COLORS, key=lambda _: float(pen.rng.random()))[:2]
     tests = (term("or", term("is", "color", one), term("is", "color", other)),)
     noun = pen.noun_of()
-    words, number, amounts = pen.amount("hard", pen.size(keep(tests, THINGS), view))
+    words, number, amounts = pen.amount("hard", pen.size(keep(tests), view))
     head = noun.one if number == 1 else noun.many
     text = f"{words} {one} or {other} {head}"
-    return Saying(text, every_way(lambda amount: term("count", amount, keep(tests, THINGS)), amounts))
+    return Saying(text, count(amounts, (keep(tests),)))
 
 
 def _shared_color(pen: Pen, view: Domain) -> Saying:
@@ -117,11 +128,7 @@ def _shared_color(pen: Pen, view: Domain) -> Saying:
     one, other = sorted(SHAPES, key=lambda _: float(pen.rng.random()))[:2]
     noun = pen.noun_of(color, one)
     second = [pen.noun_of(given, other).objects for given in (color, None)]
-    return Saying(f"{a(noun.one)} and {other}", both((_some(noun.objects),), [_some(objects) for objects in second]))
-
-
-def _some(objects: Term) -> Term:
-    return term("count", at_least(1), objects)
+    return Saying(f"{a(noun.one)} and {other}", both((exists(noun.objects),), [exists(objects) for objects in second]))
 
 
 def _shared_wall(pen: Pen, view: Domain) -> Saying:
@@ -130,8 +137,8 @@ def _shared_wall(pen: Pen, view: Domain) -> Saying:
     other = pen.other_noun(view, one)
     words, tests = touching(pen, False)
     text = f"{a(one.one)} and {a(other.one)} {words}"
-    second = [_some(keep((*other.tests, test), THINGS)) for test in tests]
-    first = [_some(one.objects), _some(keep((*one.tests, tests[0]), THINGS))]
+    second = [exists(keep((*other.tests, test))) for test in tests]
+    first = [exists(one.objects), exists(keep((*one.tests, tests[0])))]
     return Saying(text, both(first, second))
 
 
@@ -168,7 +175,7 @@ def _as_many(pen: Pen, view: Domain) -> Saying:
     """Equal numbers; none of either is a case of it under one reading only."""
     one, other = _contrasted(pen)
     meaning = term("count", exactly_as_many(other.objects), one.objects)
-    some = term("and", term("count", at_least(1), one.objects), meaning)
+    some = term("and", exists(one.objects), meaning)
     return Saying(f"as many {one.many} as {other.many}", (meaning, some))
 
 
@@ -200,7 +207,7 @@ def touching(pen: Pen, definite: bool, negated: bool = False) -> tuple[str, Read
 def _touching(quantity: Quantity, definite: bool, negated: bool, pen: Pen, view: Domain) -> Saying:
     noun = pen.noun(view, plain=negated or quantity != "some")
     words, tests = touching(pen, definite, negated)
-    part = pen.counted(quantity, noun, [keep((*noun.tests, test), THINGS) for test in tests], view)
+    part = pen.counted(quantity, noun, [keep((*noun.tests, test)) for test in tests], view)
     return Saying(f"{part.text} {words}", part.readings)
 
 
@@ -210,7 +217,7 @@ def _end(words: str, quantity: Quantity, pen: Pen, view: Domain) -> Saying:
     end, color = pen.pick("top", "bottom"), pen.pick(*COLORS)
     name = {"top": "top", "bottom": pen.pick("base", "base", "bottom")}[end]
     noun = pen.noun_of(color)
-    meaning = (term("count", at_least(1), keep((*noun.tests, term("at", end)), THINGS)),)
+    meaning = (exists(keep((*noun.tests, term("at", end)))),)
     text = words.format(noun=a(noun.one), color=a(color), end=name)
     if quantity == "some":
         return Saying(text, meaning)
@@ -221,10 +228,7 @@ def _end(words: str, quantity: Quantity, pen: Pen, view: Domain) -> Saying:
 def _both_ends(pen: Pen, view: Domain) -> Saying:
     base, top = pen.noun_of(pen.pick(*COLORS)), pen.noun_of(pen.pick(*COLORS))
     several = term("count", at_least(2), THINGS)  # a single block is both, under one reading
-    meaning = tuple(
-        term("count", at_least(1), keep((*noun.tests, term("at", end)), THINGS))
-        for noun, end in ((base, "bottom"), (top, "top"))
-    )
+    meaning = tuple(exists(keep((*noun.tests, term("at", end)))) for noun, end in ((base, "bottom"), (top, "top")))
     text = f"{a(base.one)} at the base and {a(top.one)} at the top"
     return Saying(text, (term("and", *meaning), term("and", several, *meaning)))
 
@@ -250,7 +254,7 @@ def _above(quantity: Quantity, pen: Pen, view: Domain) -> Saying:
     one = pen.noun(view, colored=True)
     other = pen.noun(view, colored=True)
     words, tests = pen.pick(*above(pen, one.tests, other.objects))
-    part = pen.counted(quantity, one, [keep(test, THINGS) for test in tests], view)
+    part = pen.counted(quantity, one, [keep(test) for test in tests], view)
     return Saying(f"{part.text} {words} {a(other.one)}", part.readings)
 
 
@@ -260,7 +264,7 @@ def _nth(pen: Pen, view: Domain) -> Saying:
     tests = (*noun.tests, term("nth", place, end))
     order = {2: "second", 3: "third"}[place]
     text = f"{a(noun.one)} {order} from the {'top' if end == 'top' else pen.pick('base', 'bottom')}"
-    return Saying(text, (term("count", at_least(1), keep(tests, THINGS)),))
+    return Saying(text, (exists(keep(tests)),))
 
 
 _COUNTED: tuple[Quantity, ...] = ("some", "hard", "soft")
@@ -334,7 +338,7 @@ def _all_touching(definite: bool, pen: Pen, view: Domain) -> Saying:
 def _all(objects: Term, tests: Readings) -> Readings:
     """All of some objects: that there are some is taken for granted, so the readings without any must agree too."""
     meaning = term("every", objects, tests[0])
-    return (term("and", term("count", at_least(1), objects), meaning), meaning)
+    return (term("and", exists(objects), meaning), meaning)
 
 
 def _none_touching(pen: Pen, view: Domain) -> Saying:

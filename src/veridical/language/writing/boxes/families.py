@@ -43,9 +43,10 @@ from veridical.language.writing.boxes.pen import (
     Quantity,
     Saying,
     both,
+    count,
     every_way,
 )
-from veridical.language.writing.drafting import PANELS, THINGS, NoDraft, Readings, at_least, exactly, keep
+from veridical.language.writing.drafting import PANELS, THINGS, NoDraft, Readings, at_least, exactly, exists, keep
 
 # --- the whole image --------------------------------------------------------------------------------------------------
 
@@ -58,7 +59,7 @@ def _there_are(pen: Pen, quantity: Quantity, noun: Noun, objects: list[Term]) ->
     """ "There are exactly two blue circles", counted over the whole image; the readings are of what is counted."""
     words, number, amounts = pen.amount(quantity, pen.size(objects[0], pen.scene))
     phrase = a(noun.one) if words == "a" else f"{words} {noun.one if number == 1 else noun.many}"
-    meaning = every_way(lambda amount, items: term("count", amount, items), amounts, objects)
+    meaning = count(amounts, objects)
     return Saying(f"there {_be(number)} {phrase}", meaning)
 
 
@@ -71,7 +72,7 @@ def _touches(quantity: Quantity, definite: bool, negated: bool, of_a_box: bool, 
         )
         tests = (term("touching", place), term("nearing", place))
         words = f"touching {words} of a box"
-    part = _there_are(pen, quantity, noun, [keep((*noun.tests, test), THINGS) for test in tests])
+    part = _there_are(pen, quantity, noun, [keep((*noun.tests, test)) for test in tests])
     return Saying(f"{part.text} {words}", part.readings)
 
 
@@ -81,14 +82,14 @@ def _touches_in(quantity: Quantity, pen: Pen) -> Saying:
     noun, (words, tests) = pen.noun(view), touching(pen, False)
     inside = pen.counted("hard", pen.noun_of(), (THINGS,), view)
     places = [term("inside", reading, PANELS) for reading in inside.readings]
-    number, count, amounts = pen.amount(quantity, pen.size(keep((*noun.tests, tests[0], places[0]), THINGS), pen.scene))
-    in_all = [keep((*noun.tests, test, place), THINGS) for test in tests for place in places]
-    in_one = [keep((*noun.tests, test), THINGS) for test in tests]
-    meaning = every_way(lambda amount, items: term("count", amount, items), amounts, in_all)
-    apart = every_way(lambda amount, items: term("count", amount, items), amounts, in_one)
-    boxes = every_way(lambda box, has: term("count", at_least(1), _both(box, has)), inside.readings, apart)
-    phrase = a(noun.one) if number == "a" else f"{number} {noun.one if count == 1 else noun.many}"
-    return Saying(f"there {_be(count)} {phrase} {words} in a box with {inside.text}", (*meaning, *boxes))
+    words_of, number, amounts = pen.amount(quantity, pen.size(keep((*noun.tests, tests[0], places[0])), pen.scene))
+    in_all = [keep((*noun.tests, test, place)) for test in tests for place in places]
+    in_one = [keep((*noun.tests, test)) for test in tests]
+    meaning = count(amounts, in_all)
+    apart = count(amounts, in_one)
+    boxes = every_way(lambda box, has: exists(_both(box, has)), inside.readings, apart)
+    phrase = a(noun.one) if words_of == "a" else f"{words_of} {noun.one if number == 1 else noun.many}"
+    return Saying(f"there {_be(number)} {phrase} {words} in a box with {inside.text}", (*meaning, *boxes))
 
 
 def _both(box: Term, has: Term) -> Term:
@@ -106,7 +107,7 @@ def _stacked(quantity: Quantity, where: bool, pen: Pen) -> Saying:
         height = pen.counted(pen.pick("hard", "hard"), pen.noun_of(), (THINGS,), view)
         text = f" in a {pen.group.one} with {height.text}"
         inside = [(term("inside", reading, pen.group.groups),) for reading in height.readings]
-    objects = [keep((*test, *more), THINGS) for test in tests for more in inside]
+    objects = [keep((*test, *more)) for test in tests for more in inside]
     part = _there_are(pen, quantity, one, objects)
     return Saying(f"{part.text} {words} {a(other.one)}{text}", part.readings)
 
@@ -117,16 +118,14 @@ def _end_of(quantity: Quantity, pen: Pen) -> Saying:
     view = pen.view()
     end, noun = pen.pick("top", "bottom"), pen.noun(view, colored=True)
     height = pen.counted(quantity, pen.noun_of(), (THINGS,), view)
-    objects = [
-        keep((*noun.tests, term("at", end), term("inside", h, pen.group.groups)), THINGS) for h in height.readings
-    ]
+    objects = [keep((*noun.tests, term("at", end), term("inside", h, pen.group.groups))) for h in height.readings]
     words = f"{pen.pick('at', 'as')} the {'top' if end == 'top' else 'base'} of {a(pen.group.one)} with {height.text}"
-    return Saying(f"there is {a(noun.one)} {words}", tuple(term("count", at_least(1), one) for one in objects))
+    return Saying(f"there is {a(noun.one)} {words}", tuple(exists(one) for one in objects))
 
 
 def _in_every(pen: Pen) -> Saying:
     noun = pen.noun(pen.view(), plain=False)
-    has = term("count", at_least(1), noun.objects)
+    has = exists(noun.objects)
     words = f"there is {a(noun.one)} in {pen.pick('every', 'each')} {pen.group.one}"
     return Saying(words, (term("every", pen.group.groups, has),))
 
@@ -136,7 +135,7 @@ def _spread(universal: bool, pen: Pen) -> Saying:
     noun = pen.noun(pen.scene, plain=False)
     if pen.size(noun.objects, pen.scene) < 2:
         raise NoDraft
-    holding = term("where", term("count", at_least(1), noun.objects), PANELS)
+    holding = term("where", exists(noun.objects), PANELS)
     several = term("count", at_least(2), noun.objects)  # of one object it is said under one reading only
     if universal:
         words = f"all {noun.many} are in the same box"
@@ -146,7 +145,7 @@ def _spread(universal: bool, pen: Pen) -> Saying:
     phrase = f"{words} {'box' if number == 1 else 'boxes'}"
     return Saying(
         f"there are {noun.many} in {phrase}",
-        every_way(lambda n, h: term("count", n, h), amounts, _holding(noun.objects)),
+        count(amounts, _holding(noun.objects)),
     )
 
 
@@ -167,7 +166,7 @@ def _it_is(pen: Pen) -> Saying:
         name, value = "category", values["category"]
         said = a(value)
     objects = (term("count", exactly(1), THINGS), term("every", THINGS, term("is", name, value)))
-    meaning = term("count", at_least(1), term("where", term("and", *objects), pen.group.groups))
+    meaning = exists(term("where", term("and", *objects), pen.group.groups))
     return Saying(f"there is {a(pen.group.one)} with {words} {pen.item} and it is {said}", (meaning,))
 
 
@@ -177,7 +176,7 @@ def _its_end(quantity: Quantity, pen: Pen) -> Saying:
     height = pen.counted(quantity, pen.noun_of(), (THINGS,), pen.view())
     end, color = pen.pick("top", "bottom"), pen.pick(*COLORS)
     name = {"top": pen.pick("top", f"top {pen.item}"), "bottom": "base"}[end]
-    ended = (term("count", at_least(1), keep((term("is", "color", color), term("at", end)), THINGS)),)
+    ended = (exists(keep((term("is", "color", color), term("at", end)))),)
     meaning = counts((at_least(1),), pen.group, both(height.readings, ended))
     return Saying(f"there is {a(pen.group.one)} with {height.text} and its {name} is {color}", meaning)
 
@@ -197,7 +196,7 @@ def _of_them(pen: Pen) -> Saying:
     said = noun.tests[0].args[1]
     if noun.tests[0].args[0] == "category":
         said = a(noun.one) if number == 1 else noun.many
-    inner = every_way(lambda n: term("count", n, noun.objects), amounts)
+    inner = count(amounts, (noun.objects,))
     meaning = counts((at_least(1),), pen.group, both(whole.readings, inner))
     return Saying(f"there is {a(pen.group.one)} with {whole.text} and {words} of them {_be(number)} {said}", meaning)
 
@@ -236,9 +235,7 @@ def _the_group(names: tuple[str, ...], pen: Pen) -> Saying:
 
 def _definite(text: str, group: Division, which: Readings, said: Readings) -> Saying:
     """One such group, or all such groups, and there may have to be one."""
-    some = every_way(
-        lambda w, s: term("count", at_least(1), term("where", term("and", w, s), group.groups)), which, said
-    )
+    some = every_way(lambda w, s: exists(term("where", term("and", w, s), group.groups)), which, said)
     whole = every_way(lambda w, s: term("every", term("where", w, group.groups), s), which, said)
     return Saying(text, (*some, *whole))
 
@@ -253,7 +250,7 @@ def _the_most(names: tuple[str, ...], pen: Pen) -> Saying:
     ranked = sorted(pen.scene.by_panel, key=lambda view: pen.size(noun.objects, view))
     condition = _NAMED[pen.pick(*names)]
     said = condition.say(pen, ranked[-1 if operator == "most" else 0])
-    some = every_way(lambda s: term("count", at_least(1), term("where", s, groups)), said.readings)
+    some = every_way(lambda s: exists(term("where", s, groups)), said.readings)
     whole = every_way(lambda s: term("every", groups, s), said.readings)
     return Saying(f"the {pen.group.one} with {words} {noun.many} has {said.text}", (*some, *whole))
 
@@ -293,7 +290,7 @@ def _measure(pen: Pen) -> tuple[Term, str]:
             return term("tally", THINGS), "height"
         end = pen.pick("top", "bottom")
         if pen.chance(0.4):
-            key = term("value", "color", keep((term("at", end),), THINGS))
+            key = term("value", "color", keep((term("at", end),)))
             return key, f"{'top' if end == 'top' else 'base'} color"
         return term("tally", THINGS), f"number of {pen.item}s"
     noun = pen.noun(pen.scene)

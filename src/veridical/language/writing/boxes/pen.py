@@ -18,7 +18,7 @@ from veridical.language.english import NUMBER_WORDS, a
 from veridical.language.programs.domain import Domain
 from veridical.language.programs.execution import compiled
 from veridical.language.programs.terms import Term, term
-from veridical.language.writing.drafting import PANELS, THINGS, Dice, NoDraft, Readings, at_least, exactly, keep
+from veridical.language.writing.drafting import PANELS, Dice, NoDraft, Readings, at_least, exactly, keep
 
 Quantity = Literal["some", "hard", "soft", "no"]
 
@@ -47,7 +47,7 @@ class Noun:
 
     @property
     def objects(self) -> Term:
-        return keep(self.tests, THINGS)
+        return keep(self.tests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,11 @@ A_TOWER = Division("tower", "towers", TOWERS)
 def every_way(join: Callable[..., Term], *parts: Sequence[Term]) -> Readings:
     """A joint meaning for each choice of readings of the parts."""
     return tuple(dict.fromkeys(join(*choice) for choice in list(product(*parts))[:MOST_READINGS]))
+
+
+def count(amounts: Sequence[Term], objects: Sequence[Term]) -> Readings:
+    """That there are so many, under every reading of the amount and of what is counted."""
+    return every_way(lambda amount, items: term("count", amount, items), amounts, objects)
 
 
 def both(*parts: Sequence[Term]) -> Readings:
@@ -125,7 +130,7 @@ class Pen(Dice):
         """A noun that shares no object with the first, so that coordinations never count one twice."""
         for _ in range(8):
             noun = self.noun(view, colored=colored, plain=False)
-            if not self.size(keep((*first.tests, *noun.tests), THINGS), self.scene) and first.tests:
+            if not self.size(keep((*first.tests, *noun.tests)), self.scene) and first.tests:
                 return noun
         raise NoDraft
 
@@ -167,4 +172,4 @@ class Pen(Dice):
         """An amount of a noun, "exactly two blue circles"; each of `objects` is a reading of what is counted."""
         words, number, amounts = self.amount(quantity, self.size(objects[0], view))
         text = a(noun.one) if words == "a" else f"{words} {noun.one if number == 1 else noun.many}"
-        return Saying(text, every_way(lambda amount, items: term("count", amount, items), amounts, objects))
+        return Saying(text, count(amounts, objects))

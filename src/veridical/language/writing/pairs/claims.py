@@ -335,11 +335,6 @@ def of_images(amounts: list[Term], readings: Readings) -> Readings:
     return every_way(lambda amount, reading: term("count", amount, term("where", reading, PANELS)), amounts, readings)
 
 
-def exists(items: Term) -> Term:
-    """That there are any."""
-    return term("count", AT_LEAST_ONE, items)
-
-
 def a_side(desk: Desk) -> tuple[int, str, str]:
     """An image, its name, and the other's."""
     side = int(desk.chance(0.5))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from veridical.language.english import a
 from veridical.language.programs.terms import Term, term
-from veridical.language.writing.drafting import PANELS, NoDraft, Readings
+from veridical.language.writing.drafting import PANELS, NoDraft, Readings, exists
 from veridical.language.writing.pairs.claims import (
     AT_LEAST_ONE,
     COMPARE,
@@ -28,7 +28,6 @@ from veridical.language.writing.pairs.claims import (
     count,
     deny,
     every_way,
-    exists,
     hard,
     has,
     numeral,

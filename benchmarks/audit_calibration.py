@@ -23,10 +23,10 @@ from types import ModuleType
 import numpy as np
 
 from veridical.auditing import CHECKS, Finding
-from veridical.auditing.options import Options
 from veridical.auditing.run import run_check
 from veridical.benchmark import Benchmark
 from veridical.engine import run
+from veridical.options import AuditOptions
 
 MAKERS = Path(__file__).resolve().parents[1] / "tests" / "audit" / "_benchmarks.py"
 KINDS = {"statements": 1, "questions": 3, "matrices": 1}  # the size of each, in groups
@@ -56,7 +56,7 @@ def one(groups: int, task: tuple[str, dict[str, float], tuple[str, ...], int]) -
     with tempfile.TemporaryDirectory() as folder:
         path = make(Path(folder) / "b", groups * KINDS[kind], seed=seed, **planted)
         hash_ = Benchmark(path).hash
-        return [run_check(str(path), hash_, Options(seed=seed, controls=False), name) for name in checks]
+        return [run_check(str(path), hash_, AuditOptions(seed=seed, controls=False), name) for name in checks]
 
 
 def false_alarms(found: Sequence[list[Finding]], kind: str) -> int:

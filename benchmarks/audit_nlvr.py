@@ -16,8 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from veridical.auditing import audit
-from veridical.cli.audit import show
+from veridical import audit
 from veridical.formats.releases import import_release
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr"
@@ -38,7 +37,7 @@ def main() -> None:
         start = time.perf_counter()
         found = audit(Path(folder) / "nlvr", out=out, processes=options.processes)
         wall = time.perf_counter() - start
-    show(found)
+    found.show()
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     cpu = sum(u.ru_utime + u.ru_stime for u in used)
     print(f"wall {wall:.0f} s ({wall / LIMIT:.2f} of the limit), processor time {cpu:.0f} s")

@@ -124,12 +124,12 @@ def sentences(folder: Path) -> None:
 
 def probe(folder: Path, base: Path) -> None:
     """What the photographs add: the same probe with and without them."""
-    from veridical.training.run import train
+    from veridical import train
 
     print("\nprobe on 'There is a <category>.', photographs of dev never seen in training")
     for name, config in (("with photographs", {}), ("blind", {"images": ""})):
         settings = {"epochs": 40, "dropout": 0.5, "weight_decay": 0.1, **config}
-        done = train("probe", folder, base / name, config=settings, validate="dev", trials=3)
+        done = train("probe", folder, base / name, set=settings, validate="dev", trials=3)
         print(f"{name:20} {100 * done.mean:5.1f}% ± {100 * done.std:.1f} (best epoch on dev, 3 trials)")
 
 

@@ -57,7 +57,7 @@ def main() -> None:
         clean = options.benchmark or folder / "clean"
         if not (clean / "benchmark.json").exists():
             start = time.perf_counter()
-            build_nlvr2(clean, sets=options.sets, splits=SPLITS, processes=options.processes)
+            build_nlvr2(clean, sets=options.sets, split=SPLITS, processes=options.processes)
             print(f"built in {time.perf_counter() - start:.0f} s")
         ok = _execute(clean)
         plants: Mapping[str, Plant] = {"text-only": _plant_word, "image-only": _plant_shade}

@@ -16,12 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import veridical
+from veridical import evaluate, solve, train
 from veridical.benchmark import Benchmark
-from veridical.evaluation.scores import evaluate_trials
 from veridical.formats.releases import import_release
-from veridical.options import SolverOptions
-from veridical.solvers.solve import solve
-from veridical.training import train
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr"
 
@@ -77,11 +74,11 @@ def measure(row: Row, name: str, work: Path, benchmark: Path, trials: int, unsee
     """Train, solve and evaluate one row; `unseen` are the dev items whose sentence does not occur in train."""
     trials = trials if row.random else 1
     run = work / "runs" / name
-    trained = train(row.model, benchmark, run, config=row.config, trials=trials)
+    trained = train(row.model, benchmark, run, set=row.config, trials=trials)
     files = [work / "predictions" / f"{name}-{trial}.jsonl" for trial in range(trials)]
     for trial, path in enumerate(files):
-        solve(str(run), benchmark, split="dev", out=path, options=SolverOptions(trial=trial))
-    found = evaluate_trials(benchmark, files, split="dev", resamples=100)
+        solve(str(run), benchmark, split="dev", out=path, trial=trial)
+    found = evaluate(benchmark, files, split="dev", resamples=100)
     fresh = sum(accuracy_of(benchmark, path, unseen) for path in files) / trials
     ours = f"{100 * found.accuracy.mean:.2f} ± {100 * found.accuracy.std:.2f}"
     return (

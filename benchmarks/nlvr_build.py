@@ -26,7 +26,8 @@ from rich.table import Table
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
-from veridical.builders.nlvr.build import PRESENTATIONS, build_nlvr
+from veridical.builders.nlvr import build_nlvr
+from veridical.builders.nlvr.build import PRESENTATIONS
 from veridical.language.phenomena.tagger import PHENOMENA, tag_many
 from veridical.records import Item, Panel
 
@@ -58,7 +59,7 @@ def pillow(panels: list[Panel], path: Path) -> None:
 def collection(folder: Path, count: int, options: argparse.Namespace) -> dict[str, Path]:
     """Presentations with a sentence and one judgement an image, as people's files: building from them only draws."""
     shown = build_nlvr(
-        folder, presentations=count, seed=options.seed, stage="presentations", processes=options.processes
+        folder, presentations=count, seed=options.seed, until="presentations", processes=options.processes
     )
     lines = [json.loads(line) for line in (shown.out / PRESENTATIONS).read_text().splitlines()]
     said = [{"presentation": one["presentation"], "sentence": "There is a box.", "writer": "w"} for one in lines]

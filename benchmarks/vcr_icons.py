@@ -19,8 +19,6 @@ import numpy as np
 import veridical
 from veridical.benchmark import Benchmark
 from veridical.evaluation import Scores
-from veridical.options import SolverOptions
-from veridical.solvers.solve import solve
 
 os.environ.setdefault("VERIDICAL_PROGRESS", "0")
 MODELS = {
@@ -45,7 +43,7 @@ def run(work: Path, photographs: int, trials: int) -> None:
     folder = work / "vcr"
     start = time.monotonic()
     if not (folder / "benchmark.json").exists():
-        veridical.build("vcr", folder, photographs=photographs, seed=0, hidden=())
+        veridical.build("vcr", folder, photographs=photographs, seed=0, hide=())
     print(f"built {photographs:,} photographs in {time.monotonic() - start:.0f} s")
     benchmark = Benchmark(folder)
     questions = [i for split in benchmark.splits() for i in benchmark.items(split) if i.parent is None]
@@ -67,11 +65,11 @@ def run(work: Path, photographs: int, trials: int) -> None:
 def scored(folder: Path, work: Path, model: str, config: dict[str, object], trials: int, split: str) -> list[Scores]:
     name = "-".join([model, *(f"{k}={v}" for k, v in config.items())])
     out = work / "runs" / name
-    veridical.train(model, folder, out, config=config, trials=trials)
+    veridical.train(model, folder, out, set=config, trials=trials)
     scores = []
     for trial in range(trials):
         path = work / f"{name}-{trial}-{split}.jsonl"
-        solve(str(out), folder, split=split, out=path, options=SolverOptions(trial=trial))
+        veridical.solve(str(out), folder, split=split, out=path, trial=trial)
         scores.append(veridical.evaluate(folder, path, split=split))
     return scores
 

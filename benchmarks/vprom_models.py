@@ -25,8 +25,8 @@ import icon_encoder
 import veridical
 from veridical.benchmark import Benchmark
 from veridical.builders.vprom import build_vprom
-from veridical.builders.vprom.mining import Mining
-from veridical.reporting.sweep import Swept, sweep
+from veridical.experiments.swept import Swept
+from veridical.options import Mining
 
 CHANCE = 1 / 8
 FEW_PHOTOGRAPHS = Mining(least_images=3, most_others=30)  # COCO's 128 need it
@@ -143,13 +143,13 @@ def main() -> None:
     schemes = [scheme for scheme in given.schemes if scheme in Benchmark(bench).schemes]
     config = {"epochs": given.epochs, **({} if given.paper else OPTIONS)}
     config |= dict(text.split("=", 1) for text in given.set)
-    done = sweep(
+    done = veridical.sweep(
         bench,
         given.folder / (given.out or f"{bench.name}-sweep"),
         models=given.models,
         schemes=schemes,
         features=(encoder,),
-        config=config,
+        set=config,
         seed=given.seed,
     )
     show(done, schemes)

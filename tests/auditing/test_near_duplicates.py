@@ -15,10 +15,10 @@ from PIL import Image, ImageDraw
 from veridical.auditing import leaks
 from veridical.auditing.data import AuditData
 from veridical.auditing.near_duplicates import LEAST, MOST_BITS, is_slip, near_texts, shingles, text_control
-from veridical.auditing.options import Options
 from veridical.benchmark import BenchmarkWriter
 from veridical.encoders.hashes import difference_hash, distance, look_alike, thumbnail
 from veridical.formats.card import describe
+from veridical.options import AuditOptions
 from veridical.records import TRUTH, Item, Text
 
 WORDS = ["tower", "block", "yellow", "black", "square", "touching", "corner", "exactly", "three", "items"]
@@ -90,16 +90,16 @@ def leaking(out: Path, leaked: int) -> AuditData:
 
 
 def test_a_leak_of_texts_with_slips_is_found(tmp_path: Path) -> None:
-    clean = leaks.near_text_check("near-text-leak", leaking(tmp_path / "clean", 0), Options())
+    clean = leaks.near_text_check("near-text-leak", leaking(tmp_path / "clean", 0), AuditOptions())
     assert clean.verdict == "pass"
     assert clean.power is not None
     assert clean.power.ok
-    found = leaks.near_text_check("near-text-leak", leaking(tmp_path / "b", 40), Options())
+    found = leaks.near_text_check("near-text-leak", leaking(tmp_path / "b", 40), AuditOptions())
     assert found.verdict == "fail"
     assert found.number is not None
     assert found.number >= 0.2
     assert found.examples[0].id.endswith("% alike")
-    assert leaks.text_check("text-leak", leaking(tmp_path / "c", 40), Options()).verdict == "pass"
+    assert leaks.text_check("text-leak", leaking(tmp_path / "c", 40), AuditOptions()).verdict == "pass"
 
 
 def test_photographs_that_are_used_again_are_no_coincidence(benchmarks: ModuleType, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_photographs_that_are_used_again_are_no_coincidence(benchmarks: ModuleTy
                     for k, n in enumerate(names)
                 ],
             )
-    found = leaks.image_check("image-leak", AuditData(tmp_path / "b"), Options())
+    found = leaks.image_check("image-leak", AuditData(tmp_path / "b"), AuditOptions())
     assert found.verdict == "fail"
 
 

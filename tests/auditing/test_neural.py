@@ -10,14 +10,15 @@ import pytest
 
 pytest.importorskip("torch")
 
+
 from veridical.auditing import CHECKS
 from veridical.auditing.data import AuditData, Fold
 from veridical.auditing.harness import run
 from veridical.auditing.models import neural_reader, stamped, stored_pictures
-from veridical.auditing.options import Options
 from veridical.auditing.run import NEURAL, _chosen, run_check
 from veridical.auditing.samples import candidate_word, query_word, sample
 from veridical.benchmark import Benchmark
+from veridical.options import AuditOptions
 
 
 def halves(number: int, rng: np.random.Generator) -> list[Fold]:
@@ -58,7 +59,7 @@ def test_the_reader_of_candidates_finds_a_word(benchmarks: ModuleType, tmp_path:
 def test_a_check_has_its_control(benchmarks: ModuleType, tmp_path: Path) -> None:
     """So few items: the control is not found, and silence says nothing."""
     path = benchmarks.statements(tmp_path / "b", groups=24)
-    found = run_check(str(path), Benchmark(path).hash, Options(), "text-only-neural")
+    found = run_check(str(path), Benchmark(path).hash, AuditOptions(), "text-only-neural")
     assert found.verdict == "cannot tell"
     assert found.power is not None
     assert found.power.seen is not None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from veridical.auditing import blind, cues, leaks
 from veridical.auditing.data import AuditData
-from veridical.auditing.options import Options
+from veridical.options import AuditOptions
 
-OPTIONS = Options()
+OPTIONS = AuditOptions()
 
 
 def test_majority_is_the_papers(nlvr_data: AuditData) -> None:

@@ -11,10 +11,10 @@ import pytest
 from veridical.auditing import contamination, people
 from veridical.auditing.cues import Observations, _cue_finding, critical, find_cues
 from veridical.auditing.data import AuditData
-from veridical.auditing.options import Options
 from veridical.benchmark import BenchmarkWriter
 from veridical.errors import UserError
 from veridical.formats.card import describe
+from veridical.options import AuditOptions
 from veridical.records import TRUTH, Item, Judgement, Text
 
 
@@ -35,11 +35,11 @@ def judged(out: Path, votes: list[list[int | str]]) -> AuditData:
 def test_ambiguous_and_unanswerable_items_are_named(tmp_path: Path) -> None:
     votes: list[list[int | str]] = [[1, 1, 1]] * 17 + [[1, 0, 1], [0, 0, 1], ["nonsense", "nonsense", 1]]
     data = judged(tmp_path / "b", votes)
-    unclear = people.ambiguous_check("ambiguous", data, Options())
+    unclear = people.ambiguous_check("ambiguous", data, AuditOptions())
     assert unclear.verdict == "fail"
     assert [e.id for e in unclear.examples] == ["i18", "i17"]
     assert unclear.examples[0].note == "1 for the label, 2 against"
-    nonsense = people.unanswerable_check("unanswerable", data, Options())
+    nonsense = people.unanswerable_check("unanswerable", data, AuditOptions())
     assert nonsense.verdict == "fail"
     assert [e.id for e in nonsense.examples] == ["i19"]
 
@@ -47,41 +47,41 @@ def test_ambiguous_and_unanswerable_items_are_named(tmp_path: Path) -> None:
 def test_agreement_follows_krippendorffs_limits(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     random: list[list[int | str]] = rng.integers(0, 2, (50, 3)).tolist()
-    assert people.agreement_check("agreement", judged(tmp_path / "bad", random), Options()).verdict == "fail"
+    assert people.agreement_check("agreement", judged(tmp_path / "bad", random), AuditOptions()).verdict == "fail"
     same: list[list[int | str]] = [[k % 2] * 3 for k in range(50)]
-    assert people.agreement_check("agreement", judged(tmp_path / "good", same), Options()).verdict == "pass"
+    assert people.agreement_check("agreement", judged(tmp_path / "good", same), AuditOptions()).verdict == "pass"
 
 
 def test_without_judgements_nothing_is_said(clean_statements: Path) -> None:
     data = AuditData(clean_statements)
     for check in (people.ambiguous_check, people.unanswerable_check, people.agreement_check, people.human_check):
-        assert check("x", data, Options()).verdict == "not applicable"
+        assert check("x", data, AuditOptions()).verdict == "not applicable"
 
 
 def test_canary_and_membership(tmp_path: Path) -> None:
     data = judged(tmp_path / "b", [[1]] * 300)
-    found = contamination.canary_check("canary", data, Options())
+    found = contamination.canary_check("canary", data, AuditOptions())
     assert found.verdict == "pass"
     canary = str(found.details["canary"])
     clean, dirty = tmp_path / "clean.txt", tmp_path / "dirty.jsonl.gz"
     clean.write_text("nothing to be seen here\n" * 100)
     line = '{"text": "we read: There is exactly one very small tower beside the box number 7. ' + canary + '"}\n'
     dirty.write_bytes(gzip.compress(line.encode()))
-    assert contamination.canary_check("canary", data, Options(corpora=(clean,))).verdict == "pass"
-    assert contamination.membership_check("membership", data, Options(corpora=(clean,))).verdict == "pass"
-    assert contamination.canary_check("canary", data, Options(corpora=(clean, dirty))).verdict == "fail"
-    traced = contamination.membership_check("membership", data, Options(corpora=(clean, dirty)))
+    assert contamination.canary_check("canary", data, AuditOptions(corpus=(clean,))).verdict == "pass"
+    assert contamination.membership_check("membership", data, AuditOptions(corpus=(clean,))).verdict == "pass"
+    assert contamination.canary_check("canary", data, AuditOptions(corpus=(clean, dirty))).verdict == "fail"
+    traced = contamination.membership_check("membership", data, AuditOptions(corpus=(clean, dirty)))
     assert traced.number is not None
     assert traced.number > 0
     assert traced.examples[0].note.endswith("line 1")
     with pytest.raises(UserError, match="cannot be read"):
-        contamination.canary_check("canary", data, Options(corpora=(tmp_path / "none.txt",)))
+        contamination.canary_check("canary", data, AuditOptions(corpus=(tmp_path / "none.txt",)))
 
 
 def test_a_benchmark_without_a_canary_is_warned_about(tmp_path: Path) -> None:
     with BenchmarkWriter(tmp_path / "b", name="b", task="statement") as writer:
         writer.add_items("dev", [Item("i", "statement", (), Text("s"), TRUTH, 1)])
-    found = contamination.canary_check("canary", AuditData(tmp_path / "b"), Options())
+    found = contamination.canary_check("canary", AuditData(tmp_path / "b"), AuditOptions())
     assert found.verdict == "warn"
     assert str(found.details["canary"]) in found.do
 
@@ -113,4 +113,4 @@ def test_few_candidates_of_which_none_is_right_are_no_cue() -> None:
     words = [{f"w{k}"} for k in rng.integers(0, 1600, 32_000)]  # twenty of each
     seen = Observations(words, right, np.full(32_000, 0.125), np.repeat(np.arange(4000), 8), labels=False)
     assert sum(abs(c.z) > critical(1600) for c in find_cues(seen)) > 10
-    assert _cue_finding("n-grams", "N-gram cues", "n-grams", seen, Options()).verdict == "pass"
+    assert _cue_finding("n-grams", "N-gram cues", "n-grams", seen, AuditOptions()).verdict == "pass"

@@ -12,12 +12,13 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from veridical.auditing import CHECKS, Audit, Finding, audit
+from veridical import audit
+from veridical.auditing import CHECKS, Audit, Finding
 from veridical.auditing.findings import ORDER
-from veridical.auditing.options import Options
 from veridical.auditing.run import run_check
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
+from veridical.options import AuditOptions
 
 FINE = {"pass", "not applicable"}
 
@@ -28,7 +29,7 @@ def verdicts(found: Audit) -> dict[str, str]:
 
 def audited(path: Path, checks: Sequence[str] = tuple(CHECKS), items: int = 15_000) -> Audit:
     """The checks in this process: the same function that `audit` gives to its processes, without starting any."""
-    opened, options = Benchmark(path), Options(items=items)
+    opened, options = Benchmark(path), AuditOptions(items=items)
     found = tuple(run_check(str(path), opened.hash, options, name) for name in checks)
     return Audit(opened.name, opened.hash, opened.task, "main", {}, found, options, 0.0)
 
@@ -135,22 +136,20 @@ def test_clean_benchmarks_of_many_seeds_hardly_ever_alarm(benchmarks: ModuleType
     for kind, (size, checks) in cheap.items():
         for seed in range(3):
             path = getattr(benchmarks, kind)(tmp_path / f"{kind}{seed}", size, seed=seed)
-            opened, options = Benchmark(path), Options(seed=seed, controls=False)
+            opened, options = Benchmark(path), AuditOptions(seed=seed, controls=False)
             found = [run_check(str(path), opened.hash, options, name) for name in checks]
             alarms += [(kind, seed, f.check) for f in found if f.verdict in ("warn", "fail")]
     assert len({(kind, seed) for kind, seed, _ in alarms}) <= 1, alarms
 
 
 def test_a_guesser_without_its_control_never_passes(clean_questions: Path) -> None:
-    found = run_check(str(clean_questions), Benchmark(clean_questions).hash, Options(controls=False), "position")
+    found = run_check(str(clean_questions), Benchmark(clean_questions).hash, AuditOptions(controls=False), "position")
     assert found.verdict == "cannot tell"
 
 
 def test_so_few_items_that_there_are_no_folds(benchmarks: ModuleType, tmp_path: Path) -> None:
     path = benchmarks.statements(tmp_path / "b", groups=6)
-    found = audit(
-        path, out=tmp_path / "a.html", checks=["text-only", "label", "n-grams", "near-text-leak"], processes=1
-    )
+    found = audit(path, out=tmp_path / "a.html", check=["text-only", "label", "n-grams", "near-text-leak"], processes=1)
     assert verdicts(found)["text-only"] == verdicts(found)["label"] == "cannot tell"
     assert json.loads((tmp_path / "a.json").read_text())["verdict"] == "cannot tell"
 
@@ -169,7 +168,7 @@ def test_findings_are_plain_json(benchmarks: ModuleType, tmp_path: Path) -> None
         benchmarks.questions(tmp_path / "q", 120, longer=0.5),
         benchmarks.matrices(tmp_path / "m", 60),
     ]
-    options = Options(items=200, controls=False)
+    options = AuditOptions(items=200, controls=False)
     for path in made:
         for name in ("label", "position", "length", "n-grams", "elements", "single-label", "text-leak", "image-leak"):
             finding = run_check(str(path), Benchmark(path).hash, options, name)
@@ -178,7 +177,7 @@ def test_findings_are_plain_json(benchmarks: ModuleType, tmp_path: Path) -> None
 
 def test_page_and_json_are_written_whole(clean_questions: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
-    found = audit(clean_questions, out=out, checks=["position", "canary"], processes=1)
+    found = audit(clean_questions, out=out, check=["position", "canary"], processes=1)
     written = json.loads(out.with_suffix(".json").read_text())
     assert written == json.loads(json.dumps(found.to_json()))
     assert {"benchmark", "hash", "verdict", "findings", "counts"} <= set(written)
@@ -197,7 +196,7 @@ def test_an_audit_that_was_stopped_continues(clean_questions: Path, tmp_path: Pa
 
     def run() -> Audit:
         checks = ["position", "canary"]
-        return audit(clean_questions, out=tmp_path / "a.html", checks=checks, corpus=[corpus], processes=1)
+        return audit(clean_questions, out=tmp_path / "a.html", check=checks, corpus=[corpus], processes=1)
 
     with pytest.raises(UserError, match="cannot be read"):
         run()
@@ -226,9 +225,9 @@ def test_every_check_is_a_function_with_a_docstring(name: str) -> None:
 
 def test_bad_input_says_what_to_do(clean_questions: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no check 'textonly'"):
-        audit(clean_questions, checks=["textonly"])
+        audit(clean_questions, check=["textonly"])
     with pytest.raises(UserError, match="No check is left"):
-        audit(clean_questions, checks=["canary"], skip=["canary"])
+        audit(clean_questions, check=["canary"], skip=["canary"])
     with pytest.raises(UserError, match="not a benchmark"):
         audit(tmp_path)
     with pytest.raises(UserError, match="is a folder"):

@@ -6,18 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
-
-from veridical.cli.build import build
-from veridical.errors import UserError
-
-run = CliRunner()
+from tests.commands import invoke
 
 
 def test_a_benchmark_from_a_seed(tmp_path: Path) -> None:
     options = ["--presentations", "6", "--seed", "4", "--processes", "1", "--json", "--secret", "random"]
     shares = ["--phenomenon", "existential quantifier=1", "--split", "train=2", "--split", "test=1", "--hide", "test"]
-    result = run.invoke(build, ["nlvr", "--out", str(tmp_path / "bench"), *options, *shares], catch_exceptions=False)
+    result = invoke("build", "nlvr", "--out", tmp_path / "bench", *options, *shares)
     assert result.exit_code == 0
     report = json.loads(result.stdout)
     assert report["counts"]["items"]["main"] == {"train": 16, "test": 8}
@@ -26,23 +21,25 @@ def test_a_benchmark_from_a_seed(tmp_path: Path) -> None:
     secret = tmp_path / "bench.hidden" / "secret.txt"
     assert str(secret) in result.stderr
     assert str(secret) in report["notes"][0]
-    assert secret.read_text().strip() not in result.output
+    assert secret.read_text().strip() not in result.stdout + result.stderr
 
 
 def test_presentations_for_people(tmp_path: Path) -> None:
-    options = ["--presentations", "4", "--stage", "presentations", "--processes", "1"]
-    result = run.invoke(build, ["nlvr", "--out", str(tmp_path / "shown"), *options], catch_exceptions=False)
+    options = ["--presentations", "4", "--until", "presentations", "--processes", "1"]
+    result = invoke("build", "nlvr", "--out", tmp_path / "shown", *options)
     assert result.exit_code == 0
     assert len(list((tmp_path / "shown" / "images").iterdir())) == 16
 
 
 @pytest.mark.parametrize("option", ["negation", "negation=much", "negation=nan", "negation=inf", "=0.5"])
 def test_a_share_that_is_none_is_named(tmp_path: Path, option: str) -> None:
-    with pytest.raises(UserError, match=f"'{option}' is not a name and its share"):
-        run.invoke(build, ["nlvr", "--out", str(tmp_path), "--phenomenon", option], catch_exceptions=False)
+    result = invoke("build", "nlvr", "--out", tmp_path, "--phenomenon", option)
+    assert result.exit_code == 2
+    assert f"'{option}' is not a name and its share" in result.stderr
 
 
 def test_a_share_is_given_once(tmp_path: Path) -> None:
     options = ["--split", "dev=1", "--split", "dev=2"]
-    with pytest.raises(UserError, match="'dev' is given two shares"):
-        run.invoke(build, ["nlvr", "--out", str(tmp_path), *options], catch_exceptions=False)
+    result = invoke("build", "nlvr", "--out", tmp_path, *options)
+    assert result.exit_code == 2
+    assert "'dev' is given two shares" in result.stderr

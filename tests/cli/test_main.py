@@ -19,7 +19,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_help_names_every_verb() -> None:
     out = run("--help")
     assert out.returncode == 0
-    assert all(f"  {verb} " in out.stdout for verb in VERBS)
+    assert all(f" {verb} " in out.stdout for verb in VERBS)
 
 
 def test_version() -> None:

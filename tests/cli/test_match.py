@@ -1,4 +1,4 @@
-"""`veridical match` on the command line: JSON on stdout, words on stderr, errors in two lines."""
+"""`veridical match` on the command line: a table or JSON on stdout, remarks on stderr, errors in two lines."""
 
 from __future__ import annotations
 
@@ -32,13 +32,20 @@ def test_json_for_scripts_and_a_table_for_people(tmp_path: Path) -> None:
     assert found["peak_bytes"] > 1 << 20
     assert found["splits"] == {"dev": 10, "train": 30}
     assert {"error", "slope", "auc"} <= set(found["models"]["answer"]["relevance"]["calibration"])
-    assert "largest certified gap" in done.stderr
+    assert "largest certified gap" not in done.stdout + done.stderr
+
+    shown = run(
+        str(tmp_path / "qa.csv"), "--group", "movie", "--out", str(tmp_path / "o3"), *words, "--folds", "3",
+        "--integrity", cache=tmp_path,
+    )  # fmt: skip
+    assert "largest certified gap" in shown.stdout
+    assert "by chance 25" in shown.stdout
 
     wrong = run(str(tmp_path / "qa.csv"), "--out", str(tmp_path / "o2"), "--sweep", "a,b", cache=tmp_path)
     assert wrong.returncode == 2
     assert wrong.stderr.splitlines()[-2:] == [
         "veridical: --sweep 'a,b' is not a list of numbers.",
-        "  Write --sweep 0.01,0.1,0.3,1,3.",
+        "  Write, for example, --sweep 0.1,0.5,1.",
     ]
 
 
@@ -53,7 +60,6 @@ def test_hidden_answers_and_options_that_would_do_nothing(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out.hidden" / "secret.txt").is_file()
     assert "secret.txt as --secret" in " ".join(done.stderr.split())
-    assert "by chance 25" in done.stderr
     found = json.loads(done.stdout)
     assert found["reserved"] is False
     assert set(found["kinds"]["used"]["answer"].values()) == {0}

@@ -1,4 +1,4 @@
-"""What `veridical evaluate` prints: JSON on stdout, tables for people on stderr."""
+"""What `veridical evaluate` prints: tables or JSON on stdout, remarks on stderr."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner, Result
-
-from veridical.cli.evaluate import evaluate
-from veridical.errors import UserError
+from tests.commands import Ran, invoke
 
 
 @pytest.fixture
@@ -26,33 +22,30 @@ def files(write_benchmark, statement, write_lines) -> tuple[Path, Path, Path]:
     return write_benchmark({"dev": dev}), write_lines(first, "good.jsonl"), write_lines(poor.items(), "poor.jsonl")
 
 
-def run(*arguments: object) -> Result:
-    app = typer.Typer()
-    app.command()(evaluate)
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    assert result.exit_code == 0, result.output
+def run(*arguments: object) -> Ran:
+    result = invoke("evaluate", *arguments)
+    assert result.exit_code == 0, result.stderr
     return result
 
 
 def test_tables(files) -> None:
     made, good, poor = files
     result = run(made, good, "--against", poor)
-    assert result.stdout == ""
-    shown = result.stderr
-    assert "b, dev: 120 items in 30 groups" in shown
-    assert "98.3 [" in shown
+    table, shown = result.stdout, result.stderr
+    assert "b, dev: 120 items in 30 groups" in table
+    assert "98.3 [" in table
+    assert "by kind" in table
+    assert "difference to poor.jsonl" in table
     assert "missing: 2 (without a prediction, counted as not right): s29-2, s29-3" in shown
     assert "extra: 1 (about no item of the split, left out): elsewhere" in shown
     assert "majority: always the most common answer of dev itself: false." in shown
-    assert "by kind" in shown
     assert "by serial: 30 values of at most 4 items: see --json." in shown
-    assert "difference to poor.jsonl" in shown
     assert "59 examples only these get right, 1 only the others" in shown
 
 
 def test_json(files) -> None:
     made, good, _ = files
-    result = run(made, good, "--json", "--resamples", 50)
+    result = run(made, good, "--json", "--quiet", "--resamples", 50)
     found = json.loads(result.stdout)
     assert (found["items"], found["missing"], found["resamples"]) == (120, 2, 50)
     assert result.stderr == ""
@@ -61,25 +54,23 @@ def test_json(files) -> None:
 def test_trials(files) -> None:
     made, good, poor = files
     shown = run(made, good, poor, "--resamples", 50)
-    assert "2 trials" in shown.stderr
-    assert "74.2 ± 24.2" in shown.stderr
+    assert "2 trials" in shown.stdout
+    assert "74.2 ± 24.2" in shown.stdout
     assert json.loads(run(made, good, poor, "--json").stdout)["trials"] == 2
 
 
 def test_what_the_published_scripts_print(files) -> None:
     made, good, poor = files
     assert run(made, poor, "--official").stdout == "precision=0.5\nconsistency=0.0\n"
-    app = typer.Typer()
-    app.command()(evaluate)
-    refused = CliRunner().invoke(app, [str(made), str(good), "--official"])
-    assert isinstance(refused.exception, UserError)
-    assert "2 predictions are missing" in str(refused.exception)
+    refused = invoke("evaluate", made, good, "--official")
+    assert refused.exit_code == 2
+    assert "2 predictions are missing" in refused.stderr
 
 
 def test_stages_have_a_table_of_their_own(write_benchmark, question, write_lines) -> None:
     made = write_benchmark({"val": question("val-0", 1, 2) + question("val-1", 0, 3)}, task="choice")
     rows = [("val-0", [0, 1, 0, 0]), ("val-0/r1", [0, 0, 1, 0]), ("val-1", [0, 1, 0, 0]), ("val-1/r0", [0, 0, 0, 1])]
-    shown = run(made, write_lines(rows, "p.jsonl")).stderr
+    shown = run(made, write_lines(rows, "p.jsonl")).stdout
     header = next(line for line in shown.splitlines() if "Q->AR" in line)
     assert header.split() == ["%", "Q->A", "QA->R", "Q->AR"]
     assert "p.jsonl   50.0 [0.0, 100.0]  100.0 [100.0, 100.0]  50.0 [0.0, 100.0]" in shown
@@ -88,7 +79,7 @@ def test_stages_have_a_table_of_their_own(write_benchmark, question, write_lines
 
 def test_no_consistency_where_every_item_is_its_own_group(write_benchmark, statement, write_lines) -> None:
     made = write_benchmark({"dev": [statement("a", 1, kind="x"), statement("b", 0, kind="y")]})
-    shown = run(made, write_lines([("a", [0, 1]), ("b", [0, 1])])).stderr
+    shown = run(made, write_lines([("a", [0, 1]), ("b", [0, 1])])).stdout
     assert "accuracy" in shown
     assert "consistency" not in shown
 

@@ -10,7 +10,7 @@ import pytest
 import veridical.evaluation
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.errors import UserError
-from veridical.evaluation import evaluate, evaluate_trials, official_output, sign_test
+from veridical.evaluation import evaluate, official_output, sign_test
 from veridical.records import Item, Judgement, pairs
 
 TRUE, FALSE = [0.0, 1.0], [1.0, 0.0]
@@ -137,7 +137,7 @@ def test_items_are_not_compared_with_views(write_benchmark, statement, write_lin
 
 def test_trials(sentences, write_lines) -> None:
     paths = [write_lines(choices(sentences, seed, 0.8), f"{seed}.jsonl") for seed in range(3)]
-    trials = evaluate_trials(sentences, paths, resamples=10)
+    trials = veridical.evaluate(sentences, paths, resamples=10)
     values = [evaluate(sentences, path, resamples=10).accuracy.value for path in paths]
     assert trials.accuracy.mean == pytest.approx(np.mean(values))
     assert trials.accuracy.std == pytest.approx(np.std(values))
@@ -145,10 +145,10 @@ def test_trials(sentences, write_lines) -> None:
     assert trials.by["kind"].keys() == {"odd", "even"}
     assert min(values) <= trials.accuracy.mean <= max(values)
     with pytest.raises(UserError, match="No prediction files"):
-        evaluate_trials(sentences, [])
+        veridical.evaluate(sentences, [])
     train = write_lines([("t0", TRUE)], "train.jsonl")
     with pytest.raises(UserError, match="not trials of one thing"):
-        evaluate_trials(sentences, [paths[0], train])
+        veridical.evaluate(sentences, [paths[0], train])
 
 
 @pytest.mark.parametrize("options", [{"resamples": 0}, {"seed": -1}, {"split": "nope"}, {"scheme": "nope"}])
@@ -330,7 +330,7 @@ def test_trials_have_the_keys_of_one_file(sentences, write_lines) -> None:
     rows = choices(sentences, 0, 0.8)
     paths = [write_lines(rows, "all.jsonl"), write_lines([*rows[2:], ("elsewhere", TRUE)], "some.jsonl")]
     one, two = (evaluate(sentences, path, split="dev", resamples=50).to_json() for path in paths)
-    both = evaluate_trials(sentences, paths, split="dev", resamples=50).to_json()
+    both = veridical.evaluate(sentences, paths, split="dev", resamples=50).to_json()
     assert both.keys() == one.keys() | {"trials", "each"}
     assert both["items"] == one["items"]
     assert (both["missing"], both["extra"], both["unreadable"]) == (2, 1, 0)

@@ -56,7 +56,7 @@ def test_statements_read_back_the_same(tmp_path: Path) -> None:
     folder = statements(tmp_path / "s")
     rng = np.random.default_rng(0)
     predicted = lines(tmp_path / "p.jsonl", {f"dev-{k}": rng.random(2).tolist() for k in range(20)})
-    assert write_submission(folder, predicted, tmp_path / "o" / "p.csv", split="dev") == 20
+    assert write_submission(folder, predicted, tmp_path / "o" / "p.csv", split="dev").rows == 20
     assert (tmp_path / "o" / "p.csv").read_text().splitlines()[0].split(",")[1] in ("true", "false")
     first, second = (veridical.evaluate(folder, p, split="dev") for p in (predicted, tmp_path / "o" / "p.csv"))
     assert first.accuracy == second.accuracy
@@ -68,7 +68,7 @@ def test_twenty_probabilities_read_back_the_same(tmp_path: Path, hidden: tuple[s
     rng = np.random.default_rng(0)
     names = [item.id for item in Benchmark(folder).items("val")]
     predicted = lines(tmp_path / "p.jsonl", {name: rng.normal(size=4).tolist() for name in names})
-    assert write_submission(folder, predicted, tmp_path / "p.csv", split="val") == 12
+    assert write_submission(folder, predicted, tmp_path / "p.csv", split="val").rows == 12
     rows = [row.split(",") for row in (tmp_path / "p.csv").read_text().splitlines()]
     assert len(rows[0]) == 21
     assert sum(float(cell) for cell in rows[1][1:5]) == pytest.approx(1, abs=1e-4)

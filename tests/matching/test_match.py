@@ -14,7 +14,6 @@ import veridical
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
 from veridical.errors import UserError
-from veridical.matching.arguments import rematch
 from veridical.matching.stages import normal
 from veridical.records import Item, Text
 
@@ -72,7 +71,7 @@ def test_rationales_make_one_answer_item_and_four_rationale_items(qa_file: Path,
     rows = list(csv.DictReader(qa_file.open(newline="")))
     lines = [json.dumps({**row, "why": f"I see {row['question'][-9:]} and {row['answer']}"}) for row in rows]
     (tmp_path / "qa.jsonl").write_text("\n".join(lines))
-    options = {"rationale": "why", "group": "video", "folds": 3, "hidden": ["test"], **PLAIN}
+    options = {"rationale": "why", "group": "video", "folds": 3, "hide": ["test"], **PLAIN}
     veridical.match(tmp_path / "qa.jsonl", tmp_path / "out", **options)
     assert check(tmp_path / "out").ok
     opened = Benchmark(tmp_path / "out")
@@ -112,7 +111,7 @@ def big_file(path: Path, number: int = 420) -> Path:
 def test_hidden_answers_are_not_built_again_from_the_seed(tmp_path: Path) -> None:
     """Who has the file without the answers' order, the public folder, its seed and this program builds it again."""
     file = big_file(tmp_path / "qa.csv")
-    options = {"group": "video", "folds": 3, "hidden": ["test"], "seed": 3, **LEXICAL}
+    options = {"group": "video", "folds": 3, "hide": ["test"], "seed": 3, **LEXICAL}
     made = veridical.match(file, tmp_path / "made", **options)
     again = veridical.match(file, tmp_path / "again", secret="", **options)
     hidden = {item.id: item for item in Benchmark(tmp_path / "made").items("test", answers=True)}
@@ -137,25 +136,25 @@ def test_hidden_answers_are_not_built_again_from_the_seed(tmp_path: Path) -> Non
 
 
 def test_what_is_hidden_stays_hidden_when_it_is_matched_anew(tmp_path: Path, qa_file: Path) -> None:
-    veridical.match(qa_file, tmp_path / "one", group="video", folds=3, hidden=["test"], **LEXICAL)
-    report = rematch(tmp_path / "one", tmp_path / "two", hidden=["val"], **LEXICAL)
+    veridical.match(qa_file, tmp_path / "one", group="video", folds=3, hide=["test"], **LEXICAL)
+    report = veridical.match(tmp_path / "one", tmp_path / "two", hide=["val"], **LEXICAL)
     opened = Benchmark(tmp_path / "two")
     assert sorted(opened.manifest["hidden"]) == ["test", "val"]
     assert all(item.answer is None for split in ("test", "val") for item in opened.items(split))
     assert any("do not publish both" in note for note in report.notes)
-    table = rematch(tmp_path / "one", tmp_path / "out.jsonl", **LEXICAL)
+    table = veridical.match(tmp_path / "one", tmp_path / "out.jsonl", **LEXICAL)
     splits = Counter(json.loads(line)["split"] for line in (tmp_path / "out.jsonl").read_text().splitlines())
     assert set(splits) == {"train", "val"}
     assert any(f"Left out: {120 - table.pairs} questions of test" in note for note in table.notes)
-    swept = rematch(tmp_path / "one", tmp_path / "swept", sweep=[0.3], **LEXICAL)
+    swept = veridical.match(tmp_path / "one", tmp_path / "swept", sweep=[0.3], **LEXICAL)
     with (tmp_path / "swept" / "choices-0.3.csv").open() as file:
         assert {row["split"] for row in csv.DictReader(file)} == {"train", "val"}
     assert any("a sweep would show their answers" in note for note in swept.notes)
-    veridical.match(qa_file, tmp_path / "all", group="video", splits={"a": 1, "b": 1}, hidden=["a", "b"], **LEXICAL)
+    veridical.match(qa_file, tmp_path / "all", group="video", split={"a": 1, "b": 1}, hide=["a", "b"], **LEXICAL)
     with pytest.raises(UserError, match=r"All answers of .* are hidden \(a, b\)"):
-        rematch(tmp_path / "all", tmp_path / "all.csv", **LEXICAL)
+        veridical.match(tmp_path / "all", tmp_path / "all.csv", **LEXICAL)
     with pytest.raises(UserError, match="--folds, the names of columns would do nothing"):
-        rematch(tmp_path / "one", tmp_path / "three", folds=3, group="video", **LEXICAL)
+        veridical.match(tmp_path / "one", tmp_path / "three", folds=3, group="video", **LEXICAL)
 
 
 def test_kinds_are_as_small_as_the_fold_asks_and_the_report_says_so(qa_file: Path, tmp_path: Path) -> None:
@@ -198,8 +197,8 @@ def test_the_manifest_says_what_models_were_used(qa_file: Path, tmp_path: Path) 
         ([(f"why {k}?", f"so {k}") for k in range(12)], {"folds": 4}, "has 3 questions"),
         ([(f"why {k}?", "yes" if k < 4 else f"so {k}") for k in range(12)], {"folds": 1}, "4 of 12 answers are 'yes'"),
         ([(f"why {k}?", f"so {k}") for k in range(12)], {"folds": 20}, "12 groups cannot fill 20 folds"),
-        ([(f"why {k}?", f"so {k}") for k in range(12)], {"folds": 2, "splits": {"a": 1.0}}, "Both --folds and --split"),
-        ([(f"why {k}?", f"so {k}") for k in range(12)], {"folds": 1, "hidden": ["test"]}, "no split 'test' to hide"),
+        ([(f"why {k}?", f"so {k}") for k in range(12)], {"folds": 2, "split": {"a": 1.0}}, "Both --folds and --split"),
+        ([(f"why {k}?", f"so {k}") for k in range(12)], {"folds": 1, "hide": ["test"]}, "no split 'test' to hide"),
         ([(f"why {k}?", f"so {k}") for k in range(12)], {"kinds": 2}, "Kinds of 2 questions"),
         *[
             ([(f"why {k}?", f"so {k}") for k in range(12)], {"relevance": "no such model", **options}, message)
@@ -217,7 +216,7 @@ def test_the_manifest_says_what_models_were_used(qa_file: Path, tmp_path: Path) 
                 ({"sweep": [0.1, float("inf")], "folds": 3}, "A sweep over"),
                 ({"sweep": [0.1], "folds": 1}, "there is one fold"),
                 ({"sweep": [0.1], "weight": 0.3}, "A sweep tries lambdas of its own"),
-                ({"sweep": [0.1], "hidden": ["test"], "integrity": True}, "--hide, --integrity would do nothing"),
+                ({"sweep": [0.1], "hide": ["test"], "integrity": True}, "--hide, --integrity would do nothing"),
                 ({"sweep": [0.1], "name": "A", "licence": "B"}, "--name, --licence would do nothing"),
             )
         ],
@@ -243,7 +242,7 @@ def test_a_file_with_folds_keeps_them_and_groups_may_not_cross(tmp_path: Path) -
 
 
 def test_splits_by_share_are_folds(qa_file: Path, tmp_path: Path) -> None:
-    report = veridical.match(qa_file, tmp_path / "out", group="video", splits={"train": 3, "dev": 1}, **LEXICAL)
+    report = veridical.match(qa_file, tmp_path / "out", group="video", split={"train": 3, "dev": 1}, **LEXICAL)
     assert report.splits == {"dev": 30, "train": 90}
     assert report.folds == 2
 
@@ -251,7 +250,7 @@ def test_splits_by_share_are_folds(qa_file: Path, tmp_path: Path) -> None:
 def test_gd_vcr_imports_evaluates_and_matches_anew(shared: Path, tmp_path: Path) -> None:
     veridical.import_release("vcr", shared / "vcr" / "gd_vcr_val.jsonl", out=tmp_path / "gd")
     old = {item.id: item for item in Benchmark(tmp_path / "gd").items("val")}
-    report = rematch(tmp_path / "gd", tmp_path / "new", integrity=True, **PLAIN)
+    report = veridical.match(tmp_path / "gd", tmp_path / "new", integrity=True, **PLAIN)
     assert check(tmp_path / "new").ok
     assert report.pairs >= 0.98 * len(old)
     biases = {bias.name: bias for bias in report.integrity}

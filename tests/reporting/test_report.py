@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from veridical import report
 from veridical.errors import UserError
 from veridical.evaluation import evaluate
-from veridical.reporting import report
 
 ATTACK = "<script>document.title='taken'</script><img src=x onerror=alert(1)>\"'&"
 

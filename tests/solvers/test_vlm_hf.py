@@ -16,9 +16,10 @@ pytest.importorskip("transformers", reason="needs the extra `models`")
 
 from inspect_ai.model import ChatMessage, ChatMessageUser, ContentImage, ContentText, GenerateConfig, ModelOutput
 
+from veridical import solve
 from veridical.errors import UserError
 from veridical.options import Asking, Generating, Sending
-from veridical.solvers.solve import Solved, solve
+from veridical.solvers.solve import Solved
 from veridical.solvers.vlm.run import ModelDetails, open_model
 
 from ._vlm_world import png, write_pairs

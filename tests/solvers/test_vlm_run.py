@@ -16,11 +16,12 @@ pytest.importorskip("openai", reason="needs the extra `vlm`")
 
 from inspect_ai.log import list_eval_logs, read_eval_log
 
+from veridical import solve
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.evaluation import evaluate
 from veridical.options import Asking, Generating, Sending
-from veridical.solvers.solve import Solved, solve
+from veridical.solvers.solve import Solved
 from veridical.solvers.vlm.run import ModelDetails
 
 from ._vlm_server import Site, brightness, serve

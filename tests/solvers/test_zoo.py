@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import torch
 
+from veridical import train
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.evaluation.scores import evaluate
 from veridical.options import SolverOptions
 from veridical.records import split_view
 from veridical.solvers.solve import Solved, solve
-from veridical.training import train
 
 from ..zoo import _matrices as matrices
 from ..zoo import _small as small
@@ -36,7 +36,7 @@ def lines(path: Path) -> list[dict[str, object]]:
 
 
 def test_one_line_per_item_and_the_evaluator_agrees(folder: Path, tmp_path: Path) -> None:
-    done = train("maxent", folder, tmp_path / "run", config={"strength": 1.0}, validate="dev")
+    done = train("maxent", folder, tmp_path / "run", set={"strength": 1.0}, validate="dev")
     solved = answer(tmp_path / "run", folder, "dev", tmp_path / "out.jsonl")
     bench = Benchmark(folder)
     found = lines(solved.out)
@@ -51,7 +51,7 @@ def test_one_line_per_item_and_the_evaluator_agrees(folder: Path, tmp_path: Path
 
 def test_a_model_of_pictures_predicts_every_view(folder: Path, tmp_path: Path) -> None:
     options = {"epochs": 1, "width": 80, "height": 20}
-    train("cnn-rnn", folder, tmp_path / "run", config=options, validate="dev")
+    train("cnn-rnn", folder, tmp_path / "run", set=options, validate="dev")
     solved = answer(tmp_path / "run", folder, "dev", tmp_path / "out.jsonl")
     found = lines(solved.out)
     names = [split_view(str(line["item"])) for line in found]
@@ -63,7 +63,7 @@ def test_a_model_of_pictures_predicts_every_view(folder: Path, tmp_path: Path) -
 
 
 def test_the_same_run_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
-    train("text", folder, tmp_path / "run", config={"epochs": 1, "validation": 0.2}, trials=2)
+    train("text", folder, tmp_path / "run", set={"epochs": 1, "validation": 0.2}, trials=2)
     one = answer(tmp_path / "run", folder, "dev", tmp_path / "1.jsonl").out.read_bytes()
     again = answer(tmp_path / "run", folder, "dev", tmp_path / "2.jsonl").out.read_bytes()
     other = answer(tmp_path / "run", folder, "dev", tmp_path / "3.jsonl", trial="trial-1").out.read_bytes()
@@ -75,7 +75,7 @@ def test_controls_change_the_context_and_nothing_else(tmp_path: Path) -> None:
     bench = matrices.write(tmp_path / "b", {"train": 300, "test": 40}, ("main",))
     options = {"images": "thumbnail", "epochs": 2, "batch": 64, "hidden": 16}
     for model, notices in (("relation-network", True), ("relation-network-no-ids", False)):
-        train(model, bench, tmp_path / model, config=options)
+        train(model, bench, tmp_path / model, set=options)
         found: dict[str, list[list[float]]] = {}
         for context in ("own", "other", "shuffled"):
             solved = answer(tmp_path / model, bench, "test", tmp_path / f"{context}.jsonl", context=context)
@@ -90,7 +90,7 @@ def test_controls_change_the_context_and_nothing_else(tmp_path: Path) -> None:
 def test_what_solve_refuses(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no solver .* no such run folder"):
         answer(tmp_path / "nowhere", folder, "dev", tmp_path / "out.jsonl")
-    train("text", folder, tmp_path / "run", config={"epochs": 1, "validation": 0.2})
+    train("text", folder, tmp_path / "run", set={"epochs": 1, "validation": 0.2})
     with pytest.raises(UserError, match="no split 'test'"):
         answer(tmp_path / "run", folder, "test", tmp_path / "out.jsonl")
     choices = small.write_choices(tmp_path / "c", 9)

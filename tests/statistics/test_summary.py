@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import msgspec
 import pytest
+from tests.commands import Ran, invoke
 
 import veridical.statistics
 from veridical.errors import UserError
@@ -124,19 +123,18 @@ def test_unknown_split_and_damaged_judgements(make, statement, tmp_path):
         stats(tmp_path / "nowhere")
 
 
-COMMAND = "import typer; from veridical.cli.stats import stats; app = typer.Typer(); app.command()(stats); app()"
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", COMMAND, *arguments], capture_output=True, text=True, check=True)
+def run(*arguments: str) -> Ran:
+    done = invoke("stats", *arguments)
+    assert done.exit_code == 0, done.stderr
+    return done
 
 
 def test_command_line(nlvr2, tmp_path):
     (tmp_path / "short.txt").write_text("A dog.\nTwo dogs run.\n")
     for_people = run(str(nlvr2), "--compare", str(tmp_path / "short.txt"))
-    assert for_people.stdout == ""
-    for words in ("96.25 ± 2.12%", "96.28 ± 2.13%", "2,018", "all extra judgements", "short", "0.893 [0.8"):
-        assert words in for_people.stderr
+    for words in ("96.25 ± 2.12%", "96.28 ± 2.13%", "2,018", "short", "0.893 [0.8"):
+        assert words in for_people.stdout
+    assert "all extra judgements" in for_people.stderr
     found = json.loads(run(str(nlvr2), "--json", "--compare", str(tmp_path / "short.txt")).stdout)
     assert found["human"]["workers"] == 51
     assert [c["name"] for c in found["compare"]] == ["short"]
@@ -151,6 +149,6 @@ def test_command_line_shows_every_kind_of_number(make, statement):
     items = {"dev": [statement("a", 1), statement("b", 0)], "test": [statement("c", 1)]}
     judgements = [Judgement("a", "w", 1, "human"), Judgement("b", "w", "skip", "human")]
     benchmark = make(items, judgements, hidden=["test"], pruned=[Pruned("x", "blurred")])
-    shown = run(str(benchmark.directory)).stderr
+    shown = run(str(benchmark.directory)).stdout
     for words in ("hidden", "skipped", "50.00%", "blurred", "with skips as wrong"):
         assert words in shown

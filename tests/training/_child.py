@@ -12,6 +12,7 @@ import sys
 
 import torch
 
+from veridical.options import TrainOptions
 from veridical.training import train
 
 
@@ -23,7 +24,7 @@ def main() -> None:
         if step == int(kill_at):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    train(model, benchmark, out, config=json.loads(options), seed=5, after_step=after_step)
+    train(model, benchmark, out, TrainOptions(set=json.loads(options), seed=5), after_step=after_step)
 
 
 if __name__ == "__main__":

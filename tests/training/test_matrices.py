@@ -11,10 +11,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from veridical import train
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.records import Item
-from veridical.training import configure, train
+from veridical.training import configure
 from veridical.training.batches import Dataset, examples_of, run_module, with_context
 from veridical.training.run import _examples
 from veridical.training.trained import build
@@ -117,16 +118,14 @@ def test_killed_it_ends_in_the_same_weights(folder: Path, tmp_path: Path) -> Non
     out, whole = tmp_path / "run", tmp_path / "whole"
     assert finish(start("relation-network", folder, out, 5, options)) != 0
     for place in (out, whole):
-        train("relation-network", folder, place, config=options, seed=5)
+        train("relation-network", folder, place, set=options, seed=5)
     assert contents(out) == contents(whole)
 
 
 def test_trained_on_other_contexts_it_knows_nothing(folder: Path, tmp_path: Path) -> None:
     options = {**FAST, "epochs": 12, "hidden": 64}
-    own = train("relation-network", folder, tmp_path / "own", config=options, validate="test")
-    other = train(
-        "relation-network", folder, tmp_path / "other", config={**options, "context": "other"}, validate="test"
-    )
+    own = train("relation-network", folder, tmp_path / "own", set=options, validate="test")
+    other = train("relation-network", folder, tmp_path / "other", set={**options, "context": "other"}, validate="test")
     assert own.trials[0]["history"][-1]["train"] > other.trials[0]["history"][-1]["train"]
     assert own.mean > 0.3
     assert other.mean < 0.3  # the best of twelve epochs on 40 items

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from veridical.training import train
+from veridical import train
 
 CHILD = Path(__file__).with_name("_child.py")
 OPTIONS = {"epochs": 3, "batch": 16, "checkpoint_steps": 4, "dropout": 0.3}
@@ -43,7 +43,7 @@ def test_killed_twice_it_ends_in_the_same_weights(statements: Path, tmp_path: Pa
     assert (out / "trial-0/checkpoint.safetensors").exists()
     assert finish(start("text", statements, out, 15, OPTIONS)) == -signal.SIGKILL  # within the second
     for folder in (out, whole):
-        train("text", statements, folder, config=OPTIONS, seed=5)
+        train("text", statements, folder, set=OPTIONS, seed=5)
     assert contents(out) == contents(whole)
 
 

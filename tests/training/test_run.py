@@ -8,31 +8,31 @@ from pathlib import Path
 
 import pytest
 
-from veridical import __version__
+from veridical import __version__, train
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.training import load_trained, train
+from veridical.training import load_trained
 from veridical.training.trained import load_tensors
 
 from ..zoo import _small as small
 
 
 def test_maxent_learns_to_count_and_cannot_without_count_features(statements: Path, tmp_path: Path) -> None:
-    able = train("maxent", statements, tmp_path / "able", config={"strength": 1.0}, validate="dev")
-    unable = train("maxent", statements, tmp_path / "unable", config={"strength": 1.0, "counts": False}, validate="dev")
+    able = train("maxent", statements, tmp_path / "able", set={"strength": 1.0}, validate="dev")
+    unable = train("maxent", statements, tmp_path / "unable", set={"strength": 1.0, "counts": False}, validate="dev")
     assert able.mean >= 0.9
     assert unable.mean <= 0.7
 
 
 def test_response_only_finds_the_cue_and_the_majority_does_not(choices: Path, tmp_path: Path) -> None:
-    found = train("response-only", choices, tmp_path / "r", config={"epochs": 15, "rate": 0.01}, validate="dev")
+    found = train("response-only", choices, tmp_path / "r", set={"epochs": 15, "rate": 0.01}, validate="dev")
     assert found.mean >= 0.95
     assert train("majority", choices, tmp_path / "m", validate="dev").mean <= 0.5
 
 
 def test_a_run_says_how_it_was_made(statements: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    done = train("text", statements, out, config={"epochs": "3", "hidden": 8}, seed=4, trials=2)
+    done = train("text", statements, out, set={"epochs": "3", "hidden": 8}, seed=4, trials=2)
     bench = Benchmark(statements)
     settings = json.loads((out / "run.json").read_text())
     assert settings["config"]["hidden"] == 8
@@ -57,7 +57,7 @@ def test_a_run_says_how_it_was_made(statements: Path, tmp_path: Path) -> None:
 def test_tensorboard_reads_the_logs(statements: Path, tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    done = train("text", statements, tmp_path / "run", config={"epochs": 2, "hidden": 4})
+    done = train("text", statements, tmp_path / "run", set={"epochs": 2, "hidden": 4})
     events = EventAccumulator(str(tmp_path / "run/trial-0/logs"))
     events.Reload()
     seen = [e.value for e in events.Scalars("accuracy/validation")]
@@ -76,22 +76,22 @@ def test_validation_shares_no_sentence_and_no_origin_with_training(statements: P
 
 
 def test_limit_takes_some_of_the_training_items(statements: Path, tmp_path: Path) -> None:
-    done = train("majority", statements, tmp_path / "run", config={"limit": 20})
+    done = train("majority", statements, tmp_path / "run", set={"limit": 20})
     assert done.trials[0]["training_items"] == 20
 
 
 def test_run_again_it_does_nothing_and_more_trials_are_added(statements: Path, tmp_path: Path) -> None:
     out, config = tmp_path / "run", {"epochs": 2, "hidden": 4}
-    first = train("text", statements, out, config=config)
+    first = train("text", statements, out, set=config)
     before = (out / "trial-0/model.safetensors").stat().st_mtime_ns
-    second = train("text", statements, out, config=config, trials=2)
+    second = train("text", statements, out, set=config, trials=2)
     assert (out / "trial-0/model.safetensors").stat().st_mtime_ns == before
     assert second.trials[0] == first.trials[0]
     assert len(second.trials) == 2
 
 
 def test_the_best_weights_are_kept_not_the_last(statements: Path, tmp_path: Path) -> None:
-    done = train("text", statements, tmp_path / "run", config={"epochs": 12, "rate": 0.02}, validate="dev")
+    done = train("text", statements, tmp_path / "run", set={"epochs": 12, "rate": 0.02}, validate="dev")
     from veridical.training.batches import examples_of
 
     bench = Benchmark(statements)
@@ -107,11 +107,11 @@ def test_what_train_refuses(statements: Path, choices: Path, tmp_path: Path) -> 
     with pytest.raises(UserError, match="no model 'nothing'"):
         train("nothing", statements, out)
     with pytest.raises(UserError, match="no option 'width'"):
-        train("text", statements, out, config={"width": 3})
+        train("text", statements, out, set={"width": 3})
     with pytest.raises(UserError, match="'many'"):
-        train("text", statements, out, config={"hidden": "many"})
+        train("text", statements, out, set={"hidden": "many"})
     with pytest.raises(UserError, match="option epochs is 0"):
-        train("text", statements, out, config={"epochs": 0})
+        train("text", statements, out, set={"epochs": 0})
     with pytest.raises(UserError, match="questions has choice items"):
         train("text", choices, out)
     for device in ("abacus", "cuda:99"):

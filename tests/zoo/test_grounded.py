@@ -12,11 +12,12 @@ import torch
 from PIL import Image
 from torch import nn
 
+from veridical import train
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.encoders import extract
 from veridical.errors import UserError
 from veridical.records import Item, Panel, Ref, SceneObject, Text
-from veridical.training import configure, train
+from veridical.training import configure
 from veridical.training.batches import Dataset, candidate_scores, examples_of
 from veridical.training.trained import build
 from veridical.zoo import load_model
@@ -130,8 +131,8 @@ def test_contract(folder: Path, photograph: bool) -> None:
 def test_it_sees_what_the_text_does_not_say(folder: Path, tmp_path: Path) -> None:
     options = {"images": "thumbnail", "hidden": 24, "embedding": 16, "epochs": 25, "dropout": 0.0, "rate": 0.005}
     options |= {"stage": "answer", "batch": 16}
-    seeing = train("grounded", folder, tmp_path / "seeing", config=options, validate="val")
-    blind = train("grounded", folder, tmp_path / "blind", config={**options, "photograph": False}, validate="val")
+    seeing = train("grounded", folder, tmp_path / "seeing", set=options, validate="val")
+    blind = train("grounded", folder, tmp_path / "blind", set={**options, "photograph": False}, validate="val")
     assert seeing.trials[0]["training_items"] == 128  # answers only
     assert seeing.mean > 0.8
     assert blind.mean < 0.6
@@ -140,7 +141,7 @@ def test_it_sees_what_the_text_does_not_say(folder: Path, tmp_path: Path) -> Non
 def test_stages_are_trained_apart(folder: Path, tmp_path: Path) -> None:
     options = {"images": "thumbnail", "hidden": 8, "embedding": 8, "epochs": 1}
     for stage, items in (("answer", 128), ("rationale", 128), ("both", 256)):
-        done = train("grounded", folder, tmp_path / stage, config={**options, "stage": stage}, validate="val")
+        done = train("grounded", folder, tmp_path / stage, set={**options, "stage": stage}, validate="val")
         assert done.trials[0]["training_items"] == items
 
 
@@ -157,6 +158,6 @@ def test_a_run_of_one_stage_predicts_that_stage(folder: Path, tmp_path: Path) ->
 
     options = {"images": "thumbnail", "hidden": 8, "embedding": 8, "epochs": 1}
     for stage, count in (("answer", 32), ("rationale", 128), ("both", 160)):
-        train("grounded", folder, tmp_path / stage, config={**options, "stage": stage}, validate="val")
+        train("grounded", folder, tmp_path / stage, set={**options, "stage": stage}, validate="val")
         solve(str(tmp_path / stage), folder, split="val", out=tmp_path / f"{stage}.jsonl")
         assert len((tmp_path / f"{stage}.jsonl").read_text().splitlines()) == count

@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from veridical import encoders as features
+from veridical import train
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.training import configure, load_trained
 from veridical.training.batches import Dataset, examples_of
-from veridical.training.run import train
 from veridical.training.trained import restore_inputs, save_inputs
 from veridical.zoo import MODELS, load_model
 from veridical.zoo.matrices import ELEMENTS, PANELS, RELATIONS, Panels
@@ -307,8 +307,8 @@ def test_auxiliary_labels_come_from_tags(folder: Path) -> None:
 
 def test_with_an_auxiliary_loss_it_trains_and_is_saved(folder: Path, tmp_path: Path) -> None:
     config = {"images": "thumbnail", "epochs": 2, "auxiliary": "two", "validation": 0.3}
-    done = train("relation-network", folder, tmp_path / "run", config=config)
-    plain = train("relation-network", folder, tmp_path / "plain", config={**config, "auxiliary": "none"})
+    done = train("relation-network", folder, tmp_path / "run", set=config)
+    plain = train("relation-network", folder, tmp_path / "plain", set={**config, "auxiliary": "none"})
     assert done.trials[0]["history"][0]["loss"] > plain.trials[0]["history"][0]["loss"] + 2  # ln 4 + ln 3 more
     trained = load_trained(tmp_path / "run/trial-0")
     assert isinstance(trained.model, nn.Module)
@@ -318,5 +318,5 @@ def test_with_an_auxiliary_loss_it_trains_and_is_saved(folder: Path, tmp_path: P
 def test_it_learns_to_reason_about_rows(tmp_path: Path) -> None:
     folder = matrices.write(tmp_path / "b", {"train": 800, "test": 150}, ("main",))
     config = {"images": "thumbnail", "epochs": 30, "batch": 32, "hidden": 64}
-    done = train("relation-network", folder, tmp_path / "run", config=config, validate="test")
+    done = train("relation-network", folder, tmp_path / "run", set=config, validate="test")
     assert done.mean > 0.7

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from veridical import encoders as features
+from veridical import train
 from veridical.errors import UserError
 from veridical.records import TASKS, View
 from veridical.training import load_trained
-from veridical.training.run import train
 from veridical.zoo.probe import MODEL, PanelVectors
 
 from . import _pictures as pictures
@@ -65,10 +65,10 @@ def test_it_sees_and_without_pictures_it_guesses(
     task: str, blind: dict[str, str], at_least: float, chance: float, tmp_path: Path
 ) -> None:
     folder = pictures.write(tmp_path / task, task)
-    seeing = train("probe", folder, tmp_path / "seeing", config={**PLAIN, **BUDGET}, validate="dev")
+    seeing = train("probe", folder, tmp_path / "seeing", set={**PLAIN, **BUDGET}, validate="dev")
     assert seeing.mean > at_least
     if blind:
-        guessing = train("probe", folder, tmp_path / "blind", config={**PLAIN, **BUDGET, **blind}, validate="dev")
+        guessing = train("probe", folder, tmp_path / "blind", set={**PLAIN, **BUDGET, **blind}, validate="dev")
         assert guessing.mean < chance + 0.15  # the best of 25 epochs on 120 items, so above chance itself
     trained = load_trained(tmp_path / "seeing" / "trial-0")
     data = trained.encode(small.examples(folder, "dev"))
@@ -101,7 +101,7 @@ def test_without_vectors_it_says_how_to_make_them(tmp_path: Path) -> None:
     folder = pictures.write(tmp_path / "x", "statement", {"train": 20})
     (folder / "features-thumbnail.arrow").unlink()
     with pytest.raises(UserError, match="has no vectors") as error:
-        train("probe", folder, tmp_path / "run", config={**PLAIN, "epochs": 1})
+        train("probe", folder, tmp_path / "run", set={**PLAIN, "epochs": 1})
     assert "veridical features thumbnail" in error.value.fix
 
 
@@ -125,8 +125,8 @@ def test_more_panels_than_in_training_are_refused(folders: dict[str, Path]) -> N
 
 def test_what_a_task_needs_cannot_be_left_out(folders: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(UserError, match="option texts is empty"):
-        train("probe", folders["choice"], tmp_path / "a", config={**PLAIN, "texts": ""}, validate="train")
+        train("probe", folders["choice"], tmp_path / "a", set={**PLAIN, "texts": ""}, validate="train")
     with pytest.raises(UserError, match="option images is empty"):
-        train("probe", folders["matrix"], tmp_path / "b", config={**PLAIN, "images": ""}, validate="train")
+        train("probe", folders["matrix"], tmp_path / "b", set={**PLAIN, "images": ""}, validate="train")
     with pytest.raises(UserError, match="nothing to go by"):
-        train("probe", folders["statement"], tmp_path / "c", config={"images": "", "texts": ""}, validate="train")
+        train("probe", folders["statement"], tmp_path / "c", set={"images": "", "texts": ""}, validate="train")

@@ -18,10 +18,7 @@ In reading order:
 From outside: what is imported below. Another check costs a function and a line in `run.CHECKS`.
 """
 
-from veridical._verbs import make_callable
 from veridical.auditing.findings import Example, Finding, Power, Verdict
 from veridical.auditing.run import CHECKS, Audit, audit
 
 __all__ = ["CHECKS", "Audit", "Example", "Finding", "Power", "Verdict", "audit"]
-
-make_callable(__name__, audit)

@@ -15,11 +15,11 @@ import numpy as np
 from veridical.auditing.data import AuditData, Row, folds
 from veridical.auditing.findings import EXAMPLES, FAIL, FAIL_LABEL, ORDER, Example, Finding, not_applicable
 from veridical.auditing.harness import FULL, PARTS, Assessment, Effort, Reference, Run, assess, run
-from veridical.auditing.options import Options
 from veridical.auditing.pictures import Described, describe
 from veridical.auditing.samples import Fit, Sample, View, sample, swapped
 from veridical.benchmark.splits import blocks
 from veridical.evaluation.bootstrap import resample, stream
+from veridical.options import AuditOptions
 
 _PLANTS = "veridical.auditing.samples:"
 _TEXTS, _SEEING, _SHORT = "veridical.auditing.texts:", "veridical.auditing.pictures:", "veridical.auditing.texts:"
@@ -174,7 +174,7 @@ _NO_TASK = {
 }
 
 
-def check(name: str, data: AuditData, options: Options) -> Finding:
+def check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Run one guessing check over every stage; the worst stage speaks."""
     guess = BLIND[name].get(data.task)
     words = _MATRIX.get(name, WORDS[name]) if data.task == "matrix" else WORDS[name]
@@ -190,7 +190,7 @@ def check(name: str, data: AuditData, options: Options) -> Finding:
     return replace(worst, says=says, parts=tuple(parts), details=worst.details | {"stages": stages})  # type: ignore[arg-type]
 
 
-def _stage(name: str, guess: Guess, words: Words, data: AuditData, options: Options, stage: str) -> Finding:
+def _stage(name: str, guess: Guess, words: Words, data: AuditData, options: AuditOptions, stage: str) -> Finding:
     rows = budgeted(data.labelled(stage), min(guess.items or options.items, options.items), options.seed)
     if not rows:
         return not_applicable(name, words.title, "No answers are known here.")
@@ -217,7 +217,7 @@ def _stage(name: str, guess: Guess, words: Words, data: AuditData, options: Opti
 
 
 def _neural_stage(
-    name: str, guess: Guess, words: Words, rows: Sequence[Row], data: AuditData, options: Options
+    name: str, guess: Guess, words: Words, rows: Sequence[Row], data: AuditData, options: AuditOptions
 ) -> Finding:
     from veridical.auditing.models import neural_reader, stored_pictures
 
@@ -236,7 +236,7 @@ def _finding(
     s: Sample,
     own: Sample | None,
     pictures: Described | None,
-    options: Options,
+    options: AuditOptions,
     fit: Fit,
 ) -> Finding:
     parted = folds(rows, options.seed)

@@ -14,27 +14,27 @@ from pathlib import Path
 
 from veridical.auditing.data import AuditData, normal
 from veridical.auditing.findings import EXAMPLES, FAIL_LEAK, Example, Finding, Verdict, not_applicable
-from veridical.auditing.options import Options
 from veridical.auditing.texts import words
 from veridical.errors import UserError
 from veridical.formats.about import canary
+from veridical.options import AuditOptions
 
 WORDS = 8  # of an n-gram that counts as a trace
 LEAST_WORDS = 5  # shorter texts are found anywhere
 
 
-def canary_check(name: str, data: AuditData, options: Options) -> Finding:
+def canary_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """The canary stands in the benchmark's files, and in no corpus."""
     title = "Canary"
     text = canary(data.benchmark.manifest)
     files = sorted(p for p in data.benchmark.directory.iterdir() if p.suffix in {".md", ".json", ".txt", ".yaml"})
     holders = [p.name for p in files if text.encode() in p.read_bytes()]
-    found = [(str(path), n) for path in options.corpora for n, line in _lines(path) if text in line]
+    found = [(str(path), n) for path in options.corpus for n, line in _lines(path) if text in line]
     verdict: Verdict = "fail" if found else "pass" if holders else "warn"
     says = f"The canary is in {', '.join(holders)}." if holders else "No file of the benchmark carries its canary."
     if found:
         says += f" It is also in a corpus: {found[0][0]}, line {found[0][1]:,}."
-    elif options.corpora:
+    elif options.corpus:
         says += " It is in none of the corpora."
     do = "Models trained on that corpus have seen the benchmark: do not score them." if found else ""
     if verdict == "warn":
@@ -45,10 +45,10 @@ def canary_check(name: str, data: AuditData, options: Options) -> Finding:
     )  # fmt: skip
 
 
-def membership_check(name: str, data: AuditData, options: Options) -> Finding:
+def membership_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Texts of the benchmark in the corpora given."""
     title = "Texts in corpora"
-    if not options.corpora:
+    if not options.corpus:
         return not_applicable(name, title, "No corpus was given: --corpus FILE searches one for the benchmark's texts.")
     texts = {t: r.item.id for r in data.rows for t in (r.query, *_own_texts(r.candidates, r.item.task)) if t}
     traces: dict[int, str] = {}
@@ -61,7 +61,7 @@ def membership_check(name: str, data: AuditData, options: Options) -> Finding:
                 traces.setdefault(trace, text)
     found: dict[str, str] = {}
     sizes = {min(WORDS, n) for n in range(LEAST_WORDS, WORDS + 1)}
-    for path in options.corpora:
+    for path in options.corpus:
         for number, line in _lines(path):
             tokens = words(line)
             for size in sizes:
@@ -95,9 +95,9 @@ def _spans(tokens: list[str], size: int) -> Iterator[int]:
         yield zlib.crc32(span) << 32 | zlib.crc32(span[::-1])
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
     """The lines of a text file, or of the strings in a JSON-lines file; .gz is read as it is."""
-    opener = gzip.open if path.suffix == ".gz" else open
+    opener = gzip.open if Path(path).suffix == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8", errors="replace") as file:
             for number, line in enumerate(file, 1):

@@ -31,11 +31,11 @@ from veridical.auditing.findings import (
     graded,
     not_applicable,
 )
-from veridical.auditing.options import Options
 from veridical.auditing.pictures import elements
 from veridical.auditing.texts import words
 from veridical.common.arrays import Doubles, Ints
 from veridical.evaluation.bootstrap import resample, stream
+from veridical.options import AuditOptions
 
 LEAST_GROUPS = 15  # groups that a cue must occur in to be tried
 LONGEST = 3
@@ -85,7 +85,7 @@ class Cue:
         return math.log(odds) - math.log(self.expected / (1 - self.expected))
 
 
-def ngram_check(name: str, data: AuditData, options: Options) -> Finding:
+def ngram_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """N-grams of sentences tied to their label, or of candidates tied to being right."""
     title = "N-gram cues"
     rows = budgeted(data.labelled(), options.items, options.seed)
@@ -94,7 +94,7 @@ def ngram_check(name: str, data: AuditData, options: Options) -> Finding:
     return _cue_finding(name, title, "n-grams", _read(rows), options)
 
 
-def element_check(name: str, data: AuditData, options: Options) -> Finding:
+def element_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Elements of pictures tied to the label, or of candidate panels tied to being right."""
     title = "Element cues"
     rows = budgeted(data.labelled(), options.items, options.seed)
@@ -203,7 +203,7 @@ def _advantage(cue: Cue, total: int, *, base: float) -> float:
     return gain / max(1 - max(base, 1 - base), 1e-9)
 
 
-def _cue_finding(name: str, title: str, noun: str, seen: Observations, options: Options) -> Finding:
+def _cue_finding(name: str, title: str, noun: str, seen: Observations, options: AuditOptions) -> Finding:
     cues = find_cues(seen)
     if not cues:
         return not_applicable(name, title, f"No {noun} occur in {LEAST_GROUPS} groups or more.")
@@ -286,7 +286,7 @@ def _control(seen: Observations, tried: int, seed: int) -> Power:
     return Power(min(need, 1.0), min(need, 1.0), CONTROL_SHARE, None, found / repeats, words_)
 
 
-def single_label_check(name: str, data: AuditData, options: Options) -> Finding:
+def single_label_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Groups (sentences, presentations) whose items all have one label."""
     title = "Groups with one label only"
     rows = data.labelled()

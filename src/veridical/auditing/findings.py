@@ -114,6 +114,19 @@ class Finding:
         out["interval"] = None if self.low is None or self.high is None else [self.low, self.high]
         return out
 
+    def shown(self) -> tuple[str, str, str]:
+        """What was found, what was expected, and how small a cue would have been seen, for a table."""
+        seen = f"{100 * self.power.smallest:.1f}%" if self.power and self.power.smallest else ""
+        expected = self.reference_name
+        if self.reference is not None and self.unit != "count":
+            expected = f"{self.reference:.2f}" if self.unit == "alpha" else f"{100 * self.reference:.1f}%"
+        if self.number is None:
+            return "", expected, seen
+        if self.unit in ("count", "alpha"):
+            return f"{self.number:,.0f}" if self.unit == "count" else f"{self.number:.3f}", expected, seen
+        between = "" if self.low is None or self.high is None else f" [{100 * self.low:.1f}, {100 * self.high:.1f}]"
+        return f"{100 * self.number:.1f}%{between}", expected, seen
+
 
 def not_applicable(check: str, title: str, why: str) -> Finding:
     """A check that this kind of benchmark has no use for."""

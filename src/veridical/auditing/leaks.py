@@ -26,10 +26,10 @@ from veridical.auditing.findings import (
     real,
 )
 from veridical.auditing.near_duplicates import PictureHashes, near_texts, text_control
-from veridical.auditing.options import Options
 from veridical.auditing.pictures import scene_signature
 from veridical.benchmark.splits import blocks
 from veridical.evaluation.bootstrap import resample, stream
+from veridical.options import AuditOptions
 
 Keys = Callable[[Row], Iterable[Hashable]]
 _ONE = "There is only one split."
@@ -142,7 +142,7 @@ def _text(where: dict[str, list[Row]]) -> str:
     return " / ".join(sorted({rows[0].query for rows in where.values() if rows[0].query}))[:200]
 
 
-def origin_check(name: str, data: AuditData, options: Options) -> Finding:
+def origin_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Origins (presentations, image sets, movies, photographs) in several splits."""
     title = "Origins in several splits"
     if len(data.splits) < 2:
@@ -151,7 +151,7 @@ def origin_check(name: str, data: AuditData, options: Options) -> Finding:
     return _leak(name, title, "origins", data, places, "Deal whole origins to splits (`veridical.benchmark.splits`).")
 
 
-def image_check(name: str, data: AuditData, options: Options) -> Finding:
+def image_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """The same picture (bytes, or address where only that is known; or the same objects) in several splits."""
     title = "Identical pictures in several splits"
     if len(data.splits) < 2:
@@ -173,7 +173,7 @@ def image_check(name: str, data: AuditData, options: Options) -> Finding:
     return _leak(name, title, "pictures", data, places, do, coincidence(data, places))
 
 
-def near_image_check(name: str, data: AuditData, options: Options) -> Finding:
+def near_image_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Pictures in different splits that look the same."""
     title = "Near-duplicate pictures in several splits"
     if len(data.splits) < 2:
@@ -198,7 +198,7 @@ def near_image_check(name: str, data: AuditData, options: Options) -> Finding:
     return replace(found, verdict=verdict, power=power, details=found.details | {"pictures": len(pictures.hashes)})
 
 
-def text_check(name: str, data: AuditData, options: Options) -> Finding:
+def text_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Texts in several splits, and what remembering their labels from training is worth."""
     title = "Texts in several splits"
     if len(data.splits) < 2 or data.task == "matrix":
@@ -226,7 +226,7 @@ def text_check(name: str, data: AuditData, options: Options) -> Finding:
     return replace(found, verdict=verdict, says=says, details=details | {"exact": len(exact), "normal": len(shared)})
 
 
-def near_text_check(name: str, data: AuditData, options: Options) -> Finding:
+def near_text_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Texts in different splits that are the same but for a letter or two."""
     title = "Near-identical texts in several splits"
     if len(data.splits) < 2 or data.task == "matrix":
@@ -266,7 +266,7 @@ def near_text_check(name: str, data: AuditData, options: Options) -> Finding:
 
 
 def _remembered(
-    data: AuditData, shared: Places, options: Options
+    data: AuditData, shared: Places, options: AuditOptions
 ) -> tuple[float, float, float, float, float, int] | None:
     """The accuracy of the most common training label of the same text: value, interval, reference, error, items."""
     if data.task != "statement" or "train" not in data.splits:
@@ -295,7 +295,7 @@ def _remembered(
     return e.value, e.low, e.high, level, float(differences.std()), len(right)
 
 
-def identical_check(name: str, data: AuditData, options: Options) -> Finding:
+def identical_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Whole items in several splits: one text with the same pictures, or one question with the same answer."""
     title = "Identical items in several splits"
     if len(data.splits) < 2:

@@ -20,9 +20,9 @@ from veridical.auditing.findings import (
     graded,
     not_applicable,
 )
-from veridical.auditing.options import Options
 from veridical.common.arrays import Bools, Ints
 from veridical.evaluation.bootstrap import resample, stream
+from veridical.options import AuditOptions
 from veridical.statistics import human_performance
 from veridical.statistics.judgements import NONSENSE, Judged, load_judged
 from veridical.statistics.summary import agreement
@@ -31,11 +31,11 @@ _SEVERAL = 2  # judgements that an item needs before disagreement can show
 _NOBODY = "Nobody's judgements are in the benchmark, or each item has only one."
 
 
-def _judged(data: AuditData, options: Options) -> Judged:
+def _judged(data: AuditData, options: AuditOptions) -> Judged:
     return load_judged(data.benchmark, data.splits, data.scheme, hidden=options.hidden)
 
 
-def ambiguous_check(name: str, data: AuditData, options: Options) -> Finding:
+def ambiguous_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Items whose label is not the clear majority of the judgements."""
     title = "Ambiguous items"
     judged = _judged(data, options)
@@ -58,7 +58,7 @@ def ambiguous_check(name: str, data: AuditData, options: Options) -> Finding:
     return _shares(name, title, data, judged, bad, several, -gap, texts, says, options)
 
 
-def unanswerable_check(name: str, data: AuditData, options: Options) -> Finding:
+def unanswerable_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Items that people called nonsense."""
     title = "Unanswerable items"
     judged = _judged(data, options)
@@ -83,7 +83,7 @@ def _shares(
     badness: Ints,
     notes: list[str],
     says: str,
-    options: Options,
+    options: AuditOptions,
 ) -> Finding:
     flags = bad[seen].astype(np.int64)
     e = resample(np.stack([np.ones_like(flags), flags], 1), 2000, stream(options.seed, name)).ratio(1, 0)
@@ -98,7 +98,7 @@ def _shares(
     )  # fmt: skip
 
 
-def agreement_check(name: str, data: AuditData, options: Options) -> Finding:
+def agreement_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Krippendorff's alpha of all judgements, after the papers' pruning where it applies."""
     title = "Agreement of people"
     found = agreement(_judged(data, options), options.seed)
@@ -115,7 +115,7 @@ def agreement_check(name: str, data: AuditData, options: Options) -> Finding:
     )  # fmt: skip
 
 
-def human_check(name: str, data: AuditData, options: Options) -> Finding:
+def human_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """How well people do: the ceiling of any score."""
     title = "Human ceiling"
     people = human_performance(data.benchmark, scheme=data.scheme, hidden=options.hidden)

@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,12 +19,13 @@ from typing import Any
 from veridical import __version__
 from veridical.auditing.data import load
 from veridical.auditing.findings import ORDER, Finding, Verdict
-from veridical.auditing.options import Options
 from veridical.benchmark import Benchmark
 from veridical.common import registry
 from veridical.common.files import write_whole
+from veridical.common.result import Result, Table
 from veridical.engine import run
 from veridical.errors import UserError
+from veridical.options import AuditOptions
 
 _BLIND, _CUES, _LEAKS = "veridical.auditing.blind:check", "veridical.auditing.cues:", "veridical.auditing.leaks:"
 _PEOPLE, _CORPORA = "veridical.auditing.people:", "veridical.auditing.contamination:"
@@ -67,7 +68,7 @@ SLOW_FIRST = (*NEURAL, "image-only", "swapped-context", "near-image-leak", "text
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(Result):
     """All findings about one benchmark."""
 
     benchmark: str
@@ -76,9 +77,10 @@ class Audit:
     scheme: str
     splits: dict[str, int]  # split -> items
     findings: tuple[Finding, ...]
-    options: Options
+    options: AuditOptions
     seconds: float
     version: str = __version__
+    page: Path | None = None  # where it was written
 
     @property
     def verdict(self) -> Verdict:
@@ -89,13 +91,30 @@ class Audit:
     def failed(self) -> bool:
         return any(f.verdict == "fail" for f in self.findings)
 
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failed else 0
+
+    def parts(self) -> Iterator[Table | str]:
+        """The worst first."""
+        listed = sorted(self.findings, key=lambda f: ORDER.index(f.verdict))
+        rows = [[f.title, f.verdict, *f.shown()] for f in listed if f.verdict != "not applicable"]
+        columns = ["check", "verdict", "found [95%]", "expected", "would see"]
+        yield Table(f"{self.benchmark}: {self.verdict} ({self.seconds:.0f} s)", columns, rows)
+        for f in listed:
+            if f.verdict in ("fail", "cannot tell", "warn"):
+                yield f"{f.verdict}: {f.title}. {f.says} {f.do}"
+        if self.page is not None:
+            yield f"Open {self.page} to read it."
+
     def finding(self, check: str) -> Finding:
         """The finding of one check."""
         return next(f for f in self.findings if f.check == check)
 
     def to_json(self) -> dict[str, Any]:
         """Numbers are fractions."""
-        options = asdict(self.options) | {"corpora": [str(p) for p in self.options.corpora]}
+        options = asdict(self.options)
+        options["corpora"] = [str(path) for path in options.pop("corpus")]
         counts = {v: sum(f.verdict == v for f in self.findings) for v in ORDER}
         return {
             "benchmark": self.benchmark,
@@ -114,30 +133,22 @@ class Audit:
 
 def audit(
     benchmark: Path | str,
+    options: AuditOptions = AuditOptions(),
     *,
     out: Path | str | None = None,
     checks: Sequence[str] = (),
     skip: Sequence[str] = (),
-    scheme: str = "main",
-    corpus: Sequence[Path | str] = (),
-    hidden: bool = False,
-    items: int = 15_000,
     neural: bool = False,
-    seed: int = 0,
     processes: int | None = None,
 ) -> Audit:
-    """Can this benchmark be passed without doing the task? Does anything leak?
-
-    `out` names an HTML page; its numbers are written beside it as JSON. `checks` runs only some, `skip` leaves some
-    out; `corpus` names text files to look for the benchmark in; `items` bounds what the blind models are trained and
-    tested on; `neural` adds blind models of the zoo (needs torch, and time).
-    """
+    """Can this benchmark be passed without doing the task? Does anything leak? See `veridical.api.audit`."""
     start = time.monotonic()
     opened = Benchmark(benchmark)
     names = _chosen(checks, skip, neural)
+    scheme = options.scheme
     counts = opened.manifest["counts"]["items"].get(scheme)
     splits = {split: counts[split] for split in opened.splits(scheme)}
-    options = Options(scheme, seed, items, hidden, tuple(Path(c) for c in corpus))
+    options = replace(options, corpus=tuple(Path(c) for c in options.corpus))
     page = None if out is None else Path(os.path.abspath(out))
     if page is not None and page.is_dir():
         raise UserError(f"{page} is a folder.", "Give --out the name of an HTML file.")
@@ -148,7 +159,7 @@ def audit(
     found = {finding.check: finding for finding in done}
     result = Audit(
         opened.name, opened.hash, opened.task, scheme, splits, tuple(found[n] for n in names), options,
-        round(time.monotonic() - start, 2),
+        round(time.monotonic() - start, 2), page=page,
     )  # fmt: skip
     if page is not None:
         write(result, page)
@@ -157,7 +168,7 @@ def audit(
     return result
 
 
-def run_check(directory: str, hash_: str, options: Options, name: str) -> Finding:
+def run_check(directory: str, hash_: str, options: AuditOptions, name: str) -> Finding:
     """One check, with the time it took."""
     start = time.monotonic()
     data = load(directory, hash_, options.scheme, options.hidden)

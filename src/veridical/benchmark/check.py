@@ -23,6 +23,7 @@ from veridical.benchmark.check_items import Problem, check_items, check_judgemen
 from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST
 from veridical.benchmark.store import Benchmark
 from veridical.benchmark.writer import PUBLIC_TAGS, content_address, file_hash
+from veridical.common.result import Result, Table
 from veridical.errors import UserError
 
 __all__ = ["MAX_PIXELS", "CheckReport", "Problem", "check", "decoding_error"]
@@ -33,7 +34,7 @@ _TELLING = 0.1  # an id that tells the answer this much better than the majority
 
 
 @dataclass(frozen=True)
-class CheckReport:
+class CheckReport(Result):
     """What `check` found and how much it looked at."""
 
     benchmark: str
@@ -47,8 +48,21 @@ class CheckReport:
     def ok(self) -> bool:
         return not any(p.severity == "error" for p in self.problems)
 
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.ok else 1
+
     def to_json(self) -> dict[str, Any]:
         return {"ok": self.ok, **asdict(self)}
+
+    def parts(self) -> Iterator[Table | str]:
+        if self.problems:
+            rows = [(p.severity, p.kind, f"{p.where}: {p.message}") for p in self.problems]
+            yield Table("", ("severity", "problem", "where"), rows)
+        errors = sum(p.severity == "error" for p in self.problems)
+        verdict = "whole" if self.ok else f"{errors} errors"
+        counts = (f"{self.files}", f"{self.items:,}", f"{self.images:,}")
+        yield Table("", ("benchmark", "verdict", "files", "items", "images"), [(self.benchmark, verdict, *counts)])
 
 
 def check(benchmark: Path | str, *, images: bool = True) -> CheckReport:

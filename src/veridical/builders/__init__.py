@@ -1,35 +1,30 @@
-"""Builders: each makes a benchmark of one kind from a source. Adding one costs a file and a line in `BUILDERS`."""
+"""Builders: each makes a benchmark from a source. Adding one costs a file and a line in `BUILDERS`.
+
+A builder is a function of a folder to write, its options (a frozen dataclass with a line of meaning for each field) and
+the number of processes; its signature and docstring are its command.
+
+    report      what a build made, for people and for scripts
+    interest    which photographs people find interesting
+    nlvr/ nlvr2/ vprom/ vcr/    the four builders
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
-from veridical._verbs import make_callable
 from veridical.builders.report import BuildReport
-from veridical.common import registry
+from veridical.common.registry import resolve
 
-__all__ = ["BUILDERS", "BuildReport", "build", "load_builder"]
-
-# kind of benchmark -> its function of a folder to write and options
+# builder -> its function; another package adds one by an entry point of the group `veridical.builders`
 BUILDERS: dict[str, str] = {
-    "nlvr": "veridical.builders.nlvr.build:build_nlvr",
-    "vprom": "veridical.builders.vprom:build_vprom",
+    "nlvr": "veridical.builders.nlvr:build_nlvr",
     "nlvr2": "veridical.builders.nlvr2:build_nlvr2",
+    "vprom": "veridical.builders.vprom:build_vprom",
     "vcr": "veridical.builders.vcr:build_vcr",
 }
 
 
-def load_builder(kind: str) -> Callable[..., BuildReport]:
-    """The function that builds one kind of benchmark."""
-    found: Callable[..., BuildReport] = registry.resolve(BUILDERS, kind, "builder", "builders")
+def load_builder(name: str) -> Callable[..., BuildReport]:
+    """A builder by name."""
+    found: Callable[..., BuildReport] = resolve(BUILDERS, name, "builder", "builders")
     return found
-
-
-def build(kind: str, out: Path | str, **options: Any) -> BuildReport:
-    """Build a benchmark of one kind into the folder `out`; the options are those of its builder."""
-    return load_builder(kind)(out, **options)
-
-
-make_callable(__name__, build)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from veridical.common.result import Result, Table
+
 
 @dataclass(frozen=True)
-class BuildReport:
-    """What a build made, what it left out and why, and how long its stages took."""
+class BuildReport(Result):
+    """What a build made, what it left out and why, and how long its steps took."""
 
     kind: str
     out: Path
@@ -17,7 +20,19 @@ class BuildReport:
     removed: dict[str, int] = field(default_factory=dict)  # reason -> items
     phenomena: dict[str, float] = field(default_factory=dict)  # share of generated statements that shows each
     notes: tuple[str, ...] = ()  # what else whoever builds should know
-    seconds: dict[str, float] = field(default_factory=dict)  # stage -> seconds
+    seconds: dict[str, float] = field(default_factory=dict)  # step -> seconds
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"out": str(self.out)}
+    def parts(self) -> Iterator[Table | str]:
+        rows = [
+            (f"items, {split}" if scheme == "main" else f"items, {scheme} {split}", f"{count:,}")
+            for scheme, splits in self.counts.get("items", {}).items()
+            for split, count in splits.items()
+        ]
+        rows += [(name, f"{count:,}") for name, count in self.counts.items() if name != "items"]
+        rows += [(f"removed, {reason}", f"{count:,}") for reason, count in self.removed.items()]
+        rows += [(f"statements with {name}", f"{share:.1%}") for name, share in self.phenomena.items()]
+        rows += [(f"seconds, {step}", f"{seconds:.1f}") for step, seconds in self.seconds.items()]
+        yield Table("", ("what", "count"), rows)
+        yield from self.notes
+        if "items" in self.counts:
+            yield f"Built: {self.out}"

@@ -1,90 +1,135 @@
-"""The command line: one verb per file, each a thin wrapper around one public function.
+"""The command line: the verbs of `veridical.api` as commands, made of their signatures and docstrings (`commands`).
 
-Verbs are found by name and imported only when they are used, so that `veridical --help` answers at once. Bad input
-ends in two lines on stderr and exit code 2.
+Only the verb that is asked for is made whole, so that `veridical --help` answers at once. Bad input ends in two lines
+on stderr and exit code 2.
 """
 
 from __future__ import annotations
 
 import sys
-from pkgutil import resolve_name
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Any
 
-import typer
+from cyclopts import App, CycloptsError
 
-from veridical import __version__
+from veridical import __version__, api
 from veridical.errors import UserError
 
-# verb -> its function, in the order of a user's work
-VERBS: dict[str, str] = {
-    "demo": "veridical.cli.demo:run",
-    "import": "veridical.cli.import_:import_release",
-    "get": "veridical.cli.get:get",
-    "build": "veridical.cli.build:build",
-    "match": "veridical.cli.match:match",
-    "check": "veridical.cli.check:check",
-    "stats": "veridical.cli.stats:stats",
-    "audit": "veridical.cli.audit:audit",
-    "features": "veridical.cli.features:features",
-    "train": "veridical.cli.train:train",
-    "sweep": "veridical.cli.sweep:sweep",
-    "models": "veridical.cli.models:models",
-    "solve": "veridical.cli.solve:solve",
-    "evaluate": "veridical.cli.evaluate:evaluate",
-    "report": "veridical.cli.report:report",
-    "export": "veridical.cli.export:export",
-    "tag": "veridical.cli.tag:tag",
+# command -> its verb, in the order of a user's work
+VERBS: dict[str, Callable[..., Any]] = {
+    "demo": api.demo,
+    "import": api.import_release,
+    "get": api.get,
+    "build": api.build,
+    "match": api.match,
+    "check": api.check,
+    "stats": api.stats,
+    "audit": api.audit,
+    "features": api.features,
+    "train": api.train,
+    "sweep": api.sweep,
+    "models": api.models,
+    "solve": api.solve,
+    "evaluate": api.evaluate,
+    "report": api.report,
+    "export": api.export,
+    "tag": api.tag,
 }
+COMPLETION = "--install-completion"
+HELP = """Build, audit and run visual-reasoning benchmarks: tests that a model can only pass by looking and reasoning.
+
+Results go to stdout (with --json as one JSON document), progress and remarks to stderr (with --quiet they do not)."""
 
 
-def app(*verbs: str) -> typer.Typer:
-    """The command line with the given verbs, or with all of them."""
-    out = typer.Typer(
-        help="Build, audit and run visual-reasoning benchmarks.",
-        no_args_is_help=True,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-    )
-    out.callback()(_veridical)
-    for verb in verbs or VERBS:
-        found = resolve_name(VERBS[verb])
-        if isinstance(found, typer.Typer):
-            out.add_typer(found, name=verb)
+def app(*verbs: str) -> App:
+    """The command line with the given verbs whole, or all of them; of the others it has only the names."""
+    out = _app("veridical", HELP)
+    if verbs:
+        out.command(_bare(_complete), name=COMPLETION, sort_key=len(VERBS))
+    else:  # completion knows every option of every verb
+        out.register_install_completion_command(name=COMPLETION, help=_complete.__doc__, sort_key=len(VERBS))
+    for place, (name, verb) in enumerate(VERBS.items()):
+        if verbs and name not in verbs:
+            out.command(_bare(verb), name=name, sort_key=place)
+        elif name == "build":
+            out.command(_build(place))
         else:
-            out.command(verb)(found)
+            out.command(_whole(verb), name=name, sort_key=place)
     return out
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        print(__version__)
-        raise typer.Exit
-
-
-def _veridical(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    """Build, audit and run visual-reasoning benchmarks: tests that a model can only pass by looking and reasoning."""
-
-
-def main() -> None:
-    """Run the command line; the entry point of `veridical`."""
-    wanted = [a for a in sys.argv[1:2] if a in VERBS]
+def run(tokens: Sequence[str]) -> int:
+    """Run a command and give its exit code; what stands in its way is said in two lines."""
+    first = [token for token in tokens[:1] if not token.startswith("-")]
+    everything = tokens[:1] == [COMPLETION]
     try:
-        app(*wanted)(prog_name="veridical")
+        code = app(*(() if everything else first or ["none"]))(list(tokens))
     except UserError as error:
-        print(f"veridical: {error}", file=sys.stderr)
-        sys.exit(2)
+        return _refuse(error)
+    except CycloptsError as error:
+        problem, _, fix = str(error).partition(". ")
+        return _refuse(UserError(problem.rstrip(".") + ".", fix or "See `veridical --help`."))
+    except KeyboardInterrupt:
+        print("veridical: stopped. Run the same command again to continue.", file=sys.stderr)
+        return 130
     except BrokenPipeError:
-        sys.exit(1)
+        return 1
     except OSError as error:
         if error.filename is None:
             raise  # not about a user's file
         problem = f"{error.filename}: {error.strerror or error}."
-        print(
-            f"veridical: {UserError(problem, 'Check the path, its permissions and the space left.')}", file=sys.stderr
-        )
-        sys.exit(2)
+        return _refuse(UserError(problem, "Check the path, its permissions and the space left."))
+    return code if isinstance(code, int) else 0
+
+
+def main() -> None:
+    """The entry point of `veridical`."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def _app(name: str, help: str, sort_key: int | None = None) -> App:
+    return App(
+        name=name,
+        help=help,
+        sort_key=sort_key,
+        version=__version__,
+        version_flags=["--version"] if name == "veridical" else [],
+        help_format="plaintext",
+        exit_on_error=False,
+        print_error=False,
+        suppress_keyboard_interrupt=False,
+        result_action="return_value",
+    )
+
+
+def _whole(verb: Callable[..., Any]) -> Callable[..., int]:
+    from veridical.cli.commands import command
+
+    return command(verb)
+
+
+def _bare(verb: Callable[..., Any]) -> Callable[..., None]:
+    def bare() -> None: ...
+
+    bare.__doc__ = (verb.__doc__ or "").partition("\n")[0]
+    return bare
+
+
+def _complete() -> None:
+    """Let your shell complete commands and options with Tab."""
+
+
+def _build(place: int) -> App:
+    """A command for each builder, those of other packages too."""
+    from veridical.builders import BUILDERS, load_builder
+    from veridical.common.registry import names
+
+    out = _app("build", (api.build.__doc__ or "").partition("\n")[0], sort_key=place)
+    for name in names(BUILDERS, "builders"):
+        out.command(_whole(load_builder(name)), name=name)
+    return out
+
+
+def _refuse(error: UserError) -> int:
+    print(f"veridical: {error}", file=sys.stderr)
+    return 2

@@ -12,9 +12,8 @@ An encoder is one class and one line in `ENCODERS`, or an entry point of the gro
 `crossencoders` and `detectors`.
 """
 
-from veridical._verbs import make_callable
 from veridical.encoders.encoder import ENCODERS, Encoder, Identity, open_encoder
-from veridical.encoders.extract import extract, features
+from veridical.encoders.extract import extract
 from veridical.encoders.store import Features, load, object_regions, panel_key, region_key
 from veridical.encoders.texts import TextVectors, encode_texts
 
@@ -26,12 +25,9 @@ __all__ = [
     "TextVectors",
     "encode_texts",
     "extract",
-    "features",
     "load",
     "object_regions",
     "open_encoder",
     "panel_key",
     "region_key",
 ]
-
-make_callable(__name__, features)

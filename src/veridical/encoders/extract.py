@@ -56,32 +56,6 @@ Wanted = dict[str, tuple[str, Box | None]]  # key -> content address and region
 Known = list[tuple[Mapping[bytes, int], np.ndarray]]  # where vectors lie by key hash, and the vectors
 
 
-def features(
-    encoder: str | Encoder,
-    benchmark: Path | str,
-    *,
-    splits: Sequence[str] | None = None,
-    views: bool = False,
-    objects: bool = False,
-    normalise: bool = False,
-    batch_size: int = 32,
-    device: str | None = None,
-    reuse: Sequence[Path | str] = (),
-) -> Features:
-    """Make and store the vectors of a benchmark's panels; see `extract`."""
-    return extract(
-        benchmark,
-        encoder,
-        splits=splits,
-        views=views,
-        objects=objects,
-        normalise=normalise,
-        batch_size=batch_size,
-        device=device,
-        reuse=reuse,
-    )
-
-
 def extract(
     benchmark: Benchmark | Path | str,
     encoder: str | Encoder,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from veridical.benchmark import Benchmark
 from veridical.common.files import atomic
+from veridical.common.result import Result, Table
 from veridical.encoders.encoder import Encoder, Identity, slug, unit
 from veridical.errors import UserError
 from veridical.records import Box, Panel
@@ -75,7 +76,7 @@ class About:
         return cls(identity, found["images"], bool(found["normalised"]), found["vectors"])
 
 
-class Features:
+class Features(Result):
     """Vectors by key, memory-mapped: nothing is read before it is asked for."""
 
     def __init__(self, path: Path, about: About, keys: pa.Array, matrix: np.ndarray, normalise: bool = False) -> None:
@@ -96,6 +97,12 @@ class Features:
     def size(self) -> int:
         """Numbers in a vector."""
         return int(self.matrix.shape[1])
+
+    def parts(self) -> Iterator[Table | str]:
+        yield Table("", ("stored in", "vectors", "numbers each"), [(self.path, f"{len(self):,}", f"{self.size:,}")])
+
+    def to_json(self) -> dict[str, Any]:
+        return {"path": str(self.path), "rows": len(self), "size": self.size, **self.about.to_json()}
 
     def places(self, keys: Sequence[str]) -> np.ndarray:
         """The row of each key in `matrix`: (K,) int64."""

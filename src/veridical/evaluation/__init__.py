@@ -7,16 +7,15 @@ In reading order:
     metrics     accuracy, consistency, staged accuracy (the rule of Q->AR), by tag, and the comparison of two files
     bootstrap   intervals over groups, and the sign test
     baselines   what numbers are set beside: the majority, chance, people
-    scores      the verb: everything about one file, or about several trials
+    scores      the verb: everything about one file, or about several trials; `shown` as tables
     submission  predictions as official leaderboards take them
 """
 
-from veridical._verbs import make_callable
 from veridical.common.intervals import Estimate
 from veridical.evaluation.bootstrap import sign_test
 from veridical.evaluation.metrics import Comparison, Row
 from veridical.evaluation.readers import Predictions, read_predictions
-from veridical.evaluation.scores import Scores, Trials, evaluate, evaluate_trials, official_output
+from veridical.evaluation.scores import Scores, Trials, evaluate, official_output, trials_of
 
 __all__ = [
     "Comparison",
@@ -26,10 +25,8 @@ __all__ = [
     "Scores",
     "Trials",
     "evaluate",
-    "evaluate_trials",
     "official_output",
     "read_predictions",
     "sign_test",
+    "trials_of",
 ]
-
-make_callable(__name__, evaluate)

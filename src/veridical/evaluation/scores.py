@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from veridical.benchmark import Benchmark
 from veridical.common.arrays import Bools
 from veridical.common.files import Json, read_bytes
 from veridical.common.intervals import Estimate
+from veridical.common.result import Result, Table, Verbatim
 from veridical.errors import UserError
 from veridical.evaluation.arrays import are_arrays, read_arrays
 from veridical.evaluation.baselines import Baseline, baselines, human_row
@@ -35,7 +36,7 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Scores:
+class Scores(Result):
     """How good one file of predictions is on one split. Fractions, not percent."""
 
     benchmark: str
@@ -63,6 +64,12 @@ class Scores:
     comparison: Comparison | None
     resamples: int
     seed: int
+    official: bool = False  # shown as the published scripts do
+
+    def parts(self) -> Iterator[Table | str]:
+        from veridical.evaluation.shown import parts
+
+        return iter([Verbatim(official_output(self))]) if self.official else parts(self)
 
     def to_json(self) -> Json:
         """The fixed shape that scripts rely on, and more."""
@@ -133,7 +140,7 @@ def spread(estimates: Sequence[Estimate]) -> Spread:
 
 
 @dataclass(frozen=True)
-class Trials:
+class Trials(Result):
     """Several files of predictions of the same system, as the papers report it."""
 
     each: tuple[Scores, ...]
@@ -141,6 +148,13 @@ class Trials:
     consistency: Spread
     staged: dict[str, Spread]
     by: dict[str, dict[str, Spread]]
+    official: bool = False  # shown as the published scripts do
+
+    def parts(self) -> Iterator[Table | str]:
+        from veridical.evaluation.shown import trials_parts
+
+        outputs = (Verbatim(official_output(scores)) for scores in self.each) if self.official else None
+        return trials_parts(self) if outputs is None else outputs
 
     def to_json(self) -> Json:
         """The keys of one file's result, so that scripts read both alike; further ones are in `each`.
@@ -194,13 +208,9 @@ def evaluate(
     against: Path | str | None = None,
     resamples: int = 2000,
     seed: int = 0,
+    official: bool = False,
 ) -> Scores:
-    """Score predictions: accuracy, consistency, staged accuracy, per tag, with 95% intervals over groups.
-
-    `split` is guessed from the names where it is not given. `against` is a second file to compare with, example by
-    example. Accuracy is over every item of the split that has an answer: what is missing or unreadable is not right,
-    and is counted and named; `answered` is the accuracy over the rest.
-    """
+    """Score one file of predictions: see `veridical.api.evaluate`. `answered` is the accuracy over what is readable."""
     _check(resamples, seed)
     bench = Benchmark(benchmark)
     graded = _grade(bench, Path(predictions), split, scheme)
@@ -243,6 +253,7 @@ def evaluate(
         comparison=comparison,
         resamples=resamples,
         seed=seed,
+        official=official,
     )
 
 
@@ -263,23 +274,16 @@ class _Graded:
     benchmarks: frozenset[str]  # hashes of the benchmarks that it says it is about
 
 
-def evaluate_trials(
-    benchmark: Path | str,
-    predictions: Sequence[Path | str],
-    *,
-    split: str | None = None,
-    scheme: str = "main",
-    against: Path | str | None = None,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> Trials:
-    """Score several trials of one system, and give the mean and standard deviation over them."""
-    if not predictions:
+def evaluate_files(score: Callable[[Path | str], Scores], files: Sequence[Path | str] | Path | str) -> Scores | Trials:
+    """One file, or several that are trials of one system, each scored by `score`."""
+    each = [score(file) for file in ([files] if isinstance(files, Path | str) else files)]
+    return each[0] if len(each) == 1 else trials_of(each)
+
+
+def trials_of(each: Sequence[Scores]) -> Trials:
+    """Several trials of one system, scored: the mean and standard deviation over them."""
+    if not each:
         raise UserError("No prediction files were given.", "Give one file per trial.")
-    each = tuple(
-        evaluate(benchmark, path, split=split, scheme=scheme, against=against, resamples=resamples, seed=seed)
-        for path in predictions
-    )
     if len({scores.split for scores in each}) > 1 or len({scores.per_view for scores in each}) > 1:
         raise UserError(
             "The files are not trials of one thing: they are about different splits, or some about items and some "
@@ -287,7 +291,8 @@ def evaluate_trials(
             "Evaluate them one by one.",
         )
     return Trials(
-        each=each,
+        each=tuple(each),
+        official=each[0].official,
         accuracy=spread([s.accuracy for s in each]),
         consistency=spread([s.consistency for s in each]),
         staged={stage: spread([s.staged[stage] for s in each]) for stage in each[0].staged},

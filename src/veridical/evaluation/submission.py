@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,7 @@ import numpy as np
 
 from veridical.benchmark import Benchmark
 from veridical.common.files import read_lines, write_whole
+from veridical.common.result import Result, Table
 from veridical.errors import UserError
 from veridical.evaluation.readers import ANSWER_COLUMNS, RATIONALE_COLUMNS
 from veridical.records import Item, split_view
@@ -28,10 +30,21 @@ class SubmittedLine(msgspec.Struct):
     scores: list[float] | None = None
 
 
+@dataclass(frozen=True)
+class Submission(Result):
+    """Predictions as an official leaderboard takes them."""
+
+    out: Path
+    rows: int
+
+    def parts(self) -> Iterator[Table | str]:
+        yield Table("", ("written to", "rows"), [(self.out, f"{self.rows:,}")])
+
+
 def write_submission(
     benchmark: Path | str, predictions: Path | str, out: Path | str, *, split: str, scheme: str = "main"
-) -> int:
-    """Write a prediction file (JSON lines) as the official CSV of its benchmark; returns how many rows it has."""
+) -> Submission:
+    """Write a prediction file (JSON lines) as the official CSV of its benchmark."""
     bench = Benchmark(benchmark)
     items = list(bench.items(split, scheme))
     scores = _read(Path(predictions))
@@ -43,8 +56,9 @@ def write_submission(
         raise UserError(f"{bench.name} has no official submission file.", "NLVR, NLVR2 and VCR have one.")
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(rows)
-    write_whole(Path(out), text.getvalue())
-    return len(rows) - (bench.task == "choice")
+    out = Path(out)
+    write_whole(out, text.getvalue())
+    return Submission(out, len(rows) - (bench.task == "choice"))
 
 
 def _read(path: Path) -> dict[str, list[float]]:

@@ -21,8 +21,8 @@ from typing import Any
 from veridical.benchmark import Benchmark
 from veridical.engine import run
 from veridical.errors import UserError
-from veridical.evaluation import evaluate_trials
-from veridical.options import Context, SolverOptions
+from veridical.evaluation import evaluate, trials_of
+from veridical.options import Context, SolverOptions, TrainOptions
 from veridical.solvers.solve import solve
 
 SWEEP, POINT, RUNS, VECTORS = "sweep.json", "point.json", "runs", "vectors.json"
@@ -194,17 +194,7 @@ def _train_and_score(settings: Settings, folder: Path, point: Point) -> dict[str
     from veridical.training import train
 
     start = time.monotonic()
-    done = train(
-        point.model,
-        settings.benchmark,
-        folder,
-        config=_options(point, settings.options),
-        split=settings.split,
-        scheme=point.scheme,
-        seed=settings.seed,
-        trials=settings.trials,
-        device=settings.device,
-    )
+    done = train(point.model, settings.benchmark, folder, _training(point, settings))
     contexts: tuple[Context, ...] = (point.context,)
     if settings.controls and point.context == "own" and point.fraction == 1:
         contexts = ("own", "other", "shuffled")
@@ -229,11 +219,10 @@ def _scores(folder: Path, point: Point, settings: Settings, context: Context) ->
     for trial in range(settings.trials):
         file = folder / (f"{name}.jsonl" if not trial else f"{name}-{trial}.jsonl")
         options = SolverOptions(trial=trial, device=settings.device, context=context, seed=settings.seed)
-        solve(str(folder), settings.benchmark, split=settings.test, out=file, scheme=point.scheme, options=options)
+        solve(str(folder), settings.benchmark, options, split=settings.test, out=file, scheme=point.scheme)
         files.append(file)
-    found = evaluate_trials(
-        settings.benchmark, files, split=settings.test, scheme=point.scheme, resamples=settings.resamples
-    )
+    how = partial(evaluate, settings.benchmark, split=settings.test, scheme=point.scheme, resamples=settings.resamples)
+    found = trials_of([how(file) for file in files])
     by = {tag: {value: _part(one) for value, one in found.by.get(tag, {}).items()} for tag in TYPES}
     return {"accuracy": _part(found.accuracy) | {"items": found.each[0].items}, "by": by}
 
@@ -266,13 +255,17 @@ def _run_settings(point: Point, settings: Settings, bench: Benchmark) -> dict[st
     """What its run folder is tied to."""
     from veridical.training.run import settings_of
 
-    return settings_of(
-        point.model,
-        bench,
-        config=_options(point, settings.options),
+    return settings_of(point.model, bench, _training(point, settings))
+
+
+def _training(point: Point, settings: Settings) -> TrainOptions:
+    """How a point is trained."""
+    return TrainOptions(
+        set=_options(point, settings.options),
         split=settings.split,
         scheme=point.scheme,
         seed=settings.seed,
+        trials=settings.trials,
         device=settings.device,
     )
 

@@ -30,6 +30,7 @@ from veridical.common.files import (
     read_json,
     write_whole,
 )
+from veridical.common.result import Result, Table
 from veridical.errors import UserError, missing_extra
 from veridical.formats.fetch import Manners, Outcome, Wanted, fetch
 from veridical.formats.images import BadImage, image_size
@@ -57,7 +58,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Fetched:
+class Fetched(Result):
     """What `get` did: which files came, which did not, which are not what was published."""
 
     release: str
@@ -73,6 +74,13 @@ class Fetched:
         for outcome in self.outcomes:
             tally.setdefault(outcome.wanted.kind, Counter())[outcome.status] += 1
         return [(kind, n["fetched"], n["had"], n["missing"], n["changed"]) for kind, n in tally.items()]
+
+    def parts(self) -> Iterator[Table | str]:
+        from veridical.formats.releases import imported
+
+        yield Table("", ("what", "fetched", "had", "missing", "changed"), self.table())
+        yield f"Files: {self.folder} (details in .get/report.json)."
+        yield from imported(self.benchmark, self.left_out)
 
     def to_json(self) -> dict[str, Any]:
         """The report for scripts."""

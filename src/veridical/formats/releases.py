@@ -9,9 +9,9 @@ import itertools
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.place import hidden_dir, outside, staging
 from veridical.common import registry
+from veridical.common.result import Result, Table
 from veridical.errors import UserError
 from veridical.formats import EXPORTS, FORMATS
 from veridical.formats.card import describe
@@ -35,23 +36,28 @@ _SHOWN = 3  # problems in an error
 
 
 @dataclass(frozen=True)
-class ImportResult:
+class ImportResult(Result):
     """What an import made."""
 
     benchmark: Path
     counts: dict[str, Any]  # items by split, images, panels, judgements, images that are not here
     left_out: tuple[LeftOut, ...] = ()  # what `keep_going` left out
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "benchmark": str(self.benchmark),
-            "counts": self.counts,
-            "left_out": [asdict(left) for left in self.left_out],
-        }
+    def parts(self) -> Iterator[Table | str]:
+        rows = [(f"items, {name}", f"{count:,}") for name, count in sorted(self.counts["items"]["main"].items())]
+        others = ((name.replace("_", " "), count) for name, count in self.counts.items() if name != "items")
+        yield Table("", ("what", "count"), rows + [(name, f"{count:,}") for name, count in others])
+        yield from imported(self.benchmark, self.left_out)
+
+
+def imported(benchmark: Path | None, left_out: Sequence[LeftOut]) -> Iterator[str]:
+    """What people should know after an import."""
+    yield from (f"left out: {left}" for left in left_out)
+    yield f"Benchmark: {benchmark}" + (f" ({len(left_out):,} left out)" if left_out else "")
 
 
 @dataclass(frozen=True)
-class ExportResult:
+class ExportResult(Result):
     """What an export wrote."""
 
     kind: str
@@ -62,8 +68,13 @@ class ExportResult:
     hidden_files: int = 0
     hidden_bytes: int = 0
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"out": str(self.out), "hidden": None if self.hidden is None else str(self.hidden)}
+    def parts(self) -> Iterator[Table | str]:
+        yield Table("", ("written to", "files", "bytes"), [(self.out, f"{self.files:,}", f"{self.bytes:,}")])
+        if self.hidden is not None:
+            yield (
+                f"Wrote {self.hidden_files:,} files ({self.hidden_bytes:,} bytes) that tell hidden answers to "
+                f"{self.hidden}: do not publish them."
+            )
 
 
 def load_format(name: str) -> Format:

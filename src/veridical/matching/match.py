@@ -36,11 +36,12 @@ from veridical.matching.data.items import (
     write_benchmark,
     write_table,
 )
-from veridical.matching.data.questions import AnsweredQuestion, Columns, read_benchmark, read_table
+from veridical.matching.data.questions import AnsweredQuestion, read_benchmark, read_table
 from veridical.matching.data.tags import tagged
 from veridical.matching.integrity import Bias, integrity, random_wrong, shared_tags
 from veridical.matching.lambda_curve import check_lambdas, lambda_curve, plot
 from veridical.matching.report import MatchReport, kinds_used, notes_on
+from veridical.matching.scores.crossencoder import Reranker
 from veridical.matching.scores.models import WORDS, encoder
 from veridical.matching.stages import (
     Matched,
@@ -55,25 +56,9 @@ from veridical.matching.stages import (
     mean_relevance,
     responses_of,
 )
+from veridical.options import Columns, Matching, MatchOptions
 
 FALLBACK = "hashed-words"  # what machines read with where relevance is lexical
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is asked for besides the matching itself: see `arguments.match`."""
-
-    columns: Columns = field(default_factory=Columns)
-    folds: int | None = None
-    splits: Mapping[str, float] | None = None
-    hidden: tuple[str, ...] = ()
-    secret: str | None = None  # None: a random one where something is hidden
-    sweep: tuple[float, ...] = ()
-    people: Path | None = None
-    integrity: bool = False
-    name: str = ""
-    licence: str = ""
-    keep_going: bool = False
 
 
 @dataclass
@@ -81,7 +66,8 @@ class _MatchJob:
     file: Path
     out: Path
     options: Options
-    request: Request
+    request: MatchOptions
+    columns: Columns
     began: float
     old: Benchmark | None = None  # the benchmark that is matched anew
     hidden: tuple[str, ...] = ()  # splits, those of a benchmark that is matched anew included
@@ -121,12 +107,21 @@ class _MatchJob:
 
 
 def match_file(
-    file: Path | str, out: Path | str, options: Options | None = None, request: Request | None = None
+    file: Path | str, out: Path | str, request: MatchOptions, matching: Matching, columns: Columns
 ) -> MatchReport:
-    """The work of `match`, its options gathered: see there."""
-    job = _MatchJob(
-        Path(file), Path(os.path.abspath(out)), options or Options(), request or Request(), time.perf_counter()
+    """Match a file or a benchmark: see `veridical.api.match`."""
+    if request.sweep and matching.weight != Matching().weight:
+        raise UserError(f"A sweep tries lambdas of its own, and {matching.weight:g} was given.", "Leave --lambda out.")
+    options = Options.of(
+        matching,
+        wrong=request.wrong,
+        shortlist=request.shortlist,
+        tolerance=request.tolerance,
+        seed=request.seed,
+        reranker=_reranker(request.rerank),
+        similarity_reranker=_reranker(request.rerank_similarity),
     )
+    job = _MatchJob(Path(file), Path(os.path.abspath(out)), options, request, columns, time.perf_counter())
     check_options(job.options)
     _check(job)
     rows = _hide(job, _read(job))
@@ -162,7 +157,7 @@ def _check(job: _MatchJob) -> None:
     if not asked.sweep:
         if asked.people is not None:
             raise UserError("People's answers are for a sweep.", "Give its lambdas too: --sweep 0.01,0.1,0.3,1,3.")
-        if job.makes_table and (asked.hidden or asked.secret):
+        if job.makes_table and (asked.hide or asked.secret):
             raise UserError(
                 "A table has no place for hidden answers.", "Leave --hide and --secret out, or make a benchmark."
             )
@@ -170,7 +165,7 @@ def _check(job: _MatchJob) -> None:
     check_lambdas(asked.sweep)
     if job.makes_table:
         raise UserError(f"A sweep writes several files; {job.out.name} is one.", "Give a folder as --out.")
-    idle = {"--hide": asked.hidden, "--secret": asked.secret, "--integrity": asked.integrity, "--name": asked.name,
+    idle = {"--hide": asked.hide, "--secret": asked.secret, "--integrity": asked.integrity, "--name": asked.name,
             "--licence": asked.licence}  # fmt: skip
     given = [name for name, value in idle.items() if value]
     if given:
@@ -183,8 +178,8 @@ def _check(job: _MatchJob) -> None:
 def _read(job: _MatchJob) -> list[AnsweredQuestion]:
     asked = job.request
     if (job.file / MANIFEST).is_file():
-        idle = {"--folds": asked.folds is not None, "--split": asked.splits, "--keep-going": asked.keep_going,
-                "the names of columns": asked.columns != Columns()}  # fmt: skip
+        idle = {"--folds": asked.folds is not None, "--split": asked.split, "--keep-going": asked.keep_going,
+                "the names of columns": job.columns != Columns()}  # fmt: skip
         if given := [name for name, value in idle.items() if value]:
             raise UserError(
                 f"{job.file} is a benchmark, which has its own splits: {', '.join(given)} would do nothing.",
@@ -193,19 +188,19 @@ def _read(job: _MatchJob) -> list[AnsweredQuestion]:
         found = read_benchmark(job.file)
         job.old, job.notes = found.benchmark, [*job.notes, *found.notes]
         return found.rows
-    found = read_table(job.file, asked.columns, keep_going=asked.keep_going)
+    found = read_table(job.file, job.columns, keep_going=asked.keep_going)
     job.notes += found.notes
-    return deal(found.rows, asked.folds, asked.splits, job.options.seed)
+    return deal(found.rows, asked.folds, asked.split, job.options.seed)
 
 
 def _hide(job: _MatchJob, rows: list[AnsweredQuestion]) -> list[AnsweredQuestion]:
     """Decide what is hidden and draw its secret; for a table or a sweep, leave hidden splits out."""
     known = sorted({split_of(row) for row in rows})
-    unknown = [one for one in job.request.hidden if one not in known]
+    unknown = [one for one in job.request.hide if one not in known]
     if unknown:
         raise UserError(f"There is no split {unknown[0]!r} to hide.", f"The splits are: {', '.join(known)}.")
     old = [] if job.old is None else [one for one in job.old.manifest["hidden"] if one in known]
-    hidden = tuple(dict.fromkeys([*job.request.hidden, *old]))
+    hidden = tuple(dict.fromkeys([*job.request.hide, *old]))
     if hidden and (job.makes_table or job.request.sweep):
         kept = [row for row in rows if split_of(row) not in hidden]
         names = ", ".join(hidden)
@@ -293,6 +288,15 @@ def _integrity(
     return [replace(bias, stage=stage) for bias in biases]
 
 
+def _reranker(model: str | Reranker | None) -> Reranker | None:
+    """A cross-encoder by name."""
+    if not isinstance(model, str):
+        return model
+    from veridical.encoders.crossencoders import CrossEncoder
+
+    return CrossEncoder(model)
+
+
 def _reader(options: Options) -> str:
     return FALLBACK if options.relevance in WORDS else options.relevance
 
@@ -312,7 +316,7 @@ def _curve(job: _MatchJob, rows: Sequence[AnsweredQuestion], stages: Mapping[str
 
     result, made = lambda_curve(
         found, models, job.options, job.request.sweep, lambda one: choices_of(*laid_of(one)),
-        encoder(_reader(job.options)), job.request.people,
+        encoder(_reader(job.options)), Path(people) if (people := job.request.people) else None,
     )  # fmt: skip
     job.out.mkdir(parents=True, exist_ok=True)
     key: list[dict[str, Any]] = []

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from veridical.common.result import Result, Table
 from veridical.matching.integrity import Bias
 from veridical.matching.lambda_curve import LambdaCurve
 from veridical.matching.scores.kinds import CELLS, SMALLEST
@@ -14,7 +15,7 @@ from veridical.matching.stages import Matched, Options
 
 
 @dataclass(frozen=True)
-class MatchReport:
+class MatchReport(Result):
     """What was matched, how well, and what it gives away."""
 
     out: Path
@@ -46,6 +47,42 @@ class MatchReport:
             "integrity": [bias.to_json() for bias in self.integrity],
             "sweep": None if self.sweep is None else self.sweep.to_json(),
         }
+
+    def parts(self) -> Iterator[Table | str]:
+        rows = [("question/answer pairs", f"{self.pairs:,}"), ("folds", f"{self.folds:,}")]
+        rows += [(f"questions, {split}", f"{count:,}") for split, count in self.splits.items()]
+        restricted = " (of what frequent texts left)" if self.reserved else ""
+        rows += [("largest certified gap", f"{self.gap:.3%}{restricted}"), ("lambda", f"{self.weight:g}")]
+        for stage, used in self.kinds["used"].items():
+            least, most = min(used.values()), max(used.values())
+            sizes = f"{least} to {most}" if least < most else f"{most}"
+            rows.append((f"{stage}s, questions of a kind (0: single pairs)", sizes))
+        rows += [(f"seconds, {stage}", f"{seconds:.1f}") for stage, seconds in self.stages.items()]
+        for stage, models in self.models.items():
+            for kind in ("relevance", "similarity"):
+                found = models[kind]["calibration"]
+                label = f"{stage}s, {kind} ({models[kind]['model']})"
+                rows.append((label, f"AUC {found['auc']:.3f}, calibration error {found['error']:.3f}"))
+            if choices := models.get("choices"):
+                said = f"{choices['right']:.3f}, {choices['wrong']:.3f}"
+                rows.append((f"{stage}s, mean P_rel of right and wrong choices", said))
+        yield Table("", ("what", "value"), rows)
+        if self.integrity:
+            biases = [
+                (b.stage, b.name, b.says, str(b.before) if b.before else "", str(b.after)) for b in self.integrity
+            ]
+            title = f"Right choices in %, by chance {100 / (self.rounds + 1):.3g}"
+            yield Table(title, ("stage", "bias", "guesses", "random", "matched"), biases)
+        if self.sweep is not None:
+            names = ("alone", "all", "relevance", "question")
+            points = [
+                (f"{p.weight:g}", *(str(p.machines[n]) for n in names), str(p.people) if p.people else "")
+                for p in self.sweep.points
+            ]
+            yield Table("Right choices in %", ("lambda", *names, "people"), points)
+            yield f"Recommended: lambda {self.sweep.recommended:g}, {self.sweep.why}."
+        yield from self.notes
+        yield f"Made: {self.out}"
 
 
 def kinds_used(options: Options, matched: Mapping[str, Matched]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from veridical.matching.scores.kinds import KindOptions, kind_scores, scaled
 from veridical.matching.scores.models import PairModel
 from veridical.matching.scores.relevance import fit_relevance
 from veridical.matching.scores.similarity import fit_similarity
+from veridical.options import Matching
 from veridical.records import Panel, Text
 
 MOST_LEFT_OUT = 0.2  # share of questions; more is an error
@@ -52,6 +53,12 @@ class Options:
     hidden: frozenset[str] = frozenset()  # folds whose answers are hidden
     reranker: Reranker | None = None  # a cross-encoder for P_rel over the shortlist
     similarity_reranker: Reranker | None = None  # the same for P_sim
+
+    @classmethod
+    def of(cls, matching: Matching, **more: Any) -> Options:
+        """What a verb was told of the models and the trade-off, and the rest."""
+        kinds = KindOptions(matching.kinds)
+        return cls(matching.relevance, matching.similarity, matching.learn, matching.weight, kinds, **more)
 
 
 @dataclass(frozen=True)

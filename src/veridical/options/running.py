@@ -96,8 +96,10 @@ class SweepOptions:
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """What solvers that run on this machine can be told; each refuses what is not for it."""
+    """What solvers can be told; each refuses what is not for it."""
 
+    limit: int | None = None
+    """Solve only the first items."""
     seed: int = 0
     """Seed of the random solver, and of --context."""
     source: Annotated[Literal["structure", "pixels"], FROM] = "structure"

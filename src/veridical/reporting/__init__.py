@@ -1,8 +1,5 @@
 """The report: `veridical.report(RUNS, OUT)` writes one self-contained page, with the papers' tables beside ours."""
 
-from veridical._verbs import make_callable
 from veridical.reporting.run import Report, report
 
 __all__ = ["Report", "report"]
-
-make_callable(__name__, report)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from veridical.common.files import write_whole
+from veridical.common.result import Result
+from veridical.common.result import Table as ResultTable
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
+from veridical.options import ReportOptions
 from veridical.pages.cards import BUDGET, Gallery, ItemPictures
 from veridical.pages.markup import Chapter, Paragraph, Section, page
 from veridical.pages.tables import PageTable, to_latex, to_markdown
@@ -26,17 +28,7 @@ _FIX = "Give another place with --out."
 
 
 @dataclass(frozen=True)
-class PageDepth:
-    """How much a page shows."""
-
-    examples: int
-    resamples: int
-    seed: int
-    budget: int
-
-
-@dataclass(frozen=True)
-class Report:
+class Report(Result):
     """What was written."""
 
     out: Path
@@ -46,51 +38,37 @@ class Report:
     markdown: Path | None
     latex: Path | None
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "out": str(self.out),
-            "bytes": self.bytes,
-            "benchmarks": list(self.benchmarks),
-            "systems": list(self.systems),
-            "markdown": str(self.markdown) if self.markdown else None,
-            "latex": str(self.latex) if self.latex else None,
-        }
+    def parts(self) -> Iterator[ResultTable | str]:
+        rows = [(self.out, len(self.benchmarks), len(self.systems), f"{self.bytes / 1e6:.1f}")]
+        yield ResultTable("", ("page", "benchmarks", "systems", "MB"), rows)
+        yield f"Open it in a browser: {self.out.as_uri()}"
+        yield from (str(path) for path in (self.markdown, self.latex) if path is not None)
 
 
 def report(
     runs: Sequence[Path | str] | Path | str,
     out: Path | str,
-    *,
-    benchmark: Sequence[Path | str] | Path | str | None = None,
-    split: str | None = None,
-    scheme: str | None = None,
-    title: str | None = None,
-    markdown: bool = False,
-    latex: bool = False,
-    hidden: bool = False,
-    examples: int = 6,
-    resamples: int = 2000,
-    seed: int = 0,
+    benchmark: Sequence[Path | str] | Path | str = (),
+    options: ReportOptions = ReportOptions(),
 ) -> Report:
     """Make one self-contained HTML page from runs: prediction files, folders of `train` or `sweep`, audits.
 
-    A run can be given a name as `NAME=PATH`. `benchmark` is the folder (or folders) the predictions are about; files
-    that carry a benchmark's hash find it among them. Answers of hidden splits are shown item by item only with
-    `hidden`, and only where their folder is here; without it such a split has totals and nothing else. `markdown` and
-    `latex` write the tables beside the page. `examples` is how many items a gallery shows.
+    Files that carry a benchmark's hash find it among those given. Without `hidden`, a hidden split has totals and
+    nothing else.
     """
+    examples = options.examples
     if examples < 0 or examples > 50:
         raise UserError(f"{examples} examples in a gallery cannot be shown.", "Take a number from 0 to 50.")
     given = read_inputs([runs] if isinstance(runs, Path | str) else list(runs))
-    folders = [benchmark] if isinstance(benchmark, Path | str) else list(benchmark or ())
+    folders = [benchmark] if isinstance(benchmark, Path | str) else list(benchmark)
     folders = folders or [s.benchmark.folder for s in given.sweeps if Path(s.benchmark.folder).is_dir()]
-    studies = study(given.files, folders, scheme=scheme, split=split, hidden=hidden, resamples=resamples, seed=seed)
-    options = PageDepth(examples, resamples, seed, BUDGET // max(len(studies), 1))
+    studies = study(given.files, folders, options)
+    budget = BUDGET // max(len(studies), 1)
     chapters: list[Chapter] = []
     tables: list[PageTable] = []
     with Progress("report", len(studies), "benchmarks") as progress:
         for one in studies:
-            chapters.append(_chapter(one, options))
+            chapters.append(_chapter(one, options, budget))
             tables += results_tables(one) if one.systems else []
             progress.advance(1)
     chapters += [Chapter(f"Sweep on {s.benchmark.name}", (), (sweep_section(s),)) for s in given.sweeps]
@@ -98,7 +76,7 @@ def report(
     chapters += _rest(given)
     target = Path(os.path.abspath(out))
     names = tuple(s.name for one in studies for s in one.systems)
-    heading = title or _title(studies)
+    heading = options.title or _title(studies)
     chapters.append(Chapter("Where the numbers come from", tuple(sections.provenance(studies))))
     html = page("Veridical report", heading, [Paragraph(_lead(studies, given))], chapters)
     data = html.encode("utf-8")
@@ -110,12 +88,12 @@ def report(
         bytes=len(data),
         benchmarks=tuple(one.benchmark.name for one in studies),
         systems=names,
-        markdown=_tables(target.with_suffix(".md"), tables, to_markdown) if markdown else None,
-        latex=_tables(target.with_suffix(".tex"), tables, to_latex) if latex else None,
+        markdown=_tables(target.with_suffix(".md"), tables, to_markdown) if options.markdown else None,
+        latex=_tables(target.with_suffix(".tex"), tables, to_latex) if options.latex else None,
     )
 
 
-def _chapter(one: Study, options: PageDepth) -> Chapter:
+def _chapter(one: Study, options: ReportOptions, budget: int) -> Chapter:
     """Everything about one benchmark."""
     if not one.systems:
         return Chapter(one.benchmark.name, sections.study_lead(one, ()), ())
@@ -123,13 +101,13 @@ def _chapter(one: Study, options: PageDepth) -> Chapter:
     found: list[Section | None] = [sections.results(one), sections.by_scheme(one)]
     said: list[str] = []
     if focus is not None:
-        said, inner = _focus(one, focus, options)
+        said, inner = _focus(one, focus, options, budget)
         found += inner
     found.append(sections.data_figures(one))
     return Chapter(one.benchmark.name, sections.study_lead(one, said), tuple(s for s in found if s is not None))
 
 
-def _focus(one: Study, part: Part, options: PageDepth) -> tuple[list[str], list[Section | None]]:
+def _focus(one: Study, part: Part, options: ReportOptions, budget: int) -> tuple[list[str], list[Section | None]]:
     """What is looked at item by item, and the sentences that sum it up."""
     systems = one.on(part)
     tags = breakdowns(one, part, options.resamples, options.seed)
@@ -144,7 +122,7 @@ def _focus(one: Study, part: Part, options: PageDepth) -> tuple[list[str], list[
             "why": sections.wrong_reason_gallery(chooser, why),
             "examples": sections.instructive(chooser),
         }
-        cards = Cards(chooser, ItemPictures(one.benchmark, options.budget))
+        cards = Cards(chooser, ItemPictures(one.benchmark, budget))
         galleries = {name: cards.galleries(which) if which else [] for name, which in chosen.items()}
     shown = Section("Instructive examples", tuple(galleries["examples"])) if galleries["examples"] else None
     grouped = None if why else sections.consistency(groups)

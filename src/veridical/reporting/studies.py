@@ -22,6 +22,7 @@ from veridical.evaluation.grade import Grades, grade, guess_split
 from veridical.evaluation.key import AnswerKey, read_key
 from veridical.evaluation.metrics import per_item
 from veridical.evaluation.readers import Predictions, image_name, read_predictions
+from veridical.options import ReportOptions
 from veridical.records import split_view
 from veridical.reporting.inputs import RunFile
 
@@ -125,12 +126,7 @@ def _order(split: str) -> int:
 def study(
     files: Sequence[RunFile],
     benchmarks: Sequence[Path | str],
-    *,
-    scheme: str | None,
-    split: str | None,
-    hidden: bool,
-    resamples: int,
-    seed: int,
+    options: ReportOptions,
 ) -> list[Study]:
     """Find the benchmark of each file, score it, and put the results together."""
     known = {Benchmark(path).hash: Benchmark(path) for path in benchmarks}
@@ -138,17 +134,24 @@ def study(
     waiting: dict[tuple[str, str, Part], list[_Scored]] = {}
     for run in files:
         home, read = _home(run, known)
-        here = studies.setdefault(home.hash, Study(home, paper_of(home), show_hidden=hidden))
+        here = studies.setdefault(home.hash, Study(home, paper_of(home), show_hidden=options.hidden))
         if run.benchmark_hash not in (None, home.hash):
             here.notes.append(
                 f"{run.path.name} was made on another build of the benchmark ({str(run.benchmark_hash)[:12]}); "
                 f"this one is {home.hash[:12]}."
             )
-        part = _part(run, home, read, scheme, split)
+        part = _part(run, home, read, options.scheme, options.split)
         if not _answers_here(home, part):
             here.notes.append(f"{run.name}: split {part[1]} is hidden and its answers are not here; it is not scored.")
             continue
-        scores = evaluate(home.directory, run.path, split=part[1], scheme=part[0], resamples=resamples, seed=seed)
+        scores = evaluate(
+            home.directory,
+            run.path,
+            split=part[1],
+            scheme=part[0],
+            resamples=options.resamples,
+            seed=options.seed,
+        )
         key = read_key(home, part[1], part[0])
         waiting.setdefault((home.hash, run.name, part), []).append((run, _grade(run, read, key), scores))
     _gather(studies, waiting)

@@ -18,6 +18,7 @@ import numpy as np
 
 from veridical.benchmark import Benchmark
 from veridical.common.files import Json, read_json, write_whole
+from veridical.common.result import Table
 from veridical.errors import UserError
 from veridical.language.programs.domain import Domain, domain_of
 from veridical.language.programs.execution import compiled
@@ -241,6 +242,11 @@ class Coverage:
 
     def to_json(self) -> Json:
         return {"reading": self.figures()}
+
+    def parts(self) -> Iterator[Table | str]:
+        read = self.figures()
+        yield f"{read['coverage'] or 0:.1%} of {read['sentences']:,} sentences were read as programs."
+        yield f"{read['fallback_share'] or 0:.1%} of {read['answers']:,} answers come from the fallback."
 
     def figures(self) -> dict[str, float | None]:
         read = sum(self.read.values())

@@ -16,6 +16,7 @@ import msgspec
 from veridical import __version__
 from veridical.benchmark import Benchmark
 from veridical.common.files import Json, atomic, write_whole
+from veridical.common.result import Result, Table
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.options import Asking, Generating, Sending, SolverOptions
@@ -24,7 +25,7 @@ from veridical.solvers.solver import Details, open_solver
 
 
 @dataclass(frozen=True)
-class Solved:
+class Solved(Result):
     """What a solver wrote."""
 
     out: Path
@@ -39,26 +40,33 @@ class Solved:
         named = {"out": str(self.out), "solver": self.solver, "benchmark": self.benchmark_hash, "split": self.split}
         return {**named, "items": self.predictions, **more}
 
+    @property
+    def exit_code(self) -> int:
+        return 1 if getattr(self.details, "unanswered", 0) else 0
+
+    def parts(self) -> Iterator[Table | str]:
+        yield Table("", ("predictions in", "split", "predictions"), [(self.out, self.split, f"{self.predictions:,}")])
+        if self.details is not None:
+            yield from self.details.parts()
+
 
 def solve(
     solver: str,
     benchmark: Path | str,
+    options: SolverOptions = SolverOptions(),
+    asking: Asking = Asking(),
+    sending: Sending = Sending(),
+    generating: Generating = Generating(),
     *,
     split: str,
     out: Path | str,
     scheme: str = "main",
-    limit: int | None = None,
-    options: SolverOptions | None = None,
-    asking: Asking | None = None,
-    sending: Sending | None = None,
-    generating: Generating | None = None,
 ) -> Solved:
-    """Answer the items of a split and write one prediction per line.
+    """Answer the items of a split and write one prediction per line: see `veridical.api.solve`.
 
-    `solver` is `programs`, `majority`, `random`, a run folder of `veridical train`, or a model by provider
-    (`openai/gpt-4o`, `hf/org/name`, ...). `limit` takes the first items only. Options that the solver has no use for
-    are refused.
+    Options that the solver has no use for are refused.
     """
+    limit = options.limit
     if limit is not None and limit < 1:
         raise UserError(f"The limit {limit} leaves nothing to solve.", "Take 1 or more.")
     opened, target = Benchmark(benchmark), Path(os.path.abspath(out))
@@ -67,7 +75,7 @@ def solve(
             f"{opened.name} has no split {split!r} in scheme {scheme!r}.",
             f"It has: {', '.join(opened.splits(scheme))}.",
         )
-    chosen = open_solver(solver, options, asking, sending, generating, out=target, limit=limit)
+    chosen = open_solver(solver, options, asking, sending, generating, out=target)
     rows: int = opened.manifest["counts"]["items"][scheme][split]
     most = rows if limit is None else min(rows, limit)
     found = chosen.predict(opened, split, scheme)

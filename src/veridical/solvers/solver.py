@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from veridical.common import registry
 from veridical.common.files import Json
+from veridical.common.result import Table
 from veridical.errors import UserError
 from veridical.options import Asking, Generating, Sending, SolverOptions, refuse_unused
 from veridical.records import Prediction
@@ -28,6 +29,9 @@ class Details(Protocol):
     """What a solver has to say of its work besides the predictions."""
 
     def to_json(self) -> Json: ...
+
+    def parts(self) -> Iterable[Table | str]:
+        """The same for people: tables, and remarks."""
 
 
 class Solver(Protocol):
@@ -46,28 +50,25 @@ class Solver(Protocol):
 
 def open_solver(
     name: str,
-    options: SolverOptions | None = None,
-    asking: Asking | None = None,
-    sending: Sending | None = None,
-    generating: Generating | None = None,
+    options: SolverOptions = SolverOptions(),
+    asking: Asking = Asking(),
+    sending: Sending = Sending(),
+    generating: Generating = Generating(),
     *,
     out: Path = Path("predictions.jsonl"),
-    limit: int | None = None,
 ) -> Solver:
     """The solver of a name: one of `SOLVERS`, a run folder of `veridical train`, or `provider/model`.
 
-    `out` is where its predictions will go (a model keeps unfinished work beside it), `limit` how many items count.
+    `out` is where its predictions will go: a model keeps unfinished work beside it.
     """
     make = _maker(name)
     used = set(inspect.signature(make).parameters)
-    given: Json = {"out": out, "limit": limit}
-    groups = {"options": options, "asking": asking, "sending": sending, "generating": generating}
+    given: Json = {"out": out}
+    groups: dict[str, Any] = {"options": options, "asking": asking, "sending": sending, "generating": generating}
     for group_name, group in groups.items():
-        if group is None:
-            continue
         given |= {group_name: group} | {one.name: getattr(group, one.name) for one in fields(group)}
         if group_name not in used:
-            refuse_unused(f"The solver {name}", used, group)
+            refuse_unused(f"The solver {name}", {*used, "limit"}, group)  # `solve` itself stops at a limit
     return make(**{option: value for option, value in given.items() if option in used})
 
 

@@ -9,7 +9,6 @@
 From outside: what is imported below, and `judgements` (builders prune by its rules).
 """
 
-from veridical._verbs import make_callable
 from veridical.statistics.agreement import (
     Agreement,
     bootstrap_alpha,
@@ -35,5 +34,3 @@ __all__ = [
     "random_rater_kappa",
     "stats",
 ]
-
-make_callable(__name__, stats)

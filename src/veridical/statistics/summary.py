@@ -6,7 +6,7 @@ whole: agreement before pruning and validation rates are measured there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from veridical.benchmark import Benchmark
 from veridical.common.arrays import Bools, Ints
 from veridical.common.files import Json
+from veridical.common.result import Result, Table
 from veridical.records import JUDGEMENT_KINDS
 from veridical.statistics.agreement import Agreement, AgreementAfterPruning, measure
 from veridical.statistics.human import HumanPerformance, human_performance
@@ -102,7 +103,7 @@ class SplitStats:
 
 
 @dataclass(frozen=True)
-class Stats:
+class Stats(Result):
     """The statistics of a benchmark."""
 
     benchmark: str
@@ -115,6 +116,11 @@ class Stats:
     mined: Json | None = None  # V-PROM's Table 1: visual elements, their images, what each principle removed
     seed: int = SEED
     collection: Json = field(default_factory=dict)  # how it came about: sets, images, what it cost
+
+    def parts(self) -> Iterator[Table | str]:
+        from veridical.statistics.shown import parts
+
+        return parts(self)
 
     def to_json(self) -> Json:
         """Fractions, not percent; the whole at the top, each split under `splits`."""
@@ -133,11 +139,11 @@ class Stats:
 
 
 def stats(
-    benchmark: Path,
+    benchmark: Path | str,
     *,
     split: str | None = None,
     scheme: str = "main",
-    compare: Sequence[Path] = (),
+    compare: Sequence[Path | str] = (),
     hidden: bool = False,
 ) -> Stats:
     """Count a benchmark: items, labels, human performance, agreement, sentence lengths, vocabulary.
@@ -148,7 +154,7 @@ def stats(
     opened = Benchmark(benchmark)
     if scheme == "main" and NEUTRAL in opened.schemes:
         scheme = NEUTRAL
-    others = compare_lengths(compare)
+    others = compare_lengths([Path(file) for file in compare])
     names = opened.splits(scheme) if split is None else (split,)
     parts = {name: _summary(opened, (name,), scheme, hidden=hidden) for name in names}
     has_pruned = split is None and opened.pruned_table().num_rows > 0

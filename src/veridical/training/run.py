@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
@@ -21,7 +21,9 @@ from veridical import __version__
 from veridical.benchmark import Benchmark
 from veridical.benchmark.splits import validation_slice
 from veridical.common.files import Json, remove_parts, write_json, write_whole
+from veridical.common.result import Result, Table
 from veridical.errors import UserError
+from veridical.options import TrainOptions
 from veridical.records import Item
 from veridical.training.batches import Dataset, examples_of, with_context
 from veridical.training.config import Stage, TrainingConfig, configure, of_stage
@@ -48,7 +50,7 @@ class TrialResult(TypedDict):
 
 
 @dataclass(frozen=True)
-class TrainResult:
+class TrainResult(Result):
     """What training made."""
 
     run: Path
@@ -66,75 +68,64 @@ class TrainResult:
             "trials": [{k: v for k, v in trial.items() if k != "history"} for trial in self.trials],
         }
 
+    def parts(self) -> Iterator[Table | str]:
+        rows = [(t["seed"], t["epochs"], t["best_epoch"], f"{100 * t['best']:.2f}") for t in self.trials]
+        yield Table(self.model, ("seed", "epochs", "best epoch", "validation accuracy, %"), rows)
+        mean, std = 100 * self.mean, 100 * self.std
+        yield f"{self.run}: validation accuracy {mean:.2f} ± {std:.2f} % over {len(rows)} trials."
+
 
 def train(
     model: str,
     benchmark: Path | str,
     out: Path | str,
+    options: TrainOptions = TrainOptions(),
     *,
-    config: Mapping[str, Any] | None = None,
-    split: str = "train",
-    validate: str | None = None,
-    scheme: str = "main",
-    seed: int = 0,
-    trials: int = 1,
-    device: str = "cpu",
     after_step: AfterStep | None = None,
 ) -> TrainResult:
     """Train a model of the zoo: early stopping, best weights on validation, several trials, continues when run again.
 
-    `config` sets options of the model or of training by name. `validate` names a split to validate on; without it a
-    part of training that shares no sentence and no origin with the rest is held out (of matrices, which share images
-    all over, the option `validation_items` at random). Trial k has the seed `seed + k`.
+    Where no split is named to validate on, a part of training that shares no sentence and no origin with the rest is
+    held out (of matrices, which share images all over, the option `validation_items` at random). Trial k has the seed
+    `seed + k`.
     """
     architecture = load_model(model)
-    model_config, training = configure(architecture, config)
+    model_config, training = configure(architecture, options.set)
+    trials, seed = options.trials, options.seed
     if trials < 1:
         raise UserError(f"{trials} trials were asked for.", "Ask for at least one.")
     if seed < 0:
         raise UserError(f"The seed {seed} is negative.", "Take 0 or more.")
-    check_device(device)
+    check_device(options.device)
     bench, folder = Benchmark(benchmark), Path(out)
     _check_task(architecture, bench)
-    settings = settings_of(
-        model, bench, config=config, split=split, validate=validate, scheme=scheme, seed=seed, device=device
-    )
+    settings = settings_of(model, bench, options)
     _open(folder, settings)
     results = []
     data: tuple[list[Example], list[Example]] | None = None
     for number in range(trials):
         place = folder / f"trial-{number}"
         if not (place / RESULT).exists():
-            data = data or _examples(bench, split, validate, scheme, training, seed)
+            data = data or _examples(bench, options, training)
             about = settings | {"seed": seed + number, "trial": number}
             fit_trial(architecture, model_config, training, *data, place, about=about, after_step=after_step)
         results.append(json.loads((place / RESULT).read_text()))
     return _close(folder, settings, results)
 
 
-def settings_of(
-    model: str,
-    bench: Benchmark,
-    *,
-    config: Mapping[str, Any] | None = None,
-    split: str = "train",
-    validate: str | None = None,
-    scheme: str = "main",
-    seed: int = 0,
-    device: str = "cpu",
-) -> Json:
+def settings_of(model: str, bench: Benchmark, options: TrainOptions) -> Json:
     """What a run folder is tied to: as in run.json."""
-    model_config, training = configure(load_model(model), config)
+    model_config, training = configure(load_model(model), options.set)
     return {
         "model": model,
         "config": config_json(model_config),
         "training": config_json(training),
         "benchmark": {"name": bench.name, "hash": bench.hash},
-        "split": split,
-        "validate": validate,
-        "scheme": scheme,
-        "seed": seed,
-        "device": device,
+        "split": options.split,
+        "validate": options.validate,
+        "scheme": options.scheme,
+        "seed": options.seed,
+        "device": options.device,
         "veridical": __version__,
     }
 
@@ -217,17 +208,16 @@ def check_device(device: str) -> None:
         ) from None
 
 
-def _examples(
-    bench: Benchmark, split: str, validate: str | None, scheme: str, config: TrainingConfig, seed: int
-) -> tuple[list[Example], list[Example]]:
+def _examples(bench: Benchmark, options: TrainOptions, config: TrainingConfig) -> tuple[list[Example], list[Example]]:
     """Training and validation examples, those with an answer."""
-    items = _answered(bench, split, scheme, config.stage)
-    if validate is None:
+    scheme, seed = options.scheme, options.seed
+    items = _answered(bench, options.split, scheme, config.stage)
+    if options.validate is None:
         is_held = _held_out(items, config, np.random.default_rng([seed, 1]))
         held = [item for item, out in zip(items, is_held, strict=True) if out]
         items = [item for item, out in zip(items, is_held, strict=True) if not out]
     else:
-        held = _answered(bench, validate, scheme, config.stage)
+        held = _answered(bench, options.validate, scheme, config.stage)
     most = math.ceil(config.fraction * len(items))
     most = min(most, config.limit or most)
     if most < len(items):

@@ -17,8 +17,11 @@ From outside: `load_model`, `models`, and `architecture`. Other packages add mod
 
 from __future__ import annotations
 
-from veridical._verbs import make_callable
+from collections.abc import Iterator
+from dataclasses import fields
+
 from veridical.common import registry
+from veridical.common.result import ResultList, Table
 from veridical.zoo.architecture import Architecture
 
 MODELS: dict[str, str] = {
@@ -56,9 +59,23 @@ def load_model(name: str) -> Architecture:
     return found
 
 
-def models() -> list[Architecture]:
-    """Every model of the zoo, and those of plug-ins."""
-    return [load_model(name) for name in registry.names(MODELS, "zoo")]
+class ModelList(ResultList[Architecture]):
+    """Models of the zoo, for people and for scripts."""
+
+    def parts(self) -> Iterator[Table | str]:
+        rows = [(m.name, ", ".join(m.tasks), f"{m.summary} ({m.paper})") for m in self]
+        yield Table("", ("model", "tasks", "what it is"), rows)
+
+    def to_json(self) -> list[dict[str, object]]:
+        return [
+            {
+                **{name: getattr(m, name) for name in ("name", "summary", "paper", "tasks", "sees")},
+                "options": {f.name: f.default for f in fields(m.config)},
+            }
+            for m in self
+        ]
 
 
-make_callable(__name__, models)
+def models() -> ModelList:
+    """Every model of the zoo."""
+    return ModelList(load_model(name) for name in registry.names(MODELS, "zoo"))

@@ -15,7 +15,7 @@ from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
 from veridical.builders import BuildReport
 from veridical.builders.nlvr import build as nlvr
-from veridical.builders.nlvr.build import build_nlvr
+from veridical.builders.nlvr import build_nlvr
 from veridical.builders.nlvr.scenes import Sampling, pack, present_batch, unpack
 from veridical.errors import UserError
 from veridical.formats.releases import export, import_release
@@ -178,7 +178,7 @@ def test_a_secret_is_drawn_and_only_its_owner_can_build_the_same_again(tmp_path:
 
 
 def test_where_nothing_is_hidden_the_seed_is_enough(tmp_path: Path) -> None:
-    made = [build_nlvr(tmp_path / name, presentations=2, splits={"train": 1}, processes=1) for name in ("a", "b")]
+    made = [build_nlvr(tmp_path / name, presentations=2, split={"train": 1}, processes=1) for name in ("a", "b")]
     assert contents(made[0].out) == contents(made[1].out)
     assert not made[0].notes
     assert Benchmark(made[0].out).manifest["config"]["secret"] is False
@@ -189,9 +189,9 @@ def test_phenomena_and_splits_can_be_chosen(tmp_path: Path) -> None:
     report = build_nlvr(
         tmp_path / "bench",
         presentations=12,
-        phenomena={"negation": 1.0},
-        splits={"train": 1, "test": 1},
-        hidden=("test",),
+        phenomenon={"negation": 1.0},
+        split={"train": 1, "test": 1},
+        hide=("test",),
         licence="CC0-1.0",
         processes=1,
     )
@@ -246,16 +246,16 @@ def test_small_builds_fill_every_split(tmp_path: Path, count: int) -> None:
         ({"presentations": 3}, r"^3 presentations cannot fill 4 splits \(train, dev, test-p, test-u\)"),
         ({"presentations": 1}, "^1 presentation cannot fill 4 splits"),
         ({"seed": -1}, "seed is -1"),
-        ({"hidden": ("val",)}, "no split 'val'"),
-        ({"stage": "half"}, "no stage 'half'"),
+        ({"hide": ("val",)}, "no split 'val'"),
+        ({"until": "half"}, "no step 'half'"),
         ({"statements": "x.jsonl"}, "three files"),
-        ({"phenomena": {"irony": 0.1}}, "irony"),
-        ({"splits": {"train": 0}, "hidden": ()}, "positive"),
-        ({"splits": {"train": math.nan, "dev": 1}}, "share of train is nan"),
-        ({"splits": {"train": 1, "dev": math.inf}}, "share of dev is inf"),
-        ({"phenomena": {"negation": math.nan}}, "share of negation is nan"),
-        ({"splits": {"train": 1, "a/b": 1}}, "cannot name"),
-        ({"splits": {"train": 1, "..": 1}, "stage": "presentations"}, "cannot name"),
+        ({"phenomenon": {"irony": 0.1}}, "irony"),
+        ({"split": {"train": 0}, "hide": ()}, "positive"),
+        ({"split": {"train": math.nan, "dev": 1}}, "share of train is nan"),
+        ({"split": {"train": 1, "dev": math.inf}}, "share of dev is inf"),
+        ({"phenomenon": {"negation": math.nan}}, "share of negation is nan"),
+        ({"split": {"train": 1, "a/b": 1}}, "cannot name"),
+        ({"split": {"train": 1, "..": 1}, "until": "presentations"}, "cannot name"),
     ],
 )
 def test_bad_options_are_refused_before_any_work(tmp_path: Path, options: dict[str, object], said: str) -> None:

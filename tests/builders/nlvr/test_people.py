@@ -11,7 +11,8 @@ import pytest
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
 from veridical.benchmark.writer import file_hash
-from veridical.builders.nlvr.build import PRESENTATIONS, SECRET, build_nlvr
+from veridical.builders.nlvr import build_nlvr
+from veridical.builders.nlvr.build import PRESENTATIONS, SECRET
 from veridical.builders.nlvr.people import NO_JUDGEMENT, read_judgements, read_presentations, read_statements, settle
 from veridical.builders.nlvr.scenes import Packed
 from veridical.errors import UserError
@@ -32,7 +33,7 @@ VOTES: list[tuple[list[Any], int | str]] = [
 def collected(tmp_path: Path) -> dict[str, Path]:
     """Presentations, sentences on all but the last, and votes: item k of a presentation gets VOTES[k]."""
     folder = tmp_path / "collection"
-    build_nlvr(folder, presentations=COUNT, seed=1, stage="presentations", processes=1)
+    build_nlvr(folder, presentations=COUNT, seed=1, until="presentations", processes=1)
     shown = [json.loads(line) for line in (folder / PRESENTATIONS).read_text().splitlines()]
     lines = [
         {"presentation": one["presentation"], "sentence": f"There is a box, says {n}.", "writer": f"w{n % 3}"}
@@ -57,7 +58,7 @@ def _write(path: Path, lines: list[dict[str, Any]]) -> Path:
 
 
 def test_what_people_look_at(tmp_path: Path) -> None:
-    report = build_nlvr(tmp_path / "shown", presentations=6, seed=2, stage="presentations", processes=1)
+    report = build_nlvr(tmp_path / "shown", presentations=6, seed=2, until="presentations", processes=1)
     assert report.counts == {"presentations": 6, "images": 24}
     lines = [json.loads(line) for line in (report.out / PRESENTATIONS).read_text().splitlines()]
     assert [line["kind"] for line in lines] == ["scatter", "tower"] * 3
@@ -69,7 +70,7 @@ def test_what_people_look_at(tmp_path: Path) -> None:
     firsts = {line["images"][0]["id"].rpartition("-")[2] for line in lines}
     assert len(firsts) > 1, "an id says nothing about the letter"
     with pytest.raises(UserError, match="not an empty folder"):
-        build_nlvr(tmp_path / "shown", presentations=6, stage="presentations", processes=1)
+        build_nlvr(tmp_path / "shown", presentations=6, until="presentations", processes=1)
 
 
 def test_labels_and_removals_follow_the_votes(collected: dict[str, Path], tmp_path: Path) -> None:
@@ -226,7 +227,7 @@ def test_removals_leave_no_split_empty(collected: dict[str, Path], tmp_path: Pat
 def test_what_people_look_at_cannot_be_made_again_from_the_seed(tmp_path: Path) -> None:
     """Whoever made it again would know what each writer selected."""
     names = ("a", "b")
-    options: dict[str, Any] = {"presentations": 2, "stage": "presentations", "processes": 1}
+    options: dict[str, Any] = {"presentations": 2, "until": "presentations", "processes": 1}
     made = [build_nlvr(tmp_path / n, secret="random", **options).out for n in names]
     texts = [(out / PRESENTATIONS).read_bytes() for out in made]
     assert texts[0] != texts[1]

@@ -31,7 +31,7 @@ def build_small() -> Build:
     source = IconSeries(7, seed=3, width=240, height=180, categories=categories)
 
     def build(out: Path, **options: Any) -> BuildReport:
-        given = {"source": source, "sets": 6, "vectors": "none", "splits": SPLITS, "processes": 1, **options}
+        given = {"source": source, "sets": 6, "vectors": "none", "split": SPLITS, "processes": 1, **options}
         with inside(given["processes"]):
             return build_nlvr2(out, **given)
 
@@ -79,7 +79,7 @@ def build_folder() -> Build:
     """Build from a folder of photographs; options on top of that."""
 
     def build(folder: Path, out: Path, **options: Any) -> BuildReport:
-        given: dict[str, Any] = {"splits": {"train": 2, "dev": 1}, "vectors": "none", "distance": 0, "processes": 1}
+        given: dict[str, Any] = {"split": {"train": 2, "dev": 1}, "vectors": "none", "distance": 0, "processes": 1}
         given |= {"encoder": "thumbnail", "least_similarity": -1.0}
         given |= {"source": f"folder:{folder}", **options}
         with inside(given["processes"]):

@@ -14,15 +14,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from tests.commands import invoke
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
 from veridical.builders import BuildReport
-from veridical.builders.nlvr2 import build_nlvr2, read_config, takedown
-from veridical.builders.nlvr2.config import hidden_splits
+from veridical.builders.nlvr2 import build_nlvr2
+from veridical.builders.nlvr2.config import hidden_splits, read_config
 from veridical.builders.nlvr2.pairs import pair_up
-from veridical.cli.build import build
+from veridical.builders.nlvr2.takedown import takedown
 from veridical.engine.worker import INSIDE
 from veridical.errors import UserError
 from veridical.formats.releases import export, import_release
@@ -37,8 +37,8 @@ import sys
 from veridical.builders.nlvr2 import build_nlvr2
 from veridical.sources.icons.series import IconSeries
 source = IconSeries(7, seed=3, width=240, height=180, categories=tuple(sys.argv[2].split()))
-splits = {"train": 3, "dev": 1, "test-u": 1}
-options = {"sets": 6, "vectors": "none", "splits": splits, "licence": "CC-BY-4.0", "processes": 1}
+split = {"train": 3, "dev": 1, "test-u": 1}
+options = {"sets": 6, "vectors": "none", "split": split, "licence": "CC-BY-4.0", "processes": 1}
 build_nlvr2(sys.argv[1], source=source, **options)
 """
 
@@ -117,7 +117,7 @@ def test_the_same_config_gives_the_same_bytes(small: Path, tmp_path: Path, build
 
 def test_a_build_that_stopped_continues(small: Path, tmp_path: Path, build_small: Build) -> None:
     looked_at(small, tmp_path / "out.work")
-    build_small(tmp_path / "out", stage="tasks")
+    build_small(tmp_path / "out", until="tasks")
     (tmp_path / "out.work" / ".tasks.jsonl.4194305.part").write_text("half a line")
     (tmp_path / "out.work" / "sets.jsonl").unlink()  # made again, the same
     build_small(tmp_path / "out", licence="CC-BY-4.0")
@@ -126,7 +126,7 @@ def test_a_build_that_stopped_continues(small: Path, tmp_path: Path, build_small
 
 def test_a_stage_can_be_redone_by_people(small: Path, tmp_path: Path, build_small: Build) -> None:
     looked_at(small, tmp_path / "out.work")
-    report = build_small(tmp_path / "out", stage="sets")
+    report = build_small(tmp_path / "out", until="sets")
     assert not (tmp_path / "out").exists()
     assert report.counts["sets"] == 6
     path = tmp_path / "out.work" / "sets.jsonl"
@@ -158,7 +158,7 @@ def test_a_stage_can_be_redone_by_people(small: Path, tmp_path: Path, build_smal
 
 def test_tasks_can_be_left_out_or_wrong(small: Path, tmp_path: Path, build_small: Build) -> None:
     looked_at(small, tmp_path / "out.work")
-    build_small(tmp_path / "out", stage="tasks")
+    build_small(tmp_path / "out", until="tasks")
     path = tmp_path / "out.work" / "tasks.jsonl"
     tasks = [json.loads(line) for line in path.read_text().splitlines()]
     path.write_text("".join(json.dumps(task) + "\n" for task in tasks[1:]))
@@ -254,8 +254,8 @@ def test_random_pairs_use_every_photograph_once() -> None:
         ({"source": "none"}, "neither a source"),
         ({"color": "red"}, "no option 'color'"),
         ({"sets": "many"}, "Expected"),
-        ({"splits": {"dev": 1}, "hidden": ("test-u",)}, "to hide"),
-        ({"stage": "baking", "source": "icons"}, "no step"),
+        ({"split": {"dev": 1}, "hide": ("test-u",)}, "to hide"),
+        ({"until": "baking", "source": "icons"}, "no step"),
         ({"dull": "a", "labels": "b"}, "one of them"),
     ],
 )
@@ -298,8 +298,8 @@ def test_the_command_line_takes_photographs_down_in_place(small: Path, tmp_path:
     victim = items(small)[0].panels[0]
     (tmp_path / "list.txt").write_text(f"{victim}\n")
     command = ["nlvr2", "--out", str(tmp_path / "icons"), "--takedown", str(tmp_path / "list.txt"), "--json"]
-    done = CliRunner().invoke(build, command)
-    assert done.exit_code == 0, done.output
+    done = invoke("build", *command)
+    assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["items_removed"] == 2
     assert victim not in Benchmark(tmp_path / "icons").panels
     assert check(tmp_path / "icons").ok
@@ -309,10 +309,10 @@ def test_the_command_line_stops_after_a_stage(small: Path, tmp_path: Path) -> No
     (tmp_path / "config.json").write_text(json.dumps({"vectors": "none", "synsets": str(tmp_path / "synsets.txt")}))
     (tmp_path / "synsets.txt").write_text("beagle\n")
     command = ["nlvr2", "--out", str(tmp_path / "out"), "--config", str(tmp_path / "config.json")]
-    command += ["--source", "none", "--search", str(tmp_path / "search.jsonl"), "--stage", "queries", "--json"]
+    command += ["--source", "none", "--search", str(tmp_path / "search.jsonl"), "--until", "queries", "--json"]
     (tmp_path / "search.jsonl").write_text('{"query": "two beagles", "rank": 1, "address": "a"}\n')
-    done = CliRunner().invoke(build, command)
-    assert done.exit_code == 0, done.output
+    done = invoke("build", *command)
+    assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["counts"]["queries"] == 16
     texts = [json.loads(line)["text"] for line in (tmp_path / "out.work" / "queries.jsonl").read_text().splitlines()]
     assert "packs of beagles" in texts
@@ -320,7 +320,7 @@ def test_the_command_line_stops_after_a_stage(small: Path, tmp_path: Path) -> No
 
 def test_the_best_synsets_are_half_animals(small: Path, tmp_path: Path, build_small: Build) -> None:
     looked_at(small, tmp_path / "out.work")
-    build_small(tmp_path / "out", stage="queries", best=2)
+    build_small(tmp_path / "out", until="queries", best=2)
     lines = (tmp_path / "out.work" / "queries.jsonl").read_text().splitlines()
     names = {json.loads(line)["synset"] for line in lines}
     assert len(names) == 2
@@ -345,7 +345,7 @@ def test_icons_need_no_wordnet(
 ) -> None:
     looked_at(small, tmp_path / "out.work")
     monkeypatch.setattr("veridical.builders.nlvr2.wordnet.find_spec", lambda name: None)
-    build_small(tmp_path / "out", stage="found")
+    build_small(tmp_path / "out", until="found")
     lines = (tmp_path / "out.work" / "queries.jsonl").read_text().splitlines()
     assert {"dogs eating", "two cars"} <= {json.loads(line)["text"] for line in lines}
     assert (tmp_path / "out.work" / "found.jsonl").stat().st_size > 0

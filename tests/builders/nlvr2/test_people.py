@@ -112,11 +112,11 @@ def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 def test_a_benchmark_of_people(tmp_path: Path, build_small: Callable[..., BuildReport]) -> None:
     out, work = tmp_path / "out", tmp_path / "out.work"
-    build_small(out, stage="pruned")
+    build_small(out, until="pruned")
     pruned = [json.loads(line) for line in (work / "pruned.jsonl").read_text().splitlines()]
     whole = next(one for one in pruned if not one["discarded"])
     dull = lines(tmp_path / "dull.jsonl", [{"set": whole["set"], "photograph": p} for p in whole["photographs"][:-2]])
-    build_small(out, stage="tasks", dull=str(dull), sentences=None, sets=None)
+    build_small(out, until="tasks", dull=str(dull), sentences=None, sets=None)
     made = [json.loads(line) for line in (work / "tasks.jsonl").read_text().splitlines()]
     assert whole["set"] not in {task["set"] for task in made}  # fewer than three interesting ones
     texts = ["The left image has a nice dog.", "There are more dogs in the left image."]
@@ -157,7 +157,7 @@ def test_a_benchmark_of_people(tmp_path: Path, build_small: Callable[..., BuildR
     assert found["validation"]["reported_nonsense"] == 1
     tags = {tag for i in Benchmark(out).items("train") for tag in i.tag("guideline")}
     assert "subjective opinion" in tags
-    report = build_small(out, stage="extra", sets=None, **people)
+    report = build_small(out, until="extra", sets=None, **people)
     assert len((work / "extra.jsonl").read_text().splitlines()) > 0
 
 
@@ -237,7 +237,7 @@ def test_people_judge_generated_sentences(small: Path, tmp_path: Path, build_sma
     rows = [{"item": one["item"], "worker": "ann", "verdict": one["verdict"]} for one in said]
     rows[0]["verdict"] = not rows[0]["verdict"]
     judged = lines(tmp_path / "j.jsonl", rows)
-    report = build_small(tmp_path / "out", judgements=judged, hidden=())
+    report = build_small(tmp_path / "out", judgements=judged, hide=())
     assert report.removed == {DISAGREES: 1}
     assert any("fewer than four extra" in note for note in report.notes)
     about = Benchmark(tmp_path / "out").manifest["config"]
@@ -317,9 +317,9 @@ def test_a_benchmark_of_addresses_alone(tmp_path: Path) -> None:
     )
     dull = lines(tmp_path / "dull.jsonl", [{"set": "1", "photograph": "https://example.org/a2-0.jpg"}])
     given: dict[str, Any] = {"source": "none", "search": search, "synsets": tmp_path / "synsets.txt"}
-    given |= {"removals": gone, "dull": dull, "vectors": "none", "splits": {"train": 2, "dev": 1}}
+    given |= {"removals": gone, "dull": dull, "vectors": "none", "split": {"train": 2, "dev": 1}}
     out = tmp_path / "out"
-    build_nlvr2(out, stage="tasks", **given)
+    build_nlvr2(out, until="tasks", **given)
     made = read_lines(tmp_path / "out.work" / "tasks.jsonl", Task)
     assert len(made) == 12
     shown = {name for task in made for pair in task.pairs for name in pair}

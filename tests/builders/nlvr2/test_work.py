@@ -132,7 +132,7 @@ def test_synsets_are_scored_by_the_rule_in_force(drawn: Path, tmp_path: Path, bu
     rows = [{"photograph": f"{k}-{n}.png", "interesting": k != "car"} for k in ("dog", "car", "cup") for n in range(10)]
     (tmp_path / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     for name, options in (("car", {}), ("cup", {"labels": tmp_path / "labels.jsonl"})):
-        build_folder(drawn, tmp_path / name, stage="queries", best=2, **options)
+        build_folder(drawn, tmp_path / name, until="queries", best=2, **options)
         lines = (tmp_path / f"{name}.work" / "queries.jsonl").read_text().splitlines()
         assert {json.loads(line)["synset"] for line in lines} == {"dog", name}
 

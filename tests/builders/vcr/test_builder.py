@@ -166,7 +166,7 @@ def test_people_wrote_about_photographs(shared: Path, tmp_path: Path) -> None:
             )
     path = tmp_path / "written.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    report = build_vcr(tmp_path / "out", source=source, questions=path, folds=3, hidden=(), matching=WORDS)
+    report = build_vcr(tmp_path / "out", source=source, questions=path, folds=3, hide=(), matching=WORDS)
     assert check(tmp_path / "out").ok
     benchmark = Benchmark(tmp_path / "out")
     assert benchmark.manifest["config"]["questions"] == "people's"
@@ -188,7 +188,7 @@ def test_a_source_without_questions_says_so(shared: Path, tmp_path: Path) -> Non
     [
         ({"folds": 2}, "2 folds"),
         ({"photographs": 0}, "0 photographs"),
-        ({"hidden": ("dev",)}, "no split 'dev'"),
+        ({"hide": ("dev",)}, "no split 'dev'"),
         ({"photographs": 5, "folds": 11}, "cannot fill 11 folds"),
         ({"seed": -1}, "seed"),
     ],

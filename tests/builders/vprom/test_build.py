@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner, Result
+from tests.commands import Ran, invoke
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
@@ -18,9 +16,6 @@ from veridical.builders.vprom import build as room
 from veridical.builders.vprom import build_vprom
 from veridical.builders.vprom.elements import CROWD, NOT_LABELS
 from veridical.builders.vprom.mining import Mining
-from veridical.cli.build import build
-from veridical.cli.evaluate import evaluate
-from veridical.cli.stats import stats
 from veridical.errors import UserError
 from veridical.records import Panel
 from veridical.statistics import human_performance
@@ -36,11 +31,9 @@ SAYS = {f"in {color}": {color} for color in COLORS} | {
 }  # fmt: skip
 
 
-def run(command: Callable[..., None], *arguments: str) -> Result:
-    app = typer.Typer()
-    app.command()(command)
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 0, result.output
+def run(*arguments: str) -> Ran:
+    result = invoke(*arguments)
+    assert result.exit_code == 0, result.stderr
     return result
 
 
@@ -133,7 +126,7 @@ def test_hidden_answers_and_people_who_skip(tmp_path: Path, small: Path) -> None
     said = [items[0].answer, items[1].answer, (items[2].answer + 1) % 8, "skip", items[4].answer]
     rows = [{"item": items[n].id, "worker": f"w{n % 2}", "verdict": verdict} for n, verdict in enumerate(said)]
     path = written(tmp_path / "answers.jsonl", rows)
-    options = {**SMALL, "schemes": ["neutral"], "hidden": ["test"], "judgements": path}
+    options = {**SMALL, "schemes": ["neutral"], "hide": ["test"], "judgements": path}
     out = build_vprom(tmp_path / "made", **options).out
     assert check(out).ok
     opened = Benchmark(out)
@@ -146,11 +139,11 @@ def test_hidden_answers_and_people_who_skip(tmp_path: Path, small: Path) -> None
     assert (people.mean, people.skip_rate, people.skips_wrong) == (pytest.approx(3 / 4), pytest.approx(1 / 5), 3 / 5)
     guesses = [{"item": i.id, "scores": [float(k == 0) for k in range(8)]} for i in items]
     files = [str(out), str(written(tmp_path / "guesses.jsonl", guesses))]
-    human = json.loads(run(evaluate, *files, "--split", "test", "--scheme", "neutral", "--json").stdout)["baselines"][
+    human = json.loads(run("evaluate", *files, "--split", "test", "--scheme", "neutral", "--json").stdout)["baselines"][
         "human"
     ]
     assert (human["accuracy"]["value"], human["skip_rate"], human["skips_wrong"]) == (0.75, 0.2, 0.6)
-    assert "with skips as wrong" in run(evaluate, *files, "--split", "test", "--scheme", "neutral").stderr
+    assert "with skips as wrong" in run("evaluate", *files, "--split", "test", "--scheme", "neutral").stderr
 
 
 def written(path: Path, rows: list[dict[str, object]]) -> Path:
@@ -176,14 +169,14 @@ def test_bad_answers_of_people(tmp_path: Path, line: str, problem: str) -> None:
 
 
 def test_stats_show_table_one(small: Path) -> None:
-    found = json.loads(run(stats, str(small), "--json").stdout)
+    found = json.loads(run("stats", str(small), "--json").stdout)
     assert found["scheme"] == "neutral"
     kinds = found["mined"]["kinds"]
     assert set(kinds) == {"object attribute", "human attribute", "object category", "object count"}
     assert kinds["object count"]["elements"] == 10
     assert sum(kind["matrices"] for kind in kinds.values()) == 180
     assert set(found["mined"]["removed"]) >= {"richness", "purity", "quality", "relatedness", "independence"}
-    assert "removed: richness" in run(stats, str(small)).stderr
+    assert "removed: richness" in run("stats", str(small)).stderr
 
 
 def test_people_of_the_icon_world_are_called_by_age_and_gender(icons: Path) -> None:
@@ -233,7 +226,7 @@ def test_coco_crops(shared: Path, tmp_path: Path) -> None:
         ({"schemes": ["main"]}, "no scheme"),
         ({"matrices": 2}, "two to one"),
         ({"seed": -1}, "seed"),
-        ({"hidden": ["dev"]}, "to hide"),
+        ({"hide": ["dev"]}, "to hide"),
         ({"source": "coco:/nowhere", "images": 5}, "number of images"),
         ({"lists": "/nowhere"}, "no folder"),
         ({"images": 20}, "No matrix could be made"),
@@ -248,6 +241,6 @@ def test_bad_options(tmp_path: Path, options: dict[str, object], problem: str) -
 def test_command(shared: Path, tmp_path: Path) -> None:
     arguments = ["--out", str(tmp_path / "made"), "--matrices", "12", "--source", f"coco:{shared / 'coco'}"]
     strict = ["--least-images", "3", "--most-others", "30", "--schemes", "neutral,obj.held"]
-    result = CliRunner().invoke(build, ["vprom", *arguments, *strict, "--json"])
+    result = invoke("build", "vprom", *arguments, *strict, "--json")
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["counts"]["items"]["neutral"]["train"] > 0

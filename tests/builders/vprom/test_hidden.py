@@ -27,13 +27,13 @@ from ._painted import Painted
 from .conftest import ICONS, SMALL
 
 WORD = "a long word that nobody knows"
-FEW: dict[str, Any] = {"source": Painted(500), "schemes": ["neutral"], "hidden": ["test"], "matrices": 12}
+FEW: dict[str, Any] = {"source": Painted(500), "schemes": ["neutral"], "hide": ["test"], "matrices": 12}
 
 
 @pytest.fixture(scope="module")
 def secretive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("vprom-secret") / "made"
-    return build_vprom(out, processes=1, hidden=["test"], secret=WORD, **ICONS).out
+    return build_vprom(out, processes=1, hide=["test"], secret=WORD, **ICONS).out
 
 
 def public_source(folder: Path) -> IconPanels:
@@ -79,7 +79,7 @@ def test_building_again_from_what_is_public_gives_no_hidden_answer(icons: Path, 
 
 def test_without_a_secret_building_again_gives_every_hidden_answer(small: Path, tmp_path: Path) -> None:
     """This is what the warning is about."""
-    leaky = build_vprom(tmp_path / "leaky", **SMALL | {"schemes": ["neutral"], "hidden": ["test"]})
+    leaky = build_vprom(tmp_path / "leaky", **SMALL | {"schemes": ["neutral"], "hide": ["test"]})
     known = {shown(item): item.answer for item in Benchmark(small).items("test", "neutral")}
     found = [known.get(shown(item)) == item.answer for item in Benchmark(leaky.out).items("test", "neutral", True)]
     assert found
@@ -139,7 +139,7 @@ class InRows(Source):
 def test_no_crop_tells_what_is_in_a_hidden_photograph(tmp_path: Path) -> None:
     """Another scheme may show another crop of it, with the same objects."""
     options = {"matrices": 45, "schemes": ["neutral", "obj.held"], "mining": Mining(least_images=3)}
-    report = build_vprom(tmp_path / "made", source=InRows(), hidden=["test"], secret=WORD, **options)
+    report = build_vprom(tmp_path / "made", source=InRows(), hide=["test"], secret=WORD, **options)
     assert any("annotations of these photographs" in note for note in report.notes)
     assert check(report.out).problems == ()
     opened = Benchmark(report.out)

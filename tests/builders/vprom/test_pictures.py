@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from tests.commands import invoke
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
 from veridical.builders.vprom import build as room
 from veridical.builders.vprom import build_vprom
 from veridical.builders.vprom.mining import Mining
-from veridical.cli.build import build
 from veridical.errors import UserError
 from veridical.sources import Photograph
 from veridical.sources.pictures import BadPhotograph
@@ -80,7 +79,7 @@ def test_the_command_says_which(damaged: tuple[Path, list[str]], tmp_path: Path)
     source, bad = damaged
     options = ["--matrices", "12", "--least-images", "3", "--most-others", "30", "--schemes", "neutral"]
     out = ["--out", str(tmp_path / "made"), "--source", f"coco:{source}"]
-    result = CliRunner().invoke(build, ["vprom", *out, *options])
+    result = invoke("build", "vprom", *out, *options)
     assert result.exit_code == 0, result.stderr
     assert all(f"Left out: {name}" in " ".join(result.stderr.split()) for name in bad)
 

@@ -1,1 +1,40 @@
-"""`veridical build nlvr`: three drawn boxes and a sentence, true or false (Suhr et al. 2017, sections 4 and 5)."""
+"""NLVR: three drawn boxes and a sentence (Suhr et al. 2017, sections 4 and 5).
+
+scenes      presentations: four scenes each, and the statements that are true of two and false of two
+people      what people wrote and judged, and the label that follows
+draw        six drawings of an item
+build       the build: presentations, statements, judgements, drawings, splits
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from veridical.options import NLVROptions, given
+
+if TYPE_CHECKING:
+    from veridical.builders.report import BuildReport
+
+
+def build_nlvr(
+    out: Path | str,
+    options: NLVROptions = NLVROptions(),
+    until: Literal["all", "presentations"] = "all",
+    processes: int | None = None,
+    **fields: Any,
+) -> BuildReport:
+    """NLVR: three boxes and a sentence, true or false; from nothing but a seed, or from people's sentences.
+
+    The same seed and options give the same bytes, hidden answers too: for a benchmark that others compete on, have a
+    secret mixed into the seed of what is hidden ("random" draws one, kept in OUT.hidden).
+
+    Args:
+        out: The benchmark to make.
+        options: What decides the benchmark.
+        until: Stop after presentations: what people look at when they write; or all.
+        processes: Processes; all processors unless given.
+    """
+    from veridical.builders.nlvr import build as room
+
+    return room.build(out, given(options, fields), until=until, processes=processes)

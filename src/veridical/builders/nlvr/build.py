@@ -1,7 +1,7 @@
 """`veridical build nlvr`: presentations, statements, validation, six drawings an item, splits (Suhr et al. 2017, 4-5).
 
 From nothing but a seed (statements are generated, judged by running their programs), or from what people wrote and
-judged: `--stage presentations` makes what they look at. The label is the majority of judgements, never the position
+judged: `--until presentations` makes what they look at. The label is the majority of judgements, never the position
 that an image had for the writer, and no id, order or split says anything about it.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -50,10 +50,10 @@ from veridical.formats.card import describe
 from veridical.language.programs.execution import execute
 from veridical.language.programs.terms import parse
 from veridical.language.writing.boxes.statements import PAPER, make_plan
+from veridical.options import NLVROptions
 from veridical.records import Judgement, Pruned
 from veridical.sources.boxes.drawings import draw_png
 
-SIZE = 3962  # unique sentences of NLVR (Table 1)
 SPLITS: dict[str, float] = {"train": 3163, "dev": 267, "test-p": 266, "test-u": 266}
 HIDDEN = ("test-u",)
 PRESENTATIONS = "presentations.jsonl"
@@ -61,54 +61,32 @@ PROGRAM = "program"  # who judges generated statements
 WRITE_BATCH = 20  # presentations; a batch takes under a second
 DRAW_BATCH = 40
 
-Stage = Literal["all", "presentations"]
 
-
-def build_nlvr(
-    out: Path | str,
-    *,
-    presentations: int = SIZE,
-    seed: int = 0,
-    phenomena: Mapping[str, float] | None = None,
-    splits: Mapping[str, float] | None = None,
-    hidden: Sequence[str] | None = None,
-    secret: str = "",
-    stage: Stage = "all",
-    scenes: Path | str | None = None,
-    statements: Path | str | None = None,
-    judgements: Path | str | None = None,
-    licence: str = "",
-    processes: int | None = None,
-) -> BuildReport:
-    """Build an NLVR benchmark of `presentations` sentences, four items each, six drawings an item.
-
-    `phenomena` are the shares of linguistic phenomena among generated statements (the paper's unless given). `splits`
-    are the sizes of splits in proportion (the paper's unless given); the answers of those in `hidden` (test-u) go to
-    `OUT.hidden`. The same seed and config give the same bytes, hidden answers too: for a benchmark that others compete
-    on, have a `secret` mixed into the seed of what is hidden ("random" draws one, kept in the hidden folder).
-    `stage="presentations"` writes what people look at, and what they then wrote and judged is given as `scenes` (that
-    folder or its file), `statements` and `judgements`.
-    """
-    shares = dict(SPLITS if splits is None else splits)
-    hide = tuple(name for name in HIDDEN if name in shares) if hidden is None else tuple(hidden)
+def build(out: Path | str, options: NLVROptions, *, until: str = "all", processes: int | None = None) -> BuildReport:
+    """Build an NLVR benchmark, four items a sentence, six drawings an item: see `build_nlvr`."""
+    shares = dict(SPLITS if options.split is None else options.split)
+    hide = tuple(name for name in HIDDEN if name in shares) if options.hide is None else tuple(options.hide)
     check_splits(shares, hide)
-    check_seed(seed)
-    if presentations < 1:
-        raise UserError(f"{presentations} presentations make no benchmark.", "Ask for one or more.")
-    asked = None if phenomena is None else tuple(sorted(phenomena.items()))
-    job = NLVRJob(Path(os.path.abspath(out)), Sampling(seed, asked, secret), shares, hide, processes, licence)
-    if stage == "presentations":
-        return _present(job, presentations)
-    if stage != "all":
-        raise UserError(f"There is no stage {stage!r}.", "Choose all or presentations.")
-    given = [None if path is None else Path(path) for path in (scenes, statements, judgements)]
-    if any(path is None for path in given) and any(path is not None for path in given):
+    check_seed(options.seed)
+    if options.presentations < 1:
+        raise UserError(f"{options.presentations} presentations make no benchmark.", "Ask for one or more.")
+    asked = None if options.phenomenon is None else tuple(sorted(options.phenomenon.items()))
+    sampling = Sampling(options.seed, asked, options.secret)
+    job = NLVRJob(Path(os.path.abspath(out)), sampling, shares, hide, processes, options.licence)
+    given = [None if path is None else Path(path) for path in (options.scenes, options.statements, options.judgements)]
+    people = [path for path in given if path is not None]
+    if until == "presentations":
+        if people:
+            raise UserError("What people wrote is not needed to show them presentations.", "Leave their files out.")
+        return _present(job, options.presentations)
+    if until != "all":
+        raise UserError(f"There is no step {until!r}.", "Choose all or presentations.")
+    if people and len(people) < len(given):
         raise UserError(
             "People's statements come in three files: the presentations, the statements, the judgements.",
             "Give all of --scenes, --statements and --judgements, or none.",
         )
-    people = [path for path in given if path is not None]
-    return _collected(job, *people) if people else _generated(job, presentations)
+    return _collected(job, *people) if people else _generated(job, options.presentations)
 
 
 @dataclass

@@ -5,17 +5,51 @@ and judged. Every step is a file in the work folder, so that a build can stop, b
 people and continue.
 """
 
-from veridical.builders.nlvr2.build import build_nlvr2
-from veridical.builders.nlvr2.config import Config, read_config
-from veridical.builders.nlvr2.people import check_presence, check_sentence
-from veridical.builders.nlvr2.takedown import TakedownReport, takedown
+from __future__ import annotations
 
-__all__ = [
-    "Config",
-    "TakedownReport",
-    "build_nlvr2",
-    "check_presence",
-    "check_sentence",
-    "read_config",
-    "takedown",
-]
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from veridical.errors import UserError
+from veridical.options import NLVR2Options, given
+
+if TYPE_CHECKING:
+    from veridical.builders.nlvr2.takedown import TakedownReport
+    from veridical.builders.report import BuildReport
+
+
+def build_nlvr2(
+    out: Path | str,
+    options: NLVR2Options = NLVR2Options(),
+    config: Path | str | None = None,
+    until: str = "all",
+    work: Path | str | None = None,
+    sheets: bool = False,
+    takedown: Path | str | None = None,
+    processes: int | None = None,
+    **fields: Any,
+) -> BuildReport | TakedownReport:
+    """NLVR2: two photographs and a sentence, true or false; from icons, your photographs, or what people wrote.
+
+    Each step's file is kept in the work folder, where it can be looked at, changed and replaced.
+
+    Args:
+        out: The benchmark to make, or the one to take photographs from.
+        options: What decides the benchmark.
+        config: A JSON or TOML file with options; those given here win.
+        until: Stop after: photographs, queries, found, pruned, sets, tasks, sentences, judgements, extra; or all.
+        work: Where each step's file is kept; OUT.work unless given.
+        sheets: Write contact sheets into the work folder.
+        takedown: Remove these photographs, one a line, from OUT, and do nothing else.
+        processes: Processes; all processors unless given.
+    """
+    from veridical.builders.nlvr2 import build as room
+    from veridical.builders.nlvr2.config import read_config
+    from veridical.builders.nlvr2.takedown import takedown as take_down
+
+    made = given(options if config is None else read_config(config, options), fields)
+    if takedown is None:
+        return room.build(out, made, until=until, work=work, sheets=sheets, processes=processes)
+    if made != NLVR2Options() or until != "all" or sheets:
+        raise UserError("--takedown removes photographs and does nothing else.", "Leave the other options out.")
+    return take_down(out, takedown, work=work)

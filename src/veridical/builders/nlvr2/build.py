@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from veridical.builders.nlvr2.collection import (
     Collection,
     Given,
 )
-from veridical.builders.nlvr2.config import Config, changed, check, hidden_splits
+from veridical.builders.nlvr2.config import check, hidden_splits
 from veridical.builders.nlvr2.photographs import open_photographs
 from veridical.builders.nlvr2.sets import NO_PICTURE
 from veridical.builders.nlvr2.sheets import write_sheets
@@ -54,42 +53,33 @@ from veridical.builders.nlvr2.work import (
 from veridical.builders.report import BuildReport
 from veridical.common.files import write_lines
 from veridical.errors import UserError
+from veridical.options import NLVR2Options
 from veridical.sources import Source
 
 
-def build_nlvr2(
+def build(
     out: Path | str,
+    options: NLVR2Options,
     *,
-    config: Config | None = None,
-    stage: str = "all",
+    until: str = "all",
     work: Path | str | None = None,
-    source: Source | str | None = None,
     sheets: bool = False,
     processes: int | None = None,
-    **options: Any,
 ) -> BuildReport:
-    """Build an NLVR2 benchmark: two photographs and a sentence, true or false.
-
-    `options` are fields of `Config`, set on top of `config`; `source` may also be an opened source. Each step's file
-    is kept in `work` (`OUT.work` unless given), where it can be looked at, changed and replaced; `stage` stops after
-    one of them. The same config and seed give the same bytes. With `sheets`, contact sheets of sets and sentences are
-    written there, too.
-    """
+    """Build an NLVR2 benchmark: see `build_nlvr2`. The same options give the same bytes."""
     start = time.perf_counter()
-    if isinstance(source, str):
-        options["source"] = source
-    own = None if isinstance(source, str) else source
-    made = changed(config or Config(), options)
+    own = None if isinstance(options.source, str) else options.source
+    made = options if own is None else replace(options, source="icons")
     check(made)
-    if stage not in (*STEPS, "extra", "all"):
-        raise UserError(f"There is no step {stage!r}.", f"Choose one of: {', '.join((*STEPS, 'extra', 'all'))}.")
+    if until not in (*STEPS, "extra", "all"):
+        raise UserError(f"There is no step {until!r}.", f"Choose one of: {', '.join((*STEPS, 'extra', 'all'))}.")
     folder = Path(os.path.abspath(out))
     place = Work(Path(work) if work is not None else work_folder(folder))
     place.explain(bool(hidden_splits(made)))
     made, kept, notes = _mix_secret(made, folder, place)
     given = _given(made, place, own, processes)
-    if stage != "all":
-        return _stopped(given, stage, folder, sheets, notes)
+    if until != "all":
+        return _stopped(given, until, folder, sheets, notes)
     collected = collect(given)
     done = keep_items(given, collected)
     seconds = {"stages": time.perf_counter() - start}
@@ -135,7 +125,7 @@ def _steps(given: Given) -> Iterator[tuple[str, Collection]]:
 def keep_items(given: Given, made: Collection) -> Validated:
     """The items that are kept, in splits."""
     done = _validated(given, made)
-    done = split(done, made.judgements, _rng(given), given.options.splits, extra=given.judged_by_people)
+    done = split(done, made.judgements, _rng(given), given.options.split, extra=given.judged_by_people)
     gone = taken_down(given.work.folder, made.photographs.seen)
     done.drop("takedown", TAKEN_DOWN, lambda k: not gone.isdisjoint(k.task.pairs[k.pair]))
     check_left(done, done.items, "No item is left")
@@ -158,7 +148,7 @@ def _rng(given: Given) -> np.random.Generator:
 # what a build is given, and what it reports
 
 
-def _mix_secret(options: Config, out: Path, work: Work) -> tuple[Config, bytes, list[str]]:
+def _mix_secret(options: NLVR2Options, out: Path, work: Work) -> tuple[NLVR2Options, bytes, list[str]]:
     """The options with the secret in force, what the hidden folder keeps of it, and what to tell whoever builds."""
     if options.secret and (options.sentences is not None or not hidden_splits(options)):
         why = "people's sentences do not depend on a seed" if hidden_splits(options) else "nothing is hidden"
@@ -169,7 +159,7 @@ def _mix_secret(options: Config, out: Path, work: Work) -> tuple[Config, bytes, 
     return replace(options, secret=mixed.secret), mixed.kept, [mixed.note] if mixed.note else []
 
 
-def _given(options: Config, work: Work, own: Source | None, processes: int | None) -> Given:
+def _given(options: NLVR2Options, work: Work, own: Source | None, processes: int | None) -> Given:
     source = own or open_photographs(options, work.path("detections.jsonl"))
     named = own is None and options.source != "icons"
     return Given(options, work, source, options.source if named or source is None else source, processes)
@@ -181,7 +171,7 @@ def _stopped(given: Given, step: str, out: Path, sheets: bool, notes: list[str])
     work = given.work
     made = collect(given, "judgements" if step == "extra" else step)
     if step == "extra":
-        done = split(_validated(given, made), made.judgements, _rng(given), given.options.splits)
+        done = split(_validated(given, made), made.judgements, _rng(given), given.options.split)
         items = {k.id: k for k in done.items}
         rows = [{"item": name, "sentence": items[name].sentence.sentence} for name in done.held_out if name in items]
         write_lines(work.path("extra.jsonl"), rows)

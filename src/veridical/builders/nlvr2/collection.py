@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from veridical.builders.nlvr2.config import Config, seeds
+from veridical.builders.nlvr2.config import seeds
 from veridical.builders.nlvr2.people import read_labels
 from veridical.builders.nlvr2.photographs import ANNOTATIONS, near_duplicates, usual_similarity
 from veridical.builders.nlvr2.queries import Query, Synset
@@ -22,6 +22,7 @@ from veridical.builders.nlvr2.wordnet import Thesaurus, open_thesaurus
 from veridical.builders.nlvr2.work import Found, ImageSet, PrunedSet, Seen, Sentence, Task, Verdict, Work
 from veridical.encoders import open_encoder
 from veridical.errors import UserError
+from veridical.options import NLVR2Options
 from veridical.sources import Photograph, Source
 
 
@@ -29,7 +30,7 @@ from veridical.sources import Photograph, Source
 class Given:
     """What a build is given: options, a work folder, an opened source."""
 
-    options: Config
+    options: NLVR2Options
     work: Work
     source: Source | None  # None: addresses alone, of a saved search
     reader: Source | str  # how a worker process gets at pictures: the source, or the name that opens it
@@ -85,7 +86,7 @@ class Photographs:
 
     seen: list[Seen]
     file: Path  # of their vectors
-    options: Config
+    options: NLVR2Options
 
     @cached_property
     def by_id(self) -> dict[str, Seen]:

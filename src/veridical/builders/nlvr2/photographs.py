@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from veridical.builders.nlvr2.config import DISTANCE, Config
+from veridical.builders.nlvr2.config import DISTANCE
 from veridical.builders.nlvr2.work import Seen
 from veridical.encoders import open_encoder
 from veridical.encoders.encoder import unit
 from veridical.encoders.hashes import near_pairs, perceptual_hash
 from veridical.engine import run
 from veridical.errors import UserError
+from veridical.options import NLVR2Options
 from veridical.records import Box
 from veridical.sources import Photograph, Source, open_source
 from veridical.sources.icons.series import IconSeries
@@ -44,7 +45,7 @@ _PLACES = frozenset(
 _SPOKEN = frozenset({"action", "activity", "pose", "synset", "label", "keywords", "title"})
 
 
-def open_photographs(config: Config, cache: Path) -> Source | None:
+def open_photographs(config: NLVR2Options, cache: Path) -> Source | None:
     """The source of a build; with a detector, what it finds is in the photographs that have no objects."""
     if config.source == "none":
         return None

@@ -82,7 +82,7 @@ def first_sets(search: Search, queries: Sequence[Query]) -> Iterator[tuple[str, 
             yield query.synset, (photograph, *(name for name, _ in near))
 
 
-def nothing_found(seen: Sequence[Seen], synsets: int, saved: str | None) -> UserError:
+def nothing_found(seen: Sequence[Seen], synsets: int, saved: str | Path | None) -> UserError:
     """Why there are no sets, and what would help."""
     if saved is not None:
         fix = "Search for the texts of queries.jsonl, and save similar photographs, too."

@@ -68,7 +68,7 @@ def store(given: Given, made: Collection, done: Validated, out: Path, secret: by
         if secret:
             writer.add_hidden_file(SECRET, secret)
         panels, origins = _pictures(given, made, sorted(used), writer)
-        for name in dict.fromkeys(options.splits or PAPER_SPLITS):
+        for name in dict.fromkeys(options.split or PAPER_SPLITS):
             rows = [k for k in done.items if done.splits[k.id] == name]
             if rows:
                 writer.add_items(name, _items(rows, panels))
@@ -155,7 +155,7 @@ def about(given: Given, made: Collection, done: Validated) -> dict[str, object]:
     return {
         "format": "nlvr2",
         "source": given.about_source,
-        "splits": dict(options.splits) if options.splits else "section 3.4",
+        "splits": dict(options.split) if options.split else "section 3.4",
         "words": {"thesaurus": given.wordnet.name, "vectors": given.has_vectors},
         "similarity": "a saved search" if options.search else given.encoder,
         "least_similarity": photographs.least_similarity,
@@ -269,7 +269,7 @@ def counts(made: Collection, reached: Sequence[str] = STEPS) -> dict[str, object
     return {name: count for step in reached for name, count in of[step].items()}
 
 
-def _outcome(costs: str | None, done: Validated) -> dict[str, object]:
+def _outcome(costs: str | Path | None, done: Validated) -> dict[str, object]:
     unique = len({k.sentence.task for k in done.items})
     out: dict[str, object] = {
         "sentences_reported": done.reported,

@@ -6,8 +6,8 @@ content; what is left is written anew, so that hashes, counts and the hidden par
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.builders.nlvr2.work import Seen
 from veridical.common.files import text_lines, write_whole
+from veridical.common.result import Result, Table
 from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.records import Pruned
@@ -26,7 +27,7 @@ LIST = "takedown.txt"  # in the work folder: what later builds leave out, too
 
 
 @dataclass(frozen=True)
-class TakedownReport:
+class TakedownReport(Result):
     """What was taken down and what is left."""
 
     out: Path
@@ -38,8 +39,13 @@ class TakedownReport:
     groups_without_item: int  # sentences of which no item is left
     kept_in: Path  # the list that later builds leave out
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"out": str(self.out), "kept_in": str(self.kept_in)}
+    def parts(self) -> Iterator[Table | str]:
+        rows = [("photographs taken down", f"{self.photographs:,}"), ("items removed", f"{self.items_removed:,}")]
+        rows += [("sentences without an item", f"{self.groups_without_item:,}")]
+        rows += [(f"items left, {name}", f"{count:,}") for name, count in self.items.items()]
+        yield Table("", ("what", "count"), [*rows, ("images left", f"{self.images:,}")])
+        yield from (f"Not in the benchmark: {name}" for name in self.unknown)
+        yield f"Later builds leave them out, too: they are listed in {self.kept_in}."
 
 
 def takedown(

@@ -4,6 +4,32 @@
 four-way choices by Adversarial Matching, answers and rationales apart, within folds that share no photograph.
 """
 
-from veridical.builders.vcr.builder import build_vcr
+from __future__ import annotations
 
-__all__ = ["build_vcr"]
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from veridical.options import Matching, VCROptions, gathered
+
+if TYPE_CHECKING:
+    from veridical.builders.report import BuildReport
+
+
+def build_vcr(
+    out: Path | str,
+    options: VCROptions = VCROptions(),
+    matching: Matching = Matching(),
+    processes: int | None = None,
+    **fields: Any,
+) -> BuildReport:
+    """Visual commonsense reasoning (VCR): a tagged photograph and a question, four answers, four reasons.
+
+    Args:
+        out: The benchmark to make.
+        options: What decides the benchmark.
+        matching: How wrong choices are found.
+        processes: Processes; all processors unless given.
+    """
+    from veridical.builders.vcr import builder as room
+
+    return room.build(out, *gathered((options, matching), fields), processes=processes)

@@ -11,7 +11,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -51,11 +51,11 @@ from veridical.matching.stages import (
     match_stages,
     responses_of,
 )
+from veridical.options import Matching, VCROptions, refuse_unused
 from veridical.records import Panel, Pruned
 from veridical.sources import Photograph, Source, open_source
 from veridical.sources.icons.stories import IconStories
 
-FOLDS = 11
 SPLITS = ("train", "val", "test")
 STAGES = ("answer", "rationale")
 
@@ -97,57 +97,42 @@ class _Material:
     licence: str = ""
 
 
-def build_vcr(
-    out: Path | str,
-    *,
-    source: str | Source = "icons",
-    photographs: int = 1000,
-    questions: Path | str | None = None,
-    each: int = 3,
-    labels: Path | str | None = None,
-    encoder: str | None = None,
-    folds: int = FOLDS,
-    hidden: Sequence[str] = ("test",),
-    secret: str = "",
-    seed: int = 0,
-    matching: Options | None = None,
-    licence: str = "",
-    processes: int | None = None,
-) -> BuildReport:
-    """Build a benchmark of questions about tagged photographs.
+def build(out: Path | str, options: VCROptions, matching: Matching, *, processes: int | None = None) -> BuildReport:
+    """Build a benchmark of questions about tagged photographs: see `build_vcr`.
 
-    `source` is icons (stories are told about `photographs` pictures, up to `each` questions about each), or a source
-    with a file of `questions` that people wrote (`build.vcr.written` says how). `labels` of interesting photographs
-    train the filter, over what was detected and an `encoder`'s vectors. The answers of `hidden` splits (train, val,
-    test) go to `OUT.hidden`; a `secret` keeps them from being built again from the seed. `matching` holds the models
-    and lambda of Adversarial Matching.
+    `vcr.written` says how people's questions are written.
     """
-    check_seed(seed)
-    _check(photographs, each, folds, hidden)
-    job = _Job(Path(out).absolute(), tuple(hidden), folds, seed)
-    told = source == "icons" and questions is None
-    if hidden:
+    check_seed(options.seed)
+    _check(options.photographs, options.each, options.folds, options.hide)
+    job = _Job(Path(out).absolute(), tuple(options.hide), options.folds, options.seed)
+    told = options.source == "icons" and options.questions is None
+    _refuse_unused(options, told)
+    if job.hidden:
         # people's questions are nowhere else to be had, so a secret costs nothing; stories are told again from a seed
-        wanted = secret or ("" if told else RANDOM)
+        wanted = options.secret or ("" if told else RANDOM)
         mixed = mix_secret(wanted, hidden_dir(job.out) / SECRET, partial(drawn_secret, job.work))
         job.secret, job.kept = mixed.secret, mixed.kept
         job.notes += [mixed.note] if mixed.note else []
-    if told:
-        material = _stories(job, photographs, each, processes)
-    else:
-        material = _collected(job, source, questions, labels, encoder)
+    material = _stories(job, options.photographs, options.each, processes) if told else _collected(job, options)
     job.done("photographs and questions")
     panels = {name: one.panel for name, one in material.photographs.items()}
     rows = asked(material.written, panels, material.fold)
     hidden_folds = frozenset(fold for fold in material.fold.values() if _split(fold) in job.hidden)
-    options = replace(matching or Options(), seed=seed, secret=job.secret, hidden=hidden_folds)
-    rows, matched, left = _match(job, rows, material.written, options)
+    chosen = Options.of(matching, seed=options.seed, secret=job.secret, hidden=hidden_folds)
+    rows, matched, left = _match(job, rows, material.written, chosen)
     material.pruned += left
     job.done("matching")
-    _write(job, material, rows, matched, licence or material.licence)
+    _write(job, material, rows, matched, options.licence or material.licence)
     shutil.rmtree(job.work, ignore_errors=True)
     job.done("storing")
     return _report(job, material)
+
+
+def _refuse_unused(options: VCROptions, told: bool) -> None:
+    """Stories are all interesting; the number of people's questions is their own."""
+    idle = {"labels", "encoder"} if told else {"photographs", "each"}
+    who = "A build of stories" if told else "A build of people's questions"
+    refuse_unused(who, {f.name for f in fields(options)} - idle, options)
 
 
 def _check(photographs: int, each: int, folds: int, hidden: Sequence[str]) -> None:
@@ -178,10 +163,10 @@ def _stories(job: _Job, photographs: int, each: int, processes: int | None) -> _
     )
 
 
-def _collected(
-    job: _Job, source: str | Source, questions: Path | str | None, labels: Path | str | None, encoder: str | None
-) -> _Material:
+def _collected(job: _Job, options: VCROptions) -> _Material:
     """From a source of photographs and what people wrote about them."""
+    source: str | Source = options.source
+    questions, labels = options.questions, options.labels
     if questions is None:
         raise UserError(
             f"The source {source!r} has photographs but no questions.",
@@ -194,7 +179,7 @@ def _collected(
         [one.panel for one in photographs.values()],
         labels=marked,
         picture=lambda panel: opened.picture(photographs[panel.id]),
-        encoder=encoder,
+        encoder=options.encoder,
         seed=job.seed,
     )
     names = {panel.id for panel in kept}

@@ -13,10 +13,35 @@ drawn within each side and kept where one candidate alone completes them under t
     draw.py       kernels: drawing matrices      explain.py   kernels: which candidates a relation explains
     storing.py    crops as panels, matrices as items
 
-From outside: `build_vprom` and `SCHEMES`.
+From outside: `build_vprom`, and `schemes.SCHEMES`.
 """
 
-from veridical.builders.vprom.build import build_vprom
-from veridical.builders.vprom.schemes import SCHEMES
+from __future__ import annotations
 
-__all__ = ["SCHEMES", "build_vprom"]
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from veridical.options import Mining, VPROMOptions, gathered
+
+if TYPE_CHECKING:
+    from veridical.builders.report import BuildReport
+
+
+def build_vprom(
+    out: Path | str,
+    options: VPROMOptions = VPROMOptions(),
+    mining: Mining = Mining(),
+    processes: int | None = None,
+    **fields: Any,
+) -> BuildReport:
+    """V-PROM: a matrix of photographs with the ninth missing, eight candidates; seven schemes of splits.
+
+    Args:
+        out: The benchmark to make.
+        options: What decides the benchmark.
+        mining: Which visual elements are taken.
+        processes: Processes; all processors unless given.
+    """
+    from veridical.builders.vprom import build as room
+
+    return room.build(out, *gathered((options, mining), fields), processes=processes)

@@ -23,7 +23,7 @@ from veridical.benchmark.writer import file_hash
 from veridical.builders.report import BuildReport
 from veridical.builders.vprom.elements import CELLS, Lists, read_lists
 from veridical.builders.vprom.matrices import Matrices, answers, make_deck, make_matrices
-from veridical.builders.vprom.mining import Mined, Mining, mine, pool_of
+from veridical.builders.vprom.mining import Mined, mine, pool_of
 from veridical.builders.vprom.options import (
     check_answers,
     check_mining,
@@ -39,11 +39,11 @@ from veridical.engine import run
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.formats.card import describe
+from veridical.options import Mining, VPROMOptions
 from veridical.records import Box, Panel, Pruned
 from veridical.sources import Photograph, Source
 from veridical.sources.icons.panels import IconPanels
 
-SIZE = 15_000  # matrices of a scheme; the paper's neutral one has 155,000
 MINE_BATCH = 100  # photographs; a batch takes under a second
 FEW = 1000  # photographs that are mined here rather than by other processes
 NAMED = 5  # photographs without a usable picture that the report names
@@ -54,58 +54,36 @@ FEW_OF_A_TYPE = 12  # matrices, of which nothing is said
 WRITE_ROWS = 32_768
 
 
-def build_vprom(
-    out: Path | str,
-    *,
-    source: str | Source = "icons",
-    matrices: int = SIZE,
-    schemes: Sequence[str] | None = None,
-    seed: int = 0,
-    images: int | None = None,
-    categories: int | None = None,
-    mining: Mining | None = None,
-    lists: Path | str | None = None,
-    hidden: Sequence[str] = (),
-    secret: str = "",
-    judgements: Path | str | None = None,
-    licence: str = "",
-    processes: int | None = None,
-) -> BuildReport:
-    """Build a V-PROM benchmark: `matrices` of each scheme, two thirds for training and one for test.
+def build(out: Path | str, options: VPROMOptions, mining: Mining, *, processes: int | None = None) -> BuildReport:
+    """Build a V-PROM benchmark: see `build_vprom`. The same seed, secret and options give the same bytes.
 
-    `source` is `icons`, `coco:PATH`, `vg:PATH` or a source object; `images` is how many panels of the icon world to
-    draw from, `categories` how many categories they show beside people (all unless given). `schemes` are all
-    seven unless given. `lists` is a folder of lists instead of ours. The answers of the splits in `hidden` (`test`) go
-    to `OUT.hidden`; a `secret` ("random" draws one, kept there) is mixed into the seed, so that it does not give them
-    away. `judgements` are people's answers to an earlier build with the same options (JSON lines: item, worker,
-    verdict). The same seed, secret and config give the same bytes.
+    `judgements` are people's answers to an earlier build with the same options (JSON lines: item, worker, verdict).
     """
-    names = tuple(SCHEMES if schemes is None else dict.fromkeys(schemes))
-    check_options(names, matrices, seed, hidden, secret)
+    names = tuple(SCHEMES if options.schemes is None else dict.fromkeys(options.schemes))
+    check_options(names, options)
     check_free(Path(os.path.abspath(out)))
-    people = [] if judgements is None else read_answers(Path(judgements))
-    read = read_lists(lists)
-    config = mining or Mining()
-    opened = open_panels(source, images, categories, seed, matrices)
-    check_mining(config, opened)
-    job = _Job(Path(os.path.abspath(out)), opened, read, config, seed, processes, tuple(hidden))
-    kept = job.mix(secret)
-    pool, photographs = pool_of(job.mined(), config)
+    people = [] if options.judgements is None else read_answers(Path(options.judgements))
+    read = read_lists(options.lists)
+    opened = open_panels(options)
+    check_mining(mining, opened)
+    job = _Job(Path(os.path.abspath(out)), opened, read, mining, options.seed, processes, tuple(options.hide))
+    kept = job.mix(options.secret)
+    pool, photographs = pool_of(job.mined(), mining)
     job.say_bad(pool)
     job.done("mining")
-    made = job.make(names, matrices, pool)
+    made = job.make(names, options.matrices, pool)
     if people:
         check_answers(people, _ids(made, pool, photographs))
-    inputs = {} if judgements is None else {"inputs": {"judgements": file_hash(Path(judgements))}}
+    inputs = {} if options.judgements is None else {"inputs": {"judgements": file_hash(Path(options.judgements))}}
     writer = BenchmarkWriter(
         job.out,
         name="V-PROM",
         task="matrix",
-        config=_config(job, names, matrices, pool, made) | inputs,
-        seed=seed,
-        licence=licence or str(opened.config().get("licence", "")),
-        hidden=hidden,
-        hide_objects=bool(hidden),
+        config=_config(job, names, options.matrices, pool, made) | inputs,
+        seed=options.seed,
+        licence=options.licence or str(opened.config().get("licence", "")),
+        hidden=options.hide,
+        hide_objects=bool(options.hide),
         describe=describe,
     )
     with writer:
@@ -116,7 +94,7 @@ def build_vprom(
             writer.add_pruned(Pruned(name, NO_PICTURE, "pictures") for name in job.bad)
         writer.add_judgements(people)
     shutil.rmtree(job.work, ignore_errors=True)
-    if hidden and len(made) > 1:
+    if options.hide and len(made) > 1:
         job.notes.append(
             "Photographs for test in one scheme are for training in another, whose answers say what they show: build "
             "one scheme with --schemes where hidden answers must stay unknown."

@@ -37,6 +37,7 @@ from veridical.builders.vprom.elements import (
 )
 from veridical.builders.vprom.pool import Lists2D, Pool
 from veridical.language.english import NUMBER_WORDS
+from veridical.options import Mining
 from veridical.records import Box
 from veridical.sources import Photograph
 
@@ -50,15 +51,6 @@ _NUMBERS = {word: n for n, word in enumerate(NUMBER_WORDS) if 1 <= n <= MOST} | 
 _WORD = re.compile(r"[^\s,;!?()\"]+")
 _NOT_NOUN = ("ing", "ed", "ly")  # endings of "the one standing", "one dressed in white"
 _DIGIT = re.compile(r"[0-9]")
-
-
-@dataclass(frozen=True)
-class Mining:
-    """How strict the principles are."""
-
-    least_images: int = 12  # richness: photographs of an element
-    most_others: int = 6  # purity: other objects in a crop
-    least_side: int = 100  # quality: pixels
 
 
 @dataclass(frozen=True, slots=True)

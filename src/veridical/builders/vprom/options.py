@@ -16,11 +16,11 @@ import msgspec
 import numpy as np
 
 from veridical.builders.vprom.matrices import CANDIDATES
-from veridical.builders.vprom.mining import Mining
 from veridical.builders.vprom.pool import Pool
 from veridical.builders.vprom.schemes import SCHEMES, SIDES, SPLIT
 from veridical.common.files import numbered_lines
 from veridical.errors import UserError
+from veridical.options import Mining, VPROMOptions
 from veridical.records import Judgement
 from veridical.sources import Source, open_source
 from veridical.sources.icons.panels import THINGS, IconPanels
@@ -28,8 +28,9 @@ from veridical.sources.icons.panels import THINGS, IconPanels
 _LOWER = {"richness": "lower --least-images", "purity": "raise --most-others", "quality": "lower --least-side"}
 
 
-def check_options(names: Sequence[str], matrices: int, seed: int, hidden: Sequence[str], secret: str) -> None:
+def check_options(names: Sequence[str], options: VPROMOptions) -> None:
     """Refuse options that make no benchmark."""
+    matrices, seed = options.matrices, options.seed
     if not names:
         raise UserError("No scheme was asked for.", f"Choose from: {', '.join(SCHEMES)}.")
     for name in names:
@@ -39,10 +40,10 @@ def check_options(names: Sequence[str], matrices: int, seed: int, hidden: Sequen
         raise UserError(f"{matrices} matrices cannot be divided two to one.", f"Ask for {SPLIT} or more.")
     if seed < 0:
         raise UserError(f"The seed is {seed}.", "Give a whole number from 0.")
-    for split in hidden:
+    for split in options.hide:
         if split not in SIDES:
             raise UserError(f"There is no split {split!r} to hide.", f"The splits are: {', '.join(SIDES)}.")
-    if secret and not hidden:
+    if options.secret and not options.hide:
         raise UserError("A secret was given, and no split is hidden.", "Name the split to hide: --hide test.")
 
 
@@ -62,9 +63,10 @@ def check_mining(mining: Mining, source: Source) -> None:
         )
 
 
-def open_panels(source: str | Source, images: int | None, categories: int | None, seed: int, matrices: int) -> Source:
+def open_panels(options: VPROMOptions) -> Source:
     """The source of a build; `images` and `categories` are those of the icon world."""
-    given = {"images": images, "categories": categories}
+    source: str | Source = options.source
+    given = {"images": options.images, "categories": options.categories}
     if source != "icons":
         for option, number in given.items():
             if number is not None:
@@ -77,7 +79,8 @@ def open_panels(source: str | Source, images: int | None, categories: int | None
         if number is not None and not 1 <= number <= (most or number):
             limit = "1 or more" if most is None else f"1 to {most}"
             raise UserError(f"{number} {option} of icons were asked for.", f"Give {limit}, or leave --{option} out.")
-    return IconPanels(default_images(matrices) if images is None else images, seed, categories=categories or 0)
+    images = default_images(options.matrices) if options.images is None else options.images
+    return IconPanels(images, options.seed, categories=options.categories or 0)
 
 
 def too_little(pool: Pool) -> UserError:

@@ -7,11 +7,13 @@ Both are rules over a dependency parse, so they need spaCy and its English model
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from veridical.common.files import text_lines
+from veridical.common.result import ResultList, Table
 from veridical.language.phenomena import ambiguity, rules
 from veridical.language.phenomena.inference import inferences
 from veridical.language.phenomena.pairs import image_reasoning
@@ -61,16 +63,27 @@ class TaggedSentence:
     inference: tuple[str, ...]  # what a question asks for (VCR, Figure 2)
 
 
-def tag_file(sentences: Path) -> list[TaggedSentence]:
+class TaggedSentences(ResultList[TaggedSentence]):
+    """Tagged sentences, for people and for scripts."""
+
+    def parts(self) -> Iterator[Table | str]:
+        rows = [(one.sentence, ", ".join((*one.phenomena, *one.pair_reasoning, *one.inference))) for one in self[:20]]
+        yield Table("The first sentences", ("sentence", "tags"), rows)
+        counts = Counter(name for one in self for name in one.phenomena)
+        shares = [(name, count, f"{count / len(self):.1%}") for name, count in counts.most_common()]
+        yield Table(f"{len(self):,} sentences", ("phenomenon", "sentences", "share"), shares)
+
+
+def tag_file(sentences: Path) -> TaggedSentences:
     """Tag every line of a text file; blank lines are passed over."""
     lines = text_lines(sentences, "Give a UTF-8 text file, one sentence a line.")
     parses = parse_many(lines)
-    return [
+    return TaggedSentences(
         TaggedSentence(
             line, tuple(name for name, holds in RULES.items() if holds(parse)), image_reasoning(parse), inferences(line)
         )
         for line, parse in zip(lines, parses, strict=True)
-    ]
+    )
 
 
 def pair_reasoning_many(sentences: Iterable[str]) -> list[tuple[str, ...]]:

@@ -22,6 +22,7 @@ from veridical.benchmark import Benchmark
 from veridical.benchmark.splits import blocks, vcr_folds
 from veridical.common.files import Json, Problem, each_line, read_text
 from veridical.errors import UserError
+from veridical.options import Columns
 from veridical.records import Item, Panel, Text
 from veridical.records import Pairs as Tags
 
@@ -30,18 +31,6 @@ LIKELY_GROUPS = ("group", "movie", "video", "video_id", "video_name", "image", "
 REASON = re.compile(r".*:r[0-9]+", re.DOTALL)  # the ids of rationale items; a question's may not look so
 _BIG = 1 << 24  # characters of one CSV field
 LARGEST = 30_000  # questions of one matching: larger splits of a benchmark are matched in folds
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The names of a file's columns; None: the usual name, where the file has it."""
-
-    question: str | None = None
-    answer: str | None = None
-    rationale: str | None = None
-    group: str | None = None  # what must not be in two folds: movie, video, photograph
-    fold: str | None = None  # numbers of folds, or names of splits
-    id: str | None = None
 
 
 @dataclass(frozen=True)

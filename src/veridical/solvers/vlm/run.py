@@ -16,6 +16,7 @@ import msgspec
 
 from veridical.benchmark import Benchmark
 from veridical.common.files import Json
+from veridical.common.result import Table
 from veridical.engine.progress import Progress
 from veridical.errors import UserError, missing_extra
 from veridical.options import Asking, Generating, Sending
@@ -55,6 +56,14 @@ class ModelDetails:
             **self.summary.to_json(),
             "variants_files": {name: str(path) for name, path in self.variants.items()},
         }
+
+    def parts(self) -> Iterator[Table | str]:
+        if self.resumed:
+            yield f"{self.resumed:,} answers were there already and were not asked again."
+        yield from self.summary.parts()
+        if self.unanswered:
+            again = "Run the same command again to ask them."
+            yield f"{self.unanswered:,} questions were not answered: {self.error}. {again}"
 
 
 def about(model: str, questions: Questions) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from veridical.common.result import Table
 from veridical.records import Item, Prediction, split_view
 from veridical.solvers.vlm.journal import Asked
 from veridical.solvers.vlm.prompts import TRUTH_LABELS, Variant, rotation
@@ -30,6 +31,9 @@ class Rate:
 
     def to_json(self) -> dict[str, Any]:
         return {"value": self.value, "count": self.count, "of": self.of}
+
+    def __str__(self) -> str:
+        return "" if self.value is None else f"{self.value:.1%}"
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,27 @@ class Summary:
             "cost": self.cost,
             "priced": self.priced,
         }
+
+    def parts(self) -> Iterator[Table | str]:
+        """What people should know about a run."""
+        why = ", ".join(f"{reason} {count:,}" for reason, count in sorted(self.reasons.items()))
+        yield f"{self.unreadable:,} of {self.asked:,} answers could not be read{f' ({why})' if why else ''}."
+        if self.accuracy.value is not None:
+            yield f"{self.accuracy} right of {self.accuracy.of:,} with a known answer; unreadable ones count as wrong."
+        cost = "" if self.cost is None else f", ${self.cost:,.4f} for {self.priced:,} answers"
+        yield f"{self.tokens['input']:,} tokens in, {self.tokens['output']:,} out{cost}."
+        if len(self.by_variant) > 1:
+            rows = [(name, str(rate), f"{rate.of:,}") for name, rate in self.by_variant.items()]
+            yield Table("Accuracy by wording and order", ["variant", "accuracy", "answers"], rows)
+        for name, rates in (("wordings", self.by_wording), ("orders", self.by_order)):
+            if spread := _spread(rates):
+                yield f"Over {name}: mean {spread['mean']:.1%}, deviation {spread['std']:.1%}."
+        for rate, what in ((self.flipped, "order of the candidates"), (self.reworded, "wording")):
+            if rate is not None:
+                yield f"{rate.count:,} of {rate.of:,} items ({rate}) change their answer with the {what}."
+        if self.positions:
+            cells = [(p.place, *map(str, (p.chosen, p.right, p.accuracy))) for p in self.positions]
+            yield Table("Position bias", ["place", "chosen", "right answer there", "accuracy"], cells)
 
 
 def _spread(rates: Mapping[int, Rate]) -> dict[str, float]:

@@ -1,14 +1,11 @@
-"""`veridical stats`."""
+"""Statistics for people: the tables of `veridical stats`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from veridical.cli.output import print_json, say, table
+from veridical.common.result import Table
 
 if TYPE_CHECKING:
     from veridical.statistics import HumanPerformance, Lengths, SplitStats, Stats
@@ -24,28 +21,8 @@ MINED = {  # the columns of V-PROM's Table 1
 TAIL = 0.01  # the share of the longest sentences that are shown as one row
 
 
-def stats(
-    benchmark: Annotated[Path, typer.Argument(help="A benchmark folder.")],
-    split: Annotated[str | None, typer.Option(help="Count one split only.")] = None,
-    scheme: Annotated[str, typer.Option(help="The scheme of splits.")] = "main",
-    compare: Annotated[
-        list[Path] | None, typer.Option(help="A file of sentences to set beside it, one per line; may be repeated.")
-    ] = None,
-    hidden: Annotated[bool, typer.Option("--hidden", help="Read hidden answers from DIR.hidden too.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the statistics as JSON.")] = False,
-) -> None:
-    """Count a benchmark: labels, human performance, agreement, sentence lengths, vocabulary."""
-    from veridical.statistics import stats
-
-    found = stats(benchmark, split=split, scheme=scheme, compare=compare or (), hidden=hidden)
-    if json:
-        print_json(found.to_json())
-    else:
-        show(found)
-
-
-def show(found: Stats) -> None:
-    """Tables for people."""
+def parts(found: Stats) -> Iterator[Table | str]:
+    """The statistics of a benchmark as tables, and what their numbers mean."""
     columns = dict(found.splits) if len(found.splits) == 1 else {"all": found.total, **found.splits}
     if len(columns) == 1 and found.total is not next(iter(columns.values())):
         columns = {"all, with pruned": found.total, **columns}
@@ -53,23 +30,18 @@ def show(found: Stats) -> None:
     for title, rows in parts.items():
         lines = [row for row in _rows(rows, columns) if any(row[1:])]
         if lines:
-            table(title, ["", *columns], lines)
-            say("")
-    for note in dict.fromkeys(note for summary in columns.values() for note in _notes(summary)):
-        say(note)
+            yield Table(title, ["", *columns], lines)
+    yield from dict.fromkeys(note for summary in columns.values() for note in _notes(summary))
     if found.pruned:
-        say("")
-        table("Pruned", ["reason", "items"], [(reason, f"{n:,}") for reason, n in found.pruned.items()])
+        yield Table("Pruned", ["reason", "items"], [(reason, f"{n:,}") for reason, n in found.pruned.items()])
     if found.collection:
-        say("")
-        table("Collection", ["", "number"], list(_collection(found.collection)))
+        yield Table("Collection", ["", "number"], list(_collection(found.collection)))
     if found.mined:
-        say("")
-        _show_mined(found.mined)
-    _show_lengths([*found.total.lengths.values(), *found.compare])
+        yield _mined(found.mined)
+    yield from _lengths([*found.total.lengths.values(), *found.compare])
 
 
-def _show_mined(mined: dict[str, Any]) -> None:
+def _mined(mined: dict[str, Any]) -> Table:
     """V-PROM's Table 1, and what each principle removed."""
     found = {*mined["kinds"], *(kind for part in mined["removed"].values() for kind in part)}
     kinds = [kind for kind in MINED if kind in found]
@@ -78,7 +50,7 @@ def _show_mined(mined: dict[str, Any]) -> None:
         [title, *(f"{mined['kinds'].get(kind, {}).get(name, 0):,}" for kind in kinds)] for name, title in names.items()
     ]
     rows += [[f"removed: {name}", *(f"{part.get(k, 0):,}" for k in kinds)] for name, part in mined["removed"].items()]
-    table(f"Mined from {mined['photographs']:,} photographs", ["", *(MINED[kind] for kind in kinds)], rows)
+    return Table(f"Mined from {mined['photographs']:,} photographs", ["", *(MINED[kind] for kind in kinds)], rows)
 
 
 def _collection(numbers: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
@@ -191,21 +163,19 @@ def _notes(s: SplitStats) -> list[str]:
     return notes
 
 
-def _show_lengths(corpora: list[Lengths]) -> None:
+def _lengths(corpora: list[Lengths]) -> Iterator[Table]:
     if not corpora:
         return
     names = ["corpus", "sentences", "different", "tokens", "words", "median", "longest", "word types"]
     rows = [[c.name, *_shape(c)] for c in corpora]
-    say("")
-    table("Sentence lengths", names, rows)
-    say("")
+    yield Table("Sentence lengths", names, rows)
     last = max(_tail(c) for c in corpora)
     width = -(-last // BINS)
     lows = list(range(1, last + 1, width))
     shares = [[_share(c, low, width if low != lows[-1] else c.longest) for c in corpora] for low in lows]
     places = [str(low) if width == 1 else f"{low}-{low + width - 1}" for low in lows[:-1]] + [f"{lows[-1]}+"]
     bar, most = BAR // len(corpora), max(max(row) for row in shares)
-    table(
+    yield Table(
         "Share of sentences by length",
         ["tokens", *(c.name for c in corpora)],
         [[place, *(_bar(x, bar, most) for x in row)] for place, row in zip(places, shares, strict=True)],

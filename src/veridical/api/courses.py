@@ -1,4 +1,4 @@
-"""`veridical demo`: the whole path on all four benchmarks, made from a seed. `cli` joins the stages: it lives here.
+"""`veridical demo`: the whole path on all four benchmarks, made from a seed.
 
 Each benchmark is a `Course`: how it is built, what is trained on it, who solves it. A course builds, checks, audits,
 trains, solves and evaluates; one report joins them all.
@@ -10,11 +10,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from veridical.cli.output import say, table
+import veridical
+from veridical.common.result import Result, Table, remark
+from veridical.errors import UserError
+from veridical.evaluation import evaluate
 
 if TYPE_CHECKING:
     from veridical.auditing import Audit
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class Course:
     """One benchmark of the demo."""
 
-    kind: str  # of `veridical build`
+    builder: str
     title: str
     build: Mapping[str, Any]  # options of the builder; sizes are for a scale of 1
     sized: str  # the option that the scale multiplies
@@ -43,7 +44,7 @@ COURSES = (
     Course(
         "nlvr",
         "NLVR: three drawn boxes and a sentence, true or false?",
-        {"presentations": 300, "splits": {"train": 0.7, "dev": 0.25, "test-u": 0.05}},
+        {"presentations": 300, "split": {"train": 0.7, "dev": 0.25, "test-u": 0.05}},
         "presentations",
         "dev",
         {"text only (LSTM)": ("text", {"epochs": 12}), "MaxEnt on the scene": ("maxent", {})},
@@ -58,7 +59,7 @@ COURSES = (
     Course(
         "nlvr2",
         "NLVR2: two pictures and a sentence, true or false?",
-        {"sets": 60, "splits": {"train": 0.7, "dev": 0.3}, "hidden": ()},
+        {"sets": 60, "split": {"train": 0.7, "dev": 0.3}, "hide": ()},
         "sets",
         "dev",
         {
@@ -90,7 +91,7 @@ COURSES = (
     Course(
         "vcr",
         "Visual commonsense reasoning (VCR): a question about a tagged picture, four answers, four reasons",
-        {"photographs": 240, "folds": 4, "hidden": ()},
+        {"photographs": 240, "folds": 4, "hide": (), "relevance": "tfidf", "similarity": "tfidf"},
         "photographs",
         "val",
         {
@@ -117,12 +118,38 @@ class Finished:
 
 
 @dataclass(frozen=True)
-class DemoResult:
+class DemoResult(Result):
     """Where everything is, and how every solver did."""
 
     courses: tuple[Finished, ...]
     report: Path
     seconds: float
+
+    def parts(self) -> Iterator[Table | str]:
+        for one in self.courses:
+            items = next(iter(one.scores.values())).items
+            title = f"{one.course.title}\n{items:,} items of {one.course.split}, % [95%]"
+            yield Table(title, _columns(one), list(_rows(one)))
+            yield one.course.point
+        first = self.courses[0]
+        yield (
+            f"\nReport:     {self.report.resolve().as_uri()}    (open it in a browser)\n"
+            f"Audits:     {first.audit.with_suffix('.html')} and the others beside it\n"
+            f"Benchmarks: {', '.join(str(one.benchmark) for one in self.courses)}\n"
+            f"All of it took {self.seconds:.0f} s. Next: source .venv/bin/activate, and docs/tutorials/test-my-model.md"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        courses = [
+            {
+                "builder": one.course.builder,
+                "benchmark": one.benchmark,
+                "audit": one.audit,
+                "scores": {row: scores.to_json() for row, scores in one.scores.items()},
+            }
+            for one in self.courses
+        ]
+        return {"report": self.report, "seconds": self.seconds, "courses": courses}
 
 
 def demo(out: Path | str, *, scale: float = 1.0, seed: int = 0, only: Sequence[str] = ()) -> DemoResult:
@@ -130,22 +157,19 @@ def demo(out: Path | str, *, scale: float = 1.0, seed: int = 0, only: Sequence[s
 
     `scale` makes the benchmarks larger or smaller, `only` leaves some out.
     """
-    import veridical
-    from veridical.errors import UserError
-
     start = time.monotonic()
-    unknown = sorted(set(only) - {course.kind for course in COURSES})
+    unknown = sorted(set(only) - {course.builder for course in COURSES})
     if unknown:
-        raise UserError(f"There is no benchmark {unknown[0]!r}.", f"Choose: {', '.join(c.kind for c in COURSES)}.")
+        raise UserError(f"There is no benchmark {unknown[0]!r}.", f"Choose: {', '.join(c.builder for c in COURSES)}.")
     if scale <= 0:
         raise UserError(f"The scale is {scale}.", "Give a number above 0.")
     folder = Path(out)
-    chosen = [course for course in COURSES if not only or course.kind in only]
+    chosen = [course for course in COURSES if not only or course.builder in only]
     done = []
     for number, course in enumerate(chosen, start=1):
-        say(f"\n== {number}/{len(chosen)}  {course.title}")
+        remark(f"\n== {number}/{len(chosen)}  {course.title}")
         done.append(_run(course, folder, scale, seed))
-    say("\n== Writing the report")
+    remark("\n== Writing the report")
     page = folder / "report.html"
     runs = [f"{row}={path}" for one in done for row, path in one.predictions.items()]
     runs += [str(one.audit) for one in done]
@@ -154,45 +178,29 @@ def demo(out: Path | str, *, scale: float = 1.0, seed: int = 0, only: Sequence[s
 
 
 def _run(course: Course, folder: Path, scale: float, seed: int) -> Finished:
-    import veridical
-    from veridical.errors import UserError
-
-    benchmark = folder / course.kind
+    benchmark = folder / course.builder
     options = dict(course.build)
     options[course.sized] = max(1, round(options[course.sized] * scale))
-    say(f"   building {options[course.sized]:,} {course.sized} from seed {seed}")
-    _build(course, benchmark, options, seed)
+    remark(f"   building {options[course.sized]:,} {course.sized} from seed {seed}")
+    veridical.build(course.builder, benchmark, seed=seed, **options)
     checked = veridical.check(benchmark)
     if not checked.ok:
         raise UserError(f"{benchmark} is damaged: {checked.problems[0].message}", "Remove it and run the demo again.")
-    say(f"   checked, whole: {checked.items:,} items, {checked.images:,} images, no leak between splits")
-    audit = folder / f"{course.kind}-audit.html"
-    say(f"   audited: {_verdicts(_audit(course, benchmark, audit, seed))}")
+    remark(f"   checked, whole: {checked.items:,} items, {checked.images:,} images, no leak between splits")
+    audit = folder / f"{course.builder}-audit.html"
+    remark(f"   audited: {_verdicts(_audit(course, benchmark, audit, seed))}")
     if course.features:
         rest = {name: value for name, value in course.features.items() if name != "encoder"}
         veridical.features(course.features["encoder"], benchmark, **rest)
     predictions = dict(_predictions(course, benchmark, folder, seed))
     scores = {
-        row: veridical.evaluate(benchmark, path, split=course.split, scheme=course.scheme)
-        for row, path in predictions.items()
+        row: evaluate(benchmark, path, split=course.split, scheme=course.scheme) for row, path in predictions.items()
     }
     return Finished(course, benchmark, predictions, scores, audit.with_suffix(".json"))
 
 
-def _build(course: Course, benchmark: Path, options: dict[str, Any], seed: int) -> None:
-    import veridical
-
-    if course.kind == "vcr":  # words are enough to match so few questions, and no model has to be loaded
-        from veridical.matching.stages import Options
-
-        options["matching"] = Options(relevance="tfidf", similarity="tfidf")
-    veridical.build(course.kind, benchmark, seed=seed, **options)
-
-
 def _audit(course: Course, benchmark: Path, page: Path, seed: int) -> Audit:
-    import veridical
-
-    return veridical.audit(benchmark, out=page, checks=course.audited, scheme=course.scheme, items=1500, seed=seed)
+    return veridical.audit(benchmark, out=page, check=course.audited, scheme=course.scheme, items=1500, seed=seed)
 
 
 def _verdicts(audit: Audit) -> str:
@@ -204,19 +212,18 @@ def _verdicts(audit: Audit) -> str:
 
 def _predictions(course: Course, benchmark: Path, folder: Path, seed: int) -> Iterator[tuple[str, Path]]:
     import veridical
-    from veridical.options import SolverOptions
 
-    rows: dict[str, tuple[str, SolverOptions]] = {"random": ("random", SolverOptions(seed=seed))}
+    rows: dict[str, tuple[str, dict[str, Any]]] = {"random": ("random", {"seed": seed})}
     for row, (model, config) in course.trained.items():
-        run = folder / "runs" / f"{course.kind}-{_slug(row)}"
-        trained = veridical.train(model, benchmark, run, config=config, scheme=course.scheme, seed=seed)
-        say(f"   trained {row}: {100 * trained.mean:.1f}% on a held-out slice of training")
-        rows[row] = (str(run), SolverOptions())
-    rows |= {row: (solver, SolverOptions(source=sees)) for row, (solver, sees) in course.solvers.items()}  # type: ignore[arg-type]
+        run = folder / "runs" / f"{course.builder}-{_slug(row)}"
+        trained = veridical.train(model, benchmark, run, set=config, scheme=course.scheme, seed=seed)
+        remark(f"   trained {row}: {100 * trained.mean:.1f}% on a held-out slice of training")
+        rows[row] = (str(run), {})
+    rows |= {row: (solver, {"source": sees}) for row, (solver, sees) in course.solvers.items()}
     for row, (solver, options) in rows.items():
-        path = folder / "predictions" / f"{course.kind}-{_slug(row)}.jsonl"
+        path = folder / "predictions" / f"{course.builder}-{_slug(row)}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
-        veridical.solve(solver, benchmark, split=course.split, scheme=course.scheme, out=path, options=options)
+        veridical.solve(solver, benchmark, split=course.split, scheme=course.scheme, out=path, **options)
         yield row, path
 
 
@@ -228,7 +235,7 @@ def _rows(one: Finished) -> Iterator[Sequence[str]]:
     for row, score in one.scores.items():
         if score.staged:
             yield row, *(_interval(part.value, part.low, part.high) for part in score.staged.values())
-        elif one.course.kind == "vprom":
+        elif one.course.builder == "vprom":
             yield row, _interval(score.accuracy.value, score.accuracy.low, score.accuracy.high)
         else:
             both = (score.accuracy, score.consistency)
@@ -239,32 +246,8 @@ def _columns(one: Finished) -> tuple[str, ...]:
     score = next(iter(one.scores.values()))
     if score.staged:
         return ("solver", *score.staged)
-    return ("solver", "accuracy") if one.course.kind == "vprom" else ("solver", "accuracy", "consistency")
+    return ("solver", "accuracy") if one.course.builder == "vprom" else ("solver", "accuracy", "consistency")
 
 
 def _interval(value: float, low: float, high: float) -> str:
     return f"{100 * value:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
-
-
-def run(
-    out: Annotated[Path, typer.Option(help="Where everything goes.")] = Path("demo"),
-    scale: Annotated[float, typer.Option(help="Larger or smaller benchmarks; 1 takes a few minutes.")] = 1.0,
-    seed: Annotated[int, typer.Option(help="What decides everything random.")] = 0,
-    only: Annotated[
-        list[str] | None, typer.Option(help="Only this benchmark: nlvr, nlvr2, vprom or vcr; may be repeated.")
-    ] = None,
-) -> None:
-    """Make all four benchmarks from a seed, check, audit, train, solve, evaluate, and write a report: minutes."""
-    result = demo(out, scale=scale, seed=seed, only=only or ())
-    for one in result.courses:
-        say("")
-        items = next(iter(one.scores.values())).items
-        table(f"{one.course.title}\n{items:,} items of {one.course.split}, % [95%]", _columns(one), _rows(one))
-        say(one.course.point)
-    first = result.courses[0]
-    say(
-        f"\nReport:     {result.report.resolve().as_uri()}    (open it in a browser)\n"
-        f"Audits:     {first.audit.with_suffix('.html')} and the others beside it\n"
-        f"Benchmarks: {', '.join(str(one.benchmark) for one in result.courses)}\n"
-        f"All of it took {result.seconds:.0f} s. Next: source .venv/bin/activate, and docs/tutorials/test-my-model.md"
-    )

@@ -17,20 +17,19 @@ from typing import Any
 
 import pytest
 import torch
-import typer
 from safetensors.torch import load_file
-from typer.testing import CliRunner
+from tests.commands import invoke
 
 import veridical
 from veridical import encoders as features
+from veridical import sweep
 from veridical.benchmark import Benchmark
-from veridical.cli.sweep import sweep as command
 from veridical.encoders.store import vectors_hash, write_features
 from veridical.errors import UserError
 from veridical.experiments.sweep import Point, _options, plan, titles
+from veridical.experiments.swept import ALL, Swept
 from veridical.pages.tables import Cell
 from veridical.reporting.inputs import read_sweep
-from veridical.reporting.sweep import ALL, Swept, sweep
 from veridical.reporting.trained import sample_efficiency, sweep_tables
 
 from ..zoo import _matrices as matrices
@@ -38,7 +37,7 @@ from ..zoo import _matrices as matrices
 OPTIONS = {"epochs": 8, "batch": 32, "hidden": 32, "pair_layers": 1}
 MODELS = ("mlp-sum-2", "relation-network-no-ids", "relation-network")
 SMALL: dict[str, Any] = {"features": ("thumbnail",), "resamples": 200, "processes": 1}
-CALL: dict[str, Any] = {**SMALL, "models": MODELS, "config": OPTIONS}
+CALL: dict[str, Any] = {**SMALL, "models": MODELS, "set": OPTIONS}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -201,13 +200,13 @@ def test_other_settings_are_refused(done: Swept, benchmark: Path) -> None:
         ({"schemes": ["held"]}, "no scheme"),
         ({"test": "dev"}, "no split 'dev'"),
         ({"fractions": (0.0,)}, "no fraction"),
-        ({"config": {"depth": 3}}, "option 'depth'"),
-        ({"config": {"images": "minilm"}}, "option images is what the runs of a sweep differ in"),
-        ({"config": {"fraction": 0.5}}, "option fraction is what"),
-        ({"config": {"context": "shuffled"}}, "option context is what"),
-        ({"config": {"auxiliary": "none"}, "auxiliary": (True,)}, "would undo"),
-        ({"config": {"auxiliary": "seven"}}, "No run of the sweep has the loss"),
-        ({"bounds": "some"}, "'some' schemes"),
+        ({"set": {"depth": 3}}, "option 'depth'"),
+        ({"set": {"images": "minilm"}}, "option images is what the runs of a sweep differ in"),
+        ({"set": {"fraction": 0.5}}, "option fraction is what"),
+        ({"set": {"context": "shuffled"}}, "option context is what"),
+        ({"set": {"auxiliary": "none"}, "auxiliary": "yes"}, "would undo"),
+        ({"set": {"auxiliary": "seven"}}, "No run of the sweep has the loss"),
+        ({"bounds": "some"}, "--bounds is 'some'"),
         ({"bound": "text"}, "no model of matrices"),
     ],
 )
@@ -222,11 +221,9 @@ def test_bad_input_is_found_before_training(
 def test_all_models_are_the_papers_eleven(benchmark: Path, tmp_path: Path) -> None:
     assert len(ALL) == 11
     assert set(MODELS) < set(ALL)
-    app = typer.Typer()
-    app.command()(command)
-    arguments = [str(benchmark), "--out", str(tmp_path / "out"), "--models", "all", "--features", "thumbnail"]
-    with pytest.raises(UserError, match="no split 'nowhere'"):  # and all models are known
-        CliRunner().invoke(app, [*arguments, "--test", "nowhere"], catch_exceptions=False)
+    arguments = ["sweep", benchmark, "--out", tmp_path / "out", "--models", "all", "--features", "thumbnail"]
+    refused = invoke(*arguments, "--test", "nowhere")
+    assert (refused.exit_code, "no split 'nowhere'" in refused.stderr) == (2, True)  # and all models are known
 
 
 def test_killed_it_continues(benchmark: Path, tmp_path: Path) -> None:
@@ -245,7 +242,7 @@ def test_killed_it_continues(benchmark: Path, tmp_path: Path) -> None:
     assert kept
     assert not (out / "sweep.json").exists()
     options = {"epochs": "3", "hidden": "16"}
-    again = sweep(benchmark, out, models=models, schemes=["neutral"], controls=False, config=options, **SMALL)
+    again = sweep(benchmark, out, models=models, schemes=["neutral"], controls=False, set=options, **SMALL)
     assert all(p.read_bytes() == data for p, data in kept.items())
     assert ([p["model"] for p in again.points], again.failed) == (list(models), ())
 
@@ -257,14 +254,14 @@ def copy(benchmark: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 # Weights of 1e10 overflow when six layers multiply them, and do not when two do.
 DIVERGING: dict[str, Any] = {**SMALL, "schemes": ["neutral"], "controls": False, "models": ("mlp-sum-6", "mlp-sum-2")}
-DIVERGING["config"] = {"optimizer": "adamw", "rate": 1e10, "epochs": 2, "hidden": 16}
+DIVERGING["set"] = {"optimizer": "adamw", "rate": 1e10, "epochs": 2, "hidden": 16}
 
 
 def test_a_run_that_fails_stops_no_other(benchmark: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ["sweep", str(benchmark), "--out", str(out), "--schemes", "neutral", "--no-controls", "--json"]
     words += ["--models", "mlp-sum-6,mlp-sum-2", "--features", "thumbnail", "--processes", "1", "--resamples", "200"]
-    words += [x for name, value in DIVERGING["config"].items() for x in ("--set", f"{name}={value}")]
+    words += [x for name, value in DIVERGING["set"].items() for x in ("--set", f"{name}={value}")]
     ran = subprocess.run([sys.executable, "-m", "veridical", *words], capture_output=True, text=True, check=False)
     assert ran.returncode == 1
     first = json.loads(ran.stdout)
@@ -290,7 +287,7 @@ def test_where_all_fail_the_reason_is_the_error(benchmark: Path, tmp_path: Path)
 
 
 def test_runs_are_tied_to_their_vectors(copy: Path, tmp_path: Path) -> None:
-    call = {**DIVERGING, "models": ("mlp-sum-2",), "config": {"epochs": 1, "hidden": 16}}
+    call = {**DIVERGING, "models": ("mlp-sum-2",), "set": {"epochs": 1, "hidden": 16}}
     done = sweep(copy, tmp_path / "out", **call)
     vectors = features.load(copy, "thumbnail")
     assert done.points[0]["made"]["vectors"] == vectors.about.vectors
@@ -306,8 +303,8 @@ def test_runs_are_tied_to_their_vectors(copy: Path, tmp_path: Path) -> None:
 
 def test_auxiliary_losses_and_lower_bounds_are_where_they_were_asked_for(benchmark: Path, tmp_path: Path) -> None:
     """Which loss it is can be set; the lower bound is of the relation network, wherever it stands in the list."""
-    call = {**SMALL, "models": ("relation-network", "mlp-sum-2"), "auxiliary": (False, True), "bounds": "all"}
-    done = sweep(benchmark, tmp_path / "out", config={"epochs": 1, "hidden": 16, "auxiliary": "seven"}, **call)
+    call = {**SMALL, "models": ("relation-network", "mlp-sum-2"), "auxiliary": "both", "bounds": "all"}
+    done = sweep(benchmark, tmp_path / "out", set={"epochs": 1, "hidden": 16, "auxiliary": "seven"}, **call)
     assert len(done.points) == 2 * 2 * 2 + 2
     for point in done.points:
         run = json.loads((done.out / point["folder"] / "run.json").read_text())
@@ -334,7 +331,7 @@ def test_missing_boxes_are_found_before_training(tmp_path: Path) -> None:
     features.load(folder, "thumbnail").path.unlink()
     features.extract(folder, "thumbnail", batch_size=256)
     with pytest.raises(UserError, match="--objects"):
-        sweep(folder, tmp_path / "out", **{**CALL, "config": {"regions": 2}})
+        sweep(folder, tmp_path / "out", **{**CALL, "set": {"regions": 2}})
     assert not (tmp_path / "out").exists()
 
 

@@ -1,0 +1,47 @@
+"""Every verb, once: its signature and its help. The command line and the API reference are made from it.
+
+A verb imports its room when it is called. Options that are many are dataclasses of `veridical.options`; a verb that has
+them takes their fields as keywords, too: `veridical.match(file, out, folds=5)` is
+`veridical.match(file, out, MatchOptions(folds=5))`. What it returns is a `veridical.common.result.Result`.
+
+    making      demo, import_release, get, build, match, export
+    courses     the demo: the whole path on all four benchmarks
+    using       check, stats, audit, features, train, sweep, models, solve, evaluate, report, tag
+
+The builders' own signatures (`build nlvr` ...) are in `veridical.builders`, each in its folder's `__init__`.
+"""
+
+from veridical.api.making import build, demo, export, get, import_release, match
+from veridical.api.using import (
+    audit,
+    check,
+    evaluate,
+    features,
+    models,
+    report,
+    solve,
+    stats,
+    sweep,
+    tag,
+    train,
+)
+
+__all__ = [
+    "audit",
+    "build",
+    "check",
+    "demo",
+    "evaluate",
+    "export",
+    "features",
+    "get",
+    "import_release",
+    "match",
+    "models",
+    "report",
+    "solve",
+    "stats",
+    "sweep",
+    "tag",
+    "train",
+]

@@ -1,0 +1,153 @@
+"""The verbs that make a benchmark, or write one for others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from veridical.errors import UserError
+from veridical.options import Columns, Matching, MatchOptions, gathered
+
+if TYPE_CHECKING:
+    from veridical.api.courses import DemoResult
+    from veridical.builders.report import BuildReport
+    from veridical.evaluation.submission import Submission
+    from veridical.formats.download import Fetched
+    from veridical.formats.releases import ExportResult, ImportResult
+    from veridical.matching.report import MatchReport
+
+
+def demo(out: Path | str = "demo", scale: float = 1.0, seed: int = 0, only: Sequence[str] = ()) -> DemoResult:
+    """Make all four benchmarks from a seed, check, audit, train, solve, evaluate, and write a report: minutes.
+
+    Args:
+        out: Where everything goes.
+        scale: Larger or smaller benchmarks; 1 takes a few minutes.
+        seed: What decides everything random.
+        only: Only this benchmark: nlvr, nlvr2, vprom or vcr; may be repeated.
+    """
+    from veridical.api import courses as room
+
+    return room.demo(out, scale=scale, seed=seed, only=only)
+
+
+def import_release(
+    format: str,
+    path: Path | str,
+    out: Path | str,
+    images: Path | str | None = None,
+    split: str | None = None,
+    hide: Sequence[str] = (),
+    keep_going: bool = False,
+) -> ImportResult:
+    """Turn an official release into a benchmark.
+
+    Args:
+        format: The release's format: nlvr, nlvr2, or vcr (visual commonsense reasoning).
+        path: A file of the release (dev.json), or its folder.
+        out: The benchmark to make.
+        images: The folder of images, where it is not beside the files.
+        split: Only this split of a folder, or the name for a file's.
+        hide: Hide this split's answers, in OUT.hidden; may be repeated. Splits without labels are hidden anyway.
+        keep_going: Import everything but the lines and images that are wrong, and list those.
+    """
+    from veridical.formats import releases
+
+    return releases.import_release(format, path, out, split=split, images=images, hide=hide, keep_going=keep_going)
+
+
+def get(
+    release: str,
+    out: Path | str,
+    base_url: str | None = None,
+    split: Sequence[str] = (),
+    images: bool = False,
+    max_connections: int = 16,
+    keep_going: bool = False,
+) -> Fetched:
+    """Download an official release, check it, and import it. Run it again to continue or to ask for missing files.
+
+    Args:
+        release: What to download: nlvr or nlvr2.
+        out: The benchmark to make; the downloaded files lie in OUT.release.
+        base_url: A mirror of the authors' repository, instead of the public one.
+        split: Only this split (train, dev, test; NLVR2: train, dev, test1, test2); may be repeated.
+        images: Download the images too, and check them.
+        max_connections: How many files to fetch at once.
+        keep_going: Import everything but the lines and images that are wrong.
+    """
+    from veridical.formats import download
+
+    return download.get(
+        release, out, base_url=base_url, split=split, images=images, max_connections=max_connections,
+        keep_going=keep_going,
+    )  # fmt: skip
+
+
+def build(builder: str, out: Path | str, options: Any = None, **fields: Any) -> BuildReport:
+    """Build a benchmark: everything it holds, from a source and a seed, or from what people wrote and judged.
+
+    Args:
+        builder: nlvr, nlvr2, vprom or vcr, or a builder of another package.
+        out: The benchmark to make.
+        options: The builder's options (`NLVROptions` ...), or any of their fields as keywords.
+    """
+    from veridical.builders import load_builder
+
+    given = fields if options is None else {"options": options, **fields}
+    report: BuildReport = load_builder(builder)(out, **given)
+    return report
+
+
+def match(
+    file: Path | str,
+    out: Path | str,
+    options: MatchOptions = MatchOptions(),
+    matching: Matching = Matching(),
+    columns: Columns = Columns(),
+    **fields: Any,
+) -> MatchReport:
+    """Adversarial Matching: right answers become the wrong choices of other questions, each three times.
+
+    Questions of one group stay in one fold or split, and so do their answers. A lambda curve (--sweep) matches at
+    several lambdas instead, and writes what machines achieve, a plot, choices for people and the key to them into OUT.
+
+    Args:
+        file: Questions and answers (CSV, JSON lines, Parquet), or a benchmark of choices to match anew.
+        out: The benchmark to make; or a .csv, .jsonl or .parquet file.
+        options: What is made.
+        matching: How wrong choices are found.
+        columns: What the file's columns are called.
+    """
+    from veridical.matching import match as room
+
+    return room.match_file(file, out, *gathered((options, matching, columns), fields))
+
+
+def export(
+    format: str, benchmark: Path | str, out: Path | str, predictions: Path | str | None = None, split: str | None = None
+) -> ExportResult | Submission:
+    """Write a benchmark for others: a Hugging Face data set, Croissant metadata, or the official release's files.
+
+    `submission` writes predictions as the official leaderboard takes them: lines of true and false, or VCR's twenty
+    probabilities for each question.
+
+    Args:
+        format: What to write: hf, croissant, official or submission.
+        benchmark: A benchmark folder.
+        out: Where to write it.
+        predictions: submission: the predictions (JSON lines).
+        split: submission: the split they are for.
+    """
+    if format == "submission":
+        from veridical.evaluation.submission import write_submission
+
+        if predictions is None or split is None:
+            raise UserError("A submission is of predictions for a split.", "Give --predictions FILE and --split NAME.")
+        return write_submission(benchmark, predictions, out, split=split)
+    if predictions is not None or split is not None:
+        raise UserError(f"export {format} has no use for --predictions and --split.", "Leave them out.")
+    from veridical.formats import releases
+
+    return releases.export(format, benchmark, out)

@@ -1,0 +1,121 @@
+"""What a verb returns: a result shows itself as tables on a terminal, as HTML in a notebook, as JSON for scripts.
+
+A result says what it consists of (`parts`): tables, which go to stdout, and remarks about them, which go to stderr.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, TypeVar
+
+QUIET = "VERIDICAL_QUIET"  # 1: no remarks
+WIDTH = 160  # characters of a line where stdout is no terminal
+
+Element = TypeVar("Element")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under columns; every column but the first is aligned right."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+
+
+class Verbatim(str):
+    """Text that is the result itself, and is printed as it stands."""
+
+
+class Result:
+    """The base of what verbs return."""
+
+    def parts(self) -> Iterable[Table | str]:
+        """What to show: tables, and remarks about them."""
+        return ()
+
+    @property
+    def exit_code(self) -> int:
+        """What the command ends with; 1 where it did its work and the answer is no."""
+        return 0
+
+    def to_json(self) -> Any:
+        """The result for scripts."""
+        return plain(self)
+
+    def show(self, *, json: bool = False) -> None:
+        """Print it: tables, or with `json` one JSON document, to stdout; remarks to stderr."""
+        if json:
+            import msgspec
+
+            sys.stdout.flush()
+            text = msgspec.json.format(msgspec.json.encode(plain(self.to_json())), indent=2)
+            sys.stdout.write(text.decode() + "\n")
+        for part in self.parts():
+            if isinstance(part, Table | Verbatim):
+                if not json:
+                    _print(part)
+            else:
+                remark(part)
+        sys.stdout.flush()
+
+    def _repr_html_(self) -> str:
+        return "\n".join(_html(part) for part in self.parts())
+
+
+class ResultList(list[Element], Result):
+    """A list that is a result."""
+
+    def to_json(self) -> Any:
+        return [plain(one) for one in self]
+
+
+def remark(text: str) -> None:
+    """Say something to people beside the result; `--quiet` silences it."""
+    if os.environ.get(QUIET) != "1":
+        print(text, file=sys.stderr)
+
+
+def plain(value: Any) -> Any:
+    """A record as JSON has it: NumPy's numbers, paths and sets too."""
+    import msgspec
+
+    return msgspec.to_builtins(value, str_keys=True, enc_hook=_plain)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "tolist"):  # an array or a number of NumPy
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
+def _print(part: Table | Verbatim) -> None:
+    if isinstance(part, Verbatim):
+        sys.stdout.write(part)
+        return
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    out = RichTable(title=part.title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for number, name in enumerate(part.columns):
+        out.add_column(name, justify="left" if number == 0 else "right", overflow="fold")
+    for row in part.rows:
+        out.add_row(*(Text(str(cell)) for cell in row))
+    console = Console(file=sys.stdout, highlight=False)
+    console.print(out, width=None if console.is_terminal else WIDTH)
+
+
+def _html(part: Table | str) -> str:
+    if not isinstance(part, Table):
+        return f"<p>{escape(part)}</p>"
+    head = "".join(f"<th>{escape(name)}</th>" for name in part.columns)
+    rows = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in part.rows)
+    caption = f"<caption>{escape(part.title)}</caption>" if part.title else ""
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"

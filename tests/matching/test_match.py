@@ -27,7 +27,7 @@ def words(item: Item) -> list[str]:
     return [normal(text.raw) for text in item.candidates if isinstance(text, Text)]
 
 
-@pytest.mark.parametrize("models", [PLAIN, LEXICAL, {**PLAIN, "kinds": 0, "learned": False}])
+@pytest.mark.parametrize("models", [PLAIN, LEXICAL, {**PLAIN, "kinds": 0, "learn": False}])
 def test_every_answer_is_right_once_and_wrong_three_times_within_its_fold(
     qa_file: Path, tmp_path: Path, models: dict[str, object]
 ) -> None:
@@ -182,7 +182,7 @@ def test_frequent_answers_are_said_to_restrict_the_proof(tmp_path: Path) -> None
 
 
 def test_the_manifest_says_what_models_were_used(qa_file: Path, tmp_path: Path) -> None:
-    for name, models, learned in (("a", LEXICAL, False), ("b", {**PLAIN, "learned": False}, False)):
+    for name, models, learned in (("a", LEXICAL, False), ("b", {**PLAIN, "learn": False}, False)):
         veridical.match(qa_file, tmp_path / name, group="video", folds=3, **models)
         config = Benchmark(tmp_path / name).manifest["config"]
         assert config["learned"] is learned
@@ -215,7 +215,7 @@ def test_the_manifest_says_what_models_were_used(qa_file: Path, tmp_path: Path) 
                 ({"secret": "x"}, "no split is hidden"),
                 ({"sweep": [0.1, float("inf")], "folds": 3}, "A sweep over"),
                 ({"sweep": [0.1], "folds": 1}, "there is one fold"),
-                ({"sweep": [0.1], "weight": 0.3}, "A sweep tries lambdas of its own"),
+                ({"sweep": [0.1], "weight": 0.5}, "A sweep tries lambdas of its own"),
                 ({"sweep": [0.1], "hide": ["test"], "integrity": True}, "--hide, --integrity would do nothing"),
                 ({"sweep": [0.1], "name": "A", "licence": "B"}, "--name, --licence would do nothing"),
             )

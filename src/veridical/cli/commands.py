@@ -10,7 +10,8 @@ import inspect
 import math
 import os
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields, is_dataclass
 from functools import reduce
 from operator import or_
@@ -116,11 +117,10 @@ def command(verb: Callable[..., Any]) -> Callable[..., int]:
     by_name = {one.name: one for one in known}
 
     def run(*args: Any, json: bool = False, quiet: bool = False, **given: Any) -> int:
-        if quiet:
-            os.environ |= {QUIET: "1", "VERIDICAL_PROGRESS": "0"}
         given |= dict(zip(arguments, args, strict=True))
-        result: Result = verb(**{name: by_name[name].read(value) for name, value in given.items()})
-        result.show(json=json)
+        with _silence() if quiet else nullcontext():
+            result: Result = verb(**{name: by_name[name].read(value) for name, value in given.items()})
+            result.show(json=json)
         return result.exit_code
 
     everywhere = [
@@ -133,6 +133,18 @@ def command(verb: Callable[..., Any]) -> Callable[..., int]:
     run.__annotations__ = {p.name: p.annotation for p in made}
     run.__doc__ = description(verb)
     return run
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """No progress and no remarks, of worker processes either."""
+    before = dict(os.environ)
+    os.environ |= {QUIET: "1", "VERIDICAL_PROGRESS": "0"}
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ |= before
 
 
 def description(verb: Callable[..., Any]) -> str:

@@ -13,7 +13,7 @@ from html import escape
 from typing import Any, TypeVar
 
 QUIET = "VERIDICAL_QUIET"  # 1: no remarks
-WIDTH = 160  # characters of a line where stdout is no terminal
+WIDTH = 1000  # characters of a line where stdout is no terminal: nothing is folded
 
 Element = TypeVar("Element")
 
@@ -108,8 +108,7 @@ def _print(part: Table | Verbatim) -> None:
         out.add_column(name, justify="left" if number == 0 else "right", overflow="fold")
     for row in part.rows:
         out.add_row(*(Text(str(cell)) for cell in row))
-    console = Console(file=sys.stdout, highlight=False)
-    console.print(out, width=None if console.is_terminal else WIDTH)
+    Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else WIDTH).print(out)
 
 
 def _html(part: Table | str) -> str:

@@ -72,7 +72,7 @@ def test_questions_tag_what_is_there_and_cite_it(seed: int, most: int) -> None:
         assert set(draft.about) <= set(objects)
         # a thing is tagged where it is spoken of: words would give away which pictures an answer fits
         things = {CATEGORIES[c].name for c in objects.values()} - {"person"}
-        if draft.kind != "how many":
+        if draft.asks != "how many":
             assert not things & {t for t in draft.answer.tokens if isinstance(t, str)}
 
 
@@ -81,7 +81,7 @@ def test_counts_are_counted() -> None:
         one = story(seed)
         number = sum(o.category == one.counted for o in one.scene.objects)
         for draft in draft_questions(one, np.random.default_rng(seed), 5):
-            if draft.kind == "how many":
+            if draft.asks == "how many":
                 kind = CATEGORIES[one.counted]
                 noun = kind.name if number == 1 else kind.plural
                 assert f"{NUMBER_WORDS[number]} {noun}" in draft.answer.words()
@@ -97,10 +97,10 @@ def test_many_kinds_of_questions_and_of_events() -> None:
         one = story(seed)
         kinds.update(event.verb for event in one.events)
         for draft in draft_questions(one, np.random.default_rng(seed)):
-            asked[draft.kind] += 1
+            asked[draft.asks] += 1
             expected = {"why": "explanation", "where": "scene", "next": "temporal", "what if": "hypothetical"}
-            if draft.kind in expected:
-                assert expected[draft.kind] in inferences(draft.question.words({str(k): "Casey" for k in range(20)}))
+            if draft.asks in expected:
+                assert expected[draft.asks] in inferences(draft.question.words({str(k): "Casey" for k in range(20)}))
     assert set(kinds) == set(VERBS)
     assert set(asked) == {"why", "what", "how many", "who", "where", "next", "feeling", "role", "what if"}
 

@@ -2,6 +2,13 @@
 
 `build_vcr` chooses photographs, takes the questions that people wrote (or tells stories of the icon world), and makes
 four-way choices by Adversarial Matching, answers and rationales apart, within folds that share no photograph.
+
+    build.py         the steps of a build, in order
+    photographs.py   which photographs of a source are worth asking about
+    written.py       what people wrote about them, and the rows that are matched
+    questions.py     questions about stories of the icon world, from the templates of questions.json
+
+From outside: `build_vcr`.
 """
 
 from __future__ import annotations
@@ -30,6 +37,6 @@ def build_vcr(
         matching: How wrong choices are found.
         processes: Processes; all processors unless given.
     """
-    from veridical.builders.vcr import builder as room
+    from veridical.builders.vcr import build as room
 
     return room.build(out, *gathered((options, matching), fields), processes=processes)

@@ -12,7 +12,7 @@ import pytest
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
 from veridical.builders.vcr import build_vcr
-from veridical.builders.vcr.rows import LEAST_FITTING, same_sayings, write_out_rare
+from veridical.builders.vcr.written import LEAST_FITTING, same_sayings, write_out_rare
 from veridical.errors import UserError
 from veridical.matching.data.questions import AnsweredQuestion
 from veridical.matching.stages import Options

@@ -32,10 +32,9 @@ from veridical.benchmark.splits import (
     vcr_splits,
 )
 from veridical.builders.report import BuildReport
-from veridical.builders.vcr.interesting import choose, read_interest
-from veridical.builders.vcr.photographs import by_name, tell
-from veridical.builders.vcr.rows import asked, needed, same_sayings, write_out_rare
-from veridical.builders.vcr.written import Written, read_written
+from veridical.builders.vcr.photographs import by_name, choose, read_interest
+from veridical.builders.vcr.questions import tell
+from veridical.builders.vcr.written import Written, asked, needed, read_written, same_sayings, write_out_rare
 from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.matching.data.items import items_of, lay_out, query, response

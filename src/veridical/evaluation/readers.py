@@ -105,6 +105,8 @@ _EXPECTED = (
 def read_jsonl(path: Path, data: bytes) -> Predictions:
     """Our own format: {"item": id, "scores": [one per candidate], "raw": text}; no scores means unreadable."""
     data = data.removeprefix(UTF8_MARK)
+    if not data.isascii():
+        decoded(data, path)  # the decoder passes over what it does not need, whatever its bytes
     try:
         lines = _LINE.decode_lines(data)
     except DECODING_ERRORS:

@@ -7,7 +7,6 @@ killed one continues, and one that fails (its loss diverges, say) is told about 
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections import Counter
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from veridical.benchmark import Benchmark
+from veridical.common.files import Json, read_json
 from veridical.engine import run
 from veridical.errors import UserError
 from veridical.evaluation import evaluate, trials_of
@@ -26,6 +26,7 @@ from veridical.options import Context, SolverOptions, TrainOptions
 from veridical.solvers.solve import solve
 
 SWEEP, POINT, RUNS, VECTORS = "sweep.json", "point.json", "runs", "vectors.json"
+_POINT, _AGAIN = "a finished run of a sweep", "Delete its folder and run the sweep again."
 TYPES = ("relation", "element")  # tags that accuracies are broken down by
 _OWN = {"images": "features", "fraction": "fractions", "context": "controls"}  # what points differ in -> what sets it
 _PROBED = 16  # items of each split that are encoded before any training
@@ -154,7 +155,7 @@ def run_sweep(points: Sequence[Point], settings: Settings, out: Path, processes:
 def _finished(folder: Path, made: dict[str, Any]) -> dict[str, Any] | None:
     """The scores of a run that was finished with the same settings on the same vectors."""
     path = folder / POINT
-    found: dict[str, Any] | None = json.loads(path.read_text()) if path.exists() else None
+    found = read_json(path, Json, _POINT, _AGAIN) if path.exists() else None
     return found if found is not None and found["made"] == made else None
 
 
@@ -163,7 +164,7 @@ def _earlier(out: Path, settings: Settings, bench: Benchmark, known: set[Point])
     found: dict[Point, dict[str, Any]] = {}
     vectors: dict[str, str] = {}
     for path in sorted((out / RUNS).glob(f"*/{POINT}")):
-        result = json.loads(path.read_text())
+        result = read_json(path, Json, _POINT, _AGAIN)
         point = Point(**{f.name: result[f.name] for f in fields(Point)})
         if point in known:
             continue
@@ -347,7 +348,7 @@ def _probe(points: Sequence[Point], settings: Settings, bench: Benchmark) -> Non
 def _claim(out: Path, vectors: Mapping[str, str]) -> None:
     """OUT/vectors.json: what its runs are trained on. Runs that were stopped cannot go on with other vectors."""
     path = out / VECTORS
-    before = json.loads(path.read_text()) if path.exists() else {}
+    before = read_json(path, dict[str, str], "the list of a sweep's vectors", _AGAIN) if path.exists() else {}
     for name, digest in vectors.items():
         if before.get(name, digest) != digest:
             raise UserError(

@@ -6,12 +6,11 @@ one trial. The same call again continues where the last one stopped; a call with
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict, cast
 
 import numpy as np
 import torch
@@ -20,7 +19,7 @@ from torch import nn
 from veridical import __version__
 from veridical.benchmark import Benchmark
 from veridical.benchmark.splits import validation_slice
-from veridical.common.files import Json, remove_parts, write_json, write_whole
+from veridical.common.files import Json, read_json, remove_parts, write_json, write_whole
 from veridical.common.result import Result, Table
 from veridical.errors import UserError
 from veridical.options import TrainOptions
@@ -109,7 +108,8 @@ def train(
             data = data or _examples(bench, options, training)
             about = settings | {"seed": seed + number, "trial": number}
             fit_trial(architecture, model_config, training, *data, place, about=about, after_step=after_step)
-        results.append(json.loads((place / RESULT).read_text()))
+        found = read_json(place / RESULT, Json, "the result of a trial", "Delete its folder and train again.")
+        results.append(cast(TrialResult, found))
     return _close(folder, settings, results)
 
 
@@ -264,7 +264,7 @@ def _open(folder: Path, settings: Json) -> None:
 def check_run(folder: Path, settings: Mapping[str, Any]) -> None:
     """An error where a folder holds a run with other settings."""
     path = folder / RUN
-    before = json.loads(path.read_text()) if path.exists() else settings
+    before = read_json(path, Json, "a run", "Delete its folder and train again.") if path.exists() else settings
     other = sorted(name for name in settings if before.get(name) != settings[name])
     if other:
         raise UserError(

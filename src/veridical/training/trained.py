@@ -20,7 +20,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from veridical.common.arrays import Doubles, Ints
-from veridical.common.files import Json, write_json, write_whole
+from veridical.common.files import Json, read_json, write_json, write_whole
 from veridical.errors import UserError
 from veridical.training.batches import Dataset, score
 from veridical.training.config import configure
@@ -71,7 +71,7 @@ def restore_inputs(folder: Path, inputs: Mapping[str, Input]) -> bool:
     path = folder / INPUTS
     if not path.exists():
         return False
-    for name, state in json.loads(path.read_text()).items():
+    for name, state in read_json(path, Json, "what inputs learned", "Delete its run folder and train again.").items():
         inputs[name].state = state
     return True
 

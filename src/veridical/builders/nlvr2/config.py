@@ -11,6 +11,7 @@ import msgspec
 
 from veridical.benchmark.splits import check_seed, check_splits
 from veridical.benchmark.writer import file_hash
+from veridical.common.files import Json, read_json, read_text
 from veridical.errors import UserError
 from veridical.options import NLVR2Options, refuse_unused
 
@@ -67,13 +68,14 @@ def check(options: NLVR2Options) -> None:
 def read_config(path: Path | str, options: NLVR2Options = NLVR2Options()) -> NLVR2Options:
     """Options with those of a JSON or TOML file set; unknown ones and wrong types are refused."""
     path = Path(path)
-    try:
-        data = path.read_bytes()
-        found = tomllib.loads(data.decode()) if path.suffix == ".toml" else msgspec.json.decode(data)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read: {error}.", "Give a JSON or TOML file.") from None
-    if not isinstance(found, dict):
-        raise UserError(f"{path} holds no options.", 'Write such as {"source": "icons", "sets": 100}.')
+    fix = 'Write such as {"source": "icons", "sets": 100}, or the same as TOML.'
+    if path.suffix == ".toml":
+        try:
+            found = tomllib.loads(read_text(path, fix))
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise UserError(f"{path} is not a file of options: {error}.", fix) from None
+    else:
+        found = read_json(path, Json, "a file of options", fix)
     known = {f.name for f in fields(NLVR2Options)}
     for name in found:
         if name not in known:

@@ -20,7 +20,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from veridical.common.files import decode_json
+from veridical.common.files import decode_json, decoded, read_bytes
 from veridical.errors import UserError
 from veridical.records import SceneObject
 
@@ -138,16 +138,16 @@ def read_lists(folder: Path | str | None = None) -> Lists:
     if chosen is not None and not any((chosen / name).exists() for name in FILES):
         raise UserError(f"{chosen} has none of the lists.", f"Copy the files to change from {OURS}.")
     paths = {name: chosen / name if chosen and (chosen / name).exists() else OURS / name for name in FILES}
-    data = {name: path.read_bytes() for name, path in paths.items()}
+    data = {name: read_bytes(path) for name, path in paths.items()}
     attributes = _attributes(paths["superattributes.json"], data)
     return Lists(
         attributes=attributes,
         same=_same(paths["same.json"], data),
         schemes=_schemes(paths["schemes.json"], data, attributes),
         counts=_counts(paths["counts.json"], data),
-        people=_lines(data["people.txt"]),
-        semantic=_lines(data["semantic_attributes.txt"]),
-        ambiguous=_lines(data["ambiguous_objects.txt"]),
+        people=_lines(paths["people.txt"], data),
+        semantic=_lines(paths["semantic_attributes.txt"], data),
+        ambiguous=_lines(paths["ambiguous_objects.txt"], data),
         hashes={name: hashlib.sha256(text).hexdigest() for name, text in sorted(data.items())},
     )
 
@@ -156,9 +156,9 @@ def _json(path: Path, data: Mapping[str, bytes], shape: type[T]) -> T:
     return decode_json(data[path.name], path, shape, "such a list", f"Compare it with {OURS / path.name}.")
 
 
-def _lines(data: bytes) -> frozenset[str]:
+def _lines(path: Path, data: Mapping[str, bytes]) -> frozenset[str]:
     """One word or phrase a line; what follows # is a comment."""
-    lines = (_normal(line.partition("#")[0]) for line in data.decode("utf-8", "replace").splitlines())
+    lines = (_normal(line.partition("#")[0]) for line in decoded(data[path.name], path).splitlines())
     return frozenset(line for line in lines if line)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from veridical.auditing.findings import FAIL, ORDER, Example, Finding, Verdict
+from veridical.auditing.findings import FAIL, ORDER, Finding, Verdict
 from veridical.pages.markup import Block, Bullets, Chapter, Figure, Paragraph, page
 from veridical.pages.plots import PlotMark, dots
-from veridical.pages.tables import PageTable, facts
 
 if TYPE_CHECKING:
     from veridical.auditing.run import Audit
@@ -21,7 +19,6 @@ COLOURS: dict[Verdict, str] = {  # as the style sheet has them
     "cannot tell": "#5b5f97",
     "not applicable": "#8a93a0",
 }
-UNITS = {"accuracy": "right", "share": "share", "count": "number", "alpha": "alpha", "auc": "area"}
 CHAPTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "Can it be guessed?": (
         "Models that do not see what they would need are trained and tested on groups of items that share nothing. "
@@ -69,21 +66,10 @@ class VerdictTiles(Block):
 
 @dataclass(frozen=True)
 class FindingCard(Block):
-    """One check; briefly where it does not apply."""
+    """One check: its verdict, number, power and examples; briefly where it does not apply."""
 
     macro = "finding"
-    check: str
-    title: str
-    verdict: str
-    says: str
-    do: str = ""
-    numbers: PageTable | None = None
-    power: tuple[str, ...] = ()
-    examples: tuple[Example, ...] = ()
-
-    @property
-    def brief(self) -> bool:
-        return self.verdict == "not applicable"
+    finding: Finding
 
 
 def html(result: Audit) -> str:
@@ -101,7 +87,7 @@ def html(result: Audit) -> str:
     for title, (said, names) in (CHAPTERS | {"Other checks": ("", rest)}).items():
         found = sorted((f for f in result.findings if f.check in names), key=lambda f: ORDER.index(f.verdict))
         if found:
-            chapters.append(Chapter(title, (*([Paragraph(said, "lead")] if said else []), *map(_card, found))))
+            chapters.append(Chapter(title, (*([Paragraph(said, "lead")] if said else []), *map(FindingCard, found))))
     chapters.append(Chapter("How to read it", (Paragraph(RULES, "lead"),)))
     return page("Veridical audit", f"Audit of {result.benchmark}", lead, chapters)
 
@@ -131,53 +117,3 @@ def _overview(result: Audit) -> list[Figure]:
     caption = "Accuracy, percent, with 95% intervals; the upright line is what each guesser is held against."
     plot = dots("Accuracy of guessers with 95% intervals; the line is their reference", marks) if marks else None
     return [Figure(plot, caption, title="Guessers and their references")] if plot else []
-
-
-def _card(f: Finding) -> FindingCard:
-    if f.verdict == "not applicable":
-        return FindingCard(f.check, f.title, f.verdict, f.says)
-    return FindingCard(f.check, f.title, f.verdict, f.says, f.do, _numbers(f), tuple(_power(f)), f.examples)
-
-
-def _numbers(f: Finding) -> PageTable | None:
-    """The number with its interval and reference, then those of its parts."""
-    whole = ("worst stage" if "stages" in f.details else "all", f.number, f.low, f.high, f.reference)
-    found: Sequence[tuple[str, float | None, float | None, float | None, float | None]] = [
-        *([] if f.unit == "count" else [whole]),
-        *(f.parts if len(f.parts) > 1 else ()),
-    ]
-    rows = [
-        [name, _value(f, number), _interval(f, low, high), "" if reference is None else _value(f, reference)]
-        for name, number, low, high, reference in found
-        if number is not None
-    ]
-    return facts((UNITS[f.unit], "95% interval", f.reference_name or "reference"), rows) if rows else None
-
-
-def _value(f: Finding, value: float) -> str:
-    if f.unit == "count":
-        return f"{value:,.0f}"
-    return f"{value:.3f}" if f.unit == "alpha" else f"{100 * value:.1f}%"
-
-
-def _interval(f: Finding, low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{_value(f, low)} to {_value(f, high)}"
-
-
-def _power(f: Finding) -> list[str]:
-    """What the check could have seen, in words."""
-    p = f.power
-    if p is None:
-        return []
-    lines = []
-    if p.control is not None and p.seen is not None:
-        word = "found" if p.ok else "not found"
-        plant = f"{p.plant[:1].lower()}{p.plant[1:]}"
-        line = f"Positive control {word}: {plant}, in {100 * p.control:.0f}%. It is seen with {100 * p.seen:.0f}% power"
-        lines.append(line + ("." if p.gain is None else f"; the guesser wins {100 * p.gain:.0f}% of what it is worth."))
-        if f.verdict in ("warn", "fail") and not p.ok:
-            lines = ["The control does not matter here: a real cue was found without it."]
-    if p.smallest and f.verdict in ("pass", "cannot tell"):
-        line = f"Smallest effect it sees with 80% power: {100 * p.smallest:.1f}% of the items given away"
-        lines.append(f"{line} (the number of items alone allows {100 * p.ideal:.1f}%).")
-    return lines

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from veridical.errors import UserError
 from veridical.matching.blind_readers import Choices, Vectors, accuracy, by_machine, graded, sides
 from veridical.matching.data.questions import read_people
 from veridical.matching.stages import MatchedStages, Models, Options, Responses, match_stages
+from veridical.pages.plots import Series, lines, picture
 
 PEOPLE = 0.9  # footnote 7
 PEOPLE_CAN = "the hardest choices that people get right above 90%"
@@ -156,54 +156,18 @@ def recommend(points: Sequence[LambdaPoint], chance: float = 0.25) -> LambdaCurv
 
 
 def plot(found: LambdaCurve) -> str:
-    """Estimate over lambda as an SVG picture."""
-    wide, high, left, top = 640, 300, 60, 20
-    weights = [point.weight for point in found.points]
-    steps = {weight: left + wide * (k + 0.5) / len(weights) for k, weight in enumerate(weights)}
-
-    def y(value: float) -> float:
-        return top + high * (1 - value)
-
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + wide + 20} {top + high + 150}" '
-             'font-family="sans-serif" font-size="13">', "<title>Estimate over lambda</title>"]  # fmt: skip
-    for tick in sorted({0.0, found.chance, 0.5, 0.75, PEOPLE, 1.0}):
-        dash = ' stroke-dasharray="4 3"' if tick in (found.chance, PEOPLE) else ""
-        parts.append(
-            f'<line x1="{left}" x2="{left + wide}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" stroke="#c9ced6"{dash}/>'
-        )
-        parts.append(f'<text x="{left - 8}" y="{y(tick) + 4:.1f}" text-anchor="end">{100 * tick:.0f}%</text>')
-    for weight, x in steps.items():
-        bold = ' font-weight="bold"' if weight == found.recommended else ""
-        parts.append(f'<text x="{x:.1f}" y="{top + high + 20}" text-anchor="middle"{bold}>{weight:g}</text>')
-    parts.append(f'<text x="{left + wide / 2}" y="{top + high + 40}" text-anchor="middle">lambda</text>')
-    for row, (name, label) in enumerate(SERIES.items()):
-        parts += _line(name, label, found, steps, y, left, top + high + 62 + 17 * row)
-    return "\n".join([*parts, "</svg>", ""])
-
-
-def _line(
-    name: str,
-    label: str,
-    found: LambdaCurve,
-    steps: Mapping[float, float],
-    y: Callable[[float], float],
-    left: float,
-    below: float,
-) -> list[str]:
-    values = [(p.weight, p.people if name == "people" else p.machines.get(name)) for p in found.points]
-    known = [(weight, value) for weight, value in values if value is not None]
-    if not known:
-        return []
-    colour = _COLOURS[name]
-    path = " ".join(f"{steps[weight]:.1f},{y(value.value):.1f}" for weight, value in known)
-    out = [f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>']
-    for weight, value in known:
-        x = steps[weight]
-        out.append(
-            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y(value.low):.1f}" y2="{y(value.high):.1f}" stroke="{colour}"/>'
-        )
-        out.append(f'<circle cx="{x:.1f}" cy="{y(value.value):.1f}" r="4" fill="{colour}">'
-                   f"<title>{escape(label)}, lambda {weight:g}: {value}</title></circle>")  # fmt: skip
-    out.append(f'<circle cx="{left + 6}" cy="{below - 4}" r="4" fill="{colour}"/>')
-    out.append(f'<text x="{left + 18}" y="{below}">{escape(label)}</text>')
-    return out
+    """Accuracy over lambda as an SVG picture."""
+    series = []
+    for name, label in SERIES.items():
+        values = [p.people if name == "people" else p.machines.get(name) for p in found.points]
+        known = [(float(place), value) for place, value in enumerate(values) if value is not None]
+        if known:
+            points = tuple((place, value.value) for place, value in known)
+            whiskers = tuple((value.low, value.high) for _, value in known)
+            series.append(Series(label, points, _COLOURS[name], whiskers=whiskers))
+    places = [f"{p.weight:g}{' (recommended)' if p.weight == found.recommended else ''}" for p in found.points]
+    marked = (found.chance, PEOPLE)
+    drawn = lines(
+        "Accuracy over lambda", series, "lambda", "right, %", y_range=(0, 1), places=places, references=marked
+    )
+    return picture("Accuracy over lambda", [drawn], [(one.name, one.colour) for one in series])

@@ -217,9 +217,11 @@ def lines(
     parts: list[object] = []
     for tick in sorted({*ticks(y_low, y_high), *references}):
         y = place(x_low, tick)[1]
-        parts.append(_line(_LEFT, y, WIDTH - _RIGHT, y, *((GREY, 1, "4 3") if tick in references else (LINE,))))
-        parts.append(_text(_LEFT - 8, y + 4, f"{100 * tick:g}" if in_percent else f"{tick:g}", anchor="end"))
-    whole = all(p[0].is_integer() for p in points)  # then half an epoch is no place to name
+        marked = tick in references
+        parts.append(_line(_LEFT, y, WIDTH - _RIGHT, y, GREY if marked else LINE, dash="4 3" if marked else None))
+        label = f"{100 * tick:g}{'%' if marked else ''}" if in_percent else f"{tick:g}"
+        parts.append(_text(_LEFT - 8, y + 4, label, anchor="end"))
+    whole = all(float(p[0]).is_integer() for p in points)  # then half an epoch is no place to name
     numbers = [(t, f"{t:,.10g}") for t in ticks(x_low, x_high, 8) if t.is_integer() or not whole]
     for at, name in enumerate(places) if places else numbers:
         parts.append(_text(place(at, y_low)[0], bottom + 18, name, anchor="middle"))

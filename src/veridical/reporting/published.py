@@ -20,36 +20,6 @@ from veridical.pages.plots import percent
 from veridical.pages.tables import Cell, PageTable, TableRow, estimate_cell
 from veridical.reporting.studies import Part, Result, Study
 
-# Names that splits and schemes go by, as the papers' tables call them.
-ALIASES = {
-    "dev": "dev",
-    "development": "dev",
-    "val": "val",
-    "validation": "val",
-    "testp": "test-p",
-    "test1": "test-p",
-    "testpublic": "test-p",
-    "testu": "test-u",
-    "test2": "test-u",
-    "testhidden": "test-u",
-    "heldoutattributes": "att.held",
-    "attributes": "att.held",
-    "attheld": "att.held",
-    "attributesheld": "att.held",
-    "heldoutobjects": "obj.held",
-    "objects": "obj.held",
-    "objheld": "obj.held",
-    "objectsheld": "obj.held",
-    "attrelheld": "att.rel.held",
-    "heldoutrelationattribute": "att.rel.held",
-    "relationattribute": "att.rel.held",
-    "attributerelations": "att.rel.held",
-    "objrelheld": "obj.rel.held",
-    "heldoutrelationobject": "obj.rel.held",
-    "relationobject": "obj.rel.held",
-    "objectrelations": "obj.rel.held",
-}
-
 STAGED = ("Q->A", "QA->R", "Q->AR")
 SHORT = {"accuracy": "acc.", "consistency": "cons.", "share": "%"}
 
@@ -88,19 +58,20 @@ class PublishedNumbers(msgspec.Struct):
     """All of `published.json`."""
 
     about: str
+    part_names: dict[str, tuple[str, ...]]  # as the tables call a split or scheme -> what else it goes by
     tables: tuple[PublishedTable, ...]
 
 
 @cache
-def published() -> tuple[PublishedTable, ...]:
-    """All tables."""
+def numbers() -> PublishedNumbers:
+    """All that was published."""
     data = files("veridical.reporting").joinpath("published.json").read_bytes()
-    return msgspec.json.decode(data, type=PublishedNumbers).tables
+    return msgspec.json.decode(data, type=PublishedNumbers)
 
 
 def tables_for(paper: str | None, topic: str) -> tuple[PublishedTable, ...]:
     """The tables about one of the four benchmarks and one topic."""
-    return tuple(t for t in published() if t.benchmark == paper and t.topic == topic)
+    return tuple(t for t in numbers().tables if t.benchmark == paper and t.topic == topic)
 
 
 def part_name(name: str) -> str:
@@ -110,7 +81,7 @@ def part_name(name: str) -> str:
     ('test-p', 'obj.rel.held', 'train')
     """
     known = "".join(c for c in name.lower() if c.isalnum())
-    return ALIASES.get(known, name)
+    return next((part for part, names in numbers().part_names.items() if known in names), name)
 
 
 def number(printed: str) -> float | None:

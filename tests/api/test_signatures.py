@@ -1,0 +1,142 @@
+"""One signature for Python and for the command line: what a verb takes is what its command takes, and nothing else."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cyclopts import App
+from tests.commands import invoke
+
+import veridical
+from veridical import api
+from veridical.builders import BUILDERS, load_builder
+from veridical.cli import VERBS, app
+from veridical.errors import UserError
+from veridical.options import Asking, MatchOptions, NLVROptions, SolverOptions, gathered, given, refuse_unused
+
+SPELLED = {"weight": "lambda", "source": "from"}  # Python's own words; `source` is so called by `solve` alone
+COMMANDS: dict[str, Callable[..., Any]] = {name: verb for name, verb in VERBS.items() if name != "build"}
+COMMANDS |= {f"build {name}": load_builder(name) for name in BUILDERS}
+
+
+def flattened(verb: Callable[..., Any]) -> dict[str, Any]:
+    """Everything that a verb can be told, by name: its default."""
+    out: dict[str, Any] = {}
+    for name, one in inspect.signature(verb).parameters.items():
+        if is_dataclass(one.default):
+            out |= {field.name: getattr(one.default, field.name) for field in fields(one.default)}
+        elif one.kind is not one.VAR_KEYWORD:
+            out[name] = one.default
+    return out
+
+
+@cache
+def root(time: int = 0) -> App:
+    """The command line, made once for each time that it is asked about."""
+    return app()
+
+
+def command(words: str, time: int = 0) -> App:
+    found = root(time)
+    for word in words.split():
+        found = found[word]
+    return found
+
+
+@pytest.mark.parametrize("time", [0, 1])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_takes_what_its_verb_takes(name: str, time: int) -> None:
+    wanted = set(flattened(COMMANDS[name]))
+    if name == "solve":
+        wanted = wanted - {"source"} | {"from"}
+    wanted = {SPELLED.get(option, option) if option == "weight" else option for option in wanted}
+    arguments = command(name, time).assemble_argument_collection()
+    found = {next((n for n in one.names if n.startswith("--")), one.name) for one in arguments}
+    found = {option.strip("-").lower().replace("-", "_") for option in found}
+    assert found == wanted | {"json", "quiet"}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_everything_is_explained_and_nothing_has_more_than_ten_parameters(name: str) -> None:
+    assert len(inspect.signature(COMMANDS[name]).parameters) <= 10
+    for one in command(name).assemble_argument_collection():
+        assert one.parameter.help, f"{one.name} of {name} is not explained"
+
+
+def test_verbs_are_functions_with_complete_signatures() -> None:
+    assert veridical.evaluate is veridical.evaluate is api.evaluate
+    assert list(inspect.signature(veridical.evaluate).parameters)[:2] == ["benchmark", "predictions"]
+
+
+def test_keywords_are_fields() -> None:
+    assert given(NLVROptions(seed=3), {"presentations": 50}) == NLVROptions(presentations=50, seed=3)
+    options, asking = gathered((SolverOptions(), Asking()), {"views": "all", "limit": 2})
+    assert (options, asking) == (SolverOptions(limit=2), Asking(views="all"))
+    with pytest.raises(TypeError, match="no option 'presentation'; did you mean 'presentations'"):
+        given(NLVROptions(), {"presentation": 50})
+    with pytest.raises(UserError, match="--from is 'smell'"):
+        given(SolverOptions(), {"source": "smell"})
+
+
+def test_a_dataclass_or_its_fields(tmp_path: Path) -> None:
+    share = {"train": 1.0}
+    one = veridical.build("nlvr", tmp_path / "a", presentations=2, split=share, hide=[], processes=1)
+    options = NLVROptions(presentations=2, split=share, hide=())
+    two = veridical.build("nlvr", tmp_path / "b", options=options, processes=1)
+    assert one.counts == two.counts
+    files = [(tmp_path / name / "items-main-train.parquet").read_bytes() for name in "ab"]
+    assert files[0] == files[1]
+    with pytest.raises(TypeError, match="did you mean 'split'"):
+        veridical.build("nlvr", tmp_path / "c", splits=share)
+
+
+def test_what_nobody_uses_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="A table has no use for --keep-going"):
+        refuse_unused("A table", {"folds"}, MatchOptions(folds=3, keep_going=True))
+    veridical.build("nlvr", tmp_path / "b", presentations=2, split={"dev": 1.0}, hide=[], processes=1)
+    (tmp_path / "run").mkdir()
+    for words, unused in (
+        (("majority", "--temperature", 1), "--temperature"),
+        (("random", "--from", "pixels"), "--from"),
+        ((tmp_path / "run", "--blind"), "--blind"),
+        (("openai/x", "--weights", "w"), "--weights"),
+    ):
+        done = invoke("solve", words[0], tmp_path / "b", "--out", tmp_path / "p.jsonl", *words[1:])
+        assert done.exit_code == 2
+        assert f"has no use for {unused}" in done.stderr
+    for words in (("--source", "icons", "--detector", "x"), ("--threshold", 0.9)):
+        assert invoke("build", "nlvr2", "--out", tmp_path / "c", *words).exit_code == 2
+
+
+def test_results_go_to_stdout_and_remarks_to_stderr(tmp_path: Path) -> None:
+    words = ("build", "nlvr", "--presentations", 2, "--split", "dev=1", "--hide", "dev", "--processes", 1)
+    done = invoke(*words, "--out", tmp_path / "a")
+    assert "items, dev" in done.stdout
+    assert "Built:" in done.stderr
+    assert "Built:" not in done.stdout
+    quiet = invoke(*words, "--out", tmp_path / "b", "--quiet")
+    assert "items, dev" in quiet.stdout
+    assert quiet.stderr == ""
+    printed = invoke(*words, "--out", tmp_path / "c", "--json", "--quiet")
+    assert printed.stdout.startswith("{")
+    assert printed.stderr == ""
+
+
+def test_mistakes_are_one_line_with_what_was_meant() -> None:
+    done = invoke("solve", "majority", "b", "--splitt", "dev")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "veridical: Unknown option: --splitt.\n  Did you mean --split?\n"
+    assert "Did you mean" in invoke("evalute", "b").stderr
+    assert invoke("match", "qa.csv").stderr.startswith("veridical: ")
+
+
+def test_shells_complete_options() -> None:
+    script = root().generate_completion(shell="bash")
+    assert "--presentations" in script
+    assert "--model-base-url" in script

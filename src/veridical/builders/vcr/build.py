@@ -1,6 +1,6 @@
 """`veridical build vcr`: photographs, questions, folds by origin, Adversarial Matching, items of both stages.
 
-Stages (VCR sections 3 and 4): choose photographs with at least three confident objects that are interesting; take the
+Steps (VCR sections 3 and 4): choose photographs with at least three confident objects that are interesting; take the
 questions, answers and rationales people wrote, or tell stories; deal photographs to eleven folds by movie; match
 answers and rationales within each fold; write one answer item and four rationale items for each question.
 """
@@ -8,13 +8,11 @@ answers and rationales within each fold; write one answer item and four rational
 from __future__ import annotations
 
 import shutil
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +33,8 @@ from veridical.builders.report import BuildReport
 from veridical.builders.vcr.photographs import by_name, choose, read_interest
 from veridical.builders.vcr.questions import tell
 from veridical.builders.vcr.written import Written, asked, needed, read_written, same_sayings, write_out_rare
+from veridical.common.clock import Clock
+from veridical.common.files import Json
 from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.matching.data.items import items_of, lay_out, query, response
@@ -60,7 +60,7 @@ STAGES = ("answer", "rationale")
 
 
 @dataclass
-class _Job:
+class VCRJob:
     """What is built from, as it grows."""
 
     out: Path
@@ -68,15 +68,10 @@ class _Job:
     folds: int
     seed: int
     notes: list[str] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)
-    clock: float = field(default_factory=time.perf_counter)
-    config: dict[str, Any] = field(default_factory=dict)
+    clock: Clock = field(default_factory=Clock)
+    config: Json = field(default_factory=dict)
     secret: str = ""
     kept: bytes = b""  # of the secret
-
-    def done(self, stage: str) -> None:
-        now = time.perf_counter()
-        self.seconds[stage], self.clock = now - self.clock, now
 
     @property
     def work(self) -> Path:
@@ -103,7 +98,7 @@ def build(out: Path | str, options: VCROptions, matching: Matching, *, processes
     """
     check_seed(options.seed)
     _check(options.photographs, options.each, options.folds, options.hide)
-    job = _Job(Path(out).absolute(), tuple(options.hide), options.folds, options.seed)
+    job = VCRJob(Path(out).absolute(), tuple(options.hide), options.folds, options.seed)
     told = options.source == "icons" and options.questions is None
     _refuse_unused(options, told)
     if job.hidden:
@@ -113,18 +108,18 @@ def build(out: Path | str, options: VCROptions, matching: Matching, *, processes
         job.secret, job.kept = mixed.secret, mixed.kept
         job.notes += [mixed.note] if mixed.note else []
     material = _stories(job, options.photographs, options.each, processes) if told else _collected(job, options)
-    job.done("photographs and questions")
+    job.clock.done("photographs and questions")
     panels = {name: one.panel for name, one in material.photographs.items()}
     rows = asked(material.written, panels, material.fold)
     hidden_folds = frozenset(fold for fold in material.fold.values() if _split(fold) in job.hidden)
     chosen = Options.of(matching, seed=options.seed, secret=job.secret, hidden=hidden_folds)
     rows, matched, left = _match(job, rows, material.written, chosen)
     material.pruned += left
-    job.done("matching")
+    job.clock.done("matching")
     _write(job, material, rows, matched, options.licence or material.licence)
     shutil.rmtree(job.work, ignore_errors=True)
-    job.done("storing")
-    return _report(job, material)
+    job.clock.done("storing")
+    return _report(job, material, max(one.gap for one in matched.values()))
 
 
 def _refuse_unused(options: VCROptions, told: bool) -> None:
@@ -144,7 +139,7 @@ def _check(photographs: int, each: int, folds: int, hidden: Sequence[str]) -> No
             raise UserError(f"There is no split {name!r} to hide.", f"The splits are: {', '.join(SPLITS)}.")
 
 
-def _stories(job: _Job, photographs: int, each: int, processes: int | None) -> _Material:
+def _stories(job: VCRJob, photographs: int, each: int, processes: int | None) -> _Material:
     stories = IconStories(photographs, job.seed)
     fold = _deal(job, {stories.label(k): stories.label(k) for k in range(photographs)})
     hidden = frozenset(k for k in range(photographs) if _split(fold[stories.label(k)]) in job.hidden)
@@ -162,7 +157,7 @@ def _stories(job: _Job, photographs: int, each: int, processes: int | None) -> _
     )
 
 
-def _collected(job: _Job, options: VCROptions) -> _Material:
+def _collected(job: VCRJob, options: VCROptions) -> _Material:
     """From a source of photographs and what people wrote about them."""
     source: str | Source = options.source
     questions, labels = options.questions, options.labels
@@ -200,7 +195,7 @@ def _collected(job: _Job, options: VCROptions) -> _Material:
     return _Material({name: photographs[name] for name in pictures}, pictures, written, fold, pruned)
 
 
-def _deal(job: _Job, movies: Mapping[str, str]) -> dict[str, str]:
+def _deal(job: VCRJob, movies: Mapping[str, str]) -> dict[str, str]:
     """The fold of each photograph; movies stay whole."""
     rng = np.random.default_rng(np.random.SeedSequence(job.seed, spawn_key=(0,)))
     numbers = vcr_folds(list(movies.values()), rng, job.folds)
@@ -217,12 +212,12 @@ def _bare(panel: Panel) -> Panel:
 
 
 def _match(
-    job: _Job, rows: list[AnsweredQuestion], written: Sequence[Written], options: Options
+    job: VCRJob, rows: list[AnsweredQuestion], written: Sequence[Written], options: Options
 ) -> tuple[list[AnsweredQuestion], dict[str, Matched], list[Pruned]]:
     """Match both stages. Tags that no other photograph could take are written out, and where that is not enough,
     questions are left out: the rows that stay, what they got, and what was left out."""
     stages: dict[str, Responses] = {}
-    about: dict[str, Any] = {"lambda": options.weight, "rounds": options.wrong, "tolerance": options.tolerance}
+    about: Json = {"lambda": options.weight, "rounds": options.wrong, "tolerance": options.tolerance}
     for stage in STAGES:
         rows, changed = write_out_rare(rows, stage)
         if changed:
@@ -256,7 +251,7 @@ def _responses(rows: Sequence[AnsweredQuestion], written: Sequence[Written], sta
 
 
 def _write(
-    job: _Job, material: _Material, rows: list[AnsweredQuestion], matched: Mapping[str, Matched], licence: str
+    job: VCRJob, material: _Material, rows: list[AnsweredQuestion], matched: Mapping[str, Matched], licence: str
 ) -> None:
     split_of = {row.id: _split(row.fold or "0") for row in rows}
     hidden = np.array([split_of[row.id] in job.hidden for row in rows], bool)
@@ -297,14 +292,8 @@ def _sources(material: _Material, used: Mapping[str, None]) -> pa.Table:
     )
 
 
-def _report(job: _Job, material: _Material) -> BuildReport:
+def _report(job: VCRJob, material: _Material, gap: float) -> BuildReport:
     made = Benchmark(job.out)
     removed = dict(Counter(one.reason for one in material.pruned))
-    job.notes.append(
-        f"Certified gap to the best matching: {100 * max(m['gap'] for m in _stages(job)):.3f}% or less in every fold."
-    )
-    return BuildReport("vcr", made.directory, made.manifest["counts"], removed, {}, tuple(job.notes), job.seconds)
-
-
-def _stages(job: _Job) -> list[dict[str, Any]]:
-    return [job.config["matching"][stage] for stage in STAGES]
+    job.notes.append(f"Certified gap to the best matching: {100 * gap:.3f}% or less in every fold.")
+    return BuildReport("vcr", made.directory, made.manifest["counts"], removed, {}, tuple(job.notes), job.clock.seconds)

@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
 
 from veridical.builders.interest import learn_interest
 from veridical.common.arrays import Doubles
-from veridical.common.files import read_lines
+from veridical.common.files import Json, read_lines
 from veridical.language.english import PEOPLE
 from veridical.records import Panel, Pruned, SceneObject
 from veridical.sources import Photograph, Source
@@ -79,13 +78,13 @@ def choose(
     picture: Callable[[Panel], bytes] | None = None,
     encoder: str | None = None,
     seed: int = 0,
-) -> tuple[list[Panel], list[Pruned], dict[str, Any]]:
+) -> tuple[list[Panel], list[Pruned], Json]:
     """The photographs to ask about, what was left out and why, and how that was decided."""
     enough = [panel for panel in panels if len(confident(panel)) >= LEAST_OBJECTS]
     left = [Pruned(p.id, FEW, "photographs") for p in panels if len(confident(p)) < LEAST_OBJECTS]
     if labels is None:
         said = {panel.id: by_rule(panel) for panel in enough}
-        about: dict[str, Any] = {"interesting": "rule", "rule": RULE}
+        about: Json = {"interesting": "rule", "rule": RULE}
     else:
         table = np.array([statistics(panel) for panel in enough], np.float64).reshape(len(enough), -1)
         if encoder is not None and picture is not None:

@@ -1,17 +1,15 @@
-"""The stages of a V-PROM build: mine the source, make each scheme's matrices, store what they show."""
+"""The steps of a V-PROM build: mine the source, make each scheme's matrices, store what they show."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +33,8 @@ from veridical.builders.vprom.options import (
 from veridical.builders.vprom.pool import Pool
 from veridical.builders.vprom.schemes import SCHEMES, SIDES, SPLIT, Scheme, make_scheme
 from veridical.builders.vprom.storing import Stored, Wanted, bad_pictures, crop_names, item_names, items_table, store
+from veridical.common.clock import Clock
+from veridical.common.files import Json
 from veridical.engine import run
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
@@ -66,11 +66,11 @@ def build(out: Path | str, options: VPROMOptions, mining: Mining, *, processes: 
     read = read_lists(options.lists)
     opened = open_panels(options)
     check_mining(mining, opened)
-    job = _Job(Path(os.path.abspath(out)), opened, read, mining, options.seed, processes, tuple(options.hide))
+    job = VPROMJob(Path(os.path.abspath(out)), opened, read, mining, options.seed, processes, tuple(options.hide))
     kept = job.mix(options.secret)
     pool, photographs = pool_of(job.mined(), mining)
     job.say_bad(pool)
-    job.done("mining")
+    job.clock.done("mining")
     made = job.make(names, options.matrices, pool)
     if people:
         check_answers(people, _ids(made, pool, photographs))
@@ -106,7 +106,7 @@ def build(out: Path | str, options: VPROMOptions, mining: Mining, *, processes: 
     counts = Benchmark(job.out).manifest["counts"]
     removed = {"photographs, cannot be used": len(job.bad)} if job.bad else {}
     removed |= {f"draws, {reason}": number for reason, number in rejected.items() if number}
-    return BuildReport("vprom", job.out, counts, removed, {}, tuple(job.notes), job.seconds)
+    return BuildReport("vprom", job.out, counts, removed, {}, tuple(job.notes), job.clock.seconds)
 
 
 Made = dict[str, tuple[Scheme, dict[str, Matrices]]]  # scheme -> its rules and the matrices of each side
@@ -123,7 +123,7 @@ def _ids(made: Made, pool: Pool, photographs: Sequence[str]) -> set[str]:
     }
 
 
-def _config(job: _Job, names: Sequence[str], matrices: int, pool: Pool, made: Made) -> dict[str, Any]:
+def _config(job: VPROMJob, names: Sequence[str], matrices: int, pool: Pool, made: Made) -> Json:
     table = pool.table()
     for _, sides in made.values():
         for side in sides.values():
@@ -147,8 +147,8 @@ def _config(job: _Job, names: Sequence[str], matrices: int, pool: Pool, made: Ma
 
 
 @dataclass
-class _Job:
-    """What is built, and how long its stages took."""
+class VPROMJob:
+    """What is built, and how long its steps took."""
 
     out: Path
     source: Source
@@ -160,13 +160,7 @@ class _Job:
     salt: tuple[int, ...] = ()  # of the secret
     notes: list[str] = field(default_factory=list)
     bad: dict[str, str] = field(default_factory=dict)  # photograph -> why its picture cannot be used
-    seconds: dict[str, float] = field(default_factory=dict)
-    clock: float = field(default_factory=time.perf_counter)
-
-    def done(self, stage: str) -> None:
-        """A stage has ended, and the next begins."""
-        now = time.perf_counter()
-        self.seconds[stage], self.clock = now - self.clock, now
+    clock: Clock = field(default_factory=Clock)
 
     @property
     def work(self) -> Path:
@@ -250,7 +244,7 @@ class _Job:
                     self.notes.append(f"Left out: {name}. The source shows too little.")
         if not made:
             raise too_little(pool)
-        self.done("matrices")
+        self.clock.done("matrices")
         return made
 
     def _note(self, name: str, possible: np.ndarray, sides: dict[str, Matrices], pool: Pool) -> None:
@@ -280,14 +274,14 @@ class _Job:
                 table = items_table(found, pool, crop_column, photograph_column, (name, side), scheme.bound)
                 for start in range(0, table.num_rows, WRITE_ROWS):
                     writer.add_items(side, table.slice(start, WRITE_ROWS), name)
-        self.done("items")
+        self.clock.done("items")
         # another crop of a hidden item's photograph, shown in another scheme, may show the same objects
         writer.hide_panels(named[k] for k in np.flatnonzero(used & secret[pool.photograph]).tolist())
         for stored in self._stored(pool, named, used):
             for one in stored:
                 address = writer.add_image(one.picture)
                 writer.add_panels(_addressed(one.panels, address))
-        self.done("pictures")
+        self.clock.done("pictures")
 
     def _stored(self, pool: Pool, named: Sequence[str], used: np.ndarray) -> Iterator[list[Stored]]:
         crops = np.flatnonzero(used)

@@ -26,6 +26,7 @@ from veridical.sources import Source, open_source
 from veridical.sources.icons.panels import THINGS, IconPanels
 
 _LOWER = {"richness": "lower --least-images", "purity": "raise --most-others", "quality": "lower --least-side"}
+_FORM = '{"item": "neutral-test-000012-9f3ac0", "worker": "w3", "verdict": 5}'
 
 
 def check_options(names: Sequence[str], options: VPROMOptions) -> None:
@@ -102,9 +103,6 @@ def default_images(matrices: int) -> int:
     (6000, 7500, 20000)
     """
     return int(np.clip(matrices // 2, 6000, 20_000))
-
-
-_FORM = '{"item": "neutral-test-000012-9f3ac0", "worker": "w3", "verdict": 5}'
 
 
 class _Answer(msgspec.Struct, frozen=True):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,10 +121,10 @@ class Pool:
                     out.add((type_, group))
         return frozenset(out)
 
-    def table(self) -> dict[str, dict[str, Any]]:
+    def table(self) -> dict[str, dict[str, int]]:
         """Table 1: element type -> elements, images (crops and the photographs they are of)."""
         types = np.array([e.type if ok else "" for e, ok in zip(self.elements, self.usable, strict=True)], object)
-        out: dict[str, dict[str, Any]] = {}
+        out: dict[str, dict[str, int]] = {}
         for type_ in dict.fromkeys(types[self.usable].tolist()):
             own = np.isin(self.depicts.values, np.flatnonzero(types == type_))
             crops = np.unique(self.depicts.owners[own])

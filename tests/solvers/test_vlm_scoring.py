@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.solvers.vlm.prompts import Prompt, rotation
-from veridical.solvers.vlm.scoring import Token, score
+from veridical.solvers.vlm.reading import Token, score
 
 TRUTH = Prompt(("x",), ("true", "false"), (1, 0), ("true", "false"))
 

@@ -30,7 +30,7 @@ from ._vlm_world import write_matrices, write_pairs, write_vcr
 def test_the_tasks_are_registered() -> None:
     (found,) = [e for e in entry_points(group="inspect_ai") if e.name == "veridical"]
     assert found.value == "veridical.solvers.vlm.tasks"
-    assert {name for name in tasks.KINDS if callable(getattr(tasks, name))} == {"nlvr", "nlvr2", "vprom", "vcr"}
+    assert {name for name in tasks.TASK_OF if callable(getattr(tasks, name))} == {"nlvr", "nlvr2", "vprom", "vcr"}
 
 
 def command(benchmark: Path, site: Site, logs: Path, journal: Path) -> list[str]:
@@ -98,6 +98,16 @@ def test_rationales_that_assume_a_wrong_answer_are_asked_but_not_scored(tmp_path
     assert log.samples is not None
     assert len(log.samples) == 5
     assert metrics(log)["accuracy"] == 0.5, "the answer is A, the rationale given A is B"
+
+
+def test_options_of_asking_reach_the_task(tmp_path: Path) -> None:
+    with serve(brightness) as site:
+        log = run(tasks.nlvr2(str(write_pairs(tmp_path / "b", 2)), wordings=2, answers="letter"), site, tmp_path)
+    assert log.samples is not None
+    assert len(log.samples) == 4
+    assert "A. True" in site.requests[0]["words"]
+    with pytest.raises(TypeError, match="no option 'wording'"):
+        tasks.nlvr2(str(tmp_path / "b"), wording=2)
 
 
 def test_the_wrong_kind_of_benchmark(tmp_path: Path) -> None:

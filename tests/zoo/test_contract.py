@@ -1,8 +1,10 @@
 """What every model of the zoo must do: score every candidate, learn with all its parameters, save and load, repeat
-itself, and not care which other items share a batch with it."""
+itself, and not care which other items share a batch with it (so that padding changes nothing)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +20,55 @@ from veridical.training import Trained, configure, load_trained
 from veridical.training.batches import Dataset, candidate_scores
 from veridical.training.trained import WEIGHTS, build, config_json, save_estimator, save_inputs, save_tensors
 from veridical.zoo import MODELS, load_model, models
-from veridical.zoo.architecture import Architecture
+from veridical.zoo.architecture import Architecture, Example
 
+from . import _matrices as matrices
+from . import _pictures as pictures
 from . import _small as small
+from . import _tagged as tagged
 
-SMALLER = {"width": 80, "height": 20}  # pictures of the pixel models
-CASES = [  # models over features are given a benchmark with features in test_probe.py
-    (name, task)
-    for name in MODELS
-    for task in load_model(name).tasks
-    if task != "matrix" and "features" not in load_model(name).sees
-]
+
+@dataclass(frozen=True)
+class Case:
+    """A model on a task."""
+
+    name: str
+    task: str
+    world: str  # which benchmark
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def __str__(self) -> str:
+        return "-".join([self.name, self.task, *(f"{k}={v}" for k, v in self.options if k in ("hidden", "photograph"))])
+
+
+def _cases(name: str) -> Iterator[Case]:
+    """Every model on every task that it is for; those over vectors on a benchmark that has some."""
+    model = load_model(name)
+    for task in model.tasks:
+        if name == "probe":
+            encoders = (("images", "thumbnail"), ("texts", "hashed-words"))
+            yield from (Case(name, task, f"pictures-{task}", (*encoders, ("hidden", width))) for width in (128, 0))
+        elif name == "grounded":
+            sizes = (("images", "thumbnail"), ("hidden", 16), ("embedding", 8), ("dropout", 0.0))
+            yield from (Case(name, task, "tagged", (*sizes, ("photograph", sees))) for sees in (True, False))
+        elif "features" in model.sees:
+            yield Case(name, task, "matrix", (("images", "thumbnail"),))
+        else:
+            small_pictures = {"width": 80, "height": 20} if "image" in model.sees else {}
+            yield Case(name, task, task, tuple(small_pictures.items()))
+
+
+CASES = [case for name in MODELS for case in _cases(name)]
+every_model = pytest.mark.parametrize("case", CASES, ids=str)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> None:
+def _apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     torch.set_num_threads(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VERIDICAL_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("VERIDICAL_PROGRESS", "0")
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -42,15 +77,21 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {
         "statement": small.write_statements(base / "statements"),
         "choice": small.write_choices(base / "choices", candidates=(4, 3)),
+        "matrix": matrices.write(base / "matrices", {"train": 24, "test": 8}, ("main",), objects=True),
+        "tagged": tagged.write(base / "tagged", 16),
+        **{f"pictures-{task}": pictures.write(base / f"p-{task}", task, {"train": 20}) for task in TASKS},
     }
 
 
-def made(name: str, folder: Path, seed: int = 0) -> tuple[Trained, Dataset]:
+def answered(folder: Path) -> list[Example]:
+    return [example for example in small.examples(folder) if example.item.answer is not None]
+
+
+def made(case: Case, folders: dict[str, Path], seed: int = 0) -> tuple[Trained, Dataset]:
     """A new model with inputs learned on the training split, and the encoded examples."""
-    architecture = load_model(name)
-    own = {k: v for k, v in SMALLER.items() if hasattr(architecture.config(), k)}
-    config, _ = configure(architecture, own)
-    examples = small.examples(folder)
+    architecture = load_model(case.name)
+    config, _ = configure(architecture, dict(case.options))
+    examples = answered(folders[case.world])
     inputs = architecture.inputs(config)
     for source in inputs.values():
         source.learn(examples)
@@ -58,7 +99,7 @@ def made(name: str, folder: Path, seed: int = 0) -> tuple[Trained, Dataset]:
     model = build(architecture, config, inputs, seed)
     if not isinstance(model, nn.Module):
         model.fit(data.kept, data.answers, int(data.candidates.max()))
-    about = {"model": name, "config": config_json(config), "seed": seed}
+    about = {"model": case.name, "config": config_json(config), "seed": seed}
     return Trained(architecture, config, inputs, model, about), data
 
 
@@ -66,30 +107,30 @@ def rows_of(trained: Trained, data: Dataset, batch: int) -> list[Any]:
     return trained.scores(data, batch=batch)
 
 
-@pytest.mark.parametrize(("name", "task"), CASES)
-def test_one_score_per_candidate(name: str, task: str, folders: dict[str, Path]) -> None:
-    trained, data = made(name, folders[task])
+@every_model
+def test_one_score_per_candidate(case: Case, folders: dict[str, Path]) -> None:
+    trained, data = made(case, folders)
     scores = rows_of(trained, data, 16)
     assert [len(row) for row in scores] == data.candidates.tolist()
     assert all(np.isfinite(row).all() for row in scores)
 
 
-@pytest.mark.parametrize(("name", "task"), CASES)
-def test_a_batch_is_the_same_as_one_by_one(name: str, task: str, folders: dict[str, Path]) -> None:
-    trained, data = made(name, folders[task])
+@every_model
+def test_a_batch_is_the_same_as_one_by_one(case: Case, folders: dict[str, Path]) -> None:
+    trained, data = made(case, folders)
     for together, alone in zip(rows_of(trained, data, 16), rows_of(trained, data, 1), strict=True):
         np.testing.assert_allclose(together, alone, atol=1e-5)
 
 
-@pytest.mark.parametrize(("name", "task"), CASES)
-def test_the_same_seed_gives_the_same_model(name: str, task: str, folders: dict[str, Path]) -> None:
-    first, second = (rows_of(*made(name, folders[task], seed=3), 16) for _ in range(2))
+@every_model
+def test_the_same_seed_gives_the_same_model(case: Case, folders: dict[str, Path]) -> None:
+    first, second = (rows_of(*made(case, folders, seed=3), 16) for _ in range(2))
     assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
 
 
-@pytest.mark.parametrize(("name", "task"), [case for case in CASES if load_model(case[0]).module])
-def test_gradients_reach_every_parameter_and_seeds_differ(name: str, task: str, folders: dict[str, Path]) -> None:
-    trained, data = made(name, folders[task])
+@pytest.mark.parametrize("case", [case for case in CASES if load_model(case.name).module], ids=str)
+def test_gradients_reach_every_parameter_and_seeds_differ(case: Case, folders: dict[str, Path]) -> None:
+    trained, data = made(case, folders)
     module = trained.model
     assert isinstance(module, nn.Module)
     rows = np.arange(len(data))
@@ -100,14 +141,14 @@ def test_gradients_reach_every_parameter_and_seeds_differ(name: str, task: str, 
     for parameter_name, parameter in module.named_parameters():
         assert parameter.grad is not None, parameter_name
         assert parameter.grad.abs().sum() > 0, parameter_name
-    other = made(name, folders[task], seed=1)[0].model
+    other = made(case, folders, seed=1)[0].model
     assert isinstance(other, nn.Module)
     assert any(not torch.equal(a, b) for a, b in zip(module.parameters(), other.parameters(), strict=True))
 
 
-@pytest.mark.parametrize(("name", "task"), CASES)
-def test_saved_and_loaded_it_scores_the_same(name: str, task: str, folders: dict[str, Path], tmp_path: Path) -> None:
-    trained, data = made(name, folders[task])
+@every_model
+def test_saved_and_loaded_it_scores_the_same(case: Case, folders: dict[str, Path], tmp_path: Path) -> None:
+    trained, data = made(case, folders)
     save_inputs(tmp_path, trained.inputs)
     if isinstance(trained.model, nn.Module):
         save_tensors(tmp_path / WEIGHTS, dict(trained.model.state_dict()), trained.about)
@@ -115,7 +156,7 @@ def test_saved_and_loaded_it_scores_the_same(name: str, task: str, folders: dict
         save_estimator(tmp_path, trained.model, trained.about)
     again = load_trained(tmp_path)
     assert again.config == trained.config
-    fresh = again.encode(small.examples(folders[task]))  # with the inputs that were read back
+    fresh = again.encode(answered(folders[case.world]))  # with the inputs that were read back
     assert all(np.array_equal(a, b) for a, b in zip(rows_of(trained, data, 16), rows_of(again, fresh, 16), strict=True))
 
 

@@ -1,83 +1,26 @@
-"""The model that grounds tags: its inputs, its contract, and that it learns what only the photograph shows."""
+"""The model that grounds tags: its inputs, and that it learns what only the photograph shows."""
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from PIL import Image
-from torch import nn
 
 from veridical import train
-from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.encoders import extract
+from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.records import Item, Panel, Ref, SceneObject, Text
-from veridical.training import configure
-from veridical.training.batches import Dataset, candidate_scores, examples_of
-from veridical.training.trained import build
-from veridical.zoo import load_model
+from veridical.records import Item, Panel, Text
+from veridical.training.batches import examples_of
 from veridical.zoo.grounded import ObjectClasses, ObjectVectors, TaggedQuery, TaggedResponses, tagged_words
 
-COLORS = {"red": (220, 30, 30), "green": (30, 180, 40), "blue": (40, 60, 220), "white": (250, 250, 250)}
-
-
-def write(folder: Path, count: int = 160) -> Path:
-    """Questions about the colour of the first or the second box, which the text does not tell; with reasons."""
-    rng = np.random.default_rng(0)
-    names = list(COLORS)
-    with BenchmarkWriter(folder, name="boxes", task="choice") as writer:
-        items, panels = [], []
-        for k in range(count):
-            shown = [names[int(c)] for c in rng.integers(0, 4, 2)]
-            picture = Image.new("RGB", (64, 32), (128, 128, 128))
-            for place, name in enumerate(shown):
-                picture.paste(COLORS[name], (2 + 32 * place, 2, 30 + 32 * place, 30))
-            data = BytesIO()
-            picture.save(data, "PNG")
-            boxes = [(2.0 + 32 * p, 2.0, 30.0 + 32 * p, 30.0) for p in range(2)]
-            objects = tuple(SceneObject(str(p), ("cup", "box")[p], box=boxes[p]) for p in range(2))
-            panels.append(Panel(f"p{k}", image=writer.add_image(data.getvalue()), width=64, height=32, objects=objects))
-            asked = str(int(rng.integers(2)))
-            query = Text("", ("What", "is", Ref((asked,)), "?"))
-            texts = tuple(Text("", (Ref((asked,)), "is", name, ".")) for name in names)
-            answer = names.index(shown[int(asked)])
-            items.append(Item(f"q{k}", "choice", (f"p{k}",), query, texts, answer, f"q{k}", (f"p{k}",)))
-            reasons = tuple(Text(f"it looks {name}") for name in names)
-            items += [
-                Item(f"q{k}:r{g}", "choice", (f"p{k}",), query, reasons, answer if g == answer else None, f"q{k}",
-                     (f"p{k}",), parent=f"q{k}", given=g)
-                for g in range(4)
-            ]  # fmt: skip
-        cut = int(0.8 * count) * 5
-        writer.add_items("train", items[:cut])
-        writer.add_items("val", items[cut:])
-        writer.add_panels(panels)
-    extract(folder, "thumbnail", objects=True)
-    return folder
+from . import _tagged as tagged
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.set_num_threads(1)
-    return write(tmp_path_factory.mktemp("grounded") / "boxes")
-
-
-def made(folder: Path, **options: Any) -> tuple[nn.Module, Dataset]:
-    architecture = load_model("grounded")
-    config, _ = configure(architecture, {"images": "thumbnail", "hidden": 16, "embedding": 8, **options})
-    bench = Benchmark(folder)
-    examples = [e for e in examples_of(bench, bench.items("train")) if e.item.answer is not None][:24]
-    inputs = architecture.inputs(config)
-    for source in inputs.values():
-        source.learn(examples)
-    model = build(architecture, config, inputs, 0)
-    assert isinstance(model, nn.Module)
-    return model, Dataset.encode(examples, inputs)
+    return tagged.write(tmp_path_factory.mktemp("grounded") / "boxes")
 
 
 def test_inputs_point_at_objects(folder: Path) -> None:
@@ -112,20 +55,6 @@ def test_a_reason_is_read_with_its_answer(folder: Path) -> None:
     assert examples["q0"].query == examples["q0"].item.query
     only = examples_of(bench, [i for i in bench.items("train") if i.id == "q0:r2"])  # the question is not among them
     assert only[0].query == assumed
-
-
-@pytest.mark.parametrize("photograph", [True, False])
-def test_contract(folder: Path, photograph: bool) -> None:
-    model, data = made(folder, photograph=photograph, dropout=0.0)
-    rows = np.arange(len(data))
-    together = candidate_scores(model, data, rows, None, "cpu")
-    assert together.shape == (24, 4)
-    alone = torch.cat([candidate_scores(model, data, rows[k : k + 1], None, "cpu") for k in rows])
-    torch.testing.assert_close(together, alone, atol=1e-5, rtol=1e-4)
-    nn.functional.cross_entropy(together, data.answer_batch(rows)).backward()
-    for name, parameter in model.named_parameters():
-        assert parameter.grad is not None, name
-        assert parameter.grad.abs().sum() > 0, name
 
 
 def test_it_sees_what_the_text_does_not_say(folder: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Models of matrices: the contract of every model, the papers' equations in their plain form, auxiliary losses."""
+"""Models of matrices: the papers' equations in their plain form, auxiliary losses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from veridical.zoo import MODELS, load_model
 from veridical.zoo.matrices import ELEMENTS, PANELS, RELATIONS, Panels
 
 from . import _matrices as matrices
-from . import test_contract as contract
 
 NAMES = [name for name in MODELS if load_model(name).tasks == ("matrix",)]
 SIZE = 24  # of random features
@@ -50,17 +49,6 @@ def test_all_models_of_the_paper_are_here() -> None:
         config, training = configure(load_model(name))
         assert (config.hidden, training.batch, training.optimizer, training.rate) == (128, 128, "adadelta", 1.0)
         assert training.validation_items == 8000
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_contract_of_every_model(name: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contract, "SMALLER", {"images": "thumbnail"})
-    folders = {"matrix": folder}
-    contract.test_one_score_per_candidate(name, "matrix", folders)
-    contract.test_a_batch_is_the_same_as_one_by_one(name, "matrix", folders)
-    contract.test_the_same_seed_gives_the_same_model(name, "matrix", folders)
-    contract.test_gradients_reach_every_parameter_and_seeds_differ(name, "matrix", folders)
-    contract.test_saved_and_loaded_it_scores_the_same(name, "matrix", folders, tmp_path)
 
 
 def module(name: str, **options: object) -> nn.Module:

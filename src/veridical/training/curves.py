@@ -32,7 +32,7 @@ class Log:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, raised: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._writer.close()
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from veridical.zoo.architecture import Architecture
+from veridical.zoo.architecture import Architecture, Input
 from veridical.zoo.inputs import Pixels, Words
 from veridical.zoo.layers import PictureEncoder, SentenceEncoder, perceptron
 
@@ -99,35 +100,17 @@ class CnnRnn(nn.Module):
         return scores
 
 
-TEXT = Architecture(
-    name="text",
-    summary="an LSTM over the sentence, blind to the picture",
-    paper="NLVR section 6.1",
-    tasks=("statement",),
-    config=TextConfig,
-    inputs=lambda config: {"words": Words(config.least)},
-    module=TextOnly,
-    sees=("text",),
-)
-IMAGE = Architecture(
-    name="image",
-    summary="a small CNN over the picture, deaf to the sentence",
-    paper="NLVR section 6.1",
-    tasks=("statement",),
-    config=ImageConfig,
-    inputs=lambda config: {"pixels": Pixels(config.width, config.height)},
-    module=ImageOnly,
-    training={"patience": 5.0},
-    sees=("image",),
-)
-CNN_RNN = Architecture(
-    name="cnn-rnn",
-    summary="picture and sentence, concatenated",
-    paper="NLVR section 6.3",
-    tasks=("statement",),
-    config=CnnRnnConfig,
-    inputs=lambda config: {"pixels": Pixels(config.width, config.height), "words": Words(config.least)},
-    module=CnnRnn,
-    training={"patience": 5.0},
-    sees=("text", "image"),
-)
+def _model(
+    name: str, summary: str, section: str, module: type[nn.Module], config: type[Any], sees: tuple[str, ...]
+) -> Architecture:
+    def inputs(config: Any) -> dict[str, Input]:
+        out: dict[str, Input] = {"pixels": Pixels(config.width, config.height)} if "image" in sees else {}
+        return out | ({"words": Words(config.least)} if "text" in sees else {})
+
+    paper, training = f"NLVR section {section}", {"patience": 5.0} if "image" in sees else {}
+    return Architecture(name, summary, paper, ("statement",), config, inputs, module, training=training, sees=sees)
+
+
+TEXT = _model("text", "an LSTM over the sentence, blind to the picture", "6.1", TextOnly, TextConfig, ("text",))
+IMAGE = _model("image", "a small CNN over the picture, deaf to the sentence", "6.1", ImageOnly, ImageConfig, ("image",))
+CNN_RNN = _model("cnn-rnn", "picture and sentence, concatenated", "6.3", CnnRnn, CnnRnnConfig, ("text", "image"))

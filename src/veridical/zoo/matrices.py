@@ -12,7 +12,7 @@ file. A linear map of x_j is W v_j plus a learned row for place j, so that no on
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -241,15 +241,7 @@ def matrix_model(
     looks: Callable[..., dict[str, Input]] = inputs,
 ) -> Architecture:
     """A model of matrices, trained as in V-PROM (section 4.1 and supplement B)."""
-    return Architecture(
-        name=name,
-        summary=summary,
-        paper=f"V-PROM section {section}",
-        tasks=("matrix",),
-        config=config,
-        inputs=looks,
-        module=module,
-        training=TRAINING,
-        targets=targets,
-        sees=("image", "candidates", "features", *(("structure",) if looks is not inputs else ())),
-    )
+    paper = f"V-PROM section {section}"
+    sees = ("image", "candidates", "features", *(("structure",) if looks is not inputs else ()))
+    model = Architecture(name, summary, paper, ("matrix",), config, looks, module, sees=sees)
+    return replace(model, training=TRAINING, targets=targets)

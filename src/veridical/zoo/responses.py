@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from veridical.zoo.architecture import Architecture
+from veridical.zoo.architecture import Architecture, Input
 from veridical.zoo.inputs import CandidateWords, Words
 from veridical.zoo.layers import SentenceEncoder, perceptron
 
@@ -61,23 +61,15 @@ class QuestionOnly(nn.Module):
         return scores
 
 
-RESPONSE_ONLY = Architecture(
-    name="response-only",
-    summary="each candidate text alone",
-    paper="VCR section 6",
-    tasks=("choice",),
-    config=ResponsesConfig,
-    inputs=lambda config: {"responses": CandidateWords(config.least)},
-    module=ResponseOnly,
-    sees=("candidates",),
-)
-QUESTION_ONLY = Architecture(
-    name="question-only",
-    summary="question and candidate texts, blind to the picture",
-    paper="VCR section 6",
-    tasks=("choice",),
-    config=ResponsesConfig,
-    inputs=lambda config: {"responses": CandidateWords(config.least), "words": Words(config.least)},
-    module=QuestionOnly,
-    sees=("text", "candidates"),
+def _model(name: str, summary: str, module: type[nn.Module], sees: tuple[str, ...]) -> Architecture:
+    def inputs(config: ResponsesConfig) -> dict[str, Input]:
+        out: dict[str, Input] = {"responses": CandidateWords(config.least)}
+        return out | ({"words": Words(config.least)} if "text" in sees else {})
+
+    return Architecture(name, summary, "VCR section 6", ("choice",), ResponsesConfig, inputs, module, sees=sees)
+
+
+RESPONSE_ONLY = _model("response-only", "each candidate text alone", ResponseOnly, ("candidates",))
+QUESTION_ONLY = _model(
+    "question-only", "question and candidate texts, blind to the picture", QuestionOnly, ("text", "candidates")
 )

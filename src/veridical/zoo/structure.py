@@ -12,7 +12,7 @@ MaxEnt's optimiser is scikit-learn's, on a sparse matrix of ones. The MLP's own 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -144,35 +144,29 @@ class StructureRnn(nn.Module):
         return scores
 
 
-MAXENT = Architecture(
-    name="maxent",
-    summary="logistic regression on sentence-and-scene features",
-    paper="NLVR section 6.2",
-    tasks=("statement",),
-    config=MaxEntConfig,
-    inputs=_crossed,
-    estimator=MaxEnt,
-    sees=("text", "structure"),
+def _model(
+    name: str, summary: str, config: type[Any], inputs: Callable[[Any], dict[str, Input]], **more: Any
+) -> Architecture:
+    paper, sees = "NLVR section 6.2", ("text", "structure")
+    return Architecture(name, summary, paper, ("statement",), config, inputs, sees=sees, **more)
+
+
+MAXENT = _model(
+    "maxent", "logistic regression on sentence-and-scene features", MaxEntConfig, _crossed, estimator=MaxEnt
 )
-MLP = Architecture(
-    name="structure-mlp",
-    summary="a perceptron on the mean of embedded sentence-and-scene features",
-    paper="NLVR section 6.2",
-    tasks=("statement",),
-    config=StructureMlpConfig,
-    inputs=_crossed,
+MLP = _model(
+    "structure-mlp",
+    "a perceptron on the mean of embedded sentence-and-scene features",
+    StructureMlpConfig,
+    _crossed,
     module=StructureMlp,
     training={"batch": 128, "rate": 0.05, "schedule": "linear", "epochs": 8},
-    sees=("text", "structure"),
 )
-RNN = Architecture(
-    name="structure-rnn",
-    summary="facts of the scene and the sentence, concatenated",
-    paper="NLVR section 6.2",
-    tasks=("statement",),
-    config=StructureRnnConfig,
-    inputs=lambda config: {"facts": SceneFacts(config.least_facts), "words": Words(config.least)},
+RNN = _model(
+    "structure-rnn",
+    "facts of the scene and the sentence, concatenated",
+    StructureRnnConfig,
+    lambda config: {"facts": SceneFacts(config.least_facts), "words": Words(config.least)},
     module=StructureRnn,
     training={"batch": 128, "patience": 6.0, "epochs": 20, "weight_decay": 0.05},
-    sees=("text", "structure"),
 )

@@ -59,7 +59,8 @@ class HuggingFaceVisionAPI(ModelAPI):
 
         source = model_path or model_name
         try:
-            self.processor: Any = AutoProcessor.from_pretrained(source, **model_args)
+            processors: Any = AutoProcessor  # its loader has no types
+            self.processor: Any = processors.from_pretrained(source, **model_args)
             model: Any = AutoModelForImageTextToText.from_pretrained(source, **model_args)
         except (OSError, ValueError) as error:
             raise UserError(

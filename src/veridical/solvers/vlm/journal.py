@@ -76,10 +76,10 @@ class Journal:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, raised: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._held.close()
-        if kind is not None and not self.asked:
+        if raised is not None and not self.asked:
             self.path.unlink(missing_ok=True)  # nothing was asked: leave nothing behind
 
     def add(self, asked: Asked) -> None:

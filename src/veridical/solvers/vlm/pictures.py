@@ -160,10 +160,10 @@ def _open(data: bytes) -> Image.Image:
 def _as_it_is(data: bytes) -> Picture:
     """The bytes themselves where providers take their format, else the picture as PNG."""
     try:
-        kind = Image.open(io.BytesIO(data)).format or ""
+        found = Image.open(io.BytesIO(data)).format or ""
     except OSError as error:
         raise UserError(f"An image of the benchmark cannot be read: {error}.", "Run `veridical check` on it.") from None
-    return Picture(data, _MIME[kind]) if kind in _MIME else _encode(_open(data))
+    return Picture(data, _MIME[found]) if found in _MIME else _encode(_open(data))
 
 
 def _encode(image: Image.Image) -> Picture:

@@ -52,39 +52,43 @@ class Wording:
     ask: str  # the task in one sentence; `{choices}` is how the answer is to be written
 
 
-STATEMENT: tuple[Wording, ...] = (
-    Wording("Look at {pictures}.", "Statement", "Is the statement true or false of what is shown?"),
-    Wording("You are shown {pictures}.", "Sentence", "Decide whether the sentence describes this correctly."),
-    Wording("Here: {pictures}.", "Claim", "Check every part of the claim against what you see. Does it hold?"),
-    Wording("Study {pictures} carefully.", "Caption", "Judge whether the caption is an accurate description."),
+def _wordings(*parts: tuple[str, str]) -> tuple[Wording, ...]:
+    """One after each of the same openings."""
+    openings = "Look at {pictures}.", "You are shown {pictures}.", "Here: {pictures}.", "Study {pictures} carefully."
+    return tuple(Wording(opening, query, ask) for opening, (query, ask) in zip(openings, parts, strict=True))
+
+
+STATEMENT = _wordings(
+    ("Statement", "Is the statement true or false of what is shown?"),
+    ("Sentence", "Decide whether the sentence describes this correctly."),
+    ("Claim", "Check every part of the claim against what you see. Does it hold?"),
+    ("Caption", "Judge whether the caption is an accurate description."),
 )
-MATRIX: tuple[Wording, ...] = (
-    Wording(
-        "Look at {pictures}.", "Matrix", "The ninth panel of the 3x3 matrix is missing. Which candidate completes it?"
-    ),
-    Wording(
-        "You are shown {pictures}.",
-        "Puzzle",
-        "The first two rows follow a rule. Which candidate makes the third row follow the same rule?",
-    ),
-    Wording(
-        "Here: {pictures}.",
+MATRIX = _wordings(
+    ("Matrix", "The ninth panel of the 3x3 matrix is missing. Which candidate completes it?"),
+    ("Puzzle", "The first two rows follow a rule. Which candidate makes the third row follow the same rule?"),
+    (
         "Matrix",
         "Find what the panels of each row share or how they change along it, and choose the missing last panel.",
     ),
-    Wording("Study {pictures} carefully.", "Problem", "Pick the one candidate that belongs in the empty place."),
+    ("Problem", "Pick the one candidate that belongs in the empty place."),
 )
-ANSWER: tuple[Wording, ...] = (
-    Wording("Look at {pictures}.", "Question", "Which answer is right?"),
-    Wording("You are shown {pictures}.", "Question", "Choose the most likely answer given the whole situation."),
-    Wording("Here: {pictures}.", "Question", "Pick the answer that fits what is happening."),
-    Wording("Study {pictures} carefully.", "Question", "Exactly one answer is correct. Which?"),
-)
-RATIONALE: tuple[Wording, ...] = (
-    Wording("Look at {pictures}.", "Question", "Which reason best explains why this answer is right?"),
-    Wording("You are shown {pictures}.", "Question", "Choose the rationale that justifies the given answer."),
-    Wording("Here: {pictures}.", "Question", "Assume the answer is right. Pick the reason for it."),
-    Wording("Study {pictures} carefully.", "Question", "Exactly one reason supports the answer. Which?"),
+ANSWER, RATIONALE = (
+    _wordings(*(("Question", ask) for ask in asks))
+    for asks in (
+        (
+            "Which answer is right?",
+            "Choose the most likely answer given the whole situation.",
+            "Pick the answer that fits what is happening.",
+            "Exactly one answer is correct. Which?",
+        ),
+        (
+            "Which reason best explains why this answer is right?",
+            "Choose the rationale that justifies the given answer.",
+            "Assume the answer is right. Pick the reason for it.",
+            "Exactly one reason supports the answer. Which?",
+        ),
+    )
 )
 
 DIRECT = "Answer with {choices} only, and nothing else."

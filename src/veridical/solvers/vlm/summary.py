@@ -186,7 +186,7 @@ def _by(right: Iterable[tuple[Asked, bool | None]], key: Callable[[Asked], Any])
 
 
 def _changes(asked: Sequence[Asked], key: Callable[[Asked], Any]) -> Rate | None:
-    """Of the items answered readably in more than one way of a kind: how many did not always get the same answer."""
+    """Of the items answered readably in more than one such way: how many did not always get the same answer."""
     groups: dict[Any, list[int]] = defaultdict(list)
     for one in asked:
         if one.scores:

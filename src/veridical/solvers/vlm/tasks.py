@@ -42,17 +42,17 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.options import Asking
+from veridical.options import Asking, given
 from veridical.solvers.vlm.journal import Asked, Journal, Usage
 from veridical.solvers.vlm.pictures import Picture
 from veridical.solvers.vlm.prompts import TRUTH_LABELS
 from veridical.solvers.vlm.questions import Question, Questions
-from veridical.solvers.vlm.scoring import Token, score
+from veridical.solvers.vlm.reading import Token, score
 
 # Importing the provider registers it: Inspect's own `hf` sees no pictures.
 from veridical.solvers.vlm import hf_vision as hf_vision  # isort: skip
 
-KINDS = {"nlvr": "statement", "nlvr2": "statement", "vprom": "matrix", "vcr": "choice"}
+TASK_OF = {"nlvr": "statement", "nlvr2": "statement", "vprom": "matrix", "vcr": "choice"}
 SHORT_ANSWER = 64  # tokens; a letter needs few, but some models begin with a phrase
 LONG_ANSWER = 2048  # with reasoning
 UNREADABLE = "invalid_response_format"  # Inspect's word for it
@@ -229,14 +229,14 @@ def _right() -> Scorer:
     return of
 
 
-def _registered(name: str, benchmark: str, split: str, scheme: str, journal: str, asking: Asking) -> Task:
+def _registered(name: str, benchmark: str, split: str, scheme: str, journal: str, asking: Mapping[str, Any]) -> Task:
     opened = Benchmark(Path(benchmark))
-    if opened.task != KINDS[name]:
+    if opened.task != TASK_OF[name]:
         raise UserError(
-            f"{opened.directory} holds {opened.task} items; the task veridical/{name} is about {KINDS[name]} items.",
-            f"Use one of: {', '.join(f'veridical/{n}' for n, kind in KINDS.items() if kind == opened.task)}.",
+            f"{opened.directory} holds {opened.task} items; the task veridical/{name} is about {TASK_OF[name]} items.",
+            f"Use one of: {', '.join(f'veridical/{n}' for n, asks in TASK_OF.items() if asks == opened.task)}.",
         )
-    questions = Questions(opened, split, asking, scheme)
+    questions = Questions(opened, split, given(Asking(), asking), scheme)
     keep: Keep | None = None
     known: Mapping[tuple[str, int, int], Asked] = {}
     if journal:
@@ -251,69 +251,28 @@ def _registered(name: str, benchmark: str, split: str, scheme: str, journal: str
 _HELD = ExitStack()  # journals of registered tasks stay open, and locked, as long as the process lives
 
 
+# Each takes further options by the names of `Asking`: -T wordings=2 -T blind=true.
+
+
 @task
-def nlvr(
-    benchmark: str,
-    split: str = "dev",
-    layout: str | None = None,
-    answers: str = "auto",
-    reasoning: bool = False,
-    wordings: int = 1,
-    orders: int = 1,
-    views: str = "first",
-    blind: bool = False,
-    journal: str = "",
-) -> Task:
+def nlvr(benchmark: str, split: str = "dev", journal: str = "", **asking: Any) -> Task:
     """NLVR: is a sentence true of a drawing of three boxes?"""
-    asking = Asking(layout, answers, reasoning, wordings, orders, views=views, blind=blind)  # type: ignore[arg-type]
     return _registered("nlvr", benchmark, split, "main", journal, asking)
 
 
 @task
-def nlvr2(
-    benchmark: str,
-    split: str = "dev",
-    layout: str | None = None,
-    answers: str = "auto",
-    reasoning: bool = False,
-    wordings: int = 1,
-    orders: int = 1,
-    blind: bool = False,
-    journal: str = "",
-) -> Task:
+def nlvr2(benchmark: str, split: str = "dev", journal: str = "", **asking: Any) -> Task:
     """NLVR2: is a sentence true of a pair of photographs?"""
-    asking = Asking(layout, answers, reasoning, wordings, orders, blind=blind)  # type: ignore[arg-type]
     return _registered("nlvr2", benchmark, split, "main", journal, asking)
 
 
 @task
-def vprom(
-    benchmark: str,
-    split: str = "test",
-    scheme: str = "main",
-    layout: str | None = None,
-    reasoning: bool = False,
-    wordings: int = 1,
-    orders: int = 1,
-    journal: str = "",
-) -> Task:
+def vprom(benchmark: str, split: str = "test", scheme: str = "main", journal: str = "", **asking: Any) -> Task:
     """V-PROM: which of eight photographs completes the matrix?"""
-    asking = Asking(layout, "auto", reasoning, wordings, orders)  # type: ignore[arg-type]
     return _registered("vprom", benchmark, split, scheme, journal, asking)
 
 
 @task
-def vcr(
-    benchmark: str,
-    split: str = "val",
-    boxes: str = "drawn",
-    rationales: str = "all",
-    reasoning: bool = False,
-    wordings: int = 1,
-    orders: int = 1,
-    blind: bool = False,
-    journal: str = "",
-) -> Task:
+def vcr(benchmark: str, split: str = "val", journal: str = "", **asking: Any) -> Task:
     """Visual commonsense reasoning (VCR): which answer, and which reason for it?"""
-    asking = Asking(None, "auto", reasoning, wordings, orders, boxes, rationales, blind=blind)  # type: ignore[arg-type]
     return _registered("vcr", benchmark, split, "main", journal, asking)

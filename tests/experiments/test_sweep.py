@@ -28,6 +28,7 @@ from veridical.encoders.store import vectors_hash, write_features
 from veridical.errors import UserError
 from veridical.experiments.sweep import Point, _options, plan, titles
 from veridical.experiments.swept import ALL, Swept
+from veridical.pages.markup import plain
 from veridical.pages.tables import Cell
 from veridical.reporting.inputs import read_sweep
 from veridical.reporting.trained import sample_efficiency, sweep_tables
@@ -160,7 +161,7 @@ def test_every_cell_is_the_score_of_its_own_run(done: Swept) -> None:
 
 
 def test_figure_7_has_accuracy_by_share_of_the_training_data(done: Swept) -> None:
-    points, drawn = told(done), str(sample_efficiency(read_sweep(done.out)))
+    points, drawn = told(done), plain(sample_efficiency(read_sweep(done.out)))
     for model, name in zip(MODELS, ("MLP-sum-2", "RN without panel IDs", "RN"), strict=True):
         for fraction in (0.25, 1.0):
             share = points[model, "neutral", fraction, "own"]["accuracy"]["value"]

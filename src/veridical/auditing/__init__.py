@@ -14,6 +14,7 @@ In reading order:
     leaks            what is in several splits; `near_duplicates` finds what is nearly there
     people           ambiguous and unanswerable items, agreement, the human ceiling
     contamination    the canary, and the benchmark's texts in corpora
+    page             the audit as one HTML page, drawn by `veridical.pages`
 
 From outside: what is imported below. Another check costs a function and a line in `run.CHECKS`.
 """

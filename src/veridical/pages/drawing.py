@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
-from veridical.language.programs.explanations import Explanation, explain
-from veridical.language.programs.terms import Term
+from veridical.language.programs.explanations import Explanation
 from veridical.pages.markup import element
 from veridical.records import Box, Panel, SceneObject
 
@@ -17,13 +16,14 @@ GAP, MARGIN, SIDE = 50, 4, 100  # between boxes, around them, and of a box whose
 _BOXES = ("#e6194b", "#2f9e44", "#4363d8", "#e8590c", "#911eb4", "#00808a", "#9a6324", "#5c5cab")
 
 
-def scene(panels: Sequence[Panel], found: Explanation | None = None, **attributes: object) -> Markup:
+def scene(panels: Sequence[Panel], found: Explanation | None = None) -> Markup:
     """Objects as shapes: what a scene looks like where its image is not stored.
 
     With an explanation the deciding boxes are framed and the deciding objects ringed, and the verdict is the title. A
     dashed ring is a near miss: where no object was found, those that pass most of the tests.
     """
-    width, height = _size(panels)
+    width = sum((p.width or SIDE) + GAP for p in panels) - GAP + 2 * MARGIN
+    height = max((p.height or SIDE for p in panels), default=SIDE) + 2 * MARGIN
     said = "Scene" if found is None else f"{'true' if found.answer else 'false'}: {found.program}"
     ground = {"x": -MARGIN, "y": -MARGIN, "width": f"{width:g}", "height": f"{height:g}", "fill": "#808080"}
     parts = [element("title", said), element("rect", **ground)]
@@ -35,20 +35,7 @@ def scene(panels: Sequence[Panel], found: Explanation | None = None, **attribute
         parts += [_shape(one, one.box, left, _ring(found, place, one)) for one in panel.objects if one.box is not None]
         left += wide + GAP
     box = f"{-MARGIN} {-MARGIN} {width:g} {height:g}"
-    return element("svg", *parts, viewBox=box, role="img", class_="drawing", **attributes)
-
-
-def explain_svg(program: Term, panels: Sequence[Panel], scale: float = 1.0) -> str:
-    """The scene with what decides a program, as a picture of its own."""
-    width, height = (f"{side * scale:g}" for side in _size(panels))
-    found = explain(program, panels)
-    return scene(panels, found, xmlns="http://www.w3.org/2000/svg", width=width, height=height)
-
-
-def _size(panels: Sequence[Panel]) -> tuple[float, float]:
-    """The width and height of a scene with its margin."""
-    width = sum((p.width or SIDE) + GAP for p in panels) - GAP
-    return width + 2 * MARGIN, max((p.height or SIDE for p in panels), default=SIDE) + 2 * MARGIN
+    return element("svg", *parts, viewBox=box, role="img", class_="drawing")
 
 
 def _ring(found: Explanation | None, place: int, one: SceneObject) -> dict[str, object]:

@@ -57,28 +57,25 @@ class Trial(msgspec.Struct, frozen=True):
 
     best: float  # accuracy on validation
     best_epoch: int = 0
-    epochs: int = 0
     history: tuple[Epoch, ...] = ()
     seed: int = 0
     training_items: int = 0
-    validation_items: int = 0
 
 
-class TrainedOn(msgspec.Struct, frozen=True):
-    """The benchmark of a run."""
+class MadeOn(msgspec.Struct, frozen=True):
+    """The benchmark that a run or sweep is about, as its folder says."""
 
     name: str = ""
     hash: str = ""
+    folder: str = ""
 
 
 class TrainedRun(msgspec.Struct, frozen=True):
     """A run folder."""
 
     model: str
-    benchmark: TrainedOn = TrainedOn()
-    split: str = "train"
+    benchmark: MadeOn = MadeOn()
     scheme: str = "main"
-    validate: str | None = None
     config: Json = {}
     training: Json = {}
     name: str = ""  # of the system
@@ -98,26 +95,29 @@ class TrainedRun(msgspec.Struct, frozen=True):
         return self.trials[0].training_items
 
 
-class SweptRun(msgspec.Struct, frozen=True):
-    """One run of a sweep and its scores on the test split."""
+class PlannedRun(msgspec.Struct, frozen=True):
+    """One run of a sweep."""
 
-    model: str
+    title: str
     scheme: str
-    features: str
-    auxiliary: bool
     fraction: float
     context: str
-    folder: str
-    title: str
-    accuracy: Estimate
-    by: dict[str, dict[str, Estimate]]
-    controls: dict[str, Estimate]
-    training_items: int
 
     @property
     def whole(self) -> bool:
         """Whether it is one of the paper's systems: all training data, its own contexts."""
         return self.fraction == 1 and self.context == "own"
+
+
+class SweptRun(PlannedRun, frozen=True):
+    """A run with its scores on the test split."""
+
+    features: str
+    auxiliary: bool
+    folder: str
+    accuracy: Estimate
+    by: dict[str, dict[str, Estimate]]
+    controls: dict[str, Estimate]
 
     @property
     def system(self) -> str:
@@ -125,32 +125,16 @@ class SweptRun(msgspec.Struct, frozen=True):
         return self.title.partition(",")[0]
 
 
-class FailedRun(msgspec.Struct, frozen=True):
-    """One run of a sweep that has no scores, and why."""
+class FailedRun(PlannedRun, frozen=True):
+    """A run that has no scores, and why."""
 
-    title: str
-    scheme: str
-    fraction: float
-    context: str
     problem: str
-
-    @property
-    def whole(self) -> bool:
-        return self.fraction == 1 and self.context == "own"
-
-
-class SweptBenchmark(msgspec.Struct, frozen=True):
-    """Where the benchmark of a sweep lay."""
-
-    name: str
-    hash: str
-    folder: str
 
 
 class SweepFolder(msgspec.Struct, frozen=True):
     """What a sweep's folder says."""
 
-    benchmark: SweptBenchmark
+    benchmark: MadeOn
     points: tuple[SweptRun, ...]
     failed: tuple[FailedRun, ...] = ()
     path: Path = Path()
@@ -170,7 +154,6 @@ class CheckRecord(msgspec.Struct, frozen=True):
     number: float | None = None
     low: float | None = None
     high: float | None = None
-    reference: float | None = None
     unit: str = "share"
     do: str = ""
 

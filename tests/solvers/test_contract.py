@@ -28,7 +28,8 @@ SOLVED_BY = [*SOLVERS, TRAINED, MODEL]
 GROUPS = {"options": SolverOptions, "asking": Asking, "sending": Sending, "generating": Generating}
 # a value that is not the default, for each option, and who takes it
 OTHER: dict[str, Any] = {
-    "seed": 3, "source": "pixels", "weights": "w.json", "save_weights": "w.json", "context": "shuffled", "trial": 1,
+    "limit": 2, "seed": 3, "source": "pixels", "weights": "w.json", "save_weights": "w.json", "context": "shuffled",
+    "trial": 1,
     "device": "meta", "layout": "separate", "answers": "letter", "reasoning": True, "wordings": 2, "orders": 2,
     "boxes": "none", "rationales": "none", "views": "all", "blind": True, "model_base_url": "http://localhost",
     "model_arg": {"a": 1}, "max_connections": 3, "max_retries": 1, "timeout": 5, "batch": True, "logs": "logs",
@@ -51,10 +52,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("torch", reason="needs the extra `models`")
-    from veridical.training import train
+    from veridical import train
 
     out = tmp_path_factory.mktemp("contract") / "run"
-    train("maxent", folder, out, config={"strength": 1.0}, validate="dev", trials=2)
+    train("maxent", folder, out, set={"strength": 1.0}, validate="dev", trials=2)
     return out
 
 
@@ -68,10 +69,10 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 @contextmanager
-def _server(name: str) -> Iterator[Sending | None]:
+def _server(name: str) -> Iterator[Sending]:
     """A server where the model is, for a model."""
     if name != MODEL:
-        yield None
+        yield Sending()
         return
     from ._vlm_server import brightness, serve
 
@@ -95,6 +96,14 @@ def test_every_item_gets_a_score_per_candidate_in_its_order(name: str, folder: P
     assert (tmp_path / "1.jsonl").read_bytes() == (tmp_path / "2.jsonl").read_bytes()
 
 
+@pytest.mark.parametrize("name", [*SOLVERS, TRAINED], indirect=True)
+def test_a_limit_counts_items(name: str, folder: Path, tmp_path: Path) -> None:
+    solve(name, folder, split="dev", out=tmp_path / "all.jsonl")
+    solve(name, folder, split="dev", out=tmp_path / "two.jsonl", options=SolverOptions(limit=2))
+    every, two = ((tmp_path / f"{which}.jsonl").read_text().splitlines() for which in ("all", "two"))
+    assert two == every[:2]
+
+
 @pytest.mark.parametrize("option", OTHER)
 @pytest.mark.parametrize("solver", SOLVED_BY)
 def test_options_that_a_solver_has_no_use_for_are_refused(
@@ -103,7 +112,7 @@ def test_options_that_a_solver_has_no_use_for_are_refused(
     group = next(name for name, one in GROUPS.items() if option in {f.name for f in fields(one)})
     name = str(request.getfixturevalue("run")) if solver == TRAINED else solver
     given: dict[str, Any] = {group: GROUPS[group](**{option: OTHER[option]})}
-    if option in TAKES[solver]:
+    if option == "limit" or option in TAKES[solver]:
         open_solver(name, **given)
     else:
         with pytest.raises(UserError, match="has no use for --") as refused:
@@ -133,7 +142,10 @@ def test_a_solver_of_another_package(folder: Path, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     registry.plugins.cache_clear()
     try:
-        assert solve("last", folder, split="dev", out=tmp_path / "p.jsonl", limit=2).predictions == 2
+        assert (
+            solve("last", folder, split="dev", out=tmp_path / "p.jsonl", options=SolverOptions(limit=2)).predictions
+            == 2
+        )
         with pytest.raises(UserError, match="has no use for --seed"):
             open_solver("last", SolverOptions(seed=1))
     finally:

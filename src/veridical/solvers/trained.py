@@ -42,9 +42,7 @@ class TrainedSolver(Solver):
         seed: int = 0,
         limit: int | None = None,
     ) -> None:
-        if limit is not None:
-            raise UserError("Trained models solve whole splits.", "Leave out --limit.")
-        self.run, self.device, self.context, self.seed = run, device, context, seed
+        self.run, self.device, self.context, self.seed, self.limit = run, device, context, seed, limit
         self.trial = str(trial).removeprefix("trial-")
         self.trained = self._load()
 
@@ -57,7 +55,7 @@ class TrainedSolver(Solver):
             raise UserError(f"{name} cannot solve {benchmark.task} items.", "Choose another run.")
         stage = trained.about.get("training", {}).get("stage", "both")
         items = [item for item in benchmark.items(split, scheme) if of_stage(item, stage)]
-        items = with_context(items, self.context, np.random.default_rng([self.seed, 5]))
+        items = with_context(items, self.context, np.random.default_rng([self.seed, 5]))[: self.limit]
         data = trained.encode(examples_of(benchmark, items), f"{name}: encoding {split}")
         views = max((data.views(row) for row in range(len(data))), default=0)
         if not views:

@@ -15,12 +15,12 @@ from veridical.builders.vcr import build_vcr
 from veridical.builders.vcr.written import LEAST_FITTING, same_sayings, write_out_rare
 from veridical.errors import UserError
 from veridical.matching.data.questions import AnsweredQuestion
-from veridical.matching.stages import Options
+from veridical.options import Matching
 from veridical.records import Item, Panel, Ref, SceneObject, Text
 from veridical.sources import open_source
 from veridical.sources.icons.stories import tales
 
-WORDS = Options(relevance="tfidf", similarity="tfidf")  # no model to load
+WORDS = Matching(relevance="tfidf", similarity="tfidf")  # no model to load
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,7 +21,8 @@ import pyarrow.parquet as pq
 from veridical.benchmark.check_items import Problem, check_items, check_judgements, check_panels, duplicates, some
 from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST
 from veridical.benchmark.store import Benchmark
-from veridical.benchmark.writer import PUBLIC_TAGS, content_address, file_hash
+from veridical.benchmark.writer import PUBLIC_TAGS, FileEntry, content_address, file_hash
+from veridical.common.files import Json
 from veridical.common.result import Result, Table
 from veridical.errors import UserError
 
@@ -52,7 +52,7 @@ class CheckReport(Result):
     def exit_code(self) -> int:
         return 0 if self.ok else 1
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         return {"ok": self.ok, **asdict(self)}
 
     def parts(self) -> Iterator[Table | str]:
@@ -146,7 +146,7 @@ def _is_features(name: str) -> bool:
     return name.startswith("features-") and name.endswith(".arrow")
 
 
-def _listed(folder: Path, files: dict[str, dict[str, Any]]) -> Iterator[Problem]:
+def _listed(folder: Path, files: dict[str, FileEntry]) -> Iterator[Problem]:
     for name, facts in sorted(files.items()):
         path = folder / name
         if not path.is_file():

@@ -12,7 +12,6 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -22,6 +21,7 @@ import pyarrow.parquet as pq
 from veridical.benchmark import tables
 from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST, hidden_dir
 from veridical.benchmark.writer import FORMAT
+from veridical.common.files import Json
 from veridical.errors import UserError
 from veridical.records import Item, Judgement, Panel
 
@@ -85,7 +85,7 @@ class Benchmark:
     def hidden_directory(self) -> Path:
         return hidden_dir(self.directory)
 
-    def hidden_manifest(self) -> dict[str, Any] | None:
+    def hidden_manifest(self) -> Json | None:
         """What the hidden folder says of itself; None where it is not here."""
         path = self.hidden_directory / HIDDEN_MANIFEST
         return _read_manifest(path, path.read_bytes(), _HiddenManifest) if path.is_file() else None
@@ -241,10 +241,10 @@ class Benchmark:
             raise _damaged(path, error) from None
 
 
-def _read_manifest(path: Path, text: bytes, shape: type[msgspec.Struct]) -> dict[str, Any]:
+def _read_manifest(path: Path, text: bytes, shape: type[msgspec.Struct]) -> Json:
     try:
         msgspec.json.decode(text, type=shape)
-        found: dict[str, Any] = json.loads(text)
+        found: Json = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is damaged: {error}.", "Import or build the benchmark again.") from None
     return found

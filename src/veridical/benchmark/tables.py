@@ -179,7 +179,10 @@ def _table(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
     )
 
 
-def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
+TableRow = dict[str, Any]  # a row as Arrow gives it: a value for each column of its table
+
+
+def _rows(table: pa.Table) -> Iterator[TableRow]:
     for batch in table.to_batches(max_chunksize=4096):
         yield from batch.to_pylist()
 
@@ -188,7 +191,7 @@ def _tokens(text: Text) -> list[tuple[str | None, tuple[str, ...]]]:
     return [(t, ()) if isinstance(t, str) else (None, t.objects) for t in text.tokens]
 
 
-def _tokens_from(rows: list[dict[str, Any]]) -> tuple[str | Ref, ...]:
+def _tokens_from(rows: list[TableRow]) -> tuple[str | Ref, ...]:
     return tuple(r["word"] if r["word"] is not None else Ref(tuple(r["refs"])) for r in rows)
 
 
@@ -196,7 +199,7 @@ def _candidate_row(candidate: Text | str) -> tuple[Any, ...]:
     return (None, [], candidate) if isinstance(candidate, str) else (candidate.raw, _tokens(candidate), None)
 
 
-def _candidate_from(row: dict[str, Any]) -> Text | str:
+def _candidate_from(row: TableRow) -> Text | str:
     return row["panel"] if row["panel"] is not None else Text(row["raw"], _tokens_from(row["tokens"]))
 
 
@@ -204,7 +207,7 @@ def _object_row(o: SceneObject) -> tuple[Any, ...]:
     return (o.id, o.category, o.attributes, o.box, o.score, o.polygons)
 
 
-def _object_from(row: dict[str, Any]) -> SceneObject:
+def _object_from(row: TableRow) -> SceneObject:
     return SceneObject(
         id=row["id"],
         category=row["category"],

@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypedDict
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from veridical import __version__
 from veridical.benchmark import place, tables
 from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST
+from veridical.common.files import Json
 from veridical.errors import UserError
 from veridical.records import Item, Judgement, Panel, Pruned, Task
 
@@ -52,6 +53,13 @@ def check_names(split: str, scheme: str = "main") -> None:
         raise UserError(f"{scheme!r}, {split!r} cannot name a scheme and a split.", "Use letters and digits.")
 
 
+class FileEntry(TypedDict):
+    """What a manifest says of a file."""
+
+    sha256: str
+    bytes: int
+
+
 class BenchmarkWriter:
     """Writes one benchmark; use as a context manager. Nothing is visible until the block ends without an error."""
 
@@ -74,7 +82,7 @@ class BenchmarkWriter:
         self.out = Path(os.path.abspath(out))
         self.hidden = tuple(hidden)
         self._describe = describe
-        self._manifest: dict[str, Any] = {
+        self._manifest: Json = {
             "format": FORMAT,
             "veridical": __version__,
             "name": name,
@@ -212,7 +220,7 @@ class BenchmarkWriter:
         place.sync_files(self._work)
         place.put_in_place(self._work, self._public, self._secret if has_hidden else None, self.out)
 
-    def _counts(self) -> dict[str, Any]:
+    def _counts(self) -> Json:
         items: dict[str, dict[str, int]] = {}
         others: dict[str, int] = {"images": self._images.count}
         for path, file in sorted(self._files.items()):
@@ -312,11 +320,11 @@ def _take_apart(table: pa.Table) -> tuple[pa.Table, pa.Table]:
     return answers, table.set_column(index, table.field(index), pa.array(public, table.field(index).type))
 
 
-def _hashes(folder: Path) -> dict[str, dict[str, Any]]:
+def _hashes(folder: Path) -> dict[str, FileEntry]:
     return {path.name: _hash(path) for path in sorted(folder.iterdir())}
 
 
-def _hash(path: Path) -> dict[str, Any]:
+def _hash(path: Path) -> FileEntry:
     return {"sha256": file_hash(path), "bytes": path.stat().st_size}
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from veridical.encoders.encoder import device_of, import_torch
 from veridical.encoders.hub import find_checkpoint, import_transformers, load_part, load_tokenizer
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
+
+if TYPE_CHECKING:
+    import torch
 
 YES = ("entailment", "entail", "paraphrase", "duplicate", "is_duplicate", "equivalent", "positive", "relevant", "yes")
 LONGEST = 128  # tokens of a pair; longer ones are cut
@@ -43,7 +46,7 @@ class CrossEncoder:
         self.name = name
         self.training = training or TrainingConfig()
         self._batch, self._device = batch, device
-        self._weights: dict[str, Any] | None = None  # of a trained copy
+        self._weights: dict[str, torch.Tensor] | None = None  # of a trained copy
 
     @cached_property
     def folder(self) -> Path:
@@ -84,7 +87,7 @@ class CrossEncoder:
 
     def _load(self, heads: int | None) -> Any:
         transformers = import_transformers()
-        options: dict[str, Any] = {}
+        options: dict[str, object] = {}
         if heads is not None:
             options = {"num_labels": heads, "ignore_mismatched_sizes": True, "problem_type": None}
         level = transformers.utils.logging.get_verbosity()

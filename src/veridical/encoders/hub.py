@@ -141,7 +141,7 @@ def load_part(part: str, folder: Path, problem: str, fix: str, **options: Any) -
 def load_processor(folder: Path) -> Any:
     """What prepares pictures for a checkpoint: on Pillow images, since torchvision is not needed."""
     major = int(import_transformers().__version__.partition(".")[0])
-    pillow: dict[str, Any] = {"backend": "pil"} if major >= 5 else {"use_fast": False}
+    pillow: dict[str, object] = {"backend": "pil"} if major >= 5 else {"use_fast": False}
     fix = "Put the checkpoint's preprocessor_config.json into it."
     return load_part("AutoImageProcessor", folder, "does not say how to prepare images", fix, **pillow)
 

@@ -12,13 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from veridical.benchmark import Benchmark
-from veridical.common.files import atomic
+from veridical.common.files import Json, atomic
 from veridical.common.result import Result, Table
 from veridical.encoders.encoder import Encoder, Identity, slug, unit
 from veridical.errors import UserError
@@ -64,12 +63,12 @@ class About:
     normalised: bool  # vectors have length 1
     vectors: str  # sha256 of keys and vectors
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         out = asdict(self)
         return {"format": FORMAT, **out.pop("identity"), **out}
 
     @classmethod
-    def from_json(cls, found: dict[str, Any]) -> About:
+    def from_json(cls, found: Json) -> About:
         if found["format"] != FORMAT:
             raise ValueError(f"it has format {found['format']!r}, and this version reads format {FORMAT}")
         identity = Identity(found["encoder"], found["weights"], found["recipe"])
@@ -101,7 +100,7 @@ class Features(Result):
     def parts(self) -> Iterator[Table | str]:
         yield Table("", ("stored in", "vectors", "numbers each"), [(self.path, f"{len(self):,}", f"{self.size:,}")])
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         return {"path": str(self.path), "rows": len(self), "size": self.size, **self.about.to_json()}
 
     def places(self, keys: Sequence[str]) -> np.ndarray:

@@ -10,6 +10,7 @@ depend on nothing but the batches, so the same config gives the same bytes on an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,6 +25,17 @@ Result = TypeVar("Result")
 
 # engine -> its `run`; tests/engine/test_engine.py runs the contract over every entry
 ENGINES: dict[str, str] = {"processes": "veridical.engine.processes:run"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How batches are run; an engine is a function of a function, batches and this."""
+
+    processes: int | None  # None: as many as there are processors
+    work: Path | None  # a folder that remembers finished batches
+    retries: int  # how often a batch that fails is tried again
+    label: str  # what the progress says
+    total: int | None  # batches, where that is known
 
 
 class BatchError(RuntimeError):
@@ -66,7 +78,7 @@ def run(
         raise UserError(f"{processes} processes cannot do any work.", "Use 1 or more.")
     if retries < 0:
         raise ValueError(f"retries is {retries}; it counts from 0")
-    return start(function, batches, processes=processes, work=work, retries=retries, label=label, total=total)
+    return start(function, batches, Plan(processes, work, retries, label, total))
 
 
 def batch_rng(seed: int, index: int) -> np.random.Generator:

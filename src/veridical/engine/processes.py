@@ -21,7 +21,7 @@ from multiprocessing import spawn
 from pathlib import Path
 from typing import Any
 
-from veridical.engine import Batch, BatchError, Result, memory, times, worker
+from veridical.engine import Batch, BatchError, Plan, Result, memory, times, worker
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 
@@ -30,32 +30,22 @@ WINDOW = 4  # batches per process that may be under way or wait for their turn; 
 STOP_SECONDS = 2.0  # for a worker to end by itself before it is killed
 
 
-def run(
-    function: Callable[[Batch], Result],
-    batches: Iterable[Batch],
-    *,
-    processes: int | None = None,
-    work: Path | None = None,
-    retries: int = 2,
-    label: str = "working",
-    total: int | None = None,
-) -> Iterator[Result]:
+def run(function: Callable[[Batch], Result], batches: Iterable[Batch], plan: Plan) -> Iterator[Result]:
     """See `veridical.engine.run`."""
     try:
         pickled = pickle.dumps(function)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise TypeError(f"{function!r} cannot be sent to another process: use a module-level function") from error
-    if total is None and isinstance(batches, Sized):
-        total = len(batches)
-    count = processes or available()
+    total = len(batches) if plan.total is None and isinstance(batches, Sized) else plan.total
+    count = plan.processes or available()
     if total is not None:
         count = max(1, min(count, total))
     keys = None
-    if work is not None:
-        work.mkdir(parents=True, exist_ok=True)
-        memory.clean_up(work)
+    if plan.work is not None:
+        plan.work.mkdir(parents=True, exist_ok=True)
+        memory.clean_up(plan.work)
         keys = memory.Keys(function)
-    job = _Job(function, pickled, work, keys, retries, label)
+    job = _Job(function, pickled, plan.work, keys, plan.retries, plan.label)
     return _show(job, iter(batches), count, total)
 
 

@@ -70,7 +70,7 @@ _TASKS = {
 }
 
 
-def kind(manifest: Mapping[str, Any]) -> str:
+def builder_of(manifest: Mapping[str, Any]) -> str:
     """Which of the four systems a benchmark belongs to; empty where it is something else."""
     config = manifest["config"]
     for name in (config.get("format"), config.get("kind"), manifest["name"]):
@@ -84,14 +84,14 @@ def title(manifest: Mapping[str, Any]) -> str:
     """The name for people; VCR is always spelt out, as other tools use the letters for something else."""
     name = str(manifest["name"])
     spelt = "visual commonsense reasoning (VCR)"
-    if kind(manifest) != "vcr" or spelt.lower() in name.lower():
+    if builder_of(manifest) != "vcr" or spelt.lower() in name.lower():
         return name
     return spelt if name.lower() == "vcr" else f"{name}: {spelt}"
 
 
 def summary(manifest: Mapping[str, Any]) -> str:
     """One paragraph: what it is, how large, where from."""
-    paper = PAPERS.get(kind(manifest))
+    paper = PAPERS.get(builder_of(manifest))
     task = f"Each item is {paper.item}" if paper else _TASKS.get(str(manifest["task"]), "")
     counts = manifest["counts"]
     items = sum(sum(splits.values()) for splits in counts["items"].values())
@@ -109,7 +109,7 @@ def _count(number: int, noun: str) -> str:
 
 def citation(manifest: Mapping[str, Any]) -> str:
     """BibTeX of the paper behind a benchmark."""
-    short = kind(manifest)
+    short = builder_of(manifest)
     return PAPERS[short].bibtex(f"{short}{PAPERS[short].year}") if short else ""
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from veridical.formats.about import PAPERS, canary, citation, kind, summary, title
+from veridical.formats.about import PAPERS, builder_of, canary, citation, summary, title
 from veridical.formats.croissant import CROISSANT, croissant
 
 CARD = "README.md"
@@ -41,7 +41,7 @@ def card(manifest: Mapping[str, Any], files: Mapping[str, Mapping[str, str]], op
         f"seen the benchmark:\n\n`{canary(manifest)}`\n",
         f"## Licence\n\n{_licence(manifest)}\n",
     ]
-    paper = PAPERS.get(kind(manifest))
+    paper = PAPERS.get(builder_of(manifest))
     if paper:
         lead = "Please cite the paper" if manifest["official"] else "The method is from this paper"
         parts.append(f"## Citation\n\n{lead}: {paper.text()}\n\n```bibtex\n{citation(manifest)}```\n")

@@ -15,7 +15,7 @@ from typing import Any
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.place import outside
-from veridical.common.files import write_whole
+from veridical.common.files import Json, write_whole
 from veridical.formats.about import canary, citation, summary, title
 
 CROISSANT = "croissant.json"
@@ -27,7 +27,7 @@ _FORMATS = {
     ".md": "text/markdown",
 }
 # The standard context of Croissant 1.0.
-_CONTEXT: dict[str, Any] = {
+_CONTEXT: Json = {
     "@language": "en",
     "@vocab": "https://schema.org/",
     "cr": "http://mlcommons.org/croissant/",
@@ -139,7 +139,7 @@ def licence_url(licence: str) -> str:
     return f"https://spdx.org/licenses/{licence}" if known else licence
 
 
-def _file(name: str, entry: Mapping[str, Any], base: str) -> dict[str, Any]:
+def _file(name: str, entry: Mapping[str, Any], base: str) -> Json:
     return {
         "@type": "cr:FileObject",
         "@id": name,
@@ -151,7 +151,7 @@ def _file(name: str, entry: Mapping[str, Any], base: str) -> dict[str, Any]:
     }
 
 
-def _record_sets(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _record_sets(manifest: Mapping[str, Any]) -> list[Json]:
     hidden = set(manifest["hidden"])
     out = []
     for scheme, splits in sorted(manifest["counts"]["items"].items()):
@@ -167,15 +167,15 @@ def _record_sets(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     return out
 
 
-def _record_set(name: str, file: str, columns: Sequence[_Column], about: str) -> dict[str, Any]:
+def _record_set(name: str, file: str, columns: Sequence[_Column], about: str) -> Json:
     fields = [_field(name, file, column) for column in columns]
     out = {"@type": "cr:RecordSet", "@id": name, "name": name, "description": about}
     key = {"key": {"@id": f"{name}/id"}} if columns[0].name == "id" else {}
     return {**out, **key, "field": fields}
 
 
-def _field(record_set: str, file: str, column: _Column) -> dict[str, Any]:
-    source: dict[str, Any] = {
+def _field(record_set: str, file: str, column: _Column) -> Json:
+    source: Json = {
         "fileObject": {"@id": file},
         "extract": {"column": column.column or column.name},
     }

@@ -65,7 +65,7 @@ class Fetched(Result):
     folder: Path
     outcomes: tuple[Outcome, ...]
     benchmark: Path | None = None
-    counts: dict[str, Any] = field(default_factory=dict)  # of the imported benchmark
+    counts: Json = field(default_factory=dict)  # of the imported benchmark
     left_out: tuple[LeftOut, ...] = ()  # what `keep_going` did not import
 
     def table(self) -> list[tuple[str, int, int, int, int]]:
@@ -82,10 +82,10 @@ class Fetched(Result):
         yield f"Files: {self.folder} (details in .get/report.json)."
         yield from imported(self.benchmark, self.left_out)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The report for scripts."""
         count = Counter(outcome.status for outcome in self.outcomes)
-        listed: dict[str, Any] = {
+        listed: Json = {
             status: [
                 {"name": o.wanted.name, "url": o.wanted.url, "reason": o.reason}
                 for o in self.outcomes
@@ -211,7 +211,7 @@ def _check_lines(path: Path) -> str:
     last = next((line for line in reversed(lines) if line.strip()), b"")
     for which, line in (("first", first), ("last", last)):
         try:
-            msgspec.json.decode(line, type=dict[str, Any])
+            msgspec.json.decode(line, type=Json)
         except DECODING_ERRORS as error:
             return f"its {which} line is not one of the release: {in_words(error).rstrip('.')}"
     return ""
@@ -227,7 +227,7 @@ def _check_hashes(path: Path) -> str:
     return ""
 
 
-def _lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _lines(folder: Path, name: str) -> Iterator[tuple[int, Json]]:
     yield from numbered_lines(folder / name, Json, "Delete the file and run it again.")
 
 

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from veridical.benchmark import Benchmark, tables
 from veridical.benchmark.place import outside, staging
+from veridical.common.files import Json
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.formats.card import CARD, card, hub_split
@@ -25,6 +26,8 @@ from veridical.records import Item, Panel, Text
 ROWS_PER_GROUP = 1000
 BYTES_PER_GROUP = 64 << 20  # of images
 BYTES_PER_FILE = 500 << 20  # what dataset hubs like
+
+ExportedRow = Json  # a value for each of `_FIELDS`
 
 _string, _pairs = pa.string(), tables.ITEMS.field("tags").type
 _image = pa.struct([("bytes", pa.binary()), ("path", _string)])  # the Image feature of `datasets`
@@ -111,9 +114,9 @@ class _Rows:
         self.panels = source.panels_table()
         self.places = {panel: row for row, panel in enumerate(self.panels["id"].to_pylist())}
 
-    def batches(self, scheme: str, split: str) -> Iterator[tuple[list[dict[str, Any]], int]]:
+    def batches(self, scheme: str, split: str) -> Iterator[tuple[list[ExportedRow], int]]:
         """Rows of one row group at a time, and the bytes of their images."""
-        rows: list[dict[str, Any]] = []
+        rows: list[ExportedRow] = []
         size = 0
         for batch in self.source.items_table(split, scheme).to_batches(max_chunksize=ROWS_PER_GROUP):
             items = list(tables.items_from(pa.Table.from_batches([batch])))
@@ -137,7 +140,7 @@ class _Rows:
         table = self.panels.take([self.places[id] for id in wanted])
         return {panel.id: panel for panel in tables.panels_from(table)}
 
-    def _row(self, item: Item, panels: Mapping[str, Panel]) -> dict[str, Any]:
+    def _row(self, item: Item, panels: Mapping[str, Panel]) -> ExportedRow:
         shown = [panels[id] for id in item.panels]
         offered = [panels[id] for id in _candidate_panels(item)]
         addresses = [panel.image for panel in (*shown, *offered)] + [view.image for view in item.views]
@@ -174,7 +177,7 @@ def _candidate_panels(item: Item) -> tuple[str, ...]:
     return tuple(c for c in item.candidates if isinstance(c, str))
 
 
-def _panel_row(panel: Panel, place: Mapping[str, int]) -> dict[str, Any]:
+def _panel_row(panel: Panel, place: Mapping[str, int]) -> ExportedRow:
     return {"id": panel.id, "image": place.get(panel.image or ""), "region": panel.region, "url": panel.uri}
 
 
@@ -203,7 +206,7 @@ def _write(rows: _Rows, scheme: str, split: str, folder: Path, progress: Progres
     writer.close()
 
 
-def features() -> dict[str, Any]:
+def features() -> dict[str, object]:
     """The columns as `datasets` writes them into a file."""
     return {name: _feature(kind) for name, kind in _FIELDS}
 

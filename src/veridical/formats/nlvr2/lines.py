@@ -225,7 +225,7 @@ def encode(benchmark: Benchmark, split: str, out: Path) -> None:
 
 
 def _fields(item: Item, identifier: str, panels: list[Panel], judged: dict[tuple[str, str], dict[str, str]]) -> Any:
-    fields: dict[str, Any] = {"validation": judged.get((item.id, "validation"), {})}
+    fields: dict[str, object] = {"validation": judged.get((item.id, "validation"), {})}
     fields["sentence"] = item.query.raw if item.query else ""
     fields["left_url"] = panels[0].uri or ""
     if item.writer is not None:

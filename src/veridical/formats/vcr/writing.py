@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -48,7 +47,7 @@ def _metadata_name(panel: Panel) -> str:
     return image_name(panel).rpartition(".")[0] + ".json"
 
 
-def _fields(item: Item, reasons: dict[int, Item], panel: Panel, number: int) -> dict[str, Any]:
+def _fields(item: Item, reasons: dict[int, Item], panel: Panel, number: int) -> dict[str, object]:
     if item.query is None or not all(isinstance(text, Text) for text in item.candidates):
         raise UserError(
             f"Item {item.id} is not a question with answers in words.",
@@ -56,7 +55,7 @@ def _fields(item: Item, reasons: dict[int, Item], panel: Panel, number: int) -> 
         )
     index = {o.id: k for k, o in enumerate(panel.objects)}
     name = image_name(panel)
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     if movie := next((origin for origin in item.origins if origin not in (name, panel.uri)), None):
         fields["movie"] = movie
     fields |= {"objects": [o.category for o in panel.objects], "img_fn": name, "metadata_fn": _metadata_name(panel)}

@@ -86,6 +86,11 @@ class AuditData:
         """The items of a stage whose answer is known."""
         return [r for r in self.rows if r.answer >= 0 and r.stage == stage]
 
+    @cached_property
+    def largest(self) -> int:
+        """The place of the largest split among `splits`."""
+        return max(range(len(self.splits)), key=lambda k: len(self.of_split(self.splits[k])))
+
     def of_split(self, split: str) -> list[Row]:
         return [r for r in self.rows if r.split == split]
 

@@ -7,7 +7,7 @@ the benchmark's own pictures (smaller, compressed as JPEG) or texts (a letter le
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from veridical.auditing.findings import (
 from veridical.auditing.near_duplicates import PictureHashes, near_texts, text_control
 from veridical.auditing.pictures import scene_signature
 from veridical.benchmark.splits import blocks
+from veridical.common.intervals import Estimate
 from veridical.evaluation.bootstrap import resample, stream
 from veridical.options import AuditOptions
 
@@ -65,7 +66,7 @@ def coincidence(data: AuditData, places: Places, size: Callable[[AuditData, Row]
     as between splits: only what goes beyond that is a leak. The rate is that of the largest split with itself, among
     items that no chain of origins connects (a photograph that is used again is no coincidence), for items of one size.
     """
-    largest = max(data.splits, key=lambda s: len(data.of_split(s)))
+    largest = data.splits[data.largest]
     own = data.of_split(largest)
     connected = blocks([[*("o" + o for o in r.item.origins), "g" + r.group] for r in own])
     block = {r.item.id: int(b) for r, b in zip(own, connected, strict=True)}
@@ -183,8 +184,7 @@ def near_image_check(name: str, data: AuditData, options: AuditOptions) -> Findi
         return not_applicable(name, title, "Neither pixels nor perceptual hashes are in the benchmark.")
     by_id = {r.item.id: r for r in data.rows}
     places: Places = {}
-    largest = max(range(len(data.splits)), key=lambda k: len(data.of_split(data.splits[k])))
-    for a, b in pictures.near(largest):
+    for a, b in pictures.near(data.largest):
         where: dict[str, list[Row]] = {}
         for item in {*pictures.items[a], *pictures.items[b]}:
             where.setdefault(by_id[item].split, []).append(by_id[item])
@@ -211,19 +211,13 @@ def text_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     says += f" {len(shared):,} but for case, spacing and final signs."
     memory = _remembered(data, shared, options)
     verdict: Verdict = "warn" if shared else "pass"
+    details = found.details | {"exact": len(exact), "normal": len(shared)}
     if memory is not None:
-        value, low, high, level, error, items = memory
-        worth = advantage(value, level)
-        says += f" Remembering their training labels is right in {100 * value:.1f}% of {items:,} such items;"
-        says += f" always the same label in {100 * level:.1f}%."
-        if value - level > CRITICAL * error and worth >= FAIL:
+        says += memory.says("Remembering their training labels", "such items")
+        details["memory"] = memory.to_json()
+        if memory.is_real and memory.advantage >= FAIL:
             verdict = "fail"
-        details = found.details | {
-            "memory": {"value": value, "low": low, "high": high, "reference": level, "items": items}
-        }
-    else:
-        details = found.details
-    return replace(found, verdict=verdict, says=says, details=details | {"exact": len(exact), "normal": len(shared)})
+    return replace(found, verdict=verdict, says=says, details=details)
 
 
 def near_text_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
@@ -239,10 +233,8 @@ def near_text_check(name: str, data: AuditData, options: AuditOptions) -> Findin
     named = {split: number for number, split in enumerate(data.splits)}
     homes = [{named[r.split] for r in rows[t]} for t in texts]
     split = np.array([min(h) if len(h) == 1 else -1 - k for k, h in enumerate(homes)], np.int64)  # below 0: in several
-    largest = max(range(len(data.splits)), key=lambda k: len(data.of_split(data.splits[k])))
     places: Places = {}
-    pairs = near_texts(texts, split, largest)
-    for pair in sorted(pairs, key=lambda p: -p.likeness):
+    for pair in sorted(near_texts(texts, split, data.largest), key=lambda p: -p.likeness):
         where: dict[str, list[Row]] = {}
         for row in (*rows[texts[pair.one]], *rows[texts[pair.other]]):
             where.setdefault(row.split, []).append(row)
@@ -253,22 +245,43 @@ def near_text_check(name: str, data: AuditData, options: AuditOptions) -> Findin
     memory = _remembered(data, _shared(places), options)
     verdict, says, details = found.verdict, found.says, found.details | {"texts": len(texts)}
     if memory is not None:
-        value, low, high, level, error, items = memory
-        says += f" Remembering the other's label is right in {100 * value:.1f}% of {items:,} cases;"
-        says += f" always the same label in {100 * level:.1f}%."
-        details["memory"] = {"value": value, "low": low, "high": high, "reference": level, "items": items}
-        if value - level > CRITICAL * error:
-            verdict = "fail" if advantage(value, level) >= FAIL and found.verdict == "fail" else "warn"
+        says += memory.says("Remembering the other's label", "cases")
+        details["memory"] = memory.to_json()
+        if memory.is_real:
+            verdict = "fail" if memory.advantage >= FAIL and found.verdict == "fail" else "warn"
     power = text_control(texts, options.seed)
     if verdict == "pass" and not power.ok:
         verdict = "cannot tell"
     return replace(found, verdict=verdict, says=says, power=power, details=details)
 
 
-def _remembered(
-    data: AuditData, shared: Places, options: AuditOptions
-) -> tuple[float, float, float, float, float, int] | None:
-    """The accuracy of the most common training label of the same text: value, interval, reference, error, items."""
+@dataclass(frozen=True)
+class Memory:
+    """What it is worth to remember the most common training label of the same text."""
+
+    accuracy: Estimate
+    reference: float  # always the same label
+    error: float  # the standard error of the difference
+    items: int
+
+    @property
+    def is_real(self) -> bool:
+        return self.accuracy.value - self.reference > CRITICAL * self.error
+
+    @property
+    def advantage(self) -> float:
+        return advantage(self.accuracy.value, self.reference)
+
+    def says(self, what: str, noun: str) -> str:
+        right = f" {what} is right in {100 * self.accuracy.value:.1f}% of {self.items:,} {noun};"
+        return f"{right} always the same label in {100 * self.reference:.1f}%."
+
+    def to_json(self) -> dict[str, float]:
+        return {**self.accuracy.to_json(), "reference": self.reference, "items": self.items}
+
+
+def _remembered(data: AuditData, shared: Places, options: AuditOptions) -> Memory | None:
+    """The accuracy on items whose text training has, too."""
     if data.task != "statement" or "train" not in data.splits:
         return None
     right, base, group = [], [], []
@@ -289,10 +302,8 @@ def _remembered(
     _, code = np.unique(np.array(group), return_inverse=True)
     sums = [np.bincount(code, weights=w).astype(np.int64) for w in (np.ones(len(right)), right, base)]
     drawn = resample(np.stack(sums, 1), 2000, stream(options.seed, "memory"))
-    e = drawn.ratio(1, 0)
     differences = (drawn.drawn[:, 1] - drawn.drawn[:, 2]) / drawn.drawn[:, 0]
-    level = max(float(np.mean(base)), 0.5)
-    return e.value, e.low, e.high, level, float(differences.std()), len(right)
+    return Memory(drawn.ratio(1, 0), max(float(np.mean(base)), 0.5), float(differences.std()), len(right))
 
 
 def identical_check(name: str, data: AuditData, options: AuditOptions) -> Finding:

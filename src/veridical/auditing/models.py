@@ -1,9 +1,9 @@
 """What guessers learn with: a logistic regression for dense and sparse features, a forest, and networks of the zoo.
 
-An audit fits thousands of small regressions, so what counts is the time of one: L-BFGS needs two products with the
-features a step, starts from the weights of the stronger penalty, and stops trying penalties when held-out groups do
-no better. The penalty is chosen in every fit, so it is part of every control's budget too. Over features of pictures
-a forest votes too, since labels may hang on a feature's size (a tint) or on a threshold (more than three objects).
+An audit fits thousands of small regressions, so what counts is the time of one: a fit starts from the weights of the
+stronger penalty, and no more penalties are tried when held-out groups do no better. The penalty is chosen in every fit,
+so it is part of every control's budget too. Over features of pictures a forest votes too, since labels may hang on a
+feature's size (a tint) or on a threshold (more than three objects).
 
 The zoo's blind models (the LSTM over sentences, the CNN over pictures, the readers of candidates) see what the audit's
 samples hold and nothing else: an example is made anew from each sample, with the texts as planted; a plant in a picture
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -48,48 +49,27 @@ class Line:
     def __init__(
         self, x: Any, y: Ints, penalty: float, weight: Doubles | None = None, start: Line | None = None
     ) -> None:
-        self.weights: Doubles = np.zeros(x.shape[1])
-        self.intercept = 0.0
-        shown: Ints | None = None
+        try:
+            from sklearn.exceptions import ConvergenceWarning
+            from sklearn.linear_model import LogisticRegression
+        except ImportError:
+            raise missing_extra("scikit-learn", "build") from None
+        kept: Ints | slice = slice(None)
         if not isinstance(x, np.ndarray):  # leaving rare columns out makes this many times faster
-            shown = np.flatnonzero(np.bincount(x.indices, minlength=x.shape[1]) >= LEAST_SEEN)
-        first = np.zeros(x.shape[1] + 1) if start is None else np.append(start.weights, start.intercept)
-        kept = slice(None) if shown is None else shown
-        begin = np.append(first[:-1][kept], first[-1])
-        own = x if shown is None else x[:, shown]
-        found = _minimise(own, y, penalty, np.ones(len(y)) if weight is None else weight, begin)
-        self.weights[kept] = found[:-1]
-        self.intercept = float(found[-1])
+            kept = np.flatnonzero(np.bincount(x.indices, minlength=x.shape[1]) >= LEAST_SEEN)
+        model = LogisticRegression(C=penalty, max_iter=STEPS, tol=TOLERANCE, warm_start=True)
+        if start is not None:
+            model.coef_, model.intercept_ = start.weights[None, kept], np.array([start.intercept])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # so many steps are enough
+            model.fit(x[:, kept], y, weight)
+        self.weights: Doubles = np.zeros(x.shape[1])
+        self.weights[kept] = model.coef_[0]
+        self.intercept: float = float(model.intercept_[0])
 
     def decision_function(self, x: Any) -> Doubles:
         """The log-odds of the second class."""
         return np.asarray(x @ self.weights + self.intercept, np.float64)
-
-
-def _minimise(x: Any, y: Ints, penalty: float, weight: Doubles, begin: Doubles) -> Doubles:
-    """Weights and intercept of the least loss: sum(weight * log(1 + exp(-y z))) + |w|^2 / (2 C)."""
-    try:
-        from scipy.optimize import minimize
-    except ImportError:
-        raise missing_extra("scipy", "build") from None
-    sign = np.where(y == 1, 1.0, -1.0)
-    total = float(weight.sum())
-    pull = 1.0 / (penalty * total)
-    across = x.T if isinstance(x, np.ndarray) else x.T.tocsr()
-
-    def loss(w: Doubles) -> tuple[float, Doubles]:
-        margin = sign * (x @ w[:-1] + w[-1])
-        small = np.exp(-np.abs(margin))
-        value = float(weight @ (np.log1p(small) + np.maximum(-margin, 0))) / total
-        wrong = np.where(margin > 0, small, 1.0) / (1 + small)  # sigmoid(-margin)
-        slope = -sign * weight * wrong / total
-        gradient = np.append(across @ slope + pull * w[:-1], slope.sum())
-        return value + 0.5 * pull * float(w[:-1] @ w[:-1]), gradient
-
-    done = minimize(
-        loss, begin, jac=True, method="L-BFGS-B", options={"maxiter": STEPS, "gtol": TOLERANCE, "ftol": 1e-7}
-    )
-    return np.asarray(done.x, np.float64)
 
 
 def fit_binary(

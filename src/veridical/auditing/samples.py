@@ -9,8 +9,8 @@ about the real data means nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, Self
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -46,20 +46,8 @@ class Sample:
 
     def take(self, rows: Ints) -> Self:
         """Some of the items."""
-        return replace(
-            self,
-            ids=tuple(self.ids[i] for i in rows),
-            answer=self.answer[rows],
-            choices=self.choices[rows],
-            group=self.group[rows],
-            query_key=self.query_key[rows],
-            candidate_key=self.candidate_key[rows],
-            usable=self.usable[rows],
-            query=None if self.query is None else tuple(self.query[i] for i in rows),
-            candidates=None if self.candidates is None else tuple(self.candidates[i] for i in rows),
-            context=None if self.context is None else self.context[rows],
-            responses=None if self.responses is None else self.responses[rows],
-        )
+        columns = {one.name: getattr(self, one.name) for one in fields(self)}
+        return replace(self, **{name: _take(column, rows) for name, column in columns.items()})
 
     def without_answers(self) -> Self:
         return replace(self, answer=np.full(len(self), -1, np.int64))
@@ -67,6 +55,12 @@ class Sample:
     def real(self) -> Bools:
         """(N, C) Which candidates there are."""
         return np.arange(self.width) < self.choices[:, None]
+
+
+def _take(column: Any, rows: Ints) -> Any:
+    if column is None or isinstance(column, np.ndarray):
+        return None if column is None else column[rows]
+    return tuple(column[i] for i in rows)
 
 
 # A model is a function: training sample and randomness in, a function from samples to scores (N, C) out.

@@ -57,14 +57,9 @@ class Choices:
         return len(self.questions)
 
     def take(self, rows: Ints) -> Choices:
-        return Choices(
-            [self.ids[i] for i in rows],
-            [self.questions[i] for i in rows],
-            [self.candidates[i] for i in rows],
-            self.answer[rows],
-            [self.groups[i] for i in rows],
-            [self.folds[i] for i in rows],
-        )
+        texts = [[column[i] for i in rows] for column in (self.ids, self.questions, self.groups, self.folds)]
+        ids, questions, groups, folds = texts
+        return Choices(ids, questions, [self.candidates[i] for i in rows], self.answer[rows], groups, folds)
 
 
 def accuracy(right: npt.ArrayLike, groups: Sequence[str], seed: int = 0) -> Estimate:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -34,7 +33,7 @@ class Bias:
     after: Estimate  # matched ones
     stage: str = "answer"  # what the choices are: answers, or rationales
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         before = None if self.before is None else self.before.to_json()
         return {
             "stage": self.stage,

@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -46,11 +45,10 @@ class LambdaPoint:
     people: Estimate | None
     gap: float
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         people = None if self.people is None else self.people.to_json()
-        return {"lambda": self.weight, "gap": self.gap, "people": people} | {
-            name: value.to_json() for name, value in self.machines.items()
-        }
+        machines = {name: value.to_json() for name, value in self.machines.items()}
+        return {"lambda": self.weight, "gap": self.gap, "people": people, **machines}
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class LambdaCurve:
     why: str
     chance: float = 0.25
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         points = [point.to_json() for point in self.points]
         return {"points": points, "recommended": self.recommended, "why": self.why, "chance": self.chance}
 

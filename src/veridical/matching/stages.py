@@ -12,7 +12,6 @@ import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -92,7 +91,7 @@ class Models:
         reranked = None if self.reranked is None else self.reranked.take(kept)
         return Models(self.relevance.take(kept), self.similarity.take(kept), reranked)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         about = {} if self.reranked is None else {"rerank": self.reranked.about}
         return {"relevance": self.relevance.to_json(), "similarity": self.similarity.to_json(), **about}
 

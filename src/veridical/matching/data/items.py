@@ -152,11 +152,12 @@ def choices_of(rows: Sequence[AnsweredQuestion], laid: Laid, stage: str = "answe
 
 def table_rows(
     rows: Sequence[AnsweredQuestion], splits: Sequence[str], answers: Laid, rationales: Laid | None
-) -> list[dict[str, Any]]:
+) -> list[dict[str, str | int]]:
     """A row per question: the choices, and the place of the right one."""
     out = []
     for i, (row, split) in enumerate(zip(rows, splits, strict=True)):
-        made: dict[str, Any] = {"id": row.id, "split": split, "fold": row.fold or "", "group": "; ".join(row.origins)}
+        fold, group = row.fold or "", "; ".join(row.origins)
+        made: dict[str, str | int] = {"id": row.id, "split": split, "fold": fold, "group": group}
         made["question"] = plain(row.question, row.panel)
         for name, laid in (("answer", answers), ("rationale", rationales)):
             if laid is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class Reranked:
 
     related: Triples | None
     similar: Triples | None
-    about: dict[str, Any]
+    about: dict[str, object]  # the models and their calibration
 
     def relevance(self, here: Ints) -> Triples | None:
         return _among(self.related, here)
@@ -118,7 +118,7 @@ def rerank(rows: Responses, models: Models, options: Options) -> Reranked:
     rng = np.random.default_rng([options.seed, 3])
     left, right = _shortlists(rows, models.relevance, options.shortlist)
     related = similar = None
-    about: dict[str, Any] = {}
+    about: dict[str, object] = {}
     if options.reranker is not None:
         related, about["relevance"] = _relate(rows, left, right, options.reranker, rng, options.seed)
     if options.similarity_reranker is not None:
@@ -144,7 +144,7 @@ def _shortlists(rows: Responses, relevance: PairModel, length: int) -> tuple[Int
 
 def _relate(
     rows: Responses, left: Ints, right: Ints, model: Reranker, rng: np.random.Generator, seed: int
-) -> tuple[Triples, dict[str, Any]]:
+) -> tuple[Triples, dict[str, object]]:
     """P_rel of the shortlists by models that saw other parts only, and the calibrations of the parts."""
     part = parts_of(rows.folds, rows.texts, rng)
     partner = random_partners([str(t) for t in rows.texts], rng)

@@ -8,7 +8,6 @@ All are inner products, so that a block of scores is one product (of sparse rows
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
@@ -219,23 +218,20 @@ class Lexicon:
     """The vocabulary of some texts: turns texts into sparse rows."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        counts = Counter(word for text in texts for word in set(terms(text)))
-        self.words = {word: k for k, word in enumerate(sorted(counts))}
-        frequency = np.array([counts[word] for word in sorted(counts)], np.float64)
+        try:
+            from sklearn.feature_extraction.text import CountVectorizer
+        except ImportError:
+            raise missing_extra("scikit-learn", "build") from None
+        words = sorted({word for text in texts for word in terms(text)}) or [""]  # there may be none
+        self._vectorizer = CountVectorizer(analyzer=terms, vocabulary=words, dtype=np.float32)
+        counts = self.counts(texts)
+        frequency = counts.getnnz(axis=0).astype(np.float64)  # texts with each word
         self.idf = np.log1p((len(texts) - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
-        self.mean_length = max(float(np.mean([len(terms(text)) for text in texts])) if len(texts) else 1.0, 1.0)
+        self.mean_length = max(float(counts.sum(dtype=np.float64)) / max(len(texts), 1), 1.0)
 
     def counts(self, texts: Sequence[str]) -> Any:
         """(N, words) how often each word occurs."""
-        try:
-            from scipy import sparse
-        except ImportError:
-            raise missing_extra("scipy", "build") from None
-        rows = [Counter(self.words[w] for w in terms(text) if w in self.words) for text in texts]
-        ends = np.concatenate([[0], np.cumsum([len(r) for r in rows])])
-        columns = np.array([c for row in rows for c in sorted(row)], np.int64)
-        values = np.array([row[c] for row in rows for c in sorted(row)], np.float32)
-        return sparse.csr_matrix((values, columns, ends), shape=(len(texts), max(len(self.words), 1)))
+        return self._vectorizer.transform(texts)
 
     def tfidf(self, texts: Sequence[str]) -> Any:
         """Rows of length 1: their inner product is the cosine."""
@@ -243,7 +239,7 @@ class Lexicon:
 
         x = self.counts(texts)
         x.data = 1 + np.log(x.data)
-        x = x @ sparse.diags(self.idf if len(self.idf) else np.ones(1, np.float32))
+        x = x @ sparse.diags(self.idf)
         norms = np.sqrt(np.asarray(x.multiply(x).sum(1)).reshape(-1))
         return (sparse.diags(1 / np.where(norms > 0, norms, 1)) @ x).tocsr().astype(np.float32)
 
@@ -254,11 +250,10 @@ class Lexicon:
         asked = self.counts(queries)
         asked.data[:] = 1
         found = self.counts(documents)
-        length = np.repeat(
-            np.array([len(terms(text)) for text in documents], np.float32), np.diff(found.indptr)
-        )  # of the document of each entry
+        lengths = np.array([len(terms(text)) for text in documents], np.float32)
+        length = np.repeat(lengths, np.diff(found.indptr))  # of the document of each entry
         found.data = found.data * (K1 + 1) / (found.data + K1 * (1 - B + B * length / self.mean_length))
-        weighted = asked @ sparse.diags(self.idf if len(self.idf) else np.ones(1, np.float32))
+        weighted = asked @ sparse.diags(self.idf)
         return weighted.tocsr().astype(np.float32), found.tocsr().astype(np.float32)
 
 

@@ -48,7 +48,7 @@ class Words:
     do: str  # what to do where it succeeds
 
 
-_LABEL = Guess(_SHORT + "always_the_same", (), _PLANTS + "first_place", "chance", FAIL_LABEL)
+_LABEL = Guess("veridical.auditing.harness:most_common", (), _PLANTS + "first_place", "chance", FAIL_LABEL)
 _PLACE = replace(_LABEL, sees=("candidates",), fail=FAIL)
 _READER = _TEXTS + "candidate_reader"
 

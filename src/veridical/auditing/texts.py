@@ -174,11 +174,6 @@ LONGEST_SENTENCE = 40  # words of a sentence that are told apart
 BIN_PENALTIES = (0.01, 0.1, 1.0)
 
 
-def always_the_same(train: Sample, rng: np.random.Generator) -> Predict:
-    """The most common place of the right candidate."""
-    return most_common(train)
-
-
 def by_length(train: Sample, rng: np.random.Generator) -> Predict:
     """What the length of the sentence, or of the candidates, says."""
     if train.candidates is None:

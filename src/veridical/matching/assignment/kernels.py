@@ -109,6 +109,24 @@ def bid(indptr: Ints, lots: Ints, values: Doubles, market: Market, waiting: int,
 
 
 @compiled
+def _shift(held: Ints, first: Ints, used: Ints, holders: Ints, origin: Ints, goal: int) -> None:
+    """Along a path that ends at `goal`, each query leaves its lot for the next one."""
+    while goal >= 0:
+        row, before = origin[goal], held[origin[goal]]
+        for slot in range(first[goal], first[goal] + used[goal]):
+            if holders[slot] == -1:
+                holders[slot] = row
+                break
+        held[row] = goal
+        if before >= 0:
+            for slot in range(first[before], first[before] + used[before]):
+                if holders[slot] == row:
+                    holders[slot] = -1
+                    break
+        goal = before
+
+
+@compiled
 def augment(held: Ints, first: Ints, rules: Rules, holders: Ints) -> Ints:
     """Breadth-first augmenting paths; the pairs that are allowed are tested, never listed."""
     number, size = len(first) - 1, len(held)
@@ -160,20 +178,7 @@ def augment(held: Ints, first: Ints, rules: Rules, holders: Ints) -> Ints:
             continue
         holders[first[goal] + used[goal]] = -1
         used[goal] += 1
-        while True:  # along the path, each query leaves its lot for the next one
-            row, before = origin[goal], held[origin[goal]]
-            for slot in range(first[goal], first[goal] + used[goal]):
-                if holders[slot] == -1:
-                    holders[slot] = row
-                    break
-            held[row] = goal
-            if before < 0:
-                break
-            for slot in range(first[before], first[before] + used[before]):
-                if holders[slot] == row:
-                    holders[slot] = -1
-                    break
-            goal = before
+        _shift(held, first, used, holders, origin, goal)
     return np.flatnonzero(used < first[1:] - first[:-1])
 
 
@@ -191,6 +196,31 @@ def _pairs(left: Floats, right: Floats, rows: Ints, columns: Ints, slope: float,
 
 
 pairs = compiled(_pairs, fastmath={"reassoc", "contract"})
+
+
+@compiled
+def _rise(heap: Doubles, lots: NDArray[np.int32], scores: Floats, slot: int, value: float) -> int:
+    """The place of a value in a heap that grows by one slot, which is made free."""
+    while slot > 0 and heap[(slot - 1) // 2] > value:
+        above = (slot - 1) // 2
+        heap[slot], lots[slot], scores[slot] = heap[above], lots[above], scores[above]
+        slot = above
+    return slot
+
+
+@compiled
+def _sink(heap: Doubles, lots: NDArray[np.int32], scores: Floats, value: float) -> int:
+    """The place of a value in a full heap whose root leaves it."""
+    slot = 0
+    while 2 * slot + 1 < len(heap):
+        child = 2 * slot + 1
+        if child + 1 < len(heap) and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= value:
+            break
+        heap[slot], lots[slot], scores[slot] = heap[child], lots[child], scores[child]
+        slot = child
+    return slot
 
 
 @compiled
@@ -236,31 +266,11 @@ def top_rows(
                 lot = order[column]
                 if not allowed(rules, row, lot):
                     continue
-                if count < size:  # rise from the end
-                    slot = count
+                if count < size:
+                    slot = _rise(heap, best[row], scores[row], count, value)
                     count += 1
-                    while slot > 0 and heap[(slot - 1) // 2] > value:
-                        above = (slot - 1) // 2
-                        heap[slot], best[row, slot], scores[row, slot] = (
-                            heap[above],
-                            best[row, above],
-                            scores[row, above],
-                        )
-                        slot = above
-                else:  # sink from the root
-                    slot = 0
-                    while 2 * slot + 1 < size:
-                        child = 2 * slot + 1
-                        if child + 1 < size and heap[child + 1] < heap[child]:
-                            child += 1
-                        if heap[child] >= value:
-                            break
-                        heap[slot], best[row, slot], scores[row, slot] = (
-                            heap[child],
-                            best[row, child],
-                            scores[row, child],
-                        )
-                        slot = child
+                else:
+                    slot = _sink(heap, best[row], scores[row], value)
                 heap[slot], best[row, slot], scores[row, slot] = value, lot, relevance
         bounds[row] = heap[0] + 1e-6 * (1.0 + abs(heap[0])) if count == size else -np.inf
         for slot in range(count, size):

@@ -33,6 +33,10 @@ _BIG = 1 << 24  # characters of one CSV field
 LARGEST = 30_000  # questions of one matching: larger splits of a benchmark are matched in folds
 
 
+# numbers of lines, and their values by column or the reason why they cannot be read
+Lines = Iterator[tuple[int, Mapping[str, Any] | str]]
+
+
 @dataclass(frozen=True)
 class AnsweredQuestion:
     """A question with its right answer: what is matched."""
@@ -95,27 +99,29 @@ def read_table(path: Path | str, columns: Columns | None = None, *, keep_going: 
     return Questions(rows, tuple(notes), tuple(bad))
 
 
-def _open(path: Path) -> tuple[list[str], Iterator[tuple[int, Mapping[str, Any] | str]]]:
+def _open(path: Path) -> tuple[list[str], Lines]:
     """The columns of a file, and its rows with their line numbers; a row that cannot be read is the reason why."""
     suffix = path.suffix.lower()
     if suffix == ".parquet":
-        return _open_parquet(path)
-    text = read_text(path)
-    return _open_csv(path, text, SUFFIXES[suffix]) if SUFFIXES[suffix] else _open_json(path, text)
+        names, lines = _open_parquet(path)
+    elif SUFFIXES[suffix]:
+        names, lines = _open_csv(path, read_text(path), SUFFIXES[suffix])
+    else:
+        names, lines = _open_json(path, read_text(path))
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise UserError(f"{path.name} has two columns named {twice[0]!r}.", "Give each column its own name.")
+    return names, lines
 
 
-def _open_csv(path: Path, text: str, comma: str) -> tuple[list[str], Iterator[tuple[int, Mapping[str, Any] | str]]]:
+def _open_csv(path: Path, text: str, comma: str) -> tuple[list[str], Lines]:
     csv.field_size_limit(_BIG)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=comma, strict=True)
     try:
         names = next(reader, [])
     except csv.Error as error:
         raise UserError(f"{path.name}, line 1: {error}.", "The first line names the columns.") from None
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise UserError(f"{path.name} has two columns named {twice[0]!r}.", "Give each column its own name.")
 
-    def rows() -> Iterator[tuple[int, Mapping[str, Any] | str]]:
+    def rows() -> Lines:
         while True:
             first = reader.line_num + 1
             try:
@@ -135,7 +141,7 @@ def _open_csv(path: Path, text: str, comma: str) -> tuple[list[str], Iterator[tu
     return names, rows()
 
 
-def _open_json(path: Path, text: str) -> tuple[list[str], Iterator[tuple[int, Mapping[str, Any] | str]]]:
+def _open_json(path: Path, text: str) -> tuple[list[str], Lines]:
     found: list[tuple[int, Mapping[str, Any] | str]] = []
     names: dict[str, None] = {}
     for number, value in each_line(text, Json):
@@ -147,7 +153,7 @@ def _open_json(path: Path, text: str) -> tuple[list[str], Iterator[tuple[int, Ma
     return list(names), iter(found)
 
 
-def _open_parquet(path: Path) -> tuple[list[str], Iterator[tuple[int, Mapping[str, Any] | str]]]:
+def _open_parquet(path: Path) -> tuple[list[str], Lines]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -157,11 +163,7 @@ def _open_parquet(path: Path) -> tuple[list[str], Iterator[tuple[int, Mapping[st
         raise UserError(
             f"{path.name} is no whole Parquet file: {str(error).splitlines()[0]}", "Write it again."
         ) from None
-    names = table.column_names
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise UserError(f"{path.name} has two columns named {twice[0]!r}.", "Give each column its own name.")
-    return names, enumerate(table.to_pylist(), 1)
+    return table.column_names, enumerate(table.to_pylist(), 1)
 
 
 def _choose(path: Path, names: Sequence[str], columns: Columns) -> dict[str, str]:

@@ -27,7 +27,7 @@ from veridical.matching.data.questions import AnsweredQuestion, Columns, read_ta
 from veridical.matching.integrity import frequency_in, lengths, random_wrong
 from veridical.matching.scores.kinds import KindOptions
 from veridical.matching.scores.models import encoder
-from veridical.matching.stages import Models, Options, Responses, fit_models, match_stage, responses_of
+from veridical.matching.stages import Models, Responses, StageOptions, fit_models, match_stage, responses_of
 
 TESTED = ("0", "1", "2")
 DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "qa" / "next_oe_train.csv"
@@ -48,7 +48,7 @@ def nearest(found: Responses, models: Models, wrong: int) -> np.ndarray:
     return out
 
 
-def make(name: str, found: Responses, models: Models | None, options: Options) -> tuple[np.ndarray, float]:
+def make(name: str, found: Responses, models: Models | None, options: StageOptions) -> tuple[np.ndarray, float]:
     """(wrong, N) wrong choices of one kind, and the certified gap where they were matched."""
     if models is None or name == "random":
         return random_wrong(found.texts, found.folds, 3, np.random.default_rng([options.seed, 6])), np.nan
@@ -89,7 +89,7 @@ def main() -> None:
     found = responses_of(
         [r.question for r in rows], [r.answer for r in rows], [None] * len(rows), [r.fold or "" for r in rows]
     )
-    options = Options(seed=args.seed)
+    options = StageOptions(seed=args.seed)
     models: Models | None = None
     results = {}
     for name in args.sets.split(","):

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 from tests.commands import invoke
 
-from veridical.auditing import Audit, Example, Finding
+from veridical.auditing import Audit, Finding, WorstExample
 from veridical.auditing.page import html
 from veridical.options import AuditOptions
 
@@ -37,7 +37,7 @@ def test_a_biased_benchmark_exits_with_1(benchmarks: ModuleType, tmp_path: Path)
 
 def test_the_page_escapes_everything() -> None:
     bad = "<script>alert('x')</script>"
-    finding = Finding(bad, bad, "fail", bad, 0.5, 0.4, 0.6, 0.2, examples=(Example(bad, bad, bad),), do=bad)
+    finding = Finding(bad, bad, "fail", bad, 0.5, 0.4, 0.6, 0.2, examples=(WorstExample(bad, bad, bad),), do=bad)
     page = html(Audit(bad, "0" * 64, bad, bad, {bad: 1}, (finding,), AuditOptions(), 1.0))
     assert "<script" not in page
     assert page.count("&lt;script&gt;") >= 8

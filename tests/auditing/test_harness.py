@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veridical.auditing import samples
-from veridical.auditing.data import Fold, Row, folds
+from veridical.auditing.data import AuditItem, Fold, folds
 from veridical.auditing.findings import advantage, power_of
 from veridical.auditing.harness import assess, most_common, run
 from veridical.auditing.samples import Predict, Sample, sample, swapped
@@ -18,14 +18,14 @@ from veridical.auditing.texts import candidate_reader, query_reader
 from veridical.records import TRUTH, Item, Text
 
 
-def rows_of(number: int, rng: np.random.Generator, split: str = "train") -> list[Row]:
+def rows_of(number: int, rng: np.random.Generator, split: str = "train") -> list[AuditItem]:
     """Statements in groups of two, one true and one false, with a sentence of random words each."""
     out = []
     for g in range(number // 2):
         text = " ".join(f"w{k}" for k in rng.integers(0, 50, 6))
         for k, label in enumerate(rng.permutation([0, 1]).tolist()):
             item = Item(f"{split}{g}-{k}", "statement", (), Text(text), TRUTH, label, f"{split}{g}", (f"o{split}{g}",))
-            out.append(Row(item, split, text, ("false", "true"), f"{split}{g}", "answer"))
+            out.append(AuditItem(item, split, text, ("false", "true"), f"{split}{g}", "answer"))
     return out
 
 
@@ -50,7 +50,7 @@ def test_training_and_testing_share_no_origin_group_sentence_or_answer(seed: int
         item = Item(
             f"i{i}", "statement", (), Text(sentence), TRUTH, int(rng.integers(2)), f"g{i // 2}", (f"o{i // 3}",)
         )
-        rows.append(Row(item, split, sentence, ("false", "true"), f"g{i // 2}", "answer"))
+        rows.append(AuditItem(item, split, sentence, ("false", "true"), f"g{i // 2}", "answer"))
     by_id = {r.item.id: r for r in rows}
     seen: list[tuple[Sample, Sample]] = []
     found = run(sample(rows, ["query"]), folds(rows), spy(seen), 0)  # type: ignore[arg-type]
@@ -66,7 +66,7 @@ def test_training_and_testing_share_no_origin_group_sentence_or_answer(seed: int
 def test_candidates_that_the_test_uses_are_not_trained_on() -> None:
     texts = [tuple(f"a{(i + k) % 40}" for k in range(4)) for i in range(40)]
     rows = [
-        Row(
+        AuditItem(
             Item(f"i{i}", "choice", (), Text(f"q{i}"), tuple(map(Text, t)), 0, None, ()),
             "train",
             f"q{i}",
@@ -155,7 +155,9 @@ def test_candidate_reader_learns_a_word() -> None:
     texts = [tuple(" ".join(f"w{k}" for k in rng.integers(0, 60, 4)) for _ in range(4)) for _ in range(600)]
     answers = rng.integers(0, 4, 600).tolist()
     rows = [
-        Row(Item(f"i{i}", "choice", (), Text("q"), tuple(map(Text, t)), a), "train", f"q {i}", t, f"i{i}", "answer")
+        AuditItem(
+            Item(f"i{i}", "choice", (), Text("q"), tuple(map(Text, t)), a), "train", f"q {i}", t, f"i{i}", "answer"
+        )
         for i, (t, a) in enumerate(zip(texts, answers, strict=True))
     ]
     s = sample(rows, ["candidates"])

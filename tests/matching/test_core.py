@@ -15,8 +15,8 @@ from veridical.errors import UserError
 from veridical.matching.assignment.pricing import Shortlists, Situation, look_at_all, search_of, violations
 from veridical.matching.assignment.problem import (
     AssignmentProblem,
+    CertifiedMatching,
     EmbeddingScores,
-    Matching,
     NoMatching,
     equal_rows,
     log_sigmoid,
@@ -79,7 +79,7 @@ def dense(problem: AssignmentProblem, given_so_far: list[np.ndarray]) -> np.ndar
     return weights
 
 
-def check_laws(problem: AssignmentProblem, found: Matching, tolerance: float) -> None:
+def check_laws(problem: AssignmentProblem, found: CertifiedMatching, tolerance: float) -> None:
     """A permutation each round, four different texts for each query, rules kept, and an honest certificate."""
     everyone = np.arange(problem.size)
     given_so_far = [everyone]

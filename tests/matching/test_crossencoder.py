@@ -14,7 +14,7 @@ from veridical.encoders.crossencoders import CrossEncoder, TrainingConfig
 from veridical.errors import UserError
 from veridical.matching.scores.crossencoder import Overridden, rerank, shortlist
 from veridical.matching.scores.models import Calibration, SparseScores, word_vectors
-from veridical.matching.stages import Options, fit_models, match_stage, responses_of
+from veridical.matching.stages import StageOptions, fit_models, match_stage, responses_of
 from veridical.records import Text
 
 QUESTIONS = [f"what is near the {k} gate" for k in range(24)]
@@ -46,7 +46,7 @@ def rows_of(folds: int):
 
 def test_no_pair_is_scored_by_a_model_that_saw_it() -> None:
     rows = rows_of(3)
-    options = Options("tfidf", "tfidf", shortlist=4, reranker=Remembers(), similarity_reranker=Remembers())
+    options = StageOptions("tfidf", "tfidf", shortlist=4, reranker=Remembers(), similarity_reranker=Remembers())
     models = fit_models(rows, options)
     found = rerank(rows, models, options)
     for fold in ("0", "1", "2"):
@@ -93,7 +93,7 @@ def test_models_are_trained_once_for_all_lambdas_and_the_manifest_tells_of_them(
 
 def test_what_was_said_of_pairs_follows_the_rows_that_are_kept() -> None:
     rows = rows_of(3)
-    options = Options("tfidf", "tfidf", shortlist=4, similarity_reranker=Remembers())
+    options = StageOptions("tfidf", "tfidf", shortlist=4, similarity_reranker=Remembers())
     found = fit_models(rows, options).reranked
     assert found is not None
     kept = np.flatnonzero(np.arange(24) % 5 != 0)

@@ -12,8 +12,8 @@ from veridical.matching.assignment.problem import NoMatching
 from veridical.matching.scores.kinds import NOISE_SIZE, KindOptions, cells, scaled
 from veridical.matching.stages import (
     Models,
-    Options,
     Responses,
+    StageOptions,
     fit_models,
     match_stage,
     match_stages,
@@ -22,7 +22,7 @@ from veridical.matching.stages import (
 )
 from veridical.records import Text
 
-OPTIONS = Options("tfidf", "tfidf")
+OPTIONS = StageOptions("tfidf", "tfidf")
 
 
 def tagged_rows(size: int, fold: str = "a") -> Responses:
@@ -103,7 +103,7 @@ def test_the_noise_of_hidden_folds_needs_the_secret_and_that_of_others_does_not(
     rows = gates(300)
     models = models_of(rows)
     one, other = (
-        match_stage(rows, models, Options("tfidf", "tfidf", secret=secret, hidden=frozenset({"1"})))
+        match_stage(rows, models, StageOptions("tfidf", "tfidf", secret=secret, hidden=frozenset({"1"})))
         for secret in ("a", "b")
     )
     assert one.kinds == {"0": 9, "1": 9}
@@ -117,7 +117,7 @@ def test_who_draws_the_noise_again_cannot_tell_whose_a_hidden_response_is(secret
     """A response stands at its own question and at three where its noise is high: the noise of its row, that is."""
     rows = gates(400)
     models = models_of(rows)
-    options = Options("tfidf", "tfidf", secret=secret, hidden=frozenset({"1"}))
+    options = StageOptions("tfidf", "tfidf", secret=secret, hidden=frozenset({"1"}))
     here = rows.rows("1")
     wrong = np.searchsorted(here, match_stage(rows, models, options).wrong[:, here])
     rng = np.random.default_rng([options.seed, 5, zlib.crc32(b"1")])  # public
@@ -142,7 +142,7 @@ def test_what_kinds_cost_in_relevance_is_measured() -> None:
     )
     models = models_of(rows)
     single, kinds = (
-        mean_relevance(models, match_stage(rows, models, Options("tfidf", "tfidf", kinds=KindOptions(k))).wrong)
+        mean_relevance(models, match_stage(rows, models, StageOptions("tfidf", "tfidf", kinds=KindOptions(k))).wrong)
         for k in (0, 48)
     )
     assert single["right"] == kinds["right"] > 0.6

@@ -19,7 +19,7 @@ In reading order:
 From outside: what is imported below. Another check costs a function and a line in `run.CHECKS`.
 """
 
-from veridical.auditing.findings import Example, Finding, Power, Verdict
+from veridical.auditing.findings import Finding, Power, Verdict, WorstExample
 from veridical.auditing.run import CHECKS, Audit, audit
 
-__all__ = ["CHECKS", "Audit", "Example", "Finding", "Power", "Verdict", "audit"]
+__all__ = ["CHECKS", "Audit", "Finding", "Power", "Verdict", "WorstExample", "audit"]

@@ -12,12 +12,13 @@ from pkgutil import resolve_name
 
 import numpy as np
 
-from veridical.auditing.data import AuditData, Row, folds
-from veridical.auditing.findings import EXAMPLES, FAIL, FAIL_LABEL, ORDER, Example, Finding, not_applicable
+from veridical.auditing.data import AuditData, AuditItem, folds
+from veridical.auditing.findings import EXAMPLES, FAIL, FAIL_LABEL, ORDER, Finding, Part, WorstExample, not_applicable
 from veridical.auditing.harness import FULL, PARTS, Assessment, Effort, Reference, Run, assess, run
 from veridical.auditing.pictures import Described, describe
 from veridical.auditing.samples import Fit, Sample, View, sample, swapped
 from veridical.benchmark.splits import blocks
+from veridical.common.files import Json
 from veridical.evaluation.bootstrap import resample, stream
 from veridical.options import AuditOptions
 
@@ -40,7 +41,7 @@ class Guess:
 
 
 @dataclass(frozen=True)
-class Words:
+class CheckWords:
     """How a check is talked about."""
 
     title: str
@@ -107,60 +108,60 @@ BLIND |= {
     "response-only-neural": {"choice": _neural("response-only", ("candidates",), _PLANTS + "candidate_word")},
 }
 
-WORDS: dict[str, Words] = {
-    "label": Words("Labels", "nothing and always says the most common label", "Balance the labels, per split."),
-    "position": Words(
+WORDS: dict[str, CheckWords] = {
+    "label": CheckWords("Labels", "nothing and always says the most common label", "Balance the labels, per split."),
+    "position": CheckWords(
         "Place of the right candidate",
         "nothing and always takes the same place",
         "Shuffle the candidates of each item.",
     ),
-    "text-only": Words(
+    "text-only": CheckWords(
         "Text without pictures",
         "the text only",
         "Look at the n-gram cues; write sentences by contrast (true of some pictures, false of others), or match "
         "distractors to the question.",
     ),
-    "image-only": Words(
+    "image-only": CheckWords(
         "Pictures without text",
         "the pictures only",
         "Use every picture with several texts of different answers; look at the element cues.",
     ),
-    "response-only": Words(
+    "response-only": CheckWords(
         "Candidates alone",
         "the candidates only",
         "Use every right answer as a distractor elsewhere (Adversarial Matching: `veridical match`).",
     ),
-    "question-only": Words(
+    "question-only": CheckWords(
         "Question alone", "the question only and guesses the place", "Shuffle the candidates of each item."
     ),
-    "swapped-context": Words(
+    "swapped-context": CheckWords(
         "Another item's context",
         "the item with the context of another item",
         "The context is not needed: make items that differ in the context only.",
     ),
-    "length": Words(
+    "length": CheckWords(
         "Length", "lengths only", "Choose distractors as long as right answers, or trim both to the same distribution."
     ),
-    "frequency": Words(
+    "frequency": CheckWords(
         "Frequency of candidates",
         "how often each candidate occurs",
         "Let every candidate be right as often as any other of its frequency: right once, wrong three times.",
     ),
-    "overlap": Words(
-        "Words shared with the question",
+    "overlap": CheckWords(
+        "CheckWords shared with the question",
         "how many words of the question a candidate repeats",
         "Choose distractors that are as close to the question as the right answer.",
     ),
 }
 
 WORDS |= {
-    f"{name}-neural": Words(f"{WORDS[name].title}, neural", f"{WORDS[name].sees} (a neural model)", WORDS[name].do)
+    f"{name}-neural": CheckWords(f"{WORDS[name].title}, neural", f"{WORDS[name].sees} (a neural model)", WORDS[name].do)
     for name in ("text-only", "image-only", "response-only")
 }
 
 # Of matrices other words: their question is the context.
 _MATRIX = {
-    "question-only": Words(
+    "question-only": CheckWords(
         "Context alone",
         "the context only and guesses the place",
         "Shuffle the candidates of each item.",
@@ -184,13 +185,14 @@ def check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     worst = min(found, key=lambda f: ORDER.index(f.verdict))
     if len(found) == 1:
         return worst
-    parts = [(f"{stage}: {n}", *rest) for stage, f in zip(data.stages, found, strict=True) for n, *rest in f.parts]
-    stages = {stage: f.to_json() for stage, f in zip(data.stages, found, strict=True)}
+    of_stage = list(zip(data.stages, found, strict=True))
+    parts = [part._replace(name=f"{stage}: {part.name}") for stage, f in of_stage for part in f.parts]
+    stages = {stage: f.to_json() for stage, f in of_stage}
     says = f"{data.stages[found.index(worst)].capitalize()} stage: {worst.says[:1].lower()}{worst.says[1:]}"
-    return replace(worst, says=says, parts=tuple(parts), details=worst.details | {"stages": stages})  # type: ignore[arg-type]
+    return replace(worst, says=says, parts=tuple(parts), details=worst.details | {"stages": stages})
 
 
-def _stage(name: str, guess: Guess, words: Words, data: AuditData, options: AuditOptions, stage: str) -> Finding:
+def _stage(name: str, guess: Guess, words: CheckWords, data: AuditData, options: AuditOptions, stage: str) -> Finding:
     rows = budgeted(data.labelled(stage), min(guess.items or options.items, options.items), options.seed)
     if not rows:
         return not_applicable(name, words.title, "No answers are known here.")
@@ -217,7 +219,7 @@ def _stage(name: str, guess: Guess, words: Words, data: AuditData, options: Audi
 
 
 def _neural_stage(
-    name: str, guess: Guess, words: Words, rows: Sequence[Row], data: AuditData, options: AuditOptions
+    name: str, guess: Guess, words: CheckWords, rows: Sequence[AuditItem], data: AuditData, options: AuditOptions
 ) -> Finding:
     from veridical.auditing.models import neural_reader, stored_pictures
 
@@ -231,8 +233,8 @@ def _neural_stage(
 def _finding(
     name: str,
     guess: Guess,
-    words: Words,
-    rows: Sequence[Row],
+    words: CheckWords,
+    rows: Sequence[AuditItem],
     s: Sample,
     own: Sample | None,
     pictures: Described | None,
@@ -246,7 +248,7 @@ def _finding(
         says = "Too few items that share nothing with each other to train and test on."
         return Finding(name, words.title, "cannot tell", says, do="Audit more items.")
     a = assess(s, parted, fit, plant, seed=options.seed, reference=guess.reference, fail=guess.fail, effort=effort)
-    details: dict[str, object] = {"items": len(a.run.tested), "error": a.run.error, "excess": a.run.excess.to_json()}
+    details: Json = {"items": len(a.run.tested), "error": a.run.error, "excess": a.run.excess.to_json()}
     extra = f" Pictures were described by their {pictures.source}." if pictures else ""
     if own is not None and len(a.run.tested):
         seen = run(own, parted, fit, options.seed, guess.reference)
@@ -273,7 +275,7 @@ def _finding(
     )
 
 
-def _says(a: Assessment, words: Words, lead: str, extra: str) -> str:
+def _says(a: Assessment, words: CheckWords, lead: str, extra: str) -> str:
     number, level = 100 * a.run.accuracy.value, 100 * a.run.level
     lines = f"A guesser that sees {words.sees} is right in {number:.1f}% of {len(a.run.tested):,} items;"
     lines += f" {lead} is {level:.1f}%.{extra}"
@@ -284,7 +286,7 @@ def _says(a: Assessment, words: Words, lead: str, extra: str) -> str:
     return lines
 
 
-def _advice(a: Assessment, words: Words) -> str:
+def _advice(a: Assessment, words: CheckWords) -> str:
     if a.verdict in ("warn", "fail"):
         return words.do
     if a.verdict == "cannot tell":
@@ -293,19 +295,19 @@ def _advice(a: Assessment, words: Words) -> str:
     return ""
 
 
-def _given_away(found: Run, rows: Sequence[Row]) -> tuple[Example, ...]:
+def _given_away(found: Run, rows: Sequence[AuditItem]) -> tuple[WorstExample, ...]:
     """The items that were guessed right with most confidence, one per sentence or candidate."""
-    out: dict[str, Example] = {}
+    out: dict[str, WorstExample] = {}
     for k in np.argsort(-np.where(found.right == 1, found.margin, -np.inf), kind="stable"):
         row = rows[found.tested[k]]
         if found.right[k] < 1 or len(out) == EXAMPLES:
             break
         text = readable(row)
-        out.setdefault(text, Example(row.item.id, text, f"{row.split}, lead {found.margin[k]:.2f}"))
+        out.setdefault(text, WorstExample(row.item.id, text, f"{row.split}, lead {found.margin[k]:.2f}"))
     return tuple(out.values())
 
 
-def readable(row: Row) -> str:
+def readable(row: AuditItem) -> str:
     """An item in a line: its text and its right candidate."""
     if row.item.task == "statement":
         return f"{row.query} — {row.candidates[row.answer]}" if row.answer >= 0 else row.query
@@ -313,7 +315,7 @@ def readable(row: Row) -> str:
     return f"{row.query} {right}".strip()
 
 
-def _by_split(found: Run, rows: Sequence[Row], seed: int) -> tuple[tuple[str, float, float, float, float], ...]:
+def _by_split(found: Run, rows: Sequence[AuditItem], seed: int) -> tuple[Part, ...]:
     split = np.array([rows[i].split for i in found.tested])
     group = np.array([rows[i].group for i in found.tested])
     out = []
@@ -324,13 +326,13 @@ def _by_split(found: Run, rows: Sequence[Row], seed: int) -> tuple[tuple[str, fl
         sums = np.stack([PARTS * np.bincount(code), parts], 1)
         e = resample(sums, 1000, stream(seed, "audit", name)).ratio(1, 0)
         value, level = float(found.right[here].mean()), float(found.reference[here].mean())
-        out.append((name, value, e.low, e.high, level))
+        out.append(Part(name, value, e.low, e.high, level))
     return tuple(out)
 
 
-def budgeted(rows: Sequence[Row], most: int, seed: int) -> list[Row]:
+def budgeted(rows: Sequence[AuditItem], most: int, seed: int) -> list[AuditItem]:
     """At most so many items of the training split and of the others, whole groups at random."""
-    out: list[Row] = []
+    out: list[AuditItem] = []
     for training in (True, False):
         part = [r for r in rows if (r.split == "train") == training]
         if len(part) > most:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from veridical.auditing.data import AuditData, normal
-from veridical.auditing.findings import EXAMPLES, FAIL_LEAK, Example, Finding, Verdict, not_applicable
+from veridical.auditing.findings import EXAMPLES, FAIL_LEAK, Finding, Verdict, WorstExample, not_applicable
 from veridical.auditing.texts import words
 from veridical.errors import UserError
 from veridical.formats.about import canary
@@ -41,7 +41,7 @@ def canary_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
         do = f"Put this line on the benchmark's card, so that its traces can be found: {text}"
     return Finding(
         name, title, verdict, says, float(len(found)), reference=0, unit="count", reference_name="none", do=do,
-        examples=tuple(Example(path, f"line {n:,}") for path, n in found[:EXAMPLES]), details={"canary": text},
+        examples=tuple(WorstExample(path, f"line {n:,}") for path, n in found[:EXAMPLES]), details={"canary": text},
     )  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def membership_check(name: str, data: AuditData, options: AuditOptions) -> Findi
     says += f" (or {WORDS} words of them)."
     return Finding(
         name, title, verdict, says, share, reference=0.0, unit="share", reference_name="none",
-        examples=tuple(Example(texts[t], t, where) for t, where in list(found.items())[:EXAMPLES]),
+        examples=tuple(WorstExample(texts[t], t, where) for t, where in list(found.items())[:EXAMPLES]),
         do="Do not score models trained on this corpus, or report the texts found apart." if found else "",
         details={"texts": searched, "found": len(found)},
     )  # fmt: skip

@@ -17,17 +17,18 @@ from statistics import NormalDist
 import numpy as np
 
 from veridical.auditing.blind import budgeted
-from veridical.auditing.data import AuditData, Row, codes
+from veridical.auditing.data import AuditData, AuditItem, codes
 from veridical.auditing.findings import (
     CRITICAL,
     EXAMPLES,
     FAIL_CUE,
     POWERED,
     RARE,
-    Example,
     Finding,
+    Part,
     Power,
     Verdict,
+    WorstExample,
     graded,
     not_applicable,
 )
@@ -114,7 +115,7 @@ def element_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     return _cue_finding(name, title, "elements", seen, options)
 
 
-def _read(rows: Sequence[Row]) -> Observations:
+def _read(rows: Sequence[AuditItem]) -> Observations:
     if rows[0].item.task == "statement":
         return _labels(rows, [_ngrams(r.query) for r in rows])
     return _right_or_wrong(rows, lambda r, k: _ngrams(r.candidates[k]))
@@ -134,14 +135,14 @@ def _counts(found: Iterable[dict[str, int]]) -> set[str]:
     return out
 
 
-def _labels(rows: Sequence[Row], cues: list[set[str]]) -> Observations:
+def _labels(rows: Sequence[AuditItem], cues: list[set[str]]) -> Observations:
     y = np.array([r.answer for r in rows], np.int64)
     split = codes(r.split for r in rows)
     mean = np.array([y[split == s].mean() for s in range(int(split.max()) + 1)])
     return Observations(cues, y, mean[split], codes(r.group for r in rows), labels=True)
 
 
-def _right_or_wrong(rows: Sequence[Row], cues_of: Callable[[Row, int], set[str]]) -> Observations:
+def _right_or_wrong(rows: Sequence[AuditItem], cues_of: Callable[[AuditItem, int], set[str]]) -> Observations:
     places = [(i, k) for i, r in enumerate(rows) for k in range(len(r.candidates))]
     group = codes(r.group for r in rows)
     return Observations(
@@ -255,9 +256,9 @@ def _lift(cue: Cue, total: int) -> float:
     return max(0.0, cue.rate - cue.expected) * cue.rows / (total * cue.expected) / (1 - cue.expected)
 
 
-def _example(c: Cue) -> Example:
+def _example(c: Cue) -> WorstExample:
     note = f"{100 * c.rate:.1f}% of {c.rows:,} (expected {100 * c.expected:.1f}%)"
-    return Example(c.name, c.name, f"{note}, log-odds {c.log_odds:+.2f}, z {c.z:+.1f}")
+    return WorstExample(c.name, c.name, f"{note}, log-odds {c.log_odds:+.2f}, z {c.z:+.1f}")
 
 
 def _as_json(c: Cue) -> dict[str, object]:
@@ -303,7 +304,7 @@ def single_label_check(name: str, data: AuditData, options: AuditOptions) -> Fin
         several = n > 1
         e = resample(np.stack([np.ones_like(n), one.astype(np.int64)], 1), 1000, stream(options.seed, "single", split))
         est = e.ratio(1, 0)
-        parts.append((f"{split}: {int(one.sum()):,} of {len(n):,}", est.value, est.low, est.high, None))
+        parts.append(Part(f"{split}: {int(one.sum()):,} of {len(n):,}", est.value, est.low, est.high))
         single.append(one[several])
         larger.append(chance[several])
         alone += int((~several).sum())
@@ -334,14 +335,14 @@ def single_label_check(name: str, data: AuditData, options: AuditOptions) -> Fin
     )  # fmt: skip
 
 
-def _one_label(rows: Sequence[Row]) -> tuple[Example, ...]:
+def _one_label(rows: Sequence[AuditItem]) -> tuple[WorstExample, ...]:
     """The largest groups with one label."""
-    groups: dict[tuple[str, str], list[Row]] = {}
+    groups: dict[tuple[str, str], list[AuditItem]] = {}
     for r in rows:
         groups.setdefault((r.split, r.group), []).append(r)
     one = [(k, g) for k, g in groups.items() if len(g) > 1 and len({r.answer for r in g}) == 1]
     one.sort(key=lambda pair: (-len(pair[1]), pair[0]))
     return tuple(
-        Example(key[1], f"{g[0].query} — {g[0].candidates[g[0].answer]}", f"{key[0]}, {len(g)} items")
+        WorstExample(key[1], f"{g[0].query} — {g[0].candidates[g[0].answer]}", f"{key[0]}, {len(g)} items")
         for key, g in one[:EXAMPLES]
     )

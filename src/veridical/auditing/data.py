@@ -36,7 +36,7 @@ def normal(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Row:
+class AuditItem:
     """One item: what the audit needs of it."""
 
     item: Item
@@ -57,7 +57,7 @@ class AuditData:
     def __init__(self, directory: Path | str, scheme: str = "main", hidden: bool = False) -> None:
         self.benchmark = Benchmark(directory)
         self.scheme = scheme
-        self.rows: list[Row] = []
+        self.rows: list[AuditItem] = []
         for split in self.benchmark.splits(scheme):
             known = hidden or not self.benchmark.is_hidden(split)
             items = list(self.benchmark.items(split, scheme, answers=hidden))
@@ -82,7 +82,7 @@ class AuditData:
         """`answer`, and `rationale` where there are rationale items with an answer."""
         return tuple(sorted({r.stage for r in self.rows if r.answer >= 0})) or ("answer",)
 
-    def labelled(self, stage: str = "answer") -> list[Row]:
+    def labelled(self, stage: str = "answer") -> list[AuditItem]:
         """The items of a stage whose answer is known."""
         return [r for r in self.rows if r.answer >= 0 and r.stage == stage]
 
@@ -91,7 +91,7 @@ class AuditData:
         """The place of the largest split among `splits`."""
         return max(range(len(self.splits)), key=lambda k: len(self.of_split(self.splits[k])))
 
-    def of_split(self, split: str) -> list[Row]:
+    def of_split(self, split: str) -> list[AuditItem]:
         return [r for r in self.rows if r.split == split]
 
 
@@ -104,7 +104,7 @@ def load(directory: str, hash_: str, scheme: str, hidden: bool) -> AuditData:
     return data
 
 
-def _rows(items: Sequence[Item], split: str, panels: dict[str, Panel]) -> Iterable[Row]:
+def _rows(items: Sequence[Item], split: str, panels: dict[str, Panel]) -> Iterable[AuditItem]:
     by_id = {item.id: item for item in items}
     for item in items:
         names = _names(item, panels)
@@ -115,7 +115,7 @@ def _rows(items: Sequence[Item], split: str, panels: dict[str, Panel]) -> Iterab
             query += " " + (assumed.words(names) if isinstance(assumed, Text) else assumed)
         candidates = tuple(c.words(names) if isinstance(c, Text) else c for c in item.candidates)
         group = item.group or item.parent or item.id
-        yield Row(item, split, query, candidates, group, "rationale" if item.parent else "answer")
+        yield AuditItem(item, split, query, candidates, group, "rationale" if item.parent else "answer")
 
 
 def _names(item: Item, panels: dict[str, Panel]) -> dict[str, str]:
@@ -123,7 +123,7 @@ def _names(item: Item, panels: dict[str, Panel]) -> dict[str, str]:
     return plain_names(panels[p] for p in item.panels if p in panels)
 
 
-def answers(rows: Sequence[Row]) -> Ints:
+def answers(rows: Sequence[AuditItem]) -> Ints:
     return np.array([r.answer for r in rows], np.int64)
 
 
@@ -141,7 +141,7 @@ class Fold:
     test: Ints
 
 
-def folds(rows: Sequence[Row], seed: int = 0) -> list[Fold]:
+def folds(rows: Sequence[AuditItem], seed: int = 0) -> list[Fold]:
     """Every other split from the training split, and the training split (or the only one) by cross-validation.
 
     Whole blocks of items that share an origin or a group lie on one side. Where nearly all items hang together

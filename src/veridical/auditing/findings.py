@@ -39,7 +39,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Literal, NamedTuple
+
+from veridical.common.files import Json
 
 Verdict = Literal["pass", "warn", "fail", "cannot tell", "not applicable"]
 ORDER: tuple[Verdict, ...] = ("fail", "cannot tell", "warn", "pass", "not applicable")  # the worst first
@@ -58,7 +60,7 @@ EXAMPLES = 8  # worst examples shown
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class WorstExample:
     """One of the worst items, or cues."""
 
     id: str
@@ -83,6 +85,16 @@ class Power:
         return self.control is None or (self.seen is not None and self.seen >= 0.8)
 
 
+class Part(NamedTuple):
+    """A finding's number on a part of the items."""
+
+    name: str
+    number: float
+    low: float | None = None
+    high: float | None = None
+    reference: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """The result of one check."""
@@ -99,37 +111,38 @@ class Finding:
     reference_name: str = ""
     advantage: float | None = None  # the way from the reference to a perfect score
     power: Power | None = None
-    examples: tuple[Example, ...] = ()
+    examples: tuple[WorstExample, ...] = ()
     do: str = ""  # what to do about it
-    parts: tuple[
-        tuple[str, float, float | None, float | None, float | None], ...
-    ] = ()  # name, number, low, high, reference
-    details: dict[str, Any] = field(default_factory=dict)
+    parts: tuple[Part, ...] = ()  # the same of splits, or of stages
+    details: Json = field(default_factory=dict)
     seconds: float = 0.0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         out = asdict(self)
-        names = ("name", "number", "low", "high", "reference")
-        out["parts"] = [dict(zip(names, part, strict=True)) for part in self.parts]
+        out["parts"] = [part._asdict() for part in self.parts]
         out["interval"] = None if self.low is None or self.high is None else [self.low, self.high]
         return out
 
+    def value(self, number: float) -> str:
+        """A number in the unit of the check."""
+        if self.unit == "count":
+            return f"{number:,.0f}"
+        return f"{number:.3f}" if self.unit == "alpha" else f"{100 * number:.1f}%"
+
     def shown(self) -> tuple[str, str, str]:
         """What was found, what was expected, and how small a cue would have been seen, for a table."""
-        seen = f"{100 * self.power.smallest:.1f}%" if self.power and self.power.smallest else ""
+        found = "" if self.number is None else self.value(self.number)
+        if found.endswith("%") and self.low is not None and self.high is not None:
+            found += f" [{100 * self.low:.1f}, {100 * self.high:.1f}]"
         expected = self.reference_name
         if self.reference is not None and self.unit != "count":
-            expected = f"{self.reference:.2f}" if self.unit == "alpha" else f"{100 * self.reference:.1f}%"
-        if self.number is None:
-            return "", expected, seen
-        if self.unit in ("count", "alpha"):
-            return f"{self.number:,.0f}" if self.unit == "count" else f"{self.number:.3f}", expected, seen
-        between = "" if self.low is None or self.high is None else f" [{100 * self.low:.1f}, {100 * self.high:.1f}]"
-        return f"{100 * self.number:.1f}%{between}", expected, seen
+            expected = f"{self.reference:.2f}" if self.unit == "alpha" else self.value(self.reference)
+        seen = f"{100 * self.power.smallest:.1f}%" if self.power and self.power.smallest else ""
+        return found, expected, seen
 
 
 def not_applicable(check: str, title: str, why: str) -> Finding:
-    """A check that this kind of benchmark has no use for."""
+    """A check that this task has no use for."""
     return Finding(check, title, "not applicable", why)
 
 

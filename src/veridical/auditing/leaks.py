@@ -11,15 +11,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from veridical.auditing.data import AuditData, Row, normal
+from veridical.auditing.data import AuditData, AuditItem, normal
 from veridical.auditing.findings import (
     CRITICAL,
     EXAMPLES,
     FAIL,
     FAIL_LEAK,
-    Example,
     Finding,
+    Part,
     Verdict,
+    WorstExample,
     advantage,
     graded,
     not_applicable,
@@ -32,11 +33,11 @@ from veridical.common.intervals import Estimate
 from veridical.evaluation.bootstrap import resample, stream
 from veridical.options import AuditOptions
 
-Keys = Callable[[Row], Iterable[Hashable]]
+Keys = Callable[[AuditItem], Iterable[Hashable]]
 _ONE = "There is only one split."
 
 
-Places = dict[Hashable, dict[str, list[Row]]]  # key -> split -> items
+Places = dict[Hashable, dict[str, list[AuditItem]]]  # key -> split -> items
 
 
 def _places(data: AuditData, keys: Keys) -> Places:
@@ -53,13 +54,15 @@ def _shared(places: Places) -> Places:
     return {key: where for key, where in places.items() if len(where) > 1}
 
 
-def _size(data: AuditData, row: Row) -> int:
+def _size(data: AuditData, row: AuditItem) -> int:
     """How many objects an item shows: simple scenes coincide more often than rich ones."""
     panels = data.benchmark.panels
     return sum(len(panels[p].objects) for p in row.item.panels if p in panels)
 
 
-def coincidence(data: AuditData, places: Places, size: Callable[[AuditData, Row], int] = _size) -> dict[str, float]:
+def coincidence(
+    data: AuditData, places: Places, size: Callable[[AuditData, AuditItem], int] = _size
+) -> dict[str, float]:
     """The share of each split's items that would have something in common with another split by chance.
 
     Where pictures are drawn from a small space (towers of blocks), some are the same by chance, within a split as often
@@ -120,7 +123,7 @@ def _leak(
         name, title, verdict, says, worst, e.low, e.high, chance, "share", "by chance" if chance else "none",
         examples=tuple(_example(key, where) for key, where in ranked),
         do=do if verdict in ("warn", "fail") else "",
-        parts=tuple((s, v, None, None, expected.get(s, 0.0)) for s, v in shares.items()),
+        parts=tuple(Part(s, v, reference=expected.get(s, 0.0)) for s, v in shares.items()),
         details={"shared": len(shared), "items": {s: len(ids) for s, ids in touched.items()}, "coincidence": chance},
     )  # fmt: skip
 
@@ -133,13 +136,13 @@ def _beyond(data: AuditData, split: str, share: float, chance: float) -> bool:
     return real(share - chance, (pooled * (1 - pooled) * (1 / own + 1 / largest)) ** 0.5)
 
 
-def _example(key: Hashable, where: dict[str, list[Row]]) -> Example:
+def _example(key: Hashable, where: dict[str, list[AuditItem]]) -> WorstExample:
     ids = "; ".join(f"{split}: {rows[0].item.id}" for split, rows in sorted(where.items()))
     name = str(key[0] if isinstance(key, tuple) else key)[:80]
-    return Example(name, _text(where), ids)
+    return WorstExample(name, _text(where), ids)
 
 
-def _text(where: dict[str, list[Row]]) -> str:
+def _text(where: dict[str, list[AuditItem]]) -> str:
     return " / ".join(sorted({rows[0].query for rows in where.values() if rows[0].query}))[:200]
 
 
@@ -159,7 +162,7 @@ def image_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
         return not_applicable(name, title, _ONE)
     panels = data.benchmark.panels
 
-    def keys(row: Row) -> Iterable[Hashable]:
+    def keys(row: AuditItem) -> Iterable[Hashable]:
         own = [panels[p] for p in row.item.panels if p in panels]
         own += [panels[c] for c in row.item.candidates if isinstance(c, str) and c in panels]
         yield from (p.image for p in own if p.image)
@@ -185,7 +188,7 @@ def near_image_check(name: str, data: AuditData, options: AuditOptions) -> Findi
     by_id = {r.item.id: r for r in data.rows}
     places: Places = {}
     for a, b in pictures.near(data.largest):
-        where: dict[str, list[Row]] = {}
+        where: dict[str, list[AuditItem]] = {}
         for item in {*pictures.items[a], *pictures.items[b]}:
             where.setdefault(by_id[item].split, []).append(by_id[item])
         places[f"{pictures.names[a][:24]} ~ {pictures.names[b][:24]}"] = where
@@ -225,7 +228,7 @@ def near_text_check(name: str, data: AuditData, options: AuditOptions) -> Findin
     title = "Near-identical texts in several splits"
     if len(data.splits) < 2 or data.task == "matrix":
         return not_applicable(name, title, _ONE if len(data.splits) < 2 else "Matrices have no texts.")
-    rows: dict[str, list[Row]] = {}
+    rows: dict[str, list[AuditItem]] = {}
     for row in data.rows:
         if normal(row.query):
             rows.setdefault(normal(row.query), []).append(row)
@@ -235,7 +238,7 @@ def near_text_check(name: str, data: AuditData, options: AuditOptions) -> Findin
     split = np.array([min(h) if len(h) == 1 else -1 - k for k, h in enumerate(homes)], np.int64)  # below 0: in several
     places: Places = {}
     for pair in sorted(near_texts(texts, split, data.largest), key=lambda p: -p.likeness):
-        where: dict[str, list[Row]] = {}
+        where: dict[str, list[AuditItem]] = {}
         for row in (*rows[texts[pair.one]], *rows[texts[pair.other]]):
             where.setdefault(row.split, []).append(row)
         places[f"{100 * pair.likeness:.0f}% alike", texts[pair.one], texts[pair.other]] = where
@@ -312,7 +315,7 @@ def identical_check(name: str, data: AuditData, options: AuditOptions) -> Findin
     if len(data.splits) < 2:
         return not_applicable(name, title, _ONE)
 
-    def keys(row: Row) -> Iterable[Hashable]:
+    def keys(row: AuditItem) -> Iterable[Hashable]:
         pictures = _picture_key(data, row)
         if pictures:
             yield normal(row.query), pictures, tuple(map(normal, row.candidates))
@@ -324,7 +327,7 @@ def identical_check(name: str, data: AuditData, options: AuditOptions) -> Findin
     return _leak(name, title, "items", data, places, do, coincidence(data, places))
 
 
-def _picture_key(data: AuditData, row: Row) -> tuple[Hashable, ...]:
+def _picture_key(data: AuditData, row: AuditItem) -> tuple[Hashable, ...]:
     panels = [data.benchmark.panels[p] for p in row.item.panels if p in data.benchmark.panels]
     keys = [p.image or p.uri or "" for p in panels]
     if panels and all(keys):

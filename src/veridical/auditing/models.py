@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veridical.auditing.data import AuditData, Row
+from veridical.auditing.data import AuditData, AuditItem
 from veridical.auditing.harness import most_common
 from veridical.auditing.samples import Fit, Predict, Sample
 from veridical.common.arrays import Bools, Doubles, Ints
@@ -177,7 +177,7 @@ SQUARE = 4  # of the picture's shorter side a stamp takes this part
 _COLOURS = ("#d400ff", "#00ffd4", "#ff6a00", "#0062ff")
 
 
-def neural_reader(model: str, data: AuditData, rows: Sequence[Row]) -> Fit:
+def neural_reader(model: str, data: AuditData, rows: Sequence[AuditItem]) -> Fit:
     """A model of the zoo as a guesser about these items."""
     try:
         from veridical.training.batches import examples_of
@@ -187,7 +187,7 @@ def neural_reader(model: str, data: AuditData, rows: Sequence[Row]) -> Fit:
     return partial(_fit, model, found)
 
 
-def stored_pictures(data: AuditData, rows: Sequence[Row]) -> Doubles | None:
+def stored_pictures(data: AuditData, rows: Sequence[AuditItem]) -> Doubles | None:
     """(N, 1) A mark for each item's picture, nothing planted yet; None where some pictures are not stored."""
     panels = data.benchmark.panels
     for row in rows:

@@ -14,9 +14,9 @@ from veridical.auditing.findings import (
     LEAST_ALPHA,
     LEAST_HUMAN,
     RARE,
-    Example,
     Finding,
     Verdict,
+    WorstExample,
     graded,
     not_applicable,
 )
@@ -90,7 +90,9 @@ def _shares(
     verdict = graded(e.value, RARE, FAIL_JUDGED)
     by_id = {r.item.id: r for r in data.rows}
     worst = [i for i in np.argsort(-np.where(bad, badness, -99), kind="stable")[:EXAMPLES] if bad[i]]
-    examples = [Example(judged.ids[i], by_id[judged.ids[i]].query, notes[i]) for i in worst if judged.ids[i] in by_id]
+    examples = [
+        WorstExample(judged.ids[i], by_id[judged.ids[i]].query, notes[i]) for i in worst if judged.ids[i] in by_id
+    ]
     do = "Prune or rewrite them (`veridical stats` applies the papers' pruning rules)." if verdict != "pass" else ""
     return Finding(
         name, title, verdict, says, e.value, e.low, e.high, 0.0, "share", "none", examples=tuple(examples), do=do,

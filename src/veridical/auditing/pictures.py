@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from veridical.auditing.data import Row
+from veridical.auditing.data import AuditItem
 from veridical.auditing.harness import most_common
 from veridical.auditing.models import Scaler, Votes, fit_binary
 from veridical.auditing.samples import Predict, Sample
@@ -43,7 +43,7 @@ class Described:
     place: dict[str, int]  # panel id -> row
     source: str  # "pixels", "objects", "pixels and objects", ""
 
-    def context(self, rows: Sequence[Row]) -> Doubles:
+    def context(self, rows: Sequence[AuditItem]) -> Doubles:
         """(N, D) The panels of each item: one by one where they are few and equally many, and pooled."""
         parts = [self._of(r.item.panels) for r in rows]
         pooled = [np.concatenate([p.mean(0), p.max(0), p.min(0)]) for p in parts]
@@ -52,7 +52,7 @@ class Described:
             return np.stack([np.concatenate([p.ravel(), q]) for p, q in zip(parts, pooled, strict=True)])
         return np.stack(pooled) if numbers != {1} else np.stack([p[0] for p in parts])
 
-    def responses(self, rows: Sequence[Row]) -> Doubles | None:
+    def responses(self, rows: Sequence[AuditItem]) -> Doubles | None:
         """(N, C, D) The candidates that are panels; None where they are texts."""
         if any(c not in self.place for r in rows for c in r.candidates):
             return None
@@ -67,7 +67,7 @@ class Described:
         return self.features[found] if found else np.zeros((1, self.features.shape[1]))
 
 
-def describe(benchmark: Benchmark, rows: Sequence[Row], encoder: Encoder | None = None) -> Described | None:
+def describe(benchmark: Benchmark, rows: Sequence[AuditItem], encoder: Encoder | None = None) -> Described | None:
     """Describe all panels of the items; None where neither pixels nor objects are here."""
     ids = {p: None for r in rows for p in (*r.item.panels, *(c for c in r.item.candidates if isinstance(c, str)))}
     panels = [benchmark.panels[p] for p in ids if p in benchmark.panels]

@@ -14,14 +14,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from veridical import __version__
 from veridical.auditing.data import load
 from veridical.auditing.findings import ORDER, Finding, Verdict
 from veridical.benchmark import Benchmark
 from veridical.common import registry
-from veridical.common.files import write_whole
+from veridical.common.files import Json, write_whole
 from veridical.common.result import Result, Table
 from veridical.engine import run
 from veridical.errors import UserError
@@ -30,7 +29,7 @@ from veridical.options import AuditOptions
 _BLIND, _CUES, _LEAKS = "veridical.auditing.blind:check", "veridical.auditing.cues:", "veridical.auditing.leaks:"
 _PEOPLE, _CORPORA = "veridical.auditing.people:", "veridical.auditing.contamination:"
 
-# check -> a function (name, AuditData, Options) -> Finding
+# check -> a function (name, AuditData, AuditOptions) -> Finding
 CHECKS: dict[str, str] = {
     "text-only": _BLIND,
     "image-only": _BLIND,
@@ -111,7 +110,7 @@ class Audit(Result):
         """The finding of one check."""
         return next(f for f in self.findings if f.check == check)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Numbers are fractions."""
         options = asdict(self.options)
         options["corpora"] = [str(path) for path in options.pop("corpus")]
@@ -180,7 +179,7 @@ def write(result: Audit, page: Path) -> None:
     """Write the page, and the JSON beside it; each is whole or not there."""
     from veridical.auditing.page import html
 
-    text = json.dumps(result.to_json(), indent=1, ensure_ascii=False, allow_nan=False, default=float)
+    text = json.dumps(result.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
     write_whole(page.with_suffix(".json"), text + "\n")
     write_whole(page, html(result))
 

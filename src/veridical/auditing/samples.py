@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from veridical.auditing.data import Row, answers, codes, normal
+from veridical.auditing.data import AuditItem, answers, codes, normal
 from veridical.common.arrays import Bools, Doubles, Ints
 
 View = Literal["query", "candidates", "context", "responses"]
@@ -70,7 +70,7 @@ Plant = Callable[[Sample, Bools, np.random.Generator], Sample]  # gives away the
 
 
 def sample(
-    rows: Sequence[Row], sees: Sequence[View], context: Doubles | None = None, responses: Doubles | None = None
+    rows: Sequence[AuditItem], sees: Sequence[View], context: Doubles | None = None, responses: Doubles | None = None
 ) -> Sample:
     """The views that a check sees; features come from `pictures`."""
     choices = np.array([len(r.candidates) for r in rows], np.int64)

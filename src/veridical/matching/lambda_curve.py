@@ -19,7 +19,7 @@ from veridical.common.intervals import Estimate
 from veridical.errors import UserError
 from veridical.matching.blind_readers import Choices, Vectors, accuracy, by_machine, graded, sides
 from veridical.matching.data.questions import read_people
-from veridical.matching.stages import MatchedStages, Models, Options, Responses, match_stages
+from veridical.matching.stages import MatchedStages, Models, Responses, StageOptions, match_stages
 from veridical.pages.plots import Series, lines, picture
 
 PEOPLE = 0.9  # footnote 7
@@ -79,7 +79,7 @@ def check_lambdas(weights: Sequence[float], rows: Responses | None = None) -> No
 def lambda_curve(
     rows: Responses,
     models: Models,
-    options: Options,
+    options: StageOptions,
     weights: Sequence[float],
     choices: Callable[[MatchedStages], Choices],
     vectors: Vectors,

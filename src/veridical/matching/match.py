@@ -47,8 +47,8 @@ from veridical.matching.stages import (
     Matched,
     MatchedStages,
     Models,
-    Options,
     Responses,
+    StageOptions,
     check_folds,
     check_options,
     fit_models,
@@ -65,7 +65,7 @@ FALLBACK = "hashed-words"  # what machines read with where relevance is lexical
 class _MatchJob:
     file: Path
     out: Path
-    options: Options
+    options: StageOptions
     request: MatchOptions
     columns: Columns
     began: float
@@ -112,7 +112,7 @@ def match_file(
     """Match a file or a benchmark: see `veridical.api.match`."""
     if request.sweep and matching.weight != Matching().weight:
         raise UserError(f"A sweep tries lambdas of its own, and {matching.weight:g} was given.", "Leave --lambda out.")
-    options = Options.of(
+    options = StageOptions.of(
         matching,
         wrong=request.wrong,
         shortlist=request.shortlist,
@@ -297,7 +297,7 @@ def _reranker(model: str | Reranker | None) -> Reranker | None:
     return CrossEncoder(model)
 
 
-def _reader(options: Options) -> str:
+def _reader(options: StageOptions) -> str:
     return FALLBACK if options.relevance in WORDS else options.relevance
 
 

@@ -11,7 +11,7 @@ from veridical.common.result import Result, Table
 from veridical.matching.integrity import Bias
 from veridical.matching.lambda_curve import LambdaCurve
 from veridical.matching.scores.kinds import CELLS, SMALLEST
-from veridical.matching.stages import Matched, Options
+from veridical.matching.stages import Matched, StageOptions
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,13 @@ class MatchReport(Result):
         yield f"Made: {self.out}"
 
 
-def kinds_used(options: Options, matched: Mapping[str, Matched]) -> dict[str, Any]:
+def kinds_used(options: StageOptions, matched: Mapping[str, Matched]) -> dict[str, Any]:
     """The resolution of relevance for manifest and report; where `used` is 0 nothing random was added either."""
     used = {stage: one.kinds for stage, one in matched.items()}
     return {"asked": options.kinds.size, "used": used, "noise": options.kinds.noise, "own": options.kinds.own}
 
 
-def notes_on(options: Options, matched: Mapping[str, Matched]) -> list[str]:
+def notes_on(options: StageOptions, matched: Mapping[str, Matched]) -> list[str]:
     """What people should know of a matching before they rely on it."""
     out = []
     for stage, one in matched.items():

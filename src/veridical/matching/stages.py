@@ -12,6 +12,7 @@ import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +37,7 @@ UNFIT = "its tags fit too few photographs"  # why a question was left out
 
 
 @dataclass(frozen=True)
-class Options:
+class StageOptions:
     """How responses are matched."""
 
     relevance: str = "minilm"
@@ -54,7 +55,7 @@ class Options:
     similarity_reranker: Reranker | None = None  # the same for P_sim
 
     @classmethod
-    def of(cls, matching: Matching, **more: Any) -> Options:
+    def of(cls, matching: Matching, **more: Any) -> StageOptions:
         """What a verb was told of the models and the trade-off, and the rest."""
         kinds = KindOptions(matching.kinds)
         return cls(matching.relevance, matching.similarity, matching.learn, matching.weight, kinds, **more)
@@ -159,7 +160,7 @@ def check_folds(rows: Responses, wrong: int, noun: str = "answer") -> None:
             )
 
 
-def check_options(options: Options) -> None:
+def check_options(options: StageOptions) -> None:
     """Refuse numbers that make no sense, before any model is run."""
     if options.seed < 0:
         raise UserError(f"The seed is {options.seed}.", "Give a whole number from 0.")
@@ -178,7 +179,7 @@ def check_options(options: Options) -> None:
         raise UserError(f"Kinds of {size} questions.", f"Give 0 (single pairs), or {least} questions or more.")
 
 
-def fit_models(rows: Responses, options: Options) -> Models:
+def fit_models(rows: Responses, options: StageOptions) -> Models:
     """P_rel and P_sim of a stage."""
     check_options(options)
     rng = np.random.default_rng([options.seed, 1])
@@ -193,7 +194,7 @@ def fit_models(rows: Responses, options: Options) -> Models:
     return replace(models, reranked=rerank(rows, models, options))
 
 
-def match_stage(rows: Responses, models: Models, options: Options, label: str = "Matching") -> Matched:
+def match_stage(rows: Responses, models: Models, options: StageOptions, label: str = "Matching") -> Matched:
     """Solve every fold."""
     out = np.full((options.wrong, len(rows)), -1, np.int64)
     gap = seconds = 0.0
@@ -223,14 +224,14 @@ def mean_relevance(models: Models, wrong: Ints) -> dict[str, float]:
     return {name: float(np.mean(model.calibration.probability(scores))) for name, scores in both.items()}
 
 
-def kinds_of(models: Models, options: Options, rows: int) -> KindOptions:
+def kinds_of(models: Models, options: StageOptions, rows: int) -> KindOptions:
     """The resolution of relevance in a fold of so many rows. A cross-encoder's relevance is always that of pairs."""
     if models.reranked is not None and models.reranked.related is not None:
         return replace(options.kinds, size=0)
     return scaled(options.kinds, rows, options.wrong)
 
 
-def _problem(rows: Responses, models: Models, options: Options, here: Ints, fold: str) -> AssignmentProblem:
+def _problem(rows: Responses, models: Models, options: StageOptions, here: Ints, fold: str) -> AssignmentProblem:
     relevance, dissimilarity = models.relevance.scores(here), models.similarity.scores(here)
     rescored = None
     texts = np.unique(rows.texts[here], return_inverse=True)[1].reshape(-1)
@@ -270,7 +271,7 @@ class MatchedStages:
 def match_stages(
     stages: Mapping[str, Responses],
     models: Mapping[str, Models],
-    options: Options,
+    options: StageOptions,
     done: Callable[[str], None] = lambda stage: None,
 ) -> MatchedStages:
     """Match every stage (answer, rationale) of the same questions; `done` is told of each that is finished.

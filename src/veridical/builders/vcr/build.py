@@ -43,8 +43,8 @@ from veridical.matching.report import kinds_used, notes_on
 from veridical.matching.stages import (
     UNFIT,
     Matched,
-    Options,
     Responses,
+    StageOptions,
     check_folds,
     fit_models,
     match_stages,
@@ -112,7 +112,7 @@ def build(out: Path | str, options: VCROptions, matching: Matching, *, processes
     panels = {name: one.panel for name, one in material.photographs.items()}
     rows = asked(material.written, panels, material.fold)
     hidden_folds = frozenset(fold for fold in material.fold.values() if _split(fold) in job.hidden)
-    chosen = Options.of(matching, seed=options.seed, secret=job.secret, hidden=hidden_folds)
+    chosen = StageOptions.of(matching, seed=options.seed, secret=job.secret, hidden=hidden_folds)
     rows, matched, left = _match(job, rows, material.written, chosen)
     material.pruned += left
     job.clock.done("matching")
@@ -212,7 +212,7 @@ def _bare(panel: Panel) -> Panel:
 
 
 def _match(
-    job: VCRJob, rows: list[AnsweredQuestion], written: Sequence[Written], options: Options
+    job: VCRJob, rows: list[AnsweredQuestion], written: Sequence[Written], options: StageOptions
 ) -> tuple[list[AnsweredQuestion], dict[str, Matched], list[Pruned]]:
     """Match both stages. Tags that no other photograph could take are written out, and where that is not enough,
     questions are left out: the rows that stay, what they got, and what was left out."""

@@ -142,7 +142,7 @@ class AssignmentProblem:
 
 
 @dataclass(frozen=True)
-class Matching:
+class CertifiedMatching:
     """Which responses each query got, and the proof of how good that is, round by round."""
 
     wrong: Ints  # (rounds, N): wrong[k, i] is the response that query i got in round k

@@ -29,7 +29,7 @@ from veridical.matching.assignment.pricing import (
 )
 from veridical.matching.assignment.problem import (
     AssignmentProblem,
-    Matching,
+    CertifiedMatching,
     NoMatching,
     PreparedProblem,
     check,
@@ -68,7 +68,9 @@ class Round:
     graph: Graph
 
 
-def match(problem: AssignmentProblem, *, shortlist: int = 64, tolerance: float = 1e-3, threads: int = 2) -> Matching:
+def match(
+    problem: AssignmentProblem, *, shortlist: int = 64, tolerance: float = 1e-3, threads: int = 2
+) -> CertifiedMatching:
     """Solve a problem, round after round, each to a certified relative gap of `tolerance` at most.
 
     The rounds are the paper's: each is the best given those before it. Where a few texts are so frequent that a round
@@ -89,7 +91,7 @@ def match(problem: AssignmentProblem, *, shortlist: int = 64, tolerance: float =
             rounds = _rounds(prepared, shortlist, tolerance, threads, _plan(prepared))
     if rounds is None:
         raise ValueError("a plan leaves room for every round")
-    return Matching(
+    return CertifiedMatching(
         np.stack([_responses(prepared, each.held) for each in rounds]),
         np.array([each.weight for each in rounds]),
         np.array([each.bound for each in rounds]),

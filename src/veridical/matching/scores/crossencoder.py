@@ -22,7 +22,7 @@ from veridical.matching.scores.similarity import calibrate_similarity
 
 if TYPE_CHECKING:
     from veridical.matching.scores.models import PairModel
-    from veridical.matching.stages import Models, Options, Responses
+    from veridical.matching.stages import Models, Responses, StageOptions
 
 Triples = tuple[Ints, Ints, Floats]  # rows, columns, log-probabilities
 
@@ -113,7 +113,7 @@ def _among(said: Triples | None, here: Ints) -> Triples | None:
     return np.searchsorted(here, rows[inside]), np.searchsorted(here, columns[inside]), values[inside]
 
 
-def rerank(rows: Responses, models: Models, options: Options) -> Reranked:
+def rerank(rows: Responses, models: Models, options: StageOptions) -> Reranked:
     """Score the shortlist of every query with the cross-encoders that the options hold."""
     rng = np.random.default_rng([options.seed, 3])
     left, right = _shortlists(rows, models.relevance, options.shortlist)

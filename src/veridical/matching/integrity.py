@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from veridical.common.arrays import Bools, Doubles, Ints
@@ -23,29 +23,23 @@ from veridical.matching.stages import normal
 Cue = Callable[[Choices], Doubles]  # (N, C) a number per choice
 
 
-@dataclass(frozen=True)
-class Bias:
+class Bias(msgspec.Struct, frozen=True, rename={"name": "bias"}):
     """One guesser on both sets."""
 
     name: str
     says: str
     before: Estimate | None  # random wrong choices
     after: Estimate  # matched ones
-    stage: str = "answer"  # what the choices are: answers, or rationales
-
-    def to_json(self) -> dict[str, object]:
-        before = None if self.before is None else self.before.to_json()
-        return {
-            "stage": self.stage,
-            "bias": self.name,
-            "says": self.says,
-            "before": before,
-            "after": self.after.to_json(),
-        }
+    stage: str  # what the choices are: answers, or rationales
 
 
 def integrity(
-    after: Choices, before: Choices | None, vectors: Vectors, seed: int = 0, tags: tuple[Doubles, Doubles] | None = None
+    after: Choices,
+    before: Choices | None,
+    vectors: Vectors,
+    seed: int = 0,
+    tags: tuple[Doubles, Doubles] | None = None,
+    stage: str = "answer",
 ) -> list[Bias]:
     """All guessers on matched choices and on random ones. `tags` are the shared tags of both, in this order."""
     rows, test = sides(after.folds, seed)
@@ -55,7 +49,7 @@ def integrity(
         shared = None if tags is None else tags[number][rows]
         for name, value in ({} if side is None else _guesses(side, test, vectors, seed, shared)).items():
             found.setdefault(name, [None, None])[number] = value
-    return [Bias(name, _SAYS[name], pair[1], pair[0]) for name, pair in found.items() if pair[0] is not None]
+    return [Bias(name, _SAYS[name], pair[1], pair[0], stage) for name, pair in found.items() if pair[0] is not None]
 
 
 def _guesses(side: Choices, test: Bools, vectors: Vectors, seed: int, shared: Doubles | None) -> dict[str, Estimate]:

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from veridical.benchmark import Benchmark
 from veridical.benchmark.place import MANIFEST, hidden_dir
 from veridical.benchmark.splits import RANDOM, SECRET, mix_secret
 from veridical.benchmark.writer import file_hash
+from veridical.common.files import Json
 from veridical.errors import UserError
 from veridical.matching.data.folds import deal, split_of
 from veridical.matching.data.items import (
@@ -84,7 +84,7 @@ class _MatchJob:
     def makes_table(self) -> bool:
         return self.out.suffix.lower() in TABLES
 
-    def config(self, models: Mapping[str, Models], matched: Mapping[str, Matched]) -> dict[str, Any]:
+    def config(self, models: Mapping[str, Models], matched: Mapping[str, Matched]) -> Json:
         options = self.options
         source = self.file / MANIFEST if self.file.is_dir() else self.file
         return {
@@ -284,8 +284,7 @@ def _integrity(
         both = [shared_tags(own, [[tagged(t) for t in four] for four in one.texts]) for one in (laid, before)]
         tags = (both[0], both[1])
     sides = choices_of(rows, laid, stage), choices_of(rows, before, stage)
-    biases = integrity(*sides, encoder(_reader(job.options)), job.options.seed, tags)
-    return [replace(bias, stage=stage) for bias in biases]
+    return integrity(*sides, encoder(_reader(job.options)), job.options.seed, tags, stage)
 
 
 def _reranker(model: str | Reranker | None) -> Reranker | None:
@@ -319,7 +318,7 @@ def _curve(job: _MatchJob, rows: Sequence[AnsweredQuestion], stages: Mapping[str
         encoder(_reader(job.options)), Path(people) if (people := job.request.people) else None,
     )  # fmt: skip
     job.out.mkdir(parents=True, exist_ok=True)
-    key: list[dict[str, Any]] = []
+    key: list[dict[str, str | int | float]] = []
     for weight, one in made.items():
         kept, laid = laid_of(one)
         shown = table_rows(kept, [split_of(row) for row in kept], laid, None)

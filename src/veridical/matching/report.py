@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from veridical.common.result import Result, Table
+from veridical.common.files import Json
+from veridical.common.result import Result, Table, plain
 from veridical.matching.integrity import Bias
 from veridical.matching.lambda_curve import LambdaCurve
 from veridical.matching.scores.kinds import CELLS, SMALLEST
@@ -27,26 +27,17 @@ class MatchReport(Result):
     peak_bytes: int
     splits: dict[str, int]
     folds: int
-    models: dict[str, Any]  # stage -> models and their calibration
-    kinds: dict[str, Any]  # the resolution of relevance, asked for and used
+    models: dict[str, Json]  # stage -> models and their calibration
+    kinds: Json  # the resolution of relevance, asked for and used
     weight: float
     integrity: tuple[Bias, ...] = ()
     sweep: LambdaCurve | None = None
     notes: tuple[str, ...] = ()
     stages: dict[str, float] = field(default_factory=dict)  # seconds of each
 
-    def to_json(self) -> dict[str, Any]:
-        plain = (
-            "pairs", "rounds", "gap", "reserved", "seconds", "peak_bytes", "splits", "folds", "models", "kinds",
-            "notes", "stages",
-        )  # fmt: skip
-        return {
-            **{name: getattr(self, name) for name in plain},
-            "out": str(self.out),
-            "lambda": self.weight,
-            "integrity": [bias.to_json() for bias in self.integrity],
-            "sweep": None if self.sweep is None else self.sweep.to_json(),
-        }
+    def to_json(self) -> Json:
+        out: Json = plain(self)
+        return out | {"lambda": out.pop("weight"), "sweep": None if self.sweep is None else self.sweep.to_json()}
 
     def parts(self) -> Iterator[Table | str]:
         rows = [("question/answer pairs", f"{self.pairs:,}"), ("folds", f"{self.folds:,}")]
@@ -85,7 +76,7 @@ class MatchReport(Result):
         yield f"Made: {self.out}"
 
 
-def kinds_used(options: StageOptions, matched: Mapping[str, Matched]) -> dict[str, Any]:
+def kinds_used(options: StageOptions, matched: Mapping[str, Matched]) -> Json:
     """The resolution of relevance for manifest and report; where `used` is 0 nothing random was added either."""
     used = {stage: one.kinds for stage, one in matched.items()}
     return {"asked": options.kinds.size, "used": used, "noise": options.kinds.noise, "own": options.kinds.own}

@@ -30,8 +30,8 @@ def test_buckets_miss_hardly_any_pair_that_a_comparison_of_all_finds(seed: int) 
     rng = np.random.default_rng(seed)
     texts = [" ".join(rng.choice(WORDS, 10)) for _ in range(12)]
     texts += [t[:k] + t[k + 1 :] for t, k in zip(texts, rng.integers(0, 30, 12).tolist(), strict=True)]
-    kind = np.array([0] * 12 + [1] * 12)
-    found = {(p.one, p.other) for p in near_texts(texts, kind)}
+    split = np.array([0] * 12 + [1] * 12)
+    found = {(p.one, p.other) for p in near_texts(texts, split)}
     sets = [shingles(t) for t in texts]
     like = {(a, b): len(sets[a] & sets[b]) / len(sets[a] | sets[b]) for a in range(12) for b in range(12, 24)}
     wanted = {pair for pair, index in like.items() if index >= LEAST or is_slip(texts[pair[0]], texts[pair[1]])}

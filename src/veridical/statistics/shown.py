@@ -43,14 +43,16 @@ def parts(found: Stats) -> Iterator[Table | str]:
 
 def _mined(mined: dict[str, Any]) -> Table:
     """V-PROM's Table 1, and what each principle removed."""
-    found = {*mined["kinds"], *(kind for part in mined["removed"].values() for kind in part)}
-    kinds = [kind for kind in MINED if kind in found]
+    found = {*mined["kinds"], *(one for part in mined["removed"].values() for one in part)}
+    types = [one for one in MINED if one in found]
     names = {"elements": "visual elements", "images": "images", "photographs": "photographs", "matrices": "matrices"}
     rows = [
-        [title, *(f"{mined['kinds'].get(kind, {}).get(name, 0):,}" for kind in kinds)] for name, title in names.items()
+        [title, *(f"{mined['kinds'].get(one, {}).get(name, 0):,}" for one in types)] for name, title in names.items()
     ]
-    rows += [[f"removed: {name}", *(f"{part.get(k, 0):,}" for k in kinds)] for name, part in mined["removed"].items()]
-    return Table(f"Mined from {mined['photographs']:,} photographs", ["", *(MINED[kind] for kind in kinds)], rows)
+    rows += [
+        [f"removed: {name}", *(f"{part.get(one, 0):,}" for one in types)] for name, part in mined["removed"].items()
+    ]
+    return Table(f"Mined from {mined['photographs']:,} photographs", ["", *(MINED[one] for one in types)], rows)
 
 
 def _collection(numbers: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:

@@ -21,9 +21,8 @@ import numpy as np
 
 from veridical.common.intervals import Estimate
 from veridical.matching.blind_readers import accuracy, by_machine, graded
-from veridical.matching.data.folds import deal
 from veridical.matching.data.items import choices_of, lay_out
-from veridical.matching.data.questions import AnsweredQuestion, Columns, read_table
+from veridical.matching.data.questions import AnsweredQuestion, Columns, deal, read_table
 from veridical.matching.integrity import frequency_in, lengths, random_wrong
 from veridical.matching.scores.kinds import KindOptions
 from veridical.matching.scores.models import encoder

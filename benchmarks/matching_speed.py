@@ -23,8 +23,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from veridical.engine import run
+from veridical.matching.assignment.auction import match, peak_bytes
 from veridical.matching.assignment.problem import AssignmentProblem, EmbeddingScores
-from veridical.matching.assignment.rounds import match, peak_bytes
 
 DIMENSIONS = 384
 FOLD = 26_500

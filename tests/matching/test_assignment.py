@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from veridical.errors import UserError
+from veridical.matching.assignment.auction import match
 from veridical.matching.assignment.pricing import Shortlists, Situation, look_at_all, search_of, violations
 from veridical.matching.assignment.problem import (
     AssignmentProblem,
@@ -22,7 +23,6 @@ from veridical.matching.assignment.problem import (
     log_sigmoid,
     prepare,
 )
-from veridical.matching.assignment.rounds import match
 
 BLOCKED = -1e6
 

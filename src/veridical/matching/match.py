@@ -23,7 +23,6 @@ from veridical.benchmark.splits import RANDOM, SECRET, mix_secret
 from veridical.benchmark.writer import file_hash
 from veridical.common.files import Json
 from veridical.errors import UserError
-from veridical.matching.data.folds import deal, split_of
 from veridical.matching.data.items import (
     TABLES,
     BenchmarkLabel,
@@ -36,7 +35,7 @@ from veridical.matching.data.items import (
     write_benchmark,
     write_table,
 )
-from veridical.matching.data.questions import AnsweredQuestion, read_benchmark, read_table
+from veridical.matching.data.questions import AnsweredQuestion, deal, read_benchmark, read_table, split_of
 from veridical.matching.data.tags import tagged
 from veridical.matching.integrity import Bias, integrity, random_wrong, shared_tags
 from veridical.matching.lambda_curve import check_lambdas, lambda_curve, plot

@@ -22,7 +22,7 @@ class MatchReport(Result):
     pairs: int
     rounds: int
     gap: float  # the largest certified relative gap, over folds, rounds and stages, to the optimum of the W in use
-    reserved: bool  # in some fold that is the optimum of a restricted problem: see `rounds.match`
+    reserved: bool  # in some fold that is the optimum of a restricted problem: see `auction.match`
     seconds: float
     peak_bytes: int
     splits: dict[str, int]

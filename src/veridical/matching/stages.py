@@ -21,8 +21,8 @@ from veridical.benchmark.splits import secret_words
 from veridical.common.arrays import Bools, Ints
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
+from veridical.matching.assignment.auction import match as solve
 from veridical.matching.assignment.problem import AssignmentProblem, NoMatching
-from veridical.matching.assignment.rounds import match as solve
 from veridical.matching.data.tags import needs_and_have, plain
 from veridical.matching.scores.crossencoder import Overridden, Reranked, Reranker, rerank
 from veridical.matching.scores.kinds import KindOptions, kind_scores, scaled

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from veridical.common.files import Json
 from veridical.common.result import Table
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def parts(found: Stats) -> Iterator[Table | str]:
     yield from _lengths([*found.total.lengths.values(), *found.compare])
 
 
-def _mined(mined: dict[str, Any]) -> Table:
+def _mined(mined: Json) -> Table:
     """V-PROM's Table 1, and what each principle removed."""
     found = {*mined["kinds"], *(one for part in mined["removed"].values() for one in part)}
     types = [one for one in MINED if one in found]
@@ -55,7 +56,7 @@ def _mined(mined: dict[str, Any]) -> Table:
     return Table(f"Mined from {mined['photographs']:,} photographs", ["", *(MINED[one] for one in types)], rows)
 
 
-def _collection(numbers: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+def _collection(numbers: Json, before: str = "") -> Iterator[tuple[str, str]]:
     """The counts of a collection, one a row; those by reason follow their title."""
     for name, value in numbers.items():
         title = f"{before}{name.replace('_', ' ')}"

@@ -21,6 +21,7 @@ from veridical.benchmark import Benchmark
 from veridical.benchmark.place import MANIFEST, hidden_dir
 from veridical.benchmark.splits import RANDOM, SECRET, mix_secret
 from veridical.benchmark.writer import file_hash
+from veridical.common.clock import Clock
 from veridical.common.files import Json
 from veridical.errors import UserError
 from veridical.matching.data.items import (
@@ -72,12 +73,7 @@ class _MatchJob:
     hidden: tuple[str, ...] = ()  # splits, those of a benchmark that is matched anew included
     kept: bytes = b""  # of the secret
     notes: list[str] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)
-    clock: float = field(default_factory=time.perf_counter)
-
-    def done(self, stage: str) -> None:
-        now = time.perf_counter()
-        self.seconds[stage], self.clock = now - self.clock, now
+    clock: Clock = field(default_factory=Clock)
 
     @property
     def makes_table(self) -> bool:
@@ -127,12 +123,12 @@ def match_file(
     stages = {stage: _responses(rows, stage) for stage in _stages(rows)}
     for stage, found in stages.items():
         check_folds(found, job.options.wrong, stage)
-    job.done("reading")
+    job.clock.done("reading")
     if job.request.sweep:
         return _curve(job, rows, stages)
     models = {stage: fit_models(found, job.options) for stage, found in stages.items()}
-    job.done("models")
-    done = match_stages(stages, models, job.options, job.done)
+    job.clock.done("models")
+    done = match_stages(stages, models, job.options, job.clock.done)
     whole, rows = rows, [rows[i] for i in done.kept]
     if len(rows) < len(whole):
         job.notes.append(
@@ -141,12 +137,12 @@ def match_file(
     job.notes += notes_on(job.options, done.matched)
     pruned = sorted({row.id for row in whole} - {row.id for row in rows})
     laid = _write(job, rows, done, pruned)
-    job.done("writing")
+    job.clock.done("writing")
     biases: list[Bias] = []
     if job.request.integrity:
         for stage, one in laid.items():
             biases += _integrity(job, rows, stage, done.stages[stage], one)
-        job.done("integrity report")
+        job.clock.done("integrity report")
     return _report(job, rows, done.models, done.matched, biases)
 
 
@@ -306,7 +302,7 @@ def _curve(job: _MatchJob, rows: Sequence[AnsweredQuestion], stages: Mapping[str
     if len(stages) > 1:
         job.notes.append("A sweep matches answers only.")
     models = fit_models(found, job.options)
-    job.done("models")
+    job.clock.done("models")
 
     def laid_of(one: MatchedStages) -> tuple[list[AnsweredQuestion], Laid]:
         kept = [rows[i] for i in one.kept]
@@ -326,7 +322,7 @@ def _curve(job: _MatchJob, rows: Sequence[AnsweredQuestion], stages: Mapping[str
     write_table(job.out / "key.csv", key)
     (job.out / "sweep.svg").write_text(plot(result), encoding="utf-8")
     (job.out / "sweep.json").write_text(json.dumps(result.to_json(), indent=1) + "\n", encoding="utf-8")
-    job.done("sweep")
+    job.clock.done("sweep")
     matched = {f"answer, lambda {weight:g}": one.matched["answer"] for weight, one in made.items()}
     first = {"answer": next(iter(made.values())).matched["answer"]}  # kinds are the same for all
     job.notes += notes_on(job.options, first)
@@ -360,5 +356,5 @@ def _report(
         weight=job.options.weight,
         integrity=tuple(biases),
         notes=tuple(job.notes),
-        stages=job.seconds,
+        stages=job.clock.seconds,
     )

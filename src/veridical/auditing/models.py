@@ -116,6 +116,8 @@ def _loss(model: Line, x: Any, y: Ints) -> float:
     return float(np.logaddexp(0, np.where(y == 1, -z, z)).mean())
 
 
+# --- the forest over pictures ----------------------------------------------------------------------------------------
+
 LEAVES, ROUNDS, RATE = 8, 40, 0.1  # of the forest
 LOOKED_AT = 96  # features that the forest sees
 DENSE_PENALTIES = (0.0003, 0.01, 0.3)
@@ -170,6 +172,8 @@ class Votes:
         trees = self.forest.decision_function(scaled[:, self.columns])
         return np.asarray(trees if self.line is None else (self.line.decision_function(scaled) + trees) / 2)
 
+
+# --- networks of the zoo ---------------------------------------------------------------------------------------------
 
 TRAINING = {"epochs": 30, "patience": 4.0, "batch": 32, "rate": 3e-3}
 HELD_OUT_NEURAL = 0.15  # of the training groups, to stop early

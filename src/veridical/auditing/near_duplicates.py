@@ -140,6 +140,8 @@ class PictureHashes:
         return bool(bits <= MOST_BITS and look_alike(thumbnail(image), thumbnail(copy)))
 
 
+# --- texts -----------------------------------------------------------------------------------------------------------
+
 LEAST = 0.8  # Jaccard index of the letters' triples
 SLIP = 40  # letters of a text for each one more that may differ
 BANDS, ROWS = 30, 4  # at an index of 0.6 two texts meet in 98% of all cases

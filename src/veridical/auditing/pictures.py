@@ -177,6 +177,8 @@ def scene_signature(panels: Sequence[Panel]) -> str | None:
     )
 
 
+# --- guessers --------------------------------------------------------------------------------------------------------
+
 JOINT_PENALTIES = (0.02, 0.2)
 LEVELS_CROSSED = 3  # levels of a feature that are crossed with words
 CROSSED = 24  # features that are crossed with words

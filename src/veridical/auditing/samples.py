@@ -115,6 +115,8 @@ def swapped(s: Sample, block: Ints, rng: np.random.Generator) -> Sample:
     return replace(s, **changes)  # type: ignore[arg-type]
 
 
+# --- plants ----------------------------------------------------------------------------------------------------------
+
 CUE = "zuvo"  # a word of no language
 SHIFT = 4.0  # standard deviations of a feature
 LONGER = 5  # words more than the longest other candidate

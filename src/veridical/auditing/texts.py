@@ -168,6 +168,8 @@ def _standing(query: str, texts: tuple[str, ...]) -> Doubles:
     return np.asarray((out - out.mean(0)) / np.where(spread > 1e-9, spread, 1.0))
 
 
+# --- shortcuts without reading ---------------------------------------------------------------------------------------
+
 Score = Callable[[Sample], Doubles]  # (N, C) a number per candidate
 BINS = 12
 LONGEST_SENTENCE = 40  # words of a sentence that are told apart

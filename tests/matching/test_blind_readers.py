@@ -97,7 +97,7 @@ def test_the_report_shows_a_bias_before_and_none_after(vectors) -> None:
     assert found["alone"].after.low < 0.25 < found["alone"].after.high + 0.05
     assert found["length"].before is not None
     assert found["length"].before.value == 1.0  # "really" makes it longer
-    assert found["length"].to_json()["after"]["value"] == pytest.approx(0.25, abs=0.02)
+    assert found["length"].after.value == pytest.approx(0.25, abs=0.02)
 
 
 def test_one_fold_is_judged_by_what_needs_no_fitting(vectors) -> None:

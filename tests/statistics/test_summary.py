@@ -134,7 +134,7 @@ def test_command_line(nlvr2, tmp_path):
     for_people = run(str(nlvr2), "--compare", str(tmp_path / "short.txt"))
     for words in ("96.25 ± 2.12%", "96.28 ± 2.13%", "2,018", "short", "0.893 [0.8"):
         assert words in for_people.stdout
-    assert "all extra judgements" in for_people.stderr
+    assert "all extra judgements" in for_people.stdout
     found = json.loads(run(str(nlvr2), "--json", "--compare", str(tmp_path / "short.txt")).stdout)
     assert found["human"]["workers"] == 51
     assert [c["name"] for c in found["compare"]] == ["short"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from veridical.auditing.findings import FAIL, ORDER, Finding, Verdict
-from veridical.pages.markup import Block, Bullets, Chapter, Figure, Paragraph, page
+from veridical.pages.markup import Block, Bullets, Chapter, Paragraph, PlotFigure, page
 from veridical.pages.plots import PlotMark, dots
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _summary(result: Audit) -> str:
     return "Nothing failed; look at the warnings." if warned else "No way to pass it without doing the task was found."
 
 
-def _overview(result: Audit) -> list[Figure]:
+def _overview(result: Audit) -> list[PlotFigure]:
     """Guessers against their references, in one picture."""
     marks = [
         PlotMark(
@@ -116,4 +116,4 @@ def _overview(result: Audit) -> list[Figure]:
     ]
     caption = "Accuracy, percent, with 95% intervals; the upright line is what each guesser is held against."
     plot = dots("Accuracy of guessers with 95% intervals; the line is their reference", marks) if marks else None
-    return [Figure(plot, caption, title="Guessers and their references")] if plot else []
+    return [PlotFigure(plot, caption, title="Guessers and their references")] if plot else []

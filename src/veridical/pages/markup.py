@@ -112,7 +112,7 @@ class Bullets(Block):
 
 
 @dataclass(frozen=True)
-class Figure(Block):
+class PlotFigure(Block):
     """A plot with its legend above and its caption below."""
 
     macro = "figure"

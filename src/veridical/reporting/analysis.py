@@ -22,7 +22,7 @@ from veridical.evaluation import Row, Scores
 from veridical.evaluation.key import AnswerKey, Tags
 from veridical.evaluation.metrics import Comparison, by_tags, compare, staged_right
 from veridical.pages.plots import PlotMark, colour, percent
-from veridical.reporting.studies import Part, Result, Study, System
+from veridical.reporting.studies import Part, PartResult, Study, System
 
 FEW = 16  # values of a tag that are all shown
 ENDS = 6  # of many values, so many of the hardest and of the easiest
@@ -210,7 +210,7 @@ class Groups:
     independent: float  # share of groups all right, if examples were right independently of their group
 
 
-def group_shares(result: Result) -> Groups | None:
+def group_shares(result: PartResult) -> Groups | None:
     """Shares of groups with all, some and no examples right; None where groups are single examples."""
     grades = result.grades
     key = grades.key
@@ -242,7 +242,7 @@ class Reasons:
     which: Ints  # item numbers with the right answer and a wrong rationale
 
 
-def reasons(result: Result) -> Reasons | None:
+def reasons(result: PartResult) -> Reasons | None:
     """The two stages crossed; None where items have no rationales."""
     questions, stages = staged_right(result.grades.key, result.right())
     if not len(questions):

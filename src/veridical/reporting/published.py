@@ -18,7 +18,7 @@ from veridical.common.intervals import Estimate
 from veridical.evaluation import Scores
 from veridical.pages.plots import percent
 from veridical.pages.tables import Cell, PageTable, TableRow, estimate_cell
-from veridical.reporting.studies import Part, Result, Study
+from veridical.reporting.studies import Part, PartResult, Study
 
 STAGED = ("Q->A", "QA->R", "Q->AR")
 SHORT = {"accuracy": "acc.", "consistency": "cons.", "share": "%"}
@@ -176,7 +176,7 @@ def estimate_of(scores: Scores, metric: str) -> Estimate | None:
     return scores.staged.get(metric)
 
 
-def _ours(results: dict[Part, Result], part: Part | None, metric: str) -> Cell:
+def _ours(results: dict[Part, PartResult], part: Part | None, metric: str) -> Cell:
     if part is None or part not in results:
         return Cell()
     found = [estimate_of(scores, metric) for scores in results[part].scores]

@@ -9,7 +9,7 @@ import numpy as np
 from veridical import __version__
 from veridical.common.intervals import Estimate
 from veridical.pages.cards import Gallery
-from veridical.pages.markup import Block, Bullets, Figure, Paragraph, Section
+from veridical.pages.markup import Block, Bullets, Paragraph, PlotFigure, Section
 from veridical.pages.plots import GREY, PlotMark, Series, bars, colour, dots, lines, percent, ranked, stacks
 from veridical.pages.tables import Cell, PageTable, facts
 from veridical.reporting.analysis import Breakdown, Groups, PairedSystems, Reasons, phenomenon_shares
@@ -69,7 +69,7 @@ def results(study: Study) -> Section:
     return Section("Results", (*dotted, *results_tables(study), *_counted(study)))
 
 
-def _dots(study: Study, part: Part) -> Figure:
+def _dots(study: Study, part: Part) -> PlotFigure:
     systems = study.on(part)
     marks = []
     for system in sorted(systems, key=lambda s: -s.results[part].main.value):
@@ -88,7 +88,7 @@ def _dots(study: Study, part: Part) -> Figure:
     where = part[1] if part[0] == "main" else f"{part[0]}, {part[1]}"
     count = f"{first.groups:,} questions" if first.staged else f"{first.items:,} items"
     caption = f"{what} on {where} ({count}), percent, with 95% intervals over groups."
-    return Figure(dots(f"{what} of each system on {where}", marks, tuple(lines.items())), caption)
+    return PlotFigure(dots(f"{what} of each system on {where}", marks, tuple(lines.items())), caption)
 
 
 def _counted(study: Study) -> list[PageTable]:
@@ -121,7 +121,7 @@ def by_scheme(study: Study) -> Section | None:
         groups.append((part_name(part[0]), part[1], marks))
     keys = [(s.name, colour(s.place)) for s in study.systems]
     caption = "Accuracy by scheme of splits, percent: how far each system generalises."
-    return Section("Generalisation", (Figure(bars("Accuracy by scheme of splits", groups), caption, keys),))
+    return Section("Generalisation", (PlotFigure(bars("Accuracy by scheme of splits", groups), caption, keys),))
 
 
 def by_tag(found: Sequence[Breakdown], systems: Sequence[System]) -> Section | None:
@@ -135,7 +135,7 @@ def by_tag(found: Sequence[Breakdown], systems: Sequence[System]) -> Section | N
         if one.source == "tagger":
             caption += " Nobody annotated these sentences: the phenomena are those our tagger finds."
         plot = bars(f"Accuracy by {one.tag}", one.groups(systems))
-        parts.append(Figure(plot, caption, system_keys(systems), f"By {one.tag}"))
+        parts.append(PlotFigure(plot, caption, system_keys(systems), f"By {one.tag}"))
     return Section("Where it is hard", tuple(parts)) if parts else None
 
 
@@ -148,7 +148,7 @@ def consistency(found: Sequence[tuple[System, Groups]]) -> Section | None:
         f"Share of the {found[0][1].groups:,} groups (one sentence with all its images) in which all, some or none of "
         "the examples are right, percent. The first is consistency over groups of several examples."
     )
-    plot = Figure(stacks("Groups by how many examples are right", rows), caption, list(GROUPS.items()))
+    plot = PlotFigure(stacks("Groups by how many examples are right", rows), caption, list(GROUPS.items()))
     note = (
         "A system that understands a sentence gets all of its images right, so its groups are right far more often "
         "than independent luck with the same accuracy would make them."
@@ -223,7 +223,7 @@ def right_for_wrong_reasons(found: Sequence[tuple[System, Reasons]], galleries: 
         f"{found[0][1].questions:,} questions by whether the answer and the rationale for the right answer are right, "
         "percent. Where the answer is right and the rationale is not, the system may be right for the wrong reason."
     )
-    plot = Figure(stacks("Answers crossed with rationales", rows), caption, list(STAGES.items()))
+    plot = PlotFigure(stacks("Answers crossed with rationales", rows), caption, list(STAGES.items()))
     return Section("Right answers with wrong rationales", (plot, *galleries))
 
 
@@ -281,7 +281,7 @@ def _lengths(study: Study) -> list[Block]:
     keys = [(s.name, s.colour) for s in series] if len(series) > 1 else []
     caption = "Share of sentences by length in tokens (words and punctuation marks)."
     table = facts(["sentences", "mean tokens", "median", "word types"], rows, "split")
-    return [Figure(plot, caption, keys, "Sentence lengths"), table]
+    return [PlotFigure(plot, caption, keys, "Sentence lengths"), table]
 
 
 def _public_splits(study: Study) -> list[tuple[str, str]]:
@@ -309,7 +309,7 @@ def _ranked(study: Study, part: Part) -> list[Block]:
             f"Items of {part[1]} per {tag}, sorted: {len(counts):,} values, {numbers.mean():.1f} ± {numbers.std():.1f} "
             "items each."
         )
-        out.append(Figure(plot, caption, title=f"Items per {tag}"))
+        out.append(PlotFigure(plot, caption, title=f"Items per {tag}"))
     return out
 
 
@@ -336,7 +336,7 @@ def _phenomena(study: Study, part: Part) -> list[Block]:
     caption = f"Share of sentences with each phenomenon, percent; here of {total:,} sentences"
     tagged = any(tag == "phenomenon" for tag, _ in study.on(part)[0].results[part].grades.key.tags.pairs)
     caption += " that carry an annotation." if tagged else ", by our tagger."
-    return [Figure(plot, caption, keys, "Phenomena")]
+    return [PlotFigure(plot, caption, keys, "Phenomena")]
 
 
 # --- audits and where numbers come from ------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ PAPERS = ("nlvr2", "nlvr", "vprom", "vcr")  # the longer of two that begin alike
 
 
 @dataclass(frozen=True)
-class Result:
+class PartResult:
     """One system on one part of a benchmark."""
 
     scores: tuple[Scores, ...]  # one per trial
@@ -69,7 +69,7 @@ class System:
 
     name: str
     place: int  # decides its colour
-    results: dict[Part, Result] = field(default_factory=dict)
+    results: dict[Part, PartResult] = field(default_factory=dict)
 
 
 @dataclass
@@ -171,7 +171,7 @@ def _gather(studies: dict[str, Study], waiting: dict[tuple[str, str, Part], list
                 f"{name}: some files are about items and some about single views, so they are not trials of one thing.",
                 "Give them different names: NAME=FILE.",
             )
-        system.results[part] = Result(tuple(s for _, _, s in trials), trials[0][1], tuple(r for r, _, _ in trials))
+        system.results[part] = PartResult(tuple(s for _, _, s in trials), trials[0][1], tuple(r for r, _, _ in trials))
 
 
 def _grade(run: RunFile, read: Predictions | None, key: AnswerKey) -> Grades:

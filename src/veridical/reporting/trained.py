@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean
 
 from veridical.experiments.sweep import TYPES
-from veridical.pages.markup import Block, Figure, Section
+from veridical.pages.markup import Block, PlotFigure, Section
 from veridical.pages.plots import Series, colour, lines, percent
 from veridical.pages.tables import Cell, PageTable, TableRow, estimate_cell, facts
 from veridical.reporting.inputs import SweepFolder, TrainedRun
@@ -70,14 +70,14 @@ def _curves(runs: Sequence[TrainedRun]) -> list[Block]:
                 accuracy.append(Series(f"{run.name}{number_of}, train", dashed, tint, dashed=True))
                 loss.append(Series(f"{run.name}{number_of}", down, tint))
     keys = [(run.name, colour(place)) for place, run in enumerate(runs)]
-    first = Figure(
+    first = PlotFigure(
         lines("Accuracy by epoch", accuracy, "epoch", "accuracy, %"),
         "Accuracy on validation (solid) and on training items (dashed) by epoch; one line per trial.",
         keys,
         "Learning curves",
     )
     plot = lines("Loss by epoch", loss, "epoch", "loss", in_percent=False)
-    return [first, Figure(plot, "Training loss by epoch.", keys)]
+    return [first, PlotFigure(plot, "Training loss by epoch.", keys)]
 
 
 def _efficiency(runs: Sequence[TrainedRun]) -> list[Block]:
@@ -97,7 +97,7 @@ def _efficiency(runs: Sequence[TrainedRun]) -> list[Block]:
         return []
     plot = lines("Accuracy by number of training items", series, "training items", "validation accuracy, %")
     keys = [(s.name, s.colour) for s in series]
-    return [Figure(plot, "Validation accuracy by training items.", keys, "Sample efficiency")]
+    return [PlotFigure(plot, "Validation accuracy by training items.", keys, "Sample efficiency")]
 
 
 # --- sweeps ----------------------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def _failed(sweep: SweepFolder) -> PageTable:
     return PageTable(f"{sweep.benchmark.name}: runs that failed", ("why",), rows)
 
 
-def sample_efficiency(sweep: SweepFolder) -> Figure | None:
+def sample_efficiency(sweep: SweepFolder) -> PlotFigure | None:
     """Figure 7: accuracy on the test split by how much of the training data was used."""
     first = sweep.points[0]
     same = [p for p in sweep.points if (p.scheme, p.features) == (first.scheme, first.features)]
@@ -202,4 +202,4 @@ def sample_efficiency(sweep: SweepFolder) -> Figure | None:
         return None
     plot = lines("Accuracy by share of the training data", series, "training data, %", "test accuracy, %")
     caption = f"Accuracy on the test split of {first.scheme} by how much of its training data was used (figure 7)."
-    return Figure(plot, caption, [(s.name, s.colour) for s in series])
+    return PlotFigure(plot, caption, [(s.name, s.colour) for s in series])

@@ -143,7 +143,7 @@ def test_hidden_answers_and_people_who_skip(tmp_path: Path, small: Path) -> None
         "human"
     ]
     assert (human["accuracy"]["value"], human["skip_rate"], human["skips_wrong"]) == (0.75, 0.2, 0.6)
-    assert "with skips as wrong" in run("evaluate", *files, "--split", "test", "--scheme", "neutral").stderr
+    assert "with skips as wrong" in run("evaluate", *files, "--split", "test", "--scheme", "neutral").stdout
 
 
 def written(path: Path, rows: list[dict[str, object]]) -> Path:
@@ -176,7 +176,7 @@ def test_stats_show_table_one(small: Path) -> None:
     assert kinds["object count"]["elements"] == 10
     assert sum(kind["matrices"] for kind in kinds.values()) == 180
     assert set(found["mined"]["removed"]) >= {"richness", "purity", "quality", "relatedness", "independence"}
-    assert "removed: richness" in run("stats", str(small)).stderr
+    assert "removed: richness" in run("stats", str(small)).stdout
 
 
 def test_people_of_the_icon_world_are_called_by_age_and_gender(icons: Path) -> None:

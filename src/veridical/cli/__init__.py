@@ -35,7 +35,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "export": api.export,
     "tag": api.tag,
 }
-COMPLETION = "--install-completion"
+COMPLETION, COMPLETES = "--install-completion", "Let your shell complete commands and options with Tab."
 HELP = """Build, audit and run visual-reasoning benchmarks: tests that a model can only pass by looking and reasoning.
 
 Results go to stdout (with --json as one JSON document), progress and remarks to stderr (with --quiet they do not)."""
@@ -45,12 +45,12 @@ def app(*verbs: str) -> App:
     """The command line with the given verbs whole, or all of them; of the others it has only the names."""
     out = _app("veridical", HELP)
     if verbs:
-        out.command(_bare(_complete), name=COMPLETION, sort_key=len(VERBS))
+        out.command(_bare, name=COMPLETION, sort_key=len(VERBS), help=COMPLETES)
     else:  # completion knows every option of every verb
-        out.register_install_completion_command(name=COMPLETION, help=_complete.__doc__, sort_key=len(VERBS))
+        out.register_install_completion_command(name=COMPLETION, sort_key=len(VERBS), help=COMPLETES)
     for place, (name, verb) in enumerate(VERBS.items()):
         if verbs and name not in verbs:
-            out.command(_bare(verb), name=name, sort_key=place)
+            out.command(_bare, name=name, sort_key=place, help=_first_line(verb))
         elif name == "build":
             out.command(_build(place))
         else:
@@ -108,15 +108,12 @@ def _whole(verb: Callable[..., Any]) -> Callable[..., int]:
     return command(verb)
 
 
-def _bare(verb: Callable[..., Any]) -> Callable[..., None]:
-    def bare() -> None: ...
-
-    bare.__doc__ = (verb.__doc__ or "").partition("\n")[0]
-    return bare
+def _bare() -> None:
+    """A command of which the name is enough."""
 
 
-def _complete() -> None:
-    """Let your shell complete commands and options with Tab."""
+def _first_line(verb: Callable[..., Any]) -> str:
+    return (verb.__doc__ or "").partition("\n")[0]
 
 
 def _build(place: int) -> App:
@@ -124,7 +121,7 @@ def _build(place: int) -> App:
     from veridical.builders import BUILDERS, load_builder
     from veridical.common.registry import names
 
-    out = _app("build", (api.build.__doc__ or "").partition("\n")[0], sort_key=place)
+    out = _app("build", _first_line(api.build), sort_key=place)
     for name in names(BUILDERS, "builders"):
         out.command(_whole(load_builder(name)), name=name)
     return out

@@ -11,6 +11,7 @@ import pytest
 from veridical import __version__, train
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
+from veridical.options import TrainOptions
 from veridical.training import load_trained
 from veridical.training.trained import load_tensors
 
@@ -68,7 +69,7 @@ def test_validation_shares_no_sentence_and_no_origin_with_training(statements: P
     from veridical.training.config import TrainingConfig
     from veridical.training.run import _examples
 
-    learn, held = _examples(Benchmark(statements), "train", None, "main", TrainingConfig(validation=0.3), 0)
+    learn, held = _examples(Benchmark(statements), TrainOptions(), TrainingConfig(validation=0.3))
     assert len(learn) + len(held) == 160
     assert 30 <= len(held) <= 66
     for key in (lambda e: e.item.query.raw.lower(), lambda e: e.item.group):

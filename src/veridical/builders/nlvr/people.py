@@ -67,7 +67,8 @@ class _PresentationLine(msgspec.Struct, frozen=True):
 
 
 class _StatementLine(msgspec.Struct, frozen=True):
-    """What somebody wrote about a presentation."""
+    """What somebody wrote about a presentation: it should be true of the images A and B and false of C and D, so that
+    nobody can tell from a sentence alone whether an item is true."""
 
     presentation: str
     sentence: str

@@ -1,9 +1,10 @@
 """NLVR: three drawn boxes and a sentence (Suhr et al. 2017, sections 4 and 5).
 
-scenes      presentations: four scenes each, and the statements that are true of two and false of two
-people      what people wrote and judged, and the label that follows
-draw        six drawings of an item
-build       the build: presentations, statements, judgements, drawings, splits
+    build       the build: presentations, statements, judgements, drawings, splits
+    scenes      presentations: four scenes each, the statements that are true of two and false of two, six drawings
+    people      what people wrote and judged, and the label that follows
+
+From outside: `build_nlvr`.
 """
 
 from __future__ import annotations

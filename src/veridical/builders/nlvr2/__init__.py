@@ -1,8 +1,22 @@
-"""`veridical build nlvr2`: queries, sets of similar photographs, pairs, sentences, validation, splits (section 3).
+"""NLVR2: two photographs and a sentence (Suhr et al. 2019, section 3), from generated sentences or people's.
 
-From the icon world or any source of annotated photographs with generated sentences, or from what people marked, wrote
-and judged. Every step is a file in the work folder, so that a build can stop, be looked at, be redone by
-people and continue.
+    build          section 3 in order: the steps, called one after the other; what a build reports
+    steps          each step: a file in the work folder, made from the files before it
+    config         whether options can be built, the files they name, options from a file
+    collection     what a build is given, and what its steps made
+    work           the work folder: records of its files, when each is made again
+    photographs    3.1: looking at every photograph once
+    queries        3.1: synsets and the four heuristics of Table 1    wordnet    what queries ask of words
+    search         3.1: similar photographs, in a source or in what an image search answered
+    sets           3.1: pruning, interesting photographs, sets of eight
+    pairs          3.2: pairs, and generated sentences
+    people         what people mark, write and judge, and the guidelines for writers
+    validation     3.3 and 3.4: what is kept, and in which split
+    store          the benchmark, and what it says of itself
+    sheets         contact sheets of sets and sentences
+    takedown       the same benchmark without some photographs
+
+From outside: `build_nlvr2`, `config.read_config`, `takedown.takedown` and `people.check_sentence`.
 """
 
 from __future__ import annotations

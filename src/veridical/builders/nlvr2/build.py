@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,35 +21,20 @@ import numpy as np
 from veridical.benchmark import Benchmark
 from veridical.benchmark.place import hidden_dir
 from veridical.benchmark.splits import SECRET, drawn_secret, mix_secret
-from veridical.builders.nlvr2.collection import (
-    Collection,
-    Given,
-)
+from veridical.builders.nlvr2 import steps
+from veridical.builders.nlvr2.collection import Collection, Given
 from veridical.builders.nlvr2.config import check, hidden_splits
 from veridical.builders.nlvr2.photographs import open_photographs
 from veridical.builders.nlvr2.sets import NO_PICTURE
 from veridical.builders.nlvr2.sheets import write_sheets
-from veridical.builders.nlvr2.steps import (
-    STEPS,
-    choose_synsets,
-    construct_sets,
-    fetch_photographs,
-    judge_sentences,
-    look_at_photographs,
-    pair_photographs,
-    prune_sets,
-    search_photographs,
-    write_queries,
-    write_sentences,
-)
+from veridical.builders.nlvr2.steps import STEPS
 from veridical.builders.nlvr2.store import INCOMPLETE, counts, store
 from veridical.builders.nlvr2.takedown import LIST, taken_down, work_folder
 from veridical.builders.nlvr2.takedown import REASON as TAKEN_DOWN
 from veridical.builders.nlvr2.validation import Validated, check_left, split, validate
-from veridical.builders.nlvr2.work import (
-    Work,
-)
+from veridical.builders.nlvr2.work import Work
 from veridical.builders.report import BuildReport
+from veridical.common.clock import Clock
 from veridical.common.files import write_lines
 from veridical.errors import UserError
 from veridical.options import NLVR2Options
@@ -67,7 +51,7 @@ def build(
     processes: int | None = None,
 ) -> BuildReport:
     """Build an NLVR2 benchmark: see `build_nlvr2`. The same options give the same bytes."""
-    start = time.perf_counter()
+    clock = Clock()
     own = None if isinstance(options.source, str) else options.source
     made = options if own is None else replace(options, source="icons")
     check(made)
@@ -82,13 +66,13 @@ def build(
         return _stopped(given, until, folder, sheets, notes)
     collected = collect(given)
     done = keep_items(given, collected)
-    seconds = {"stages": time.perf_counter() - start}
+    clock.done("steps")
     store(given, collected, done, folder, kept)
     shutil.rmtree(place.path(".batches"), ignore_errors=True)
-    seconds["storing"] = time.perf_counter() - start - seconds["stages"]
+    clock.done("storing")
     if sheets:
         write_sheets(place.path("sheets"), collected, given.source)
-    return _report(given, collected, done, folder, notes, seconds)
+    return _report(given, collected, done, folder, notes, clock.seconds)
 
 
 def collect(given: Given, until: str = "judgements") -> Collection:
@@ -98,24 +82,24 @@ def collect(given: Given, until: str = "judgements") -> Collection:
 
 def _steps(given: Given) -> Iterator[tuple[str, Collection]]:
     """Section 3 in order; after each step its name and what has been made, so that a build can stop there."""
-    photographs = look_at_photographs(given)
+    photographs = steps.look_at_photographs(given)
     made = Collection(photographs)
     yield "photographs", made
-    made.synsets = choose_synsets(given, photographs)
-    made.queries = write_queries(given, photographs, made.synsets)
+    made.synsets = steps.choose_synsets(given, photographs)
+    made.queries = steps.write_queries(given, photographs, made.synsets)
     yield "queries", made
-    made.found = search_photographs(given, photographs, made.synsets, made.queries)
+    made.found = steps.search_photographs(given, photographs, made.synsets, made.queries)
     yield "found", made
-    made.pruned = prune_sets(given, photographs, made.synsets, made.found)
+    made.pruned = steps.prune_sets(given, photographs, made.synsets, made.found)
     yield "pruned", made
-    made.sets = construct_sets(given, photographs, made.synsets, made.pruned)
+    made.sets = steps.construct_sets(given, photographs, made.synsets, made.pruned)
     yield "sets", made
-    made.tasks = pair_photographs(given, photographs, made.sets)
+    made.tasks = steps.pair_photographs(given, photographs, made.sets)
     yield "tasks", made
-    made.used = fetch_photographs(given, made.tasks)
-    made.sentences = write_sentences(given, made.tasks, made.used)
+    made.used = steps.fetch_photographs(given, made.tasks)
+    made.sentences = steps.write_sentences(given, made.tasks, made.used)
     yield "sentences", made
-    made.judgements = judge_sentences(given, made.tasks, made.sentences, made.used)
+    made.judgements = steps.judge_sentences(given, made.tasks, made.sentences, made.used)
     yield "judgements", made
 
 
@@ -167,7 +151,7 @@ def _given(options: NLVR2Options, work: Work, own: Source | None, processes: int
 
 def _stopped(given: Given, step: str, out: Path, sheets: bool, notes: list[str]) -> BuildReport:
     """The report of a build that stops before the benchmark."""
-    start = time.perf_counter()
+    clock = Clock()
     work = given.work
     made = collect(given, "judgements" if step == "extra" else step)
     if step == "extra":
@@ -179,9 +163,10 @@ def _stopped(given: Given, step: str, out: Path, sheets: bool, notes: list[str])
     if sheets and made.sets:
         write_sheets(work.path("sheets"), made, given.source)
     notes.append(f"Stopped after {step}: its file is in {work.folder}. Run again to continue.")
+    clock.done(step)
     reached = STEPS[: STEPS.index(step) + 1] if step in STEPS else STEPS
     flat = {name: value for name, value in counts(made, reached).items() if isinstance(value, int)}
-    return BuildReport("nlvr2", out, flat, notes=tuple(notes), seconds={step: time.perf_counter() - start})
+    return BuildReport("nlvr2", out, flat, notes=tuple(notes), seconds=clock.seconds)
 
 
 def _report(

@@ -33,14 +33,10 @@ def hidden_splits(options: NLVR2Options) -> tuple[str, ...]:
     return tuple(n for n in HIDDEN if n in names) if options.hide is None else tuple(options.hide)
 
 
-def given_files(options: NLVR2Options) -> dict[str, str]:
-    """The files that people gave, by what they are."""
-    return {name: str(path) for name in FILES if (path := getattr(options, name)) is not None}
-
-
 def hashes(options: NLVR2Options, *names: str) -> dict[str, str]:
-    """SHA-256 of some of these files."""
-    return {name: _hash(path) for name, path in given_files(options).items() if name in names}
+    """SHA-256 of some of the files that people gave, by what they are."""
+    paths = {name: getattr(options, name) for name in FILES if name in names}
+    return {name: _hash(str(path)) for name, path in paths.items() if path is not None}
 
 
 def check(options: NLVR2Options) -> None:

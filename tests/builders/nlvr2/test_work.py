@@ -13,7 +13,7 @@ import pytest
 
 from veridical.benchmark import Benchmark
 from veridical.builders import BuildReport
-from veridical.builders.nlvr2 import takedown
+from veridical.builders.nlvr2.takedown import takedown
 from veridical.builders.nlvr2.work import Work, hash_of_source
 from veridical.errors import UserError
 from veridical.language.writing.pairs.statements import execute_pair
@@ -79,7 +79,7 @@ def test_a_source_is_known_by_its_files(drawn: Path, tmp_path: Path) -> None:
 def test_changed_options_give_what_a_fresh_build_gives(
     drawn: Path, tmp_path: Path, build_folder: Build, changed: dict[str, Any]
 ) -> None:
-    stop = {"stage": "sets"} if "best" in changed else {}
+    stop = {"until": "sets"} if "best" in changed else {}
     first = {name: changed[name] for name in ("best", "least_similarity") if name in changed}
     build_folder(drawn, tmp_path / "out", **first, **stop)
     build_folder(drawn, tmp_path / "out", **changed, **stop)
@@ -98,7 +98,7 @@ def test_labels_that_change_redo_the_sets(drawn: Path, tmp_path: Path, build_fol
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
         return tmp_path / name
 
-    options = {"stage": "sets", "best": 2}
+    options = {"until": "sets", "best": 2}
     build_folder(drawn, tmp_path / "out", labels=labels("a.jsonl", 0), **options)
     before = (tmp_path / "out.work" / "sets.jsonl").read_bytes()
     build_folder(drawn, tmp_path / "out", labels=labels("b.jsonl", 1), **options)

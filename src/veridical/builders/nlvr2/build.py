@@ -23,7 +23,7 @@ from veridical.benchmark.place import hidden_dir
 from veridical.benchmark.splits import SECRET, drawn_secret, mix_secret
 from veridical.builders.nlvr2 import steps
 from veridical.builders.nlvr2.collection import Collection, Given
-from veridical.builders.nlvr2.config import check, hidden_splits
+from veridical.builders.nlvr2.config import checked, hidden_splits
 from veridical.builders.nlvr2.photographs import open_photographs
 from veridical.builders.nlvr2.sets import NO_PICTURE
 from veridical.builders.nlvr2.sheets import write_sheets
@@ -53,8 +53,7 @@ def build(
     """Build an NLVR2 benchmark: see `build_nlvr2`. The same options give the same bytes."""
     clock = Clock()
     own = None if isinstance(options.source, str) else options.source
-    made = options if own is None else replace(options, source="icons")
-    check(made)
+    made = checked(options if own is None else replace(options, source="icons"))
     if until not in (*STEPS, "extra", "all"):
         raise UserError(f"There is no step {until!r}.", f"Choose one of: {', '.join((*STEPS, 'extra', 'all'))}.")
     folder = Path(os.path.abspath(out))

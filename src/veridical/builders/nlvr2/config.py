@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
+from collections.abc import Mapping
 from dataclasses import fields, replace
+from functools import reduce
+from operator import or_
 from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 
@@ -17,6 +22,7 @@ from veridical.options import NLVR2Options, refuse_unused
 
 PAPER_SPLITS = {"train": 0.8, "dev": 0.2 / 3, "test-p": 0.2 / 3, "test-u": 0.2 / 3}
 HIDDEN = ("test-u",)
+_OLD_NAMES = {"splits": "split", "hidden": "hide"}  # in files of options
 FILES = ("synsets", "search", "removals", "dull", "labels", "sentences", "judgements", "costs")
 DISTANCE = 6  # bits of a perceptual hash in which near duplicates may differ
 
@@ -39,8 +45,9 @@ def hashes(options: NLVR2Options, *names: str) -> dict[str, str]:
     return {name: _hash(str(path)) for name, path in paths.items() if path is not None}
 
 
-def check(options: NLVR2Options) -> None:
-    """Refuse what cannot be built."""
+def checked(options: NLVR2Options) -> NLVR2Options:
+    """The options, of the types that they should have; what cannot be built is refused."""
+    options = replace(options, **_typed({f.name: getattr(options, f.name) for f in fields(options)}, "The options"))
     check_seed(options.seed)
     check_splits(dict(options.split or PAPER_SPLITS), hidden_splits(options))
     for name, least in (("sets", 1), ("best", 1), ("distance", 0)):
@@ -59,6 +66,7 @@ def check(options: NLVR2Options) -> None:
         refuse_unused("A build without --detector", {f.name for f in fields(options)} - {"threshold"}, options)
     if options.source == "none" and not options.search:
         raise UserError("There is neither a source nor a saved search.", "Give --search, or another --source.")
+    return options
 
 
 def read_config(path: Path | str, options: NLVR2Options = NLVR2Options()) -> NLVR2Options:
@@ -72,15 +80,29 @@ def read_config(path: Path | str, options: NLVR2Options = NLVR2Options()) -> NLV
             raise UserError(f"{path} is not a file of options: {error}.", fix) from None
     else:
         found = read_json(path, Json, "a file of options", fix)
+    found = {_OLD_NAMES.get(name, name): value for name, value in found.items()}
     known = {f.name for f in fields(NLVR2Options)}
     for name in found:
         if name not in known:
             raise UserError(f"{path}: there is no option {name!r}.", f"The options are: {', '.join(sorted(known))}.")
-    try:
-        checked = msgspec.convert(found, NLVR2Options)
-    except msgspec.ValidationError as error:
-        raise UserError(f"{path}: {error}.", "Give each option the type that its description says.") from None
-    return replace(options, **{name: getattr(checked, name) for name in found})
+    return replace(options, **_typed(found, str(path)))
+
+
+def _typed(values: Mapping[str, object], where: str) -> dict[str, Any]:
+    """Values as the types of their options; others are refused. A path is a text."""
+    hints = get_type_hints(NLVR2Options)
+    out = {}
+    for name, value in values.items():
+        hint = hints[name]
+        if isinstance(hint, UnionType):
+            hint = reduce(or_, (one for one in get_args(hint) if one is not Path))
+        plain = str(value) if isinstance(value, Path) else value
+        try:
+            out[name] = msgspec.convert(plain, hint)
+        except msgspec.ValidationError as error:
+            fix = "Give each option the type that its description says."
+            raise UserError(f"{where}: {name}: {error}.", fix) from None
+    return out
 
 
 def _hash(path: str) -> str:

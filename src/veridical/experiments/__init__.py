@@ -1,1 +1,5 @@
-"""Experiments: many models on many splits with many features, trained, solved and scored run by run."""
+"""Experiments: many models on many schemes of one benchmark.
+
+sweep    points (a model, a scheme, features) that are trained, solved, scored and controlled, run by run
+swept    the verb: which points there are, and what came of them
+"""

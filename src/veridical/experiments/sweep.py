@@ -15,13 +15,14 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from veridical.benchmark import Benchmark
 from veridical.common.files import Json, read_json
 from veridical.engine import run
 from veridical.errors import UserError
 from veridical.evaluation import evaluate, trials_of
+from veridical.evaluation.scores import Spread
 from veridical.options import Context, SolverOptions, TrainOptions
 from veridical.solvers.solve import solve
 
@@ -110,12 +111,32 @@ def plan(
     return list(dict.fromkeys([*whole, *parts, *lower]))
 
 
+Part = dict[str, float]  # value, low and high of an accuracy; of the whole split also how many items
+
+
+class Tested(TypedDict):
+    """The accuracy of a point's trials on the test split, and by tag and value."""
+
+    accuracy: Part
+    by: dict[str, dict[str, Part]]
+
+
+class PointScores(Tested):
+    """What training and testing a point came to: as in its point.json, beside what the point is."""
+
+    controls: dict[str, Part]  # by context
+    validation: float
+    epochs: list[int]  # of each trial
+    training_items: int
+    seconds: float
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What came of a sweep's points."""
 
-    points: list[dict[str, Any]]  # scores of those that were asked for
-    failed: list[dict[str, Any]]  # those without, and why
+    points: list[Json]  # scores of those that were asked for
+    failed: list[Json]  # those without, and why
     seconds: float  # of this call
 
 
@@ -152,16 +173,16 @@ def run_sweep(points: Sequence[Point], settings: Settings, out: Path, processes:
     return Outcome(scores, failed, seconds)
 
 
-def _finished(folder: Path, made: dict[str, Any]) -> dict[str, Any] | None:
+def _finished(folder: Path, made: Json) -> Json | None:
     """The scores of a run that was finished with the same settings on the same vectors."""
     path = folder / POINT
     found = read_json(path, Json, _POINT, _AGAIN) if path.exists() else None
     return found if found is not None and found["made"] == made else None
 
 
-def _earlier(out: Path, settings: Settings, bench: Benchmark, known: set[Point]) -> dict[Point, dict[str, Any]]:
+def _earlier(out: Path, settings: Settings, bench: Benchmark, known: set[Point]) -> dict[Point, Json]:
     """Points of earlier calls that this one did not ask for, and that would come out the same today."""
-    found: dict[Point, dict[str, Any]] = {}
+    found: dict[Point, Json] = {}
     vectors: dict[str, str] = {}
     for path in sorted((out / RUNS).glob(f"*/{POINT}")):
         result = read_json(path, Json, _POINT, _AGAIN)
@@ -178,20 +199,20 @@ def _earlier(out: Path, settings: Settings, bench: Benchmark, known: set[Point])
     return found
 
 
-def run_point(settings: Settings, out: Path, work: tuple[Point, dict[str, Any]]) -> dict[str, Any]:
+def run_point(settings: Settings, out: Path, work: tuple[Point, Json]) -> Json:
     """Train, solve and score one point; training that was stopped continues. Of one that fails, the reason."""
     os.environ["VERIDICAL_PROGRESS"] = "0"  # this is a worker: the sweep shows how far it is
     point, made = work
     about = {**asdict(point), "folder": f"{RUNS}/{point.folder}"}
     try:
-        result = about | _train_and_score(settings, out / RUNS / point.folder, point) | {"made": made}
+        result = {**about, **_train_and_score(settings, out / RUNS / point.folder, point), "made": made}
     except UserError as error:
         return about | {"problem": error.problem, "fix": error.fix}
     _write(out / RUNS / point.folder / POINT, result)
     return result
 
 
-def _train_and_score(settings: Settings, folder: Path, point: Point) -> dict[str, Any]:
+def _train_and_score(settings: Settings, folder: Path, point: Point) -> PointScores:
     from veridical.training import train
 
     start = time.monotonic()
@@ -212,7 +233,7 @@ def _train_and_score(settings: Settings, folder: Path, point: Point) -> dict[str
     }
 
 
-def _scores(folder: Path, point: Point, settings: Settings, context: Context) -> dict[str, Any]:
+def _scores(folder: Path, point: Point, settings: Settings, context: Context) -> Tested:
     """Predictions of all trials for the test split, and their scores. Controls are called otherwise: no report mixes
     them up with the real ones."""
     name = f"predictions-{settings.test}" if context == point.context else f"control-{context}-{settings.test}"
@@ -228,11 +249,11 @@ def _scores(folder: Path, point: Point, settings: Settings, context: Context) ->
     return {"accuracy": _part(found.accuracy) | {"items": found.each[0].items}, "by": by}
 
 
-def _part(one: Any) -> dict[str, float]:
+def _part(one: Spread) -> Part:
     return {"value": one.mean, "low": one.low, "high": one.high}
 
 
-def _options(point: Point, given: Mapping[str, Any]) -> dict[str, Any]:
+def _options(point: Point, given: Mapping[str, Any]) -> Json:
     """A point's own options, and those of all that this model has; `auxiliary` says which loss, where there is one."""
     from veridical.training import TrainingConfig
     from veridical.zoo import load_model
@@ -240,19 +261,19 @@ def _options(point: Point, given: Mapping[str, Any]) -> dict[str, Any]:
     known = {f.name for kind in (load_model(point.model).config, TrainingConfig) for f in fields(kind)}
     if not point.auxiliary:
         known -= {"auxiliary", "auxiliary_weight"}
-    own: dict[str, Any] = {"images": point.features, "fraction": point.fraction, "context": point.context}
+    own: Json = {"images": point.features, "fraction": point.fraction, "context": point.context}
     if point.auxiliary:
         own["auxiliary"] = "two"
     return {**own, **{name: value for name, value in given.items() if name in known}}
 
 
-def _made(point: Point, settings: Settings, bench: Benchmark, vectors: Mapping[str, str]) -> dict[str, Any]:
+def _made(point: Point, settings: Settings, bench: Benchmark, vectors: Mapping[str, str]) -> Json:
     """Everything that a point's scores depend on."""
     scored = {name: getattr(settings, name) for name in ("test", "trials", "controls", "resamples")}
     return _run_settings(point, settings, bench) | scored | {"vectors": vectors[point.features]}
 
 
-def _run_settings(point: Point, settings: Settings, bench: Benchmark) -> dict[str, Any]:
+def _run_settings(point: Point, settings: Settings, bench: Benchmark) -> Json:
     """What its run folder is tied to."""
     from veridical.training.run import settings_of
 
@@ -278,7 +299,7 @@ def _vectors(bench: Benchmark, points: Iterable[Point]) -> dict[str, str]:
     return {name: load(bench, name).about.vectors for name in dict.fromkeys(point.features for point in points)}
 
 
-def _check(points: Sequence[Point], settings: Settings, out: Path, bench: Benchmark) -> dict[Point, dict[str, Any]]:
+def _check(points: Sequence[Point], settings: Settings, out: Path, bench: Benchmark) -> dict[Point, Json]:
     """What each point would be made from; all that can be known to be wrong is found before any model is trained."""
     from veridical.training.run import check_run
 

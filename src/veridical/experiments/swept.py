@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from veridical.benchmark import Benchmark
+from veridical.common.files import Json
 from veridical.common.result import Result, Table
 from veridical.errors import UserError
 from veridical.experiments.sweep import TITLES, Settings, plan, run_sweep
@@ -26,9 +26,9 @@ class Swept(Result):
 
     out: Path
     page: Path
-    points: tuple[dict[str, Any], ...]  # scores of each run that was asked for; sweep.json has all of the folder
+    points: tuple[Json, ...]  # scores of each run that was asked for; sweep.json has all of the folder
     seconds: float  # of this call
-    failed: tuple[dict[str, Any], ...] = ()  # runs without scores, each with its problem
+    failed: tuple[Json, ...] = ()  # runs without scores, each with its problem
 
     @property
     def exit_code(self) -> int:

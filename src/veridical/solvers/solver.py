@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from veridical.common import registry
 from veridical.common.files import Json
@@ -64,7 +64,7 @@ def open_solver(
     make = _maker(name)
     used = set(inspect.signature(make).parameters)
     given: Json = {"out": out}
-    groups: dict[str, Any] = {"options": options, "asking": asking, "sending": sending, "generating": generating}
+    groups: Json = {"options": options, "asking": asking, "sending": sending, "generating": generating}
     for group_name, group in groups.items():
         given |= {group_name: group} | {one.name: getattr(group, one.name) for one in fields(group)}
         if group_name not in used:

@@ -10,11 +10,11 @@ import os
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 
-from veridical.common.files import DECODING_ERRORS, locked
+from veridical.common.files import DECODING_ERRORS, Json, locked
 from veridical.errors import UserError
 
 
@@ -48,7 +48,7 @@ class Asked(msgspec.Struct, frozen=True):
 class _Head(msgspec.Struct, frozen=True):
     """The first line: what this journal belongs to."""
 
-    journal: dict[str, Any]
+    journal: Json
 
 
 _DECODE = msgspec.json.Decoder(Asked)
@@ -57,7 +57,7 @@ _DECODE = msgspec.json.Decoder(Asked)
 class Journal:
     """Finished answers of one run, on disk and in memory; use as a context manager. One process at a time."""
 
-    def __init__(self, path: Path, about: dict[str, Any]) -> None:
+    def __init__(self, path: Path, about: Json) -> None:
         self.path = path
         self.about = about
         self.asked: dict[tuple[str, int, int], Asked] = {}

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -66,7 +66,7 @@ class ModelDetails:
             yield f"{self.unanswered:,} questions were not answered: {self.error}. {again}"
 
 
-def about(model: str, questions: Questions) -> dict[str, Any]:
+def about(model: str, questions: Questions) -> Json:
     """What must be the same for a run to be continued. How many wordings and orders may grow."""
     asking = {k: v for k, v in asdict(questions.asking).items() if k not in {"wordings", "orders", "views"}}
     where = {"benchmark": questions.benchmark.hash, "split": questions.split, "scheme": questions.scheme}
@@ -91,7 +91,7 @@ class VisionLanguageModel(Solver):
         self.asking, self.sending = asking or Asking(), sending or Sending()
         self.generating = generating or Generating()
         self.details: ModelDetails | None = None
-        self._settings: dict[str, Any] = {}
+        self._settings: Json = {}
         if self.sending.max_connections < 1:
             raise UserError(f"{self.sending.max_connections} connections are none.", "Take 1 or more.")
 

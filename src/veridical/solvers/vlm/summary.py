@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from veridical.common.files import Json
 from veridical.common.result import Table
 from veridical.records import Item, Prediction, split_view
 from veridical.solvers.vlm.journal import Asked
@@ -29,7 +30,7 @@ class Rate:
     def value(self) -> float | None:
         return self.count / self.of if self.of else None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         return {"value": self.value, "count": self.count, "of": self.of}
 
     def __str__(self) -> str:
@@ -66,7 +67,7 @@ class Summary:
     cost: float | None = None  # dollars; None where no price is known for any answer
     priced: int = 0  # answers that the cost is about
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         return {
             "asked": self.asked,
             "unreadable": self.unreadable,

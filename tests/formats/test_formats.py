@@ -190,7 +190,7 @@ def test_what_a_killed_export_left_is_removed(kind: str, tmp_path: Path) -> None
     RELEASES["nlvr"](tmp_path / "release")
     import_release("nlvr", tmp_path / "release", tmp_path / "b")
     code = (
-        "import os, sys, veridical.formats as f, veridical.benchmark as b\n"
+        "import os, sys, veridical.formats.releases as f, veridical.benchmark as b\n"
         "b.Benchmark.items_table = b.Benchmark.raw_table = lambda *_, **__: os.kill(os.getpid(), 9)\n"
         "f.export(*sys.argv[1:])"
     )

@@ -148,7 +148,7 @@ WORDS: dict[str, CheckWords] = {
         "Let every candidate be right as often as any other of its frequency: right once, wrong three times.",
     ),
     "overlap": CheckWords(
-        "CheckWords shared with the question",
+        "Words shared with the question",
         "how many words of the question a candidate repeats",
         "Choose distractors that are as close to the question as the right answer.",
     ),

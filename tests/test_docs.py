@@ -1,6 +1,7 @@
 """Every `sh` and `python` block of the README and the docs runs, page by page, in order, in an empty folder.
 
-Blocks that download, need a key or a user's own files are fenced as `console` and not run.
+Blocks that download, need a key or a user's own files are fenced as `console` and not run. A block with a title is
+saved as the file of that name.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r'^```(sh|python|\w+ title="([^"\n]+)")\n(.*?)^```', re.MULTILINE | re.DOTALL)
 PAGES = sorted(p for p in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")] if BLOCK.search(p.read_text()))
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
@@ -22,7 +23,11 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_code_blocks_run(page: Path, tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for language, code in BLOCK.findall(page.read_text()):
+    for language, file, code in BLOCK.findall(page.read_text()):
+        if file:
+            (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / file).write_text(code)
+            continue
         command = ["bash", "-euc", code] if language == "sh" else [sys.executable, "-c", code]
         done = subprocess.run(
             command, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False

@@ -39,7 +39,7 @@ def folder(path: Path) -> Path:
 
 
 def opened(name: str, shared: Path, tmp_path: Path) -> Source:
-    """A small source of each name; those that read files read the samples."""
+    """A small source of each name; those that read files read the samples, a new one is opened by its name alone."""
     options: dict[str, dict[str, Any]] = {
         "icons": {"count": FEW, "seed": 2},
         "icons-series": {"series": 2, "seed": 2},
@@ -56,7 +56,9 @@ def opened(name: str, shared: Path, tmp_path: Path) -> Source:
         return open_source(f"vg:{shared / 'visual_genome'}", pictures=tmp_path)
     if name == "detections":
         return Detections(open_source(f"folder:{folder(tmp_path)}"), Middle(), batch=2)
-    return open_source(f"coco:{shared / 'coco'}" if name == "coco" else f"folder:{folder(tmp_path)}")
+    if name == "folder":
+        return open_source(f"folder:{folder(tmp_path)}")
+    return open_source(f"coco:{shared / 'coco'}" if name == "coco" else name)
 
 
 @pytest.fixture(params=[*SOURCES, "detections"])

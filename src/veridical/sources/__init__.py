@@ -15,6 +15,7 @@ From outside: `open_source("coco:PATH")` and what this module names; builders al
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 from veridical.common import registry
@@ -23,7 +24,7 @@ from veridical.sources.photographs import Photograph, Region, Relationship, Sour
 
 __all__ = ["SOURCES", "Photograph", "Region", "Relationship", "Source", "open_source"]
 
-# name -> its class, called with the path after the colon (none for icons) and options
+# name -> its class; the path after the colon is its keyword `path`, where it has one
 SOURCES: dict[str, str] = {
     "icons": "veridical.sources.icons.source:Icons",
     "icons-series": "veridical.sources.icons.series:IconSeries",
@@ -33,16 +34,15 @@ SOURCES: dict[str, str] = {
     "vg": "veridical.sources.visual_genome:VisualGenome",
     "folder": "veridical.sources.folder:Folder",
 }
-EMBEDDED = frozenset(name for name in SOURCES if name.startswith("icons"))  # sources that need no path
 
 
 def open_source(name: str, **options: Any) -> Source:
     """A source of photographs by name: `icons` (and its other worlds), `coco:PATH`, `vg:PATH` or `folder:PATH`."""
     base, _, path = name.partition(":")
     found: Callable[..., Source] = registry.resolve(SOURCES, base, "source", "sources")
-    if base in SOURCES and bool(path) is (base in EMBEDDED):
-        raise UserError(
-            f"The source {name!r} {'takes no path' if path else 'needs a path'}.",
-            f"Write {base if path else base + ':PATH'}.",
-        )
-    return found(*([path] if path else []), **options)
+    wanted = signature(found).parameters.get("path")
+    if path and wanted is None:
+        raise UserError(f"The source {name!r} takes no path.", f"Write {base}.")
+    if not path and wanted is not None and wanted.default is wanted.empty:
+        raise UserError(f"The source {name!r} needs a path.", f"Write {base}:PATH.")
+    return found(**({"path": path} if path else {}), **options)

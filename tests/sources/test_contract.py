@@ -38,7 +38,7 @@ def folder(path: Path) -> Path:
     return path
 
 
-def opened(name: str, shared: Path, tmp_path: Path) -> Source:
+def opened(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Source:
     """A small source of each name; those that read files read the samples, a new one is opened by its name alone."""
     options: dict[str, dict[str, Any]] = {
         "icons": {"count": FEW, "seed": 2},
@@ -50,6 +50,7 @@ def opened(name: str, shared: Path, tmp_path: Path) -> Source:
         pytest.importorskip("fontawesomefree", reason="icons come with the build extra")
         return open_source(name, **options[name])
     if name == "vg":  # the sample has no pictures
+        shared = request.getfixturevalue("shared")
         for one in islice(open_source(f"vg:{shared / 'visual_genome'}").photographs(), FEW):
             size = one.panel.width or 1, one.panel.height or 1
             Image.new("RGB", size).save(tmp_path / f"{one.panel.id}.jpg")
@@ -58,12 +59,12 @@ def opened(name: str, shared: Path, tmp_path: Path) -> Source:
         return Detections(open_source(f"folder:{folder(tmp_path)}"), Middle(), batch=2)
     if name == "folder":
         return open_source(f"folder:{folder(tmp_path)}")
-    return open_source(f"coco:{shared / 'coco'}" if name == "coco" else name)
+    return open_source(f"coco:{request.getfixturevalue('shared') / 'coco'}" if name == "coco" else name)
 
 
 @pytest.fixture(params=[*SOURCES, "detections"])
-def source(request: pytest.FixtureRequest, shared: Path, tmp_path: Path) -> Source:
-    return opened(request.param, shared, tmp_path)
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> Source:
+    return opened(request.param, request, tmp_path)
 
 
 def first(source: Source) -> list[Photograph]:

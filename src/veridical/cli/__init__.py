@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from veridical import __version__, api
 from veridical.errors import UserError
@@ -123,8 +123,19 @@ def _build(place: int) -> App:
 
     out = _app("build", _first_line(api.build), sort_key=place)
     for name in names(BUILDERS, "builders"):
-        out.command(_whole(load_builder(name)), name=name)
+        try:
+            out.command(_whole(load_builder(name)), name=name)
+        except UserError as error:  # a plug-in that does not load stands in nobody else's way
+            out.command(_refusing(error), name=name)
     return out
+
+
+def _refusing(error: UserError) -> Callable[..., None]:
+    def refuse(*words: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]) -> None:
+        raise error
+
+    refuse.__doc__ = error.problem
+    return refuse
 
 
 def _refuse(error: UserError) -> int:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from veridical.builders.vcr.questions import draft_questions, text
 from veridical.language.english import NUMBER_WORDS
-from veridical.language.phenomena.inference import inferences
+from veridical.language.phenomena.tagger import inferences
 from veridical.records import Ref
 from veridical.sources.icons.glyphs import ACTIONS, CATEGORIES
 from veridical.sources.icons.scene import BACKGROUNDS, panel, relationships

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from veridical.language.phenomena.inference import INFERENCES, inferences
+from veridical.language.phenomena.tagger import INFERENCES, inferences
 
 
 @pytest.mark.parametrize(

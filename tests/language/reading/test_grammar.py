@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from veridical.language.programs.terms import parse
 from veridical.language.reading import grammar
 from veridical.language.reading.grammar import Candidate, candidates, readings, template
-from veridical.language.reading.lexicon import known_words, read_words
+from veridical.language.reading.lexicon import KNOWN, read_words
 from veridical.language.reading.reader import MOST_STEPS, Budget, Reader, TooManySteps
 
 BLUE = "(keep (is color blue) things)"
@@ -253,7 +253,7 @@ def test_nonsense_and_endless_sentences_are_not_read() -> None:
 
 
 @settings(deadline=None, max_examples=150)
-@given(st.lists(st.sampled_from(sorted(known_words())), max_size=12))
+@given(st.lists(st.sampled_from(sorted(KNOWN)), max_size=12))
 def test_any_words_are_read_or_refused_without_a_crash(chosen: list[str]) -> None:
     for candidate in candidates(" ".join(chosen)):
         assert candidate.program.type == "truth"

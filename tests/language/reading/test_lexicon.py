@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.language.reading.lexicon import distance, is_known, known_words, read_words, speller, split_joined, words
+from veridical.language.reading.lexicon import KNOWN, distance, is_known, read_words, speller, split_joined, words
 
 letters = st.text("abc", max_size=6)
 
@@ -62,5 +62,5 @@ def test_human_sentences_become_canonical(sentence: str, read: str) -> None:
 
 
 def test_every_canonical_word_is_known() -> None:
-    for word in known_words():
+    for word in KNOWN:
         assert all(is_known(w) for w in read_words(word)), word

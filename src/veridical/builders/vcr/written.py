@@ -23,7 +23,7 @@ from veridical.benchmark.splits import blocks
 from veridical.common.files import numbered_lines
 from veridical.errors import UserError
 from veridical.language.english import PEOPLE, plain_names
-from veridical.language.phenomena.inference import inferences
+from veridical.language.phenomena.tagger import inferences
 from veridical.matching.data.questions import AnsweredQuestion
 from veridical.matching.data.tags import needs_and_have, tag_class
 from veridical.records import Panel, Ref, Text

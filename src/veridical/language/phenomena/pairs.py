@@ -7,16 +7,9 @@ which images are meant, and how many.
 
 from __future__ import annotations
 
+from veridical.language.phenomena import rules
 from veridical.language.phenomena.parse import Parse, words
-from veridical.language.phenomena.rules import (
-    AMOUNTS,
-    IMAGES,
-    compares_amounts,
-    comparison,
-    existential_quantifier,
-    names_image,
-    negation,
-)
+from veridical.language.phenomena.rules import AMOUNTS, IMAGES, names_image
 
 EXACTLY_ONE = "exactly one image"
 EXISTENTIAL = "existential quantification"
@@ -91,7 +84,7 @@ def _bare_side(parse: Parse) -> bool:
 
 def _compared(parse: Parse, found: set[str]) -> bool:
     """Is one image measured against the other?"""
-    if not comparison(parse):
+    if not rules.comparison(parse):
         return False
     words = [word.text for word in parse]
     together = "left and right" in " ".join(words) or "right and left" in " ".join(words)
@@ -103,8 +96,9 @@ def _compared(parse: Parse, found: set[str]) -> bool:
             return True
         if word.text in {"than", "as"} and set(after) & (IMAGES | LEFT | RIGHT | {"other"}):
             return True
-        more = word.text in AMOUNTS and compares_amounts(parse, word) and "than" not in after
-        if more and LEFT_RIGHT in found and existential_quantifier(parse):  # "there are more birds in the left image"
+        more = word.text in AMOUNTS and rules.compares_amounts(parse, word) and "than" not in after
+        # "there are more birds in the left image"
+        if more and LEFT_RIGHT in found and rules.existential_quantifier(parse):
             return True
     return False
 
@@ -113,7 +107,7 @@ def image_reasoning(parse: Parse) -> tuple[str, ...]:
     """The reasoning over the two images that a parsed sentence calls for, in the table's order."""
     found: set[str] = set()
     for before, after in _mentions(parse):
-        found |= {UNIVERSAL} if "any" in before and negation(parse) else _quantified(before, after)
+        found |= {UNIVERSAL} if "any" in before and rules.negation(parse) else _quantified(before, after)
     if _bare_side(parse):
         found.add(LEFT_RIGHT)
     if _compared(parse, found):

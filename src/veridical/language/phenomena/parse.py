@@ -10,7 +10,10 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from veridical.errors import missing_extra
 
@@ -30,6 +33,14 @@ SLIPS = (
 def words(text: str) -> frozenset[str]:
     """A word list, written as one string."""
     return frozenset(text.split())
+
+
+_LISTS = msgspec.json.decode(Path(__file__).with_name("words.json").read_bytes(), type=dict[str, str])
+
+
+def listed(name: str) -> frozenset[str]:
+    """A longer word list, from `words.json`."""
+    return words(_LISTS[name])
 
 
 @dataclass(frozen=True)
@@ -67,6 +78,10 @@ class Parse:
     def children(self, word: ParsedWord, *deps: str) -> list[ParsedWord]:
         """The dependents of `word`, left to right; only those in one of the relations, where given."""
         return [w for w in self.words if w.head == word.index != w.index and (not deps or w.dep in deps)]
+
+    def complements(self, noun: ParsedWord) -> list[ParsedWord]:
+        """The objects of a noun's "of" phrases: "dogs" in "one of the dogs"."""
+        return [w for p in self.children(noun, "prep") if p.text == "of" for w in self.children(p, "pobj")]
 
 
 def mend(sentence: str) -> str:

@@ -1,4 +1,4 @@
-"""A rule for each of the ten semantic phenomena of NLVR's Table 2, over a dependency parse.
+"""A rule for each of the ten semantic phenomena of NLVR's Table 2 and the three ambiguities, over a dependency parse.
 
 A rule answers whether the sentence shows the phenomenon as the papers' annotators marked it. Where they were divided
 (is "one of the images" a count?) a rule says yes when it was marked about half of the time or more, which is what
@@ -7,26 +7,16 @@ maximises F1.
 
 from __future__ import annotations
 
-from veridical.language.phenomena.parse import Parse, ParsedWord, words
+from veridical.language.phenomena.parse import Parse, ParsedWord, listed, words
 
 IMAGES = words("image picture photo photograph photos pic images pictures photographs")
-NUMBERS = words(
-    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
-    "nineteen twenty thirty forty fifty hundred dozen zero"
-)
+NUMBERS = listed("numbers")
 GROUPS = words("trio duo quartet quintet")
 PRONOUNS = words("it its itself they them their theirs themselves he him his himself she her hers herself")
 
 NEGATIONS = words("no not n't nt none never nobody neither nor without")
-ALIKE = words(
-    "same different similar identical equal opposite differ differently alike similarly equally unlike match matching"
-)
+ALIKE = listed("alike")
 AMOUNTS = words("more fewer less")
-
-
-def complements(parse: Parse, noun: ParsedWord) -> list[ParsedWord]:
-    """The objects of a noun's "of" phrases: "dogs" in "one of the dogs"."""
-    return [w for p in parse.children(noun, "prep") if p.text == "of" for w in parse.children(p, "pobj")]
 
 
 def is_image(parse: Parse, noun: ParsedWord) -> bool:
@@ -35,9 +25,7 @@ def is_image(parse: Parse, noun: ParsedWord) -> bool:
         return True
     if noun.lemma not in {"pair", "set", "side", "pairing"}:
         return False
-    return any(
-        w.lemma in IMAGES for w in [*parse.children(noun, "compound", "amod", "nmod"), *complements(parse, noun)]
-    )
+    return any(w.lemma in IMAGES for w in [*parse.children(noun, "compound", "amod", "nmod"), *parse.complements(noun)])
 
 
 # --- counting ---------------------------------------------------------------------------------------------------------
@@ -79,7 +67,7 @@ def _means_some_image(parse: Parse, word: ParsedWord) -> bool:
     """
     if word.dep == "nummod" and parse.head(word).lemma in IMAGES:
         return True
-    return any(is_image(parse, noun) for noun in complements(parse, word)) and word.index != 1
+    return any(is_image(parse, noun) for noun in parse.complements(word)) and word.index != 1
 
 
 def hard_cardinality(parse: Parse) -> bool:
@@ -117,7 +105,7 @@ def universal_quantifier(parse: Parse) -> bool:
             return True
         if word.text == "both" and not parse.children(word, "cc"):
             return True
-        if word.text == "only" and not _number_follows(parse, word) and _plural_follows(parse, word):
+        if word.text == "only" and _plural_follows(parse, word):
             return True
         if word.text == "either" and after in {"side", "end"}:
             return True
@@ -133,15 +121,12 @@ def _is_adverb(parse: Parse, word: ParsedWord) -> bool:
     return within and word.index + 1 < len(parse) and parse.words[word.index + 1].tag == "JJ"
 
 
-def _number_follows(parse: Parse, word: ParsedWord) -> bool:
-    return word.index + 1 < len(parse) and (
-        _is_number(parse, parse.words[word.index + 1]) or parse.text(word.index + 1) in {"a", "an", "the"}
-    )
-
-
 def _plural_follows(parse: Parse, word: ParsedWord) -> bool:
-    """Is the next noun, within the phrase, a plural ("only small dogs")?"""
-    for other in parse.words[word.index + 1 : word.index + 6]:
+    """Is the next noun, within the phrase, a plural ("only small dogs"), without a number or an article?"""
+    following = parse.words[word.index + 1 : word.index + 6]
+    if following and (_is_number(parse, following[0]) or following[0].text in {"a", "an", "the"}):
+        return False
+    for other in following:
         if other.tag in {"NNS", "NNPS"}:
             return True
         if not other.tag.startswith(("JJ", "NN", "CC", "VBN", "HYPH", "RB")):
@@ -177,13 +162,13 @@ def comparison(parse: Parse) -> bool:
         word.lemma in ALIKE
         or (word.text == "as" and parse.text(word.index + 1) in {"many", "much", "few"})
         or (word.text in AMOUNTS and compares_amounts(parse, word))
-        or (word.tag in {"JJR", "RBR"} and word.text not in AMOUNTS and _than_after(parse, word))
+        or (
+            word.tag in {"JJR", "RBR"}
+            and word.text not in AMOUNTS
+            and any(w.text == "than" for w in parse.words[word.index + 1 : word.index + 8])
+        )
         for word in parse
     )
-
-
-def _than_after(parse: Parse, word: ParsedWord) -> bool:
-    return any(w.text == "than" for w in parse.words[word.index + 1 : word.index + 8])
 
 
 def compares_amounts(parse: Parse, word: ParsedWord) -> bool:
@@ -196,10 +181,7 @@ def compares_amounts(parse: Parse, word: ParsedWord) -> bool:
 
 # --- presupposition ---------------------------------------------------------------------------------------------------
 
-PARTS = words(  # every image or thing has these, or they name a place in the image
-    "left right top bottom front back side end middle center edge corner base rear camera background foreground face "
-    "head number other color way half first second third majority pair set rest total distance"
-)
+PARTS = listed("parts")  # every image or thing has these, or they name a place in the image
 
 
 def presupposition(parse: Parse) -> bool:
@@ -211,42 +193,26 @@ def _presupposes(parse: Parse, word: ParsedWord) -> bool:
     noun = parse.head(word)
     if noun.index <= word.index or not noun.tag.startswith("NN") or is_image(parse, noun):
         return False
-    if noun.lemma in PARTS and not (parse.head(noun).lemma == "touch" and not complements(parse, noun)):
+    if noun.lemma in PARTS and not (parse.head(noun).lemma == "touch" and not parse.complements(noun)):
         return False
     if any(w.text in {"same", "other"} for w in parse.children(noun, "amod")):
         return False
     mentioned = {w.lemma for w in parse.words[: word.index]}
     if mentioned.issuperset(w.lemma for w in [noun, *parse.children(noun, "amod", "nummod")]):  # it refers back
         return False
-    return not any(d.text in {"a", "an"} for w in complements(parse, noun) for d in parse.children(w, "det"))
+    return not any(d.text in {"a", "an"} for w in parse.complements(noun) for d in parse.children(w, "det"))
 
 
 # --- spatial relations ------------------------------------------------------------------------------------------------
 # Most are prepositions with a thing as their object; the work is in telling "on the left" of a scene from "on the left"
 # that names an image, and places from manners ("in a bowl", "in profile").
 
-PLACES = words(  # prepositions that always place their object
-    "above across against along alongside among amongst amid around atop before behind below beneath beside between "
-    "inside into near off on onto outside over toward towards under underneath upon within through throughout"
-)
-ALONE = words(  # adverbs that place without an object
-    "inside outside overhead nearby below above beneath underneath alongside indoors outdoors"
-)
-DIRECTIONS = words(
-    "leftward rightward leftwards rightwards upward downward upwards downwards backward backwards sideways"
-)
-HEADINGS = words("face look point turn head aim angle gaze walk run move swim fly lean lie lay stare travel")
-MANNERS = words(  # "in" these is no place
-    "color colour hue tone shade total all profile shape size style pattern pose position motion action focus view "
-    "direction background foreground addition number length height way bloom flight half expression manner fashion "
-    "angle least white black red blue green yellow pink brown purple orange gray grey tan beige "
-    "jean jeans dress shirt uniform hat coat suit bikini clothes clothing robe outfit gown costume jacket vest attire "
-    "shorts pants swimsuit bathing helmet cap sweater gear collar harness"
-)
-CONTAINERS = words(
-    "vase case jar bowl box basket frame shelf bookcase glass cup mug bottle bag plate tray stand rack cabinet can "
-    "container pot dish package carrier holder beaker pan drawer bucket crate cage tank bin barrel pouch wagon cart"
-)
+PLACES = listed("places")  # prepositions that always place their object
+ALONE = listed("alone")  # adverbs that place without an object
+DIRECTIONS = listed("directions")
+HEADINGS = listed("headings")
+MANNERS = listed("manners")  # "in" these is no place
+CONTAINERS = listed("containers")
 SIDES = words("left right side other")
 
 
@@ -266,13 +232,11 @@ def _stands_in_relation(parse: Parse, word: ParsedWord) -> bool:
     after = parse.text(word.index + 1)
     return (
         (word.text in {"next", "adjacent", "close", "closer"} and after == "to")
-        or (word.text == "front" and after == "of")
-        or (word.text == "out" and after == "of")
         or (word.text == "side" and after in {"by", "-"})
         or (word.text == "upside" and after in {"down", "-"})
         or (word.text == "close" and after == "together")
         or (word.text in {"left", "right"} and after == "of" and parse.text(word.index + 3) not in IMAGES)
-        or (word.text in {"top", "bottom", "base", "middle", "center"} and after == "of")
+        or (word.text in {"front", "out", "top", "bottom", "base", "middle", "center"} and after == "of")
         or (word.text in {"top", "bottom"} and parse.text(word.index - 1) in {"on", "at"})
         or (word.lemma in {"touch", "surround", "overlap", "encircle", "flank"})
     )
@@ -338,7 +302,7 @@ def names_image(parse: Parse, preposition: ParsedWord, landmark: ParsedWord) -> 
     """Does "in the left image", "on the right" or "in one of the pictures" say which image, not which place?"""
     if is_image(parse, landmark):
         return True
-    of = complements(parse, landmark)
+    of = parse.complements(landmark)
     if of:
         return is_image(parse, of[0])
     if landmark.text == "both":
@@ -349,3 +313,84 @@ def names_image(parse: Parse, preposition: ParsedWord, landmark: ParsedWord) -> 
         return False
     mentions = [w.index for w in parse if w.lemma in IMAGES]
     return not mentions or any(i in mentions for i in range(preposition.index - 2, landmark.index + 3))
+
+
+# --- ambiguities ------------------------------------------------------------------------------------------------------
+# What a coordination, a prepositional phrase or a clause attaches to. A parser picks one attachment; the rules look for
+# the places where another one was open to the reader: a phrase that follows a noun which is itself inside a phrase.
+
+ARRANGED = MANNERS | words("row line circle group")  # "in a row" says how, and takes no phrase of its own
+SUBJECTS = ("nsubj", "nsubjpass", "expl")
+HAVING = words("show contain have include feature see depict display wear")  # what follows goes with their object
+
+
+def cc_ambiguity(parse: Parse) -> bool:
+    """A modifier beside a coordination may belong to one part or to both: "wears long gloves and boots"."""
+    return any(_shares_modifier(parse, word) for word in parse if word.text in {"and", "or"} and word.tag == "CC")
+
+
+def _shares_modifier(parse: Parse, cc: ParsedWord) -> bool:
+    first = parse.head(cc)
+    second = next((w for w in parse.children(first, "conj") if w.index > cc.index), None)
+    if second is None or parse.children(second, *SUBJECTS) or parse.children(second, "aux", "auxpass"):
+        return False
+    if first.tag == "VBG" and second.tag == "VBG":
+        return bool(parse.children(second, "prep")) and not parse.children(first, "prep", "dobj")
+    if not (first.tag.startswith("NN") and second.tag.startswith(("NN", "VBG"))):
+        return False
+    after = parse.words[second.index + 1] if second.index + 1 < len(parse) else None
+    followed = after is not None and (
+        after.tag in {"VBG", "VBN", "WDT"} or (after.text == "," and parse.text(after.index + 1) == "with")
+    )
+    if parse.children(second, "det", "poss"):
+        return followed and first.dep == "pobj"
+    led = bool(parse.children(first, "amod")) and not parse.children(second, "amod", "compound", "nummod")
+    # "the head and horns of another animal"
+    owned = any(p.text == "of" and p.index > second.index for w in (first, second) for p in parse.children(w, "prep"))
+    return followed or led or second.tag == "VBG" or owned
+
+
+def _phrases(parse: Parse) -> list[tuple[ParsedWord, ParsedWord]]:
+    """Prepositional phrases as (preposition, object); not "of", and none that only says which image."""
+    found = []
+    for word in parse:
+        if word.tag not in {"IN", "TO"} or word.text in {"of", "than"} or word.dep not in {"prep", "conj", "advmod"}:
+            continue
+        objects = parse.children(word, "pobj", "pcomp")
+        if objects and not names_image(parse, word, objects[0]):
+            found.append((word, objects[0]))
+    return found
+
+
+def pp_ambiguity(parse: Parse) -> bool:
+    """Two phrases in a row, or verb, object, "with": the last may belong to either word before it."""
+    phrases = _phrases(parse)
+    for preposition, noun in phrases:
+        inside = parse.words[preposition.index + 1 : noun.index + 3]
+        if any(w.tag in {"PRP", "PRP$"} for w in inside):  # "on it", "at her side": a pronoun settles what it goes with
+            continue
+        led = preposition.text == "to" and parse.text(preposition.index - 1) in {"next", "close"}
+        start = preposition.index - led
+        for earlier, inner in phrases:
+            if inner.index == start - 1 and not (earlier.text == "in" and inner.lemma in ARRANGED):
+                return True
+        before = parse.words[start - 1] if start else preposition
+        if preposition.text == "with" and before.dep == "dobj" and parse.head(before).lemma not in HAVING:
+            return True
+    return False
+
+
+def sbar_ambiguity(parse: Parse) -> bool:
+    """A clause after a phrase may describe its object or what is before it: "a rodent in a vase that is ..."."""
+    for word in parse:
+        noun = parse.head(word)
+        if noun.dep != "pobj" or noun.index > word.index:
+            continue
+        preposition = parse.head(noun)
+        if preposition.text == "of" or names_image(parse, preposition, noun):
+            continue
+        if word.dep == "relcl" or (
+            word.dep == "acl" and word.tag == "VBG" and preposition.text in {"in", "on", "at", "near"}
+        ):
+            return True
+    return False

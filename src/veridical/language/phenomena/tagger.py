@@ -2,20 +2,23 @@
 
 `tag` gives the names used in NLVR2's `annotated_dev_examples.txt`: ten semantic phenomena (NLVR, Table 2) and three
 syntactic ambiguities. `pair_reasoning` gives the five sorts of reasoning over two images (NLVR2, arXiv draft, Table 9).
-Both are rules over a dependency parse, so they need spaCy and its English model (the `[offline]` extra).
+Both are rules over a dependency parse, so they need spaCy and its English model (the `[offline]` extra). `inferences`
+gives what a question about a photograph asks for; it needs no parser.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from veridical.common.files import text_lines
 from veridical.common.result import ResultList, Table
-from veridical.language.phenomena import ambiguity, rules
-from veridical.language.phenomena.inference import inferences
+from veridical.language.phenomena import rules
 from veridical.language.phenomena.pairs import image_reasoning
 from veridical.language.phenomena.parse import Parse, parse_many
 
@@ -30,9 +33,9 @@ RULES: dict[str, Callable[[Parse], bool]] = {
     "comparison": rules.comparison,
     "presupposition": rules.presupposition,
     "negation": rules.negation,
-    "cc ambiguity": ambiguity.cc_ambiguity,
-    "pp ambiguity": ambiguity.pp_ambiguity,
-    "sbar ambiguity": ambiguity.sbar_ambiguity,
+    "cc ambiguity": rules.cc_ambiguity,
+    "pp ambiguity": rules.pp_ambiguity,
+    "sbar ambiguity": rules.sbar_ambiguity,
 }
 PHENOMENA = tuple(RULES)  # all thirteen, in the order of the papers' tables
 SEMANTIC = PHENOMENA[:10]
@@ -98,3 +101,24 @@ def pair_reasoning(sentence: str) -> tuple[str, ...]:
     ('exactly one image',)
     """
     return pair_reasoning_many([sentence])[0]
+
+
+# --- the inferences that a question asks for (VCR, Figure 2) ----------------------------------------------------------
+# Read from its words alone: `inference.json` has the patterns over lower-case words, in the figure's order. A question
+# may ask for several ("What will [person1] do if ... ?" is temporal and hypothetical) or fit none.
+
+_PATTERNS = msgspec.json.decode(Path(__file__).with_name("inference.json").read_bytes(), type=dict[str, list[str]])
+_INFERENCES = {name: re.compile("|".join(patterns)) for name, patterns in _PATTERNS.items()}
+INFERENCES = tuple(_INFERENCES)
+
+
+def inferences(question: str) -> tuple[str, ...]:
+    """The inferences of a question, in the order of `INFERENCES`; tags may stand as names or classes.
+
+    >>> inferences("Why is person running ?"), inferences("What will happen if person stops ?")
+    (('explanation',), ('temporal', 'hypothetical'))
+    >>> inferences("What is person doing ?"), inferences("How many dogs are there ?")
+    (('activity',), ())
+    """
+    words = " ".join(question.lower().replace("’", "'").split())
+    return tuple(name for name, rule in _INFERENCES.items() if rule.search(words))

@@ -103,20 +103,12 @@ def _between(node: Term, low: Any, high: Any) -> Amount:
     return amount
 
 
-def _count(node: Term, amount: Amount, items: Run) -> Run:
-    return lambda domain: amount(domain)(len(items(domain)))
-
-
 def _keep(node: Term, test: Test, items: Run) -> Run:
     def run(domain: Domain) -> tuple[Thing, ...]:
         things = items(domain)
         return tuple(filter(test(domain), things)) if things else ()
 
     return run
-
-
-def _values(node: Term, name: str, amount: Amount, items: Run) -> Run:
-    return lambda domain: amount(domain)(len({t.values.get(name) for t in items(domain)}))
 
 
 def _agree(node: Term, amount: Amount, key: Run, groups: Run) -> Run:
@@ -167,14 +159,6 @@ def _has(node: Term, name: str, *values: str) -> Test:
     return _always(lambda thing: thing.values.get(name) in wanted)
 
 
-def _nearing(node: Term, place: str) -> Test:
-    return _always(lambda thing: touches(thing, place, NEAR * (thing.room[0] or 100.0) / 100))
-
-
-def _where(node: Term, holds: Run, groups: Run) -> Run:
-    return lambda domain: tuple(g for g in groups(domain) if holds(g))
-
-
 def _extreme(pick: Callable[..., int]) -> Callable[..., Run]:
     def make(node: Term, items: Run, groups: Run) -> Run:
         def run(domain: Domain) -> tuple[Domain, ...]:
@@ -187,10 +171,6 @@ def _extreme(pick: Callable[..., int]) -> Callable[..., Run]:
     return make
 
 
-def _value(node: Term, name: str, items: Run) -> Run:
-    return lambda domain: tuple(sorted({str(t.values.get(name)) for t in items(domain)})) or None
-
-
 def _others(node: Term, items: Run, taken: Run) -> Run:
     def run(domain: Domain) -> tuple[Thing, ...]:
         gone = set(taken(domain))
@@ -199,54 +179,38 @@ def _others(node: Term, items: Run, taken: Run) -> Run:
     return run
 
 
-def _either(node: Term, left: Run, right: Run) -> Run:
-    return lambda domain: tuple(dict.fromkeys((*left(domain), *right(domain))))
-
-
-def _within(node: Term, items: Run, groups: Run) -> Run:
-    return lambda domain: tuple(dict.fromkeys(t for g in groups(domain) for t in items(g)))
-
-
-def _panel(node: Term, place: int) -> Run:
-    return lambda domain: tuple(g for g in domain.by_panel if g.panels and g.panels[0][0] == place - 1)
-
-
-def _times(node: Term, factor: int, number: Any) -> Run:
-    number = _number(number)
-    return lambda domain: factor * number(domain)
-
-
-def _plus(node: Term, one: Any, other: Any) -> Run:
-    one, other = _number(one), _number(other)
-    return lambda domain: one(domain) + other(domain)
-
-
 _MAKE: dict[str, Callable[..., Any]] = {
     "and": _coordination(all),
     "or": _coordination(any),
     "not": _not,
-    "count": _count,
+    "count": lambda node, amount, items: lambda domain: amount(domain)(len(items(domain))),
     "every": _every,
-    "values": _values,
+    "values": lambda node, name, amount, items: (
+        lambda domain: amount(domain)(len({t.values.get(name) for t in items(domain)}))
+    ),
     "agree": _agree,
     "things": lambda node: lambda domain: domain.things,
     "keep": _keep,
-    "either": _either,
+    "either": lambda node, one, other: lambda domain: tuple(dict.fromkeys((*one(domain), *other(domain)))),
     "others": _others,
-    "within": _within,
+    "within": lambda node, items, groups: (
+        lambda domain: tuple(dict.fromkeys(t for g in groups(domain) for t in items(g)))
+    ),
     "is": _has,
     "any": lambda node: _always(lambda thing: True),
     "touching": lambda node, place: _always(lambda thing: touches(thing, place)),
-    "nearing": _nearing,
+    "nearing": lambda node, place: _always(lambda thing: touches(thing, place, NEAR * (thing.room[0] or 100.0) / 100)),
     "at": lambda node, height: lambda domain: lambda thing: at_height(thing, height, domain.beside(thing)),
     "nth": lambda node, place, height: lambda domain: lambda thing: is_nth(thing, place, height, domain.beside(thing)),
     "alike": _alike,
     "related": _related,
     "inside": _inside,
     "panels": lambda node: lambda domain: domain.by_panel,
-    "panel": _panel,
+    "panel": lambda node, place: (
+        lambda domain: tuple(g for g in domain.by_panel if g.panels and g.panels[0][0] == place - 1)
+    ),
     "towers": lambda node: lambda domain: domain.by_tower,
-    "where": _where,
+    "where": lambda node, holds, groups: lambda domain: tuple(g for g in groups(domain) if holds(g)),
     "most": _extreme(max),
     "least": _extreme(min),
     "exactly": _amount(lambda n, m: n == m),
@@ -258,10 +222,12 @@ _MAKE: dict[str, Callable[..., Any]] = {
     "even": lambda node: _always(lambda n: n % 2 == 0),
     "odd": lambda node: _always(lambda n: n % 2 == 1),
     "size": lambda node, items: lambda domain: len(items(domain)),
-    "times": _times,
-    "plus": _plus,
+    "times": lambda node, factor, number: lambda domain: factor * _number(number)(domain),
+    "plus": lambda node, one, other: lambda domain: _number(one)(domain) + _number(other)(domain),
     "tally": lambda node, items: lambda domain: len(items(domain)),
-    "value": _value,
+    "value": lambda node, name, items: (
+        lambda domain: tuple(sorted({str(t.values.get(name)) for t in items(domain)})) or None
+    ),
 }
 
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from veridical.language.reading.drafts import (
+from veridical.language.reading.groups import group_statement
+from veridical.language.reading.modifiers import after_noun, height, of_attribute, relation, touching, variety
+from veridical.language.reading.nouns import ATTRIBUTE, bare_noun, exists, modify, noun_phrase, quantifier, spread
+from veridical.language.reading.reader import (
     ANY,
     IT,
     SELF,
@@ -16,6 +19,8 @@ from veridical.language.reading.drafts import (
     Draft,
     NounPhrase,
     Quantifier,
+    Reader,
+    Reading,
     both,
     choice,
     keep,
@@ -23,12 +28,9 @@ from veridical.language.reading.drafts import (
     one_of,
     quantify,
     refer,
+    rule,
     some,
 )
-from veridical.language.reading.groups import group_statement
-from veridical.language.reading.modifiers import after_noun, height, of_attribute, relation, touching, variety
-from veridical.language.reading.nouns import ATTRIBUTE, bare_noun, exists, modify, noun_phrase, quantifier, spread
-from veridical.language.reading.reader import Reader, Reading, rule
 
 
 @rule

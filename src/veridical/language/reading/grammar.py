@@ -7,15 +7,15 @@ shared between sentences that differ only in them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import combinations, islice, product
+from itertools import combinations, islice, pairwise, product
 
 from veridical.language.programs import execution
 from veridical.language.programs.terms import Term, term
 from veridical.language.reading import clauses
-from veridical.language.reading.drafts import Draft, prepare, settle
 from veridical.language.reading.lexicon import BOXES, World, is_known, read_words
-from veridical.language.reading.reader import MOST_STEPS, Budget, Reader, TooManySteps
+from veridical.language.reading.reader import MOST_STEPS, Budget, Draft, Reader, TooManySteps, prepare, settle
 
 MOST_CHOICES = 96  # ways to settle the open choices of one reading
 MOST_CANDIDATES = 256
@@ -40,11 +40,12 @@ def template(tokens: tuple[str, ...], world: World = BOXES) -> str:
     >>> template(("there", "be", "2", "yellow", "circle"))
     'there be N color category'
     """
-    out = []
-    for token in tokens:
-        name = next((name for name, table in world.attributes.items() if token in table), None)
-        out.append(name or ("N" if token.isdigit() and token != "1" else token))
-    return " ".join(out)
+    return " ".join(_attribute(t, world) or ("N" if t.isdigit() and t != "1" else t) for t in tokens)
+
+
+def _attribute(word: str, world: World) -> str | None:
+    """The attribute that a word names a value of."""
+    return next((name for name, table in world.attributes.items() if word in table), None)
 
 
 def readings(tokens: tuple[str, ...], world: World = BOXES) -> list[tuple[Draft, tuple[str, ...]]]:
@@ -62,41 +63,26 @@ def readings(tokens: tuple[str, ...], world: World = BOXES) -> list[tuple[Draft,
 
 def _read(tokens: tuple[str, ...], world: World, budget: Budget) -> list[tuple[Draft, tuple[str, ...]]]:
     found = clauses.sentence(Reader(tokens, world, budget))
-    for attempt in (_unknown(tokens), _singles(tokens), _pairs(tokens)):
+    unknown = tuple(k for k, token in enumerate(tokens) if not is_known(token))
+    singles = [(k,) for k in range(len(tokens))]
+    neighbours = pairwise(range(len(tokens)))
+    pairs = combinations(range(len(tokens)), 2) if len(tokens) <= SHORT else neighbours
+    attempts: tuple[Iterable[tuple[int, ...]], ...] = ([unknown] if unknown else [], singles, pairs)
+    for attempt in attempts:
         if found or len(tokens) > MOST_REPAIRED:
             break
         best: dict[Draft, tuple[str, ...]] = {}
         for gone in attempt:
             rest = tuple(t for k, t in enumerate(tokens) if k not in gone)
             for draft, marks in clauses.sentence(Reader(rest, world, budget)):
-                best.setdefault(draft, (*marks, *(f"drop.{_drop_class(tokens[k], world)}" for k in gone)))
+                best.setdefault(draft, (*marks, *(f"drop.{_class_of(tokens[k], world)}" for k in gone)))
         found = list(best.items())
     return found
 
 
-def _unknown(tokens: tuple[str, ...]) -> list[tuple[int, ...]]:
-    """All words that the lexicon does not know, left out together."""
-    gone = tuple(k for k, t in enumerate(tokens) if not is_known(t))
-    return [gone] if gone else []
-
-
-def _singles(tokens: tuple[str, ...]) -> list[tuple[int, ...]]:
-    return [(k,) for k in range(len(tokens))]
-
-
-def _pairs(tokens: tuple[str, ...]) -> list[tuple[int, ...]]:
-    """Two words to leave out: any two of a short sentence, two neighbours of a long one."""
-    if len(tokens) <= SHORT:
-        return list(combinations(range(len(tokens)), 2))
-    return [(k, k + 1) for k in range(len(tokens) - 1)]
-
-
-def _drop_class(word: str, world: World) -> str:
+def _class_of(word: str, world: World) -> str:
     """Leaving out a colour is worse than leaving out an unknown word: drops are weighed by what the word was."""
-    for name, table in world.attributes.items():
-        if word in table:
-            return name
-    return "number" if word.isdigit() else word if is_known(word) else "unknown"
+    return _attribute(word, world) or ("number" if word.isdigit() else word if is_known(word) else "unknown")
 
 
 def candidates(sentence: str, world: World = BOXES) -> list[Candidate]:
@@ -136,7 +122,7 @@ def _pattern(tokens: tuple[str, ...], world: World) -> tuple[tuple[str, ...], tu
     slots: dict[Value, str] = {}
     out = []
     for token in tokens:
-        name = None if token in LITERAL else next((n for n, table in world.attributes.items() if token in table), None)
+        name = None if token in LITERAL else _attribute(token, world)
         if name is None:
             out.append(token)
         else:

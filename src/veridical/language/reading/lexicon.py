@@ -1,7 +1,7 @@
 """The words that the grammar knows: what each is called in it, and what the content words mean.
 
-`CANON` sends inflections and synonyms to one spelling; `PHRASES` joins words that act as one. The world's own words
-(colours, shapes, sizes) are a `World`, so that other scenes bring their own.
+`lexicon.json` lists them: `CANON` sends inflections and synonyms to one spelling; `PHRASES` joins words that act as
+one. The world's own words (colours, shapes, sizes) are a `World`, so that other scenes bring their own.
 
 People's spelling (`yelow`, `abox`) is repaired towards the words that are known, by edit distance with transpositions;
 ties go to the more frequent word, then to one with the same letters.
@@ -13,6 +13,9 @@ import re
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
+
+import msgspec
 
 from veridical.language.english import NUMBER_WORDS
 
@@ -110,139 +113,30 @@ class World:
     nouns: frozenset[str] = frozenset()  # words for any object
 
 
-BOXES = World(
-    attributes={
-        "color": {"black": "black", "blue": "blue", "yellow": "yellow"},
-        "category": {"square": "square", "rectangle": "square", "circle": "circle", "triangle": "triangle"},
-        "size": {"small": "small", "tiny": "small", "medium": "medium", "big": "large", "large": "large"},
-    },
-    nouns=frozenset({"item", "block"}),
-)
+class _Lexicon(msgspec.Struct, forbid_unknown_fields=True):
+    """What `lexicon.json` holds. A form that ends in `_` is known as it stands, and is not sent to another word."""
 
-_GROUPS: dict[str, str] = {
-    "item": "items object objects thing things element elements figure figures shapes_ piece pieces",
-    "block": "blocks brick bricks cube cubes",
-    "one_": "ones",
-    "box": "boxes container containers",
-    "tower": "towers stack stacks column columns",
-    "tallest": "longest",
-    "square": "squares",
-    "rectangle": "rectangles",
-    "circle": "circles ball balls dot dots round",
-    "triangle": "triangles",
-    "color": "colors colour colours colored coloured",
-    "shape": "shapes type types kind kinds",
-    "size": "sizes sized",
-    "big": "bigger biggest huge",
-    "large": "larger largest",
-    "small": "smaller smallest little",
-    "has": "have having contain contains containing had hold holds includes",
-    "be": "is are was were being",
-    "which": "that who",
-    "with": "wth wih",
-    "touching": "touch touches touched attached attach attaches adjacent connected",
-    "near": "close closer beside",
-    "nearly": "almost",
-    "closely": "directly immediately right_",
-    "edge": "edges line lines border borders boundary boundaries",
-    "wall": "walls",
-    "side": "sides",
-    "corner": "corners",
-    "base": "bases floor ground",
-    "bottom": "bottoms lowest lower bottommost",
-    "top": "tops topmost uppermost highest upper",
-    "roof": "ceiling",
-    "middle": "center centre",
-    "above": "over atop",
-    "below": "bellow beneath underneath under",
-    "same": "similar identical equal",
-    "different": "differing distinct",
-    "other": "another others",
-    "multiple": "many several lots numerous",
-    "few": "some",
-    "no": "zero_",
-    "grey": "gray",
-    "each": "every",
-    "all": "both_",
-    "exactly": "exact precisely exacts",
-    "only": "just solely",
-    "less": "fewer lesser",
-    "level": "position positions levels place positioned",
-    "height": "tall heights high taller higher",
-    "number": "amount count numbers counts",
-    "stacked": "piled stack_",
-    "they": "them these those",
-    "it": "this",
-    "its": "their",
-    "second": "2nd",
-    "third": "3rd",
-    "first": "1st",
-    "without": "",
-    "including": "include included",
-}
-CANON: dict[str, str] = {form: word for word, forms in _GROUPS.items() for form in forms.split()}
-
-_PLAIN = (
-    "there a an the of at least most than not any and or but either in on to as from between among where out then "
-    "more by both made odd even fourth last set lot total t ll none neither nor together exactly nearly near for do "
-    "does next greater tallest shortest alternately left right below above also two per horizontally vertically"
-)
-PHRASES: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("at", "least"), "atleast"),
-    (("at", "most"), "atmost"),
-    (("a", "least"), "atleast"),
-    (("t", "least"), "atleast"),
-    (("more", "than"), "morethan"),
-    (("less", "than"), "lessthan"),
-    (("greater", "than"), "morethan"),
-    (("not", "morethan"), "atmost"),
-    (("no", "morethan"), "atmost"),
-    (("not", "lessthan"), "atleast"),
-    (("no", "lessthan"), "atleast"),
-    (("a", "lot", "of"), "multiple"),
-    (("lot", "of"), "multiple"),
-    (("on", "the", "top", "of"), "ontop"),
-    (("on", "top", "of"), "ontop"),
-    (("at", "the", "top", "of", "each", "other"), "together"),
-    (("ontop", "each", "other"), "together"),
-    (("above", "each", "other"), "together"),
-    (("each", "other"), "eachother"),
-    (("one", "other"), "eachother"),
-    (("in", "between"), "between"),
-    (("out", "of"), "of"),
-    (("none", "of"), "noneof"),
-    (("grey", "box"), "box"),
-    (("grey", "square"), "box"),
-    (("square", "box"), "box"),
-    (("top", "most"), "top"),
-    (("bottom", "most"), "bottom"),
-    (("above", "of"), "above"),
-    (("next", "to"), "near"),
-    (("block", "height"), "block"),
-    (("do", "has"), "has"),
-    (("do", "not"), "not"),
-    (("does", "not"), "not"),
-    (("ll",), "all"),
-    (("tower", "together"), "together"),
-)
-_JOINED = {"atleast": "atleast", "atmost": "atmost", "tleast": "atleast", "alteast": "atleast"}
+    attributes: dict[str, dict[str, str]]  # of the world of boxes
+    nouns: frozenset[str]
+    forms: dict[str, str]  # word -> its inflections and synonyms
+    plain: str  # words that stand for themselves
+    phrases: list[tuple[str, str]]  # words that act as one, joined in this order
+    joined: dict[str, str]  # slips that write two words as one
 
 
-def known_words() -> frozenset[str]:
-    """Every spelling the lexicon accepts as it stands."""
-    plain = set(_PLAIN.split()) | set(CANON) | set(_GROUPS) | set(NUMBERS) | set(_JOINED)
-    for table in BOXES.attributes.values():
-        plain |= set(table)
-    return frozenset(w.rstrip("_") for w in plain if w)
-
-
-_KNOWN = known_words()
-_CONTENT = frozenset(w for table in BOXES.attributes.values() for w in table) | {"block", "box", "tower", "item"}
+_LEXICON = msgspec.json.decode(Path(__file__).with_name("lexicon.json").read_bytes(), type=_Lexicon)
+BOXES = World(_LEXICON.attributes, _LEXICON.nouns)
+CANON: dict[str, str] = {form: word for word, forms in _LEXICON.forms.items() for form in forms.split()}
+PHRASES: tuple[tuple[tuple[str, ...], str], ...] = tuple((tuple(p.split()), joined) for p, joined in _LEXICON.phrases)
+_JOINED = _LEXICON.joined
+_CONTENT = frozenset(word for table in BOXES.attributes.values() for word in table)
+_PLAIN = {*_LEXICON.plain.split(), *CANON, *_LEXICON.forms, *NUMBERS, *_JOINED, *_CONTENT}
+KNOWN = frozenset(word.rstrip("_") for word in _PLAIN)  # every spelling that is accepted as it stands
 _COMMON = ("least", "with", "there", "exactly", "and", "the")
-_FIX = speller(_KNOWN, dict.fromkeys(_CONTENT, 2) | dict.fromkeys(_COMMON, 1))
+_FIX = speller(KNOWN, dict.fromkeys((*_CONTENT, "block", "box", "tower", "item"), 2) | dict.fromkeys(_COMMON, 1))
 
 
-_NAMES = _KNOWN | {joined for _, joined in PHRASES} | {"one_", ","}
+_NAMES = KNOWN | {joined for _, joined in PHRASES} | {"one_", ","}
 
 
 def is_known(token: str) -> bool:
@@ -252,8 +146,8 @@ def is_known(token: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def _canonical(word: str) -> tuple[str, ...]:
-    if word not in _KNOWN and not word.isdigit() and len(word) > 2:
-        split = split_joined(word, _KNOWN)
+    if word not in KNOWN and not word.isdigit() and len(word) > 2:
+        split = split_joined(word, KNOWN)
         if len(split) > 1:
             return tuple(c for w in split for c in _canonical(w))
         word = _FIX(word)
@@ -271,14 +165,14 @@ def _unswap(out: list[str]) -> None:
     colours = BOXES.attributes["color"]
     for at in range(1, len(out)):
         follower = out[at + 1] if at + 1 < len(out) else ""
-        alone = follower not in (*BOXES.nouns, *_CONTENT, "and", "or", ",")
+        alone = follower not in (*BOXES.nouns, *_CONTENT, "box", "tower", "and", "or", ",")
         if out[at] == "black" and out[at - 1] in colours and alone:
             out[at] = "block"
         if out[at] == "block" == out[at - 1]:
             out[at - 1] = "black"
         if out[at] == "on" and out[at - 1] in ("exactly", "atleast", "only", "atmost"):
             out[at] = "1"
-        if out[at] == "least" and out[at - 1] not in _KNOWN:
+        if out[at] == "least" and out[at - 1] not in KNOWN:
             out[at - 1] = "at"
 
 

@@ -8,9 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from veridical.language.reading.drafts import ANY, IT, SELF, Draft, NounPhrase, Quantifier, both, choice, keep, some
 from veridical.language.reading.nouns import ATTRIBUTE, HEIGHT, ORDINALS, adjectives, ordinal
-from veridical.language.reading.reader import Reader, Reading, rule
+from veridical.language.reading.reader import (
+    ANY,
+    IT,
+    SELF,
+    Draft,
+    NounPhrase,
+    Quantifier,
+    Reader,
+    Reading,
+    both,
+    choice,
+    keep,
+    rule,
+    some,
+)
 
 RELATION_WORDS = {"above": "above", "ontop": "on", "on": "on", "below": "below", "between": "between"}
 

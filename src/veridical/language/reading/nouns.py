@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from veridical.language.reading.drafts import (
+from veridical.language.reading.reader import (
     ANY,
     BARE,
     IT,
@@ -17,15 +17,17 @@ from veridical.language.reading.drafts import (
     Draft,
     NounPhrase,
     Quantifier,
+    Reader,
+    Reading,
     both,
     choice,
     keep,
     one_of,
     quantify,
     refer,
+    rule,
     some,
 )
-from veridical.language.reading.reader import Reader, Reading, rule
 
 ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 HEIGHT = {"top": "top", "roof": "top", "base": "bottom", "bottom": "bottom", "middle": "middle"}

@@ -7,7 +7,6 @@ sprites. The same scene always gives the same bytes.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -146,7 +145,7 @@ def _tile(name: str, tint: int, width: int, height: int) -> Image.Image:
     rng = np.random.default_rng([sorted(TINTS).index(name), tint])
     shape = (height + MARGIN, width + MARGIN)
     color = np.array(TINTS[name][tint], float)
-    light = _PAINTERS[name](rng, shape)
+    light = _light(name, rng, shape)
     pixels = color + (light if light.ndim == 3 else light[..., None])
     return Image.fromarray(np.clip(pixels, LIMIT, 255 - LIMIT).astype(np.uint8))
 
@@ -169,70 +168,42 @@ def _smooth(rng: np.random.Generator, shape: Shape, scale: float, across: float 
     return field / max(float(field.std()), 1e-9)
 
 
-def _plain(rng: np.random.Generator, shape: Shape) -> Field:
-    return 2.5 * _smooth(rng, shape, 120)
-
-
-def _gradient(rng: np.random.Generator, shape: Shape) -> Field:
+def _light(name: str, rng: np.random.Generator, shape: Shape) -> Field:
+    """How a background is lighter and darker than its tint."""
     y, x = np.mgrid[: shape[0], : shape[1]]
-    angle = rng.uniform(0, 2 * np.pi)
-    along = (x / shape[1] - 0.5) * np.cos(angle) + (y / shape[0] - 0.5) * np.sin(angle)
-    return np.asarray(along[..., None] * rng.uniform(20, 60, 3))
-
-
-def _paper(rng: np.random.Generator, shape: Shape) -> Field:
-    return 3 * _smooth(rng, shape, 40) + 3 * _smooth(rng, shape, 2.5) + 2.5 * _smooth(rng, shape, 14, 1.5)
-
-
-def _grass(rng: np.random.Generator, shape: Shape) -> Field:
-    light = 7 * _smooth(rng, shape, 70) + 8 * _smooth(rng, shape, 2, 9) + 5 * _smooth(rng, shape, 3, 6)
-    return np.asarray(light[..., None] * np.array([0.9, 1.0, 0.7]))
-
-
-def _sand(rng: np.random.Generator, shape: Shape) -> Field:
-    y, x = np.mgrid[: shape[0], : shape[1]]
-    ripples = np.sin(y / 9 + 2.2 * _smooth(rng, shape, 90) + x / 120)
-    return np.asarray(5 * ripples + 5 * _smooth(rng, shape, 1.6) + 4 * _smooth(rng, shape, 60))
-
-
-def _sky(rng: np.random.Generator, shape: Shape) -> Field:
-    y = np.linspace(-1, 1, shape[0])[:, None]
-    haze = 5 * _smooth(rng, shape, 200, 60)  # faint: a cloud is an object of this world
-    return np.asarray((22 * y + haze)[..., None] * np.array([1.3, 0.9, 0.45]))
-
-
-def _tiles(rng: np.random.Generator, shape: Shape) -> Field:
-    y, x = np.mgrid[: shape[0], : shape[1]]
-    side = 44
-    shade = rng.normal(0, 4, (shape[0] // side + 1, shape[1] // side + 1))
-    joint = (x % side < 2) | (y % side < 2)
-    edge = (x % side == 2) | (y % side == 2)
-    return np.asarray(shade[y // side, x // side] - 26.0 * joint + 12.0 * edge + 1.5 * _smooth(rng, shape, 3))
-
-
-def _wood(rng: np.random.Generator, shape: Shape) -> Field:
-    y = np.arange(shape[0])[:, None]
-    plank = 58
-    shade = rng.normal(0, 7, shape[0] // plank + 1)[y // plank]
-    grain = np.sin((y + 7 * _smooth(rng, shape, 160, 30)) / 2.6)
-    seam = np.where(y % plank < 2, -34.0, 0.0)
-    return np.asarray(shade + seam + 4 * grain + 4 * _smooth(rng, shape, 60, 2))
-
-
-def _water(rng: np.random.Generator, shape: Shape) -> Field:
-    y = np.mgrid[: shape[0], : shape[1]][0]
-    waves = np.sin(y / 6 + 2.6 * _smooth(rng, shape, 50, 24)) + 0.6 * np.sin(y / 3.1 + 2 * _smooth(rng, shape, 34, 14))
-    return np.asarray(9 * np.clip(waves, -0.6, 1.6) + 4 * _smooth(rng, shape, 90))
-
-
-_PAINTERS: dict[str, Callable[[np.random.Generator, Shape], Field]] = {
-    "plain": _plain,
-    "gradient": _gradient,
-    "paper": _paper,
-    "grass": _grass,
-    "sand": _sand,
-    "sky": _sky,
-    "tiles": _tiles,
-    "wood": _wood,
-    "water": _water,
-}
+    match name:
+        case "plain":
+            return 2.5 * _smooth(rng, shape, 120)
+        case "gradient":
+            angle = rng.uniform(0, 2 * np.pi)
+            along = (x / shape[1] - 0.5) * np.cos(angle) + (y / shape[0] - 0.5) * np.sin(angle)
+            return np.asarray(along[..., None] * rng.uniform(20, 60, 3))
+        case "paper":
+            return 3 * _smooth(rng, shape, 40) + 3 * _smooth(rng, shape, 2.5) + 2.5 * _smooth(rng, shape, 14, 1.5)
+        case "grass":
+            light = 7 * _smooth(rng, shape, 70) + 8 * _smooth(rng, shape, 2, 9) + 5 * _smooth(rng, shape, 3, 6)
+            return np.asarray(light[..., None] * np.array([0.9, 1.0, 0.7]))
+        case "sand":
+            ripples = np.sin(y / 9 + 2.2 * _smooth(rng, shape, 90) + x / 120)
+            return np.asarray(5 * ripples + 5 * _smooth(rng, shape, 1.6) + 4 * _smooth(rng, shape, 60))
+        case "sky":
+            fade = np.linspace(-1, 1, shape[0])[:, None]
+            haze = 5 * _smooth(rng, shape, 200, 60)  # faint: a cloud is an object of this world
+            return np.asarray((22 * fade + haze)[..., None] * np.array([1.3, 0.9, 0.45]))
+        case "tiles":
+            side = 44
+            shade = rng.normal(0, 4, (shape[0] // side + 1, shape[1] // side + 1))
+            joint = (x % side < 2) | (y % side < 2)
+            edge = (x % side == 2) | (y % side == 2)
+            return np.asarray(shade[y // side, x // side] - 26.0 * joint + 12.0 * edge + 1.5 * _smooth(rng, shape, 3))
+        case "wood":
+            plank = 58
+            shade = rng.normal(0, 7, shape[0] // plank + 1)[y // plank]
+            grain = np.sin((y + 7 * _smooth(rng, shape, 160, 30)) / 2.6)
+            seam = np.where(y % plank < 2, -34.0, 0.0)
+            return np.asarray(shade + seam + 4 * grain + 4 * _smooth(rng, shape, 60, 2))
+        case "water":
+            waves = np.sin(y / 6 + 2.6 * _smooth(rng, shape, 50, 24))
+            waves += 0.6 * np.sin(y / 3.1 + 2 * _smooth(rng, shape, 34, 14))
+            return np.asarray(9 * np.clip(waves, -0.6, 1.6) + 4 * _smooth(rng, shape, 90))
+    raise ValueError(f"there is no background {name}")

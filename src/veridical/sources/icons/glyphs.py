@@ -7,7 +7,6 @@ values that can be told apart when drawn: a ball is never tilted, a fish seen fr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,7 +24,6 @@ FACINGS = ("left", "right")  # only for categories seen from the side
 AGES = ("child", "adult", "elderly")
 GENDERS = ("male", "female")
 PERSON = "person"
-CHILD_HEAD = 1.3  # of an icon that shows all ages
 
 LICENCE = "Font Awesome Free 6.6.0 icons by Fonticons, Inc., CC-BY-4.0 (fontawesome.com/license/free)"
 # what to call a person of an age and gender: singular, plural
@@ -41,8 +39,7 @@ PERSON_NOUNS: Mapping[tuple[str, str], tuple[str, str]] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Glyph:
+class Glyph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One icon of the font."""
 
     name: str  # in Font Awesome
@@ -51,11 +48,10 @@ class Glyph:
     turn: int = 0  # degrees counter-clockwise that set it upright: tools are drawn on the diagonal
     head: tuple[float, float, float] | None = None  # people: centre and radius; x / width, y / height, r / height
     head_scale: float = 1.0  # people: an adult's head against the one in the font
-    child_head: float = 1.0  # people: a child's head against an adult's
+    child_head: float = 1.0  # people: a child's head against an adult's, where one icon shows all ages
 
 
-@dataclass(frozen=True, slots=True)
-class Pose:
+class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An icon of a person, and whom it can show."""
 
     action: str
@@ -64,8 +60,7 @@ class Pose:
     glyph: Glyph
 
 
-@dataclass(frozen=True, slots=True)
-class Category:
+class Category(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What an object of the icon world can be."""
 
     name: str  # a WordNet noun where there is one
@@ -94,71 +89,8 @@ class Category:
         return {"color": COLORS, "pattern": PATTERNS, "size": SIZES}.get(attribute, ())
 
 
-class _CategoryRow(msgspec.Struct, forbid_unknown_fields=True):
-    name: str
-    plural: str
-    hypernym: str
-    glyph: str
-    codepoint: str
-    synset: str = ""
-    facing: str | None = None
-    turn: int = 0
-    rotations: tuple[str, ...] = ROTATIONS
-    marked: bool = False
-
-
-class _PersonRow(msgspec.Struct, forbid_unknown_fields=True):
-    action: str
-    glyph: str
-    codepoint: str
-    head: tuple[float, float, float]
-    ages: tuple[str, ...]
-    genders: tuple[str, ...]
-    facing: str | None = None
-    head_scale: float = 1.0
-
-
-class _Vocabulary(msgspec.Struct, forbid_unknown_fields=True):
-    categories: list[_CategoryRow]
-    people: list[_PersonRow]
-
-
-def _load() -> dict[str, Category]:
-    file = msgspec.json.decode((Path(__file__).parent / "categories.json").read_bytes(), type=_Vocabulary)
-    poses = tuple(
-        Pose(
-            row.action,
-            row.ages,
-            row.genders,
-            Glyph(
-                row.glyph,
-                row.codepoint,
-                row.facing,
-                head=row.head,
-                head_scale=row.head_scale,
-                # an icon of all ages shows an adult; an icon of a child is right as it is
-                child_head=CHILD_HEAD if len(row.ages) > 1 else 1.0,
-            ),
-        )
-        for row in file.people
-    )
-    person = Category(PERSON, "people", PERSON, "person.n.01", None, ("upright",), poses)
-    things = (
-        Category(
-            row.name,
-            row.plural,
-            row.hypernym,
-            row.synset,
-            Glyph(row.glyph, row.codepoint, row.facing, row.turn),
-            row.rotations,
-            marked=row.marked,
-        )
-        for row in file.categories
-    )
-    return {category.name: category for category in (person, *things)}
-
-
-CATEGORIES: Mapping[str, Category] = MappingProxyType(_load())
+_FOUND = msgspec.json.decode(Path(__file__).with_name("categories.json").read_bytes(), type=list[Category])
+CATEGORIES: Mapping[str, Category] = MappingProxyType({category.name: category for category in _FOUND})
 ACTIONS: tuple[str, ...] = tuple(dict.fromkeys(pose.action for pose in CATEGORIES[PERSON].poses))
 HYPERNYMS: tuple[str, ...] = tuple(dict.fromkeys(category.hypernym for category in CATEGORIES.values()))
 

@@ -158,7 +158,7 @@ def _block_strata(block: np.ndarray, strata: Sequence[str] | None) -> np.ndarray
     pairs, counts = np.unique(np.stack([block, codes]), axis=1, return_counts=True)
     order = np.lexsort((pairs[1], -counts, pairs[0]))
     _, firsts = np.unique(pairs[0][order], return_index=True)
-    return pairs[1][order][firsts]
+    return np.asarray(pairs[1][order][firsts])
 
 
 def _carve(

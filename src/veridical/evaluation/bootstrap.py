@@ -166,7 +166,7 @@ def sign_test(wins: int, losses: int) -> float:
         for k in range(1, few + 1):
             term = term * (flips - k + 1) // k
             ways += term
-        return min(1.0, 2 * ways / 2**flips)
+        return float(min(1.0, 2 * ways / 2**flips))
     # The same sum over k <= few of C(flips, k) / 2^flips in logarithms, from its largest term downwards.
     steps = np.arange(few, 0, -1, dtype=np.float64)
     tail = 1.0 + float(np.cumprod(steps / (flips - steps + 1)).sum())

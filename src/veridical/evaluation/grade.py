@@ -49,15 +49,15 @@ class Grades:
     @cached_property
     def right(self) -> Bools:
         """Per example: whether the right candidate was chosen."""
-        return self.chosen == self.key.answer[self.item]
+        return np.equal(self.chosen, self.key.answer[self.item])
 
     @property
     def missing(self) -> Bools:
-        return self.chosen == _MISSING
+        return np.equal(self.chosen, _MISSING)
 
     @property
     def unreadable(self) -> Bools:
-        return self.chosen == _UNREADABLE
+        return np.equal(self.chosen, _UNREADABLE)
 
     def names(self, which: Bools) -> tuple[str, ...]:
         """The names of the first of some examples."""

@@ -163,7 +163,7 @@ class _Fetcher:
         return Outcome(wanted, "missing", f"{lost.reason} ({self.manners.retries + 1} tries)", received)
 
     def _pause(self, tries: int, asked: float | None) -> float:
-        wait = self.manners.first_wait * 2**tries * self.jitter.uniform(0.5, 1.5)
+        wait: float = self.manners.first_wait * 2.0**tries * self.jitter.uniform(0.5, 1.5)
         return min(max(wait, asked or 0.0), self.manners.longest_wait)
 
     def _part(self, wanted: Wanted) -> Path:

@@ -65,11 +65,11 @@ class _Split:
 
     @property
     def ids(self) -> list[str]:
-        return self.rows.table["identifier"].to_pylist()
+        return list(self.rows.table["identifier"].to_pylist())
 
     @property
     def panels(self) -> list[str]:
-        return self.names.pair.unique().to_pylist()  # two photographs of each pair, named after it
+        return list(self.names.pair.unique().to_pylist())  # two photographs of each pair, named after it
 
     def write(self, writer: Writer, problems: Problems) -> Mapping[str, int]:
         writer.add_raw(self.split, self.rows.file.raw(self.rows.dropped))

@@ -22,7 +22,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from veridical.engine import run
-from veridical.sources.icons.panels import IconPanels
+from veridical.sources.icons.worlds import IconPanels
 
 SEED, SIDE, PART = 777_001, 112, 250
 ATTRIBUTES = ("color", "pattern", "age", "gender", "action", "scene")

@@ -21,7 +21,7 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont
 from veridical import engine
 from veridical.sources.icons import draw as icon_draw
 from veridical.sources.icons import scene as icon_scene
-from veridical.sources.icons import source as icon_source
+from veridical.sources.icons import worlds as icon_worlds
 from veridical.sources.icons.draw import NOISE, QUALITY, TINTS
 from veridical.sources.icons.glyphs import font_path
 
@@ -30,7 +30,7 @@ BATCH = 100
 
 def ours(batch: range) -> list[bytes]:
     """The files of some photographs."""
-    source = icon_source.Icons(count=batch.stop)
+    source = icon_worlds.Icons(count=batch.stop)
     return [icon_draw.encode(source.scene(k)) for k in batch]
 
 
@@ -80,7 +80,7 @@ def main() -> None:
         f"by the workers' CPU time, whatever else the machine does: {len(files) / seconds:.0f} scenes/s per core"
     )
 
-    sample = [icon_source.Icons(count=options.scenes).scene(k) for k in range(min(300, options.scenes))]
+    sample = [icon_worlds.Icons(count=options.scenes).scene(k) for k in range(min(300, options.scenes))]
     ours_time = timed(lambda: [icon_draw.encode(scene) for scene in sample])
     plain_time = timed(lambda: [plain(scene) for scene in sample])
     print(

@@ -34,8 +34,7 @@ from veridical.benchmark.writer import BenchmarkWriter, content_address
 from veridical.records import TRUTH, Item, Panel, Text, View
 from veridical.sources.boxes import png as boxes_png
 from veridical.sources.boxes.drawings import draw, draw_views, see
-from veridical.sources.boxes.sample import presentations
-from veridical.sources.boxes.scene import COLORS, ORDERS, Figure, Placed, Scene, panel
+from veridical.sources.boxes.scenes import COLORS, ORDERS, Figure, Placed, Scene, panel, presentations
 
 NLVR = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr"
 PUBLISHED_COLORS = {"Black": "black", "Yellow": "yellow", "#0099ff": "blue"}

@@ -22,10 +22,21 @@ from rich.console import Console
 from rich.table import Table
 
 from veridical.records import Panel
-from veridical.sources.boxes.sample import BOX_MOST, presentations
-from veridical.sources.boxes.scene import COLORS as COLOR_VALUES
-from veridical.sources.boxes.scene import SHAPES, SIDE, SIZE_NAMES, SIZES, Figure, Placed, Scene, panel, placed
+from veridical.sources.boxes.scenes import (
+    BOX_MOST,
+    SHAPES,
+    SIDE,
+    SIZES,
+    Figure,
+    Placed,
+    Scene,
+    panel,
+    placed,
+    presentations,
+)
+from veridical.sources.boxes.scenes import COLORS as COLOR_VALUES
 
+SIZE_NAMES = {pixels: name for name, pixels in SIZES.items()}
 NEAR = 5  # pixels between neighbours that count as near
 TRAIN = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr" / "train.json"
 COLORS = {"Black": "black", "Yellow": "yellow", "#0099ff": "blue"}

@@ -14,11 +14,11 @@ from collections import Counter
 
 import numpy as np
 
+from veridical.language.english import icon_nouns
 from veridical.language.writing.boxes.statements import make_plan
 from veridical.language.writing.boxes.statements import write as write_boxes
 from veridical.language.writing.pairs.statements import blindness
 from veridical.language.writing.pairs.statements import write as write_pair
-from veridical.language.writing.pairs.words import icon_nouns
 from veridical.records import Panel
 from veridical.sources.icons.glyphs import CATEGORIES
 from veridical.sources.icons.scene import Group, NoRoom, compose, panel

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from veridical.sources.boxes.scene import Figure, Placed, Scene, panel
+from veridical.sources.boxes.scenes import Figure, Placed, Scene, panel
 
 COLORS = {"Black": "black", "Yellow": "yellow", "#0099ff": "blue"}
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.records import TRUTH, Item, Panel, Ref, SceneObject, Text, View
-from veridical.sources.boxes.sample import presentations
-from veridical.sources.boxes.scene import ORDERS
+from veridical.sources.boxes.scenes import ORDERS, presentations
 from veridical.training.batches import examples_of
 from veridical.zoo.architecture import Example
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veridical.records import Panel
-from veridical.sources.boxes.sample import sample_scene
-from veridical.sources.boxes.scene import Figure, Placed, panel
+from veridical.sources.boxes.scenes import Figure, Placed, panel, sample_scene
 from veridical.zoo.facts import (
     Block,
     count_features,

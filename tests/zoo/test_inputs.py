@@ -13,7 +13,7 @@ from PIL import Image
 from veridical.errors import UserError
 from veridical.records import Panel, Ref, SceneObject, Text
 from veridical.sources.boxes.drawings import draw
-from veridical.sources.boxes.scene import ORDERS
+from veridical.sources.boxes.scenes import ORDERS
 from veridical.zoo.facts import Crossed, SceneFacts
 from veridical.zoo.inputs import CandidateWords, Pixels, Words, text_words
 

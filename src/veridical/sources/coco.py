@@ -26,7 +26,7 @@ from veridical.common.files import Json
 from veridical.errors import UserError, missing_extra
 from veridical.formats.images import is_inside
 from veridical.records import Pairs, Panel, SceneObject
-from veridical.sources.photographs import Photograph, Source
+from veridical.sources import Photograph, Source
 from veridical.sources.pictures import BadPhotograph, clipped, fitting, read_picture, scaled
 
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from veridical.common.files import Json
 from veridical.encoders.detectors import DETECTOR, Detection, Detector, open_detector
 from veridical.errors import UserError
 from veridical.records import SceneObject
-from veridical.sources.photographs import Photograph, Source
+from veridical.sources import Photograph, Source
 from veridical.sources.pictures import BadPhotograph, clipped
 
 

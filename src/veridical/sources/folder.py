@@ -21,7 +21,7 @@ from typing import Any
 from veridical.common.files import Json, each_line, read_text
 from veridical.errors import UserError
 from veridical.records import Box, Panel, SceneObject
-from veridical.sources.photographs import Photograph, Source
+from veridical.sources import Photograph, Source
 from veridical.sources.pictures import (
     BadPhotograph,
     clipped,

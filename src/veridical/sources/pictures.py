@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from veridical.benchmark.check import MAX_PIXELS, decoding_error
 from veridical.errors import UserError
 from veridical.records import Box, Panel, SceneObject
-from veridical.sources.photographs import Photograph, Region
+from veridical.sources import Photograph, Region
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -26,8 +26,8 @@ from veridical.common.files import Json
 from veridical.errors import UserError
 from veridical.formats.images import is_inside
 from veridical.records import Box, Pairs, Panel, SceneObject
+from veridical.sources import Photograph, Region, Relationship, Source
 from veridical.sources.json_array import elements
-from veridical.sources.photographs import Photograph, Region, Relationship, Source
 from veridical.sources.pictures import BadPhotograph, clipped, fitting, read_picture, scaled
 
 FILES = ("image_data", "attributes", "objects", "region_descriptions", "relationships")

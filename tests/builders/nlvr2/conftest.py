@@ -16,7 +16,7 @@ from veridical.builders.nlvr2 import build_nlvr2
 from veridical.engine.worker import INSIDE
 from veridical.sources.icons.draw import encode
 from veridical.sources.icons.scene import Group, compose, panel
-from veridical.sources.icons.series import IconSeries
+from veridical.sources.icons.worlds import IconSeries
 
 SPLITS = {"train": 3, "dev": 1, "test-u": 1}
 

@@ -35,7 +35,7 @@ Build = Callable[..., BuildReport]
 CODE = """
 import sys
 from veridical.builders.nlvr2 import build_nlvr2
-from veridical.sources.icons.series import IconSeries
+from veridical.sources.icons.worlds import IconSeries
 source = IconSeries(7, seed=3, width=240, height=180, categories=tuple(sys.argv[2].split()))
 split = {"train": 3, "dev": 1, "test-u": 1}
 options = {"sets": 6, "vectors": "none", "split": split, "licence": "CC-BY-4.0", "processes": 1}

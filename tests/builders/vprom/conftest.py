@@ -8,7 +8,7 @@ import pytest
 
 from veridical.builders.vprom import build_vprom
 from veridical.builders.vprom.mining import Mining
-from veridical.sources.icons.panels import IconPanels
+from veridical.sources.icons.worlds import IconPanels
 
 from ._painted import Painted
 

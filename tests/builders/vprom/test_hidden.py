@@ -21,7 +21,7 @@ from veridical.builders.vprom.mining import Mining
 from veridical.errors import UserError
 from veridical.records import Item, Panel, SceneObject
 from veridical.sources import Photograph, Source
-from veridical.sources.icons.panels import IconPanels
+from veridical.sources.icons.worlds import IconPanels
 
 from ._painted import Painted
 from .conftest import ICONS, SMALL

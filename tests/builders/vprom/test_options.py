@@ -13,7 +13,7 @@ from veridical.builders.vprom.elements import OURS, Reader, read_lists
 from veridical.builders.vprom.mining import Mining, count_in
 from veridical.errors import UserError
 from veridical.records import SceneObject
-from veridical.sources.icons.panels import IconPanels
+from veridical.sources.icons.worlds import IconPanels
 
 from ._painted import Painted
 

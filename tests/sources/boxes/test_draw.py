@@ -19,8 +19,18 @@ from veridical.errors import UserError
 from veridical.records import Panel, SceneObject
 from veridical.sources.boxes import png as boxes_png
 from veridical.sources.boxes.drawings import draw, draw_png, draw_views, see
-from veridical.sources.boxes.sample import ARRANGEMENTS, presentations, sample_scene
-from veridical.sources.boxes.scene import COLORS, ORDERS, SHAPES, Figure, Placed, Scene, panel
+from veridical.sources.boxes.scenes import (
+    ARRANGEMENTS,
+    COLORS,
+    ORDERS,
+    SHAPES,
+    Figure,
+    Placed,
+    Scene,
+    panel,
+    presentations,
+    sample_scene,
+)
 
 
 def square(x: float, y: float, side: float = 10, color: str = "black", size: str = "small") -> SceneObject:

@@ -16,8 +16,7 @@ from PIL import Image
 
 from veridical.errors import UserError
 from veridical.sources.boxes.drawings import draw, draw_png, see
-from veridical.sources.boxes.sample import ARRANGEMENTS, sample_scene
-from veridical.sources.boxes.scene import COLORS, ORDERS, SHAPES, Figure, Placed, panel
+from veridical.sources.boxes.scenes import ARRANGEMENTS, COLORS, ORDERS, SHAPES, Figure, Placed, panel, sample_scene
 
 
 @settings(max_examples=150, deadline=None)

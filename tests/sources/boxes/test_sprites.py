@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from veridical.sources.boxes.scene import LEFTS, SHAPES, SIZES
+from veridical.sources.boxes.scenes import LEFTS, SHAPES, SIZES
 from veridical.sources.boxes.sprites import blend, coverage, sprites
 
 # Where two edge pixels of a large circle differ from what they usually are: read off published images, x = 0 to 70.

@@ -24,7 +24,7 @@ from veridical.builders.nlvr.scenes import Packed, pack, unpack
 from veridical.common.files import bad_line, numbered_lines
 from veridical.formats.nlvr import COLORS, BoxObject
 from veridical.records import Judgement, Panel, Verdict
-from veridical.sources.boxes.scene import Figure, Placed, Scene, panel, placed
+from veridical.sources.boxes.scenes import Figure, Placed, Scene, panel, placed
 from veridical.statistics.judgements import NO_REASON, SKIP, Judged, prune_nlvr
 
 NO_JUDGEMENT = "no judgement"

@@ -18,8 +18,19 @@ from veridical.benchmark.writer import content_address
 from veridical.language.writing.boxes.statements import make_plan, present, write
 from veridical.records import TRUTH, Item, Panel, Text, View, pairs
 from veridical.sources.boxes.drawings import draw_boxes
-from veridical.sources.boxes.sample import ARRANGEMENTS, Arrangement
-from veridical.sources.boxes.scene import COLORS, ORDERS, SHAPES, SIZES, Figure, Placed, Scene, panel, placed
+from veridical.sources.boxes.scenes import (
+    ARRANGEMENTS,
+    COLORS,
+    ORDERS,
+    SHAPES,
+    SIZES,
+    Arrangement,
+    Figure,
+    Placed,
+    Scene,
+    panel,
+    placed,
+)
 
 GENERATOR = "generator"  # the writer of generated statements
 _COLORS, _SIZES = tuple(COLORS), tuple(SIZES.values())

@@ -18,10 +18,10 @@ import numpy as np
 
 from veridical.builders.nlvr2.work import ImageSet, Sentence, Task, Verdict, check_once, item_id, wrong
 from veridical.engine import run
+from veridical.language.english import Nouns
 from veridical.language.programs.terms import parse
 from veridical.language.writing.pairs.claims import deny
 from veridical.language.writing.pairs.statements import execute_pair, write
-from veridical.language.writing.pairs.words import Nouns
 from veridical.records import Panel
 
 TASKS = 2  # of a set

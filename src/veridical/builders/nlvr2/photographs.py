@@ -27,7 +27,7 @@ from veridical.errors import UserError
 from veridical.options import NLVR2Options
 from veridical.records import Box
 from veridical.sources import Photograph, Source, open_source
-from veridical.sources.icons.series import IconSeries
+from veridical.sources.icons.worlds import IconSeries
 
 ANNOTATIONS = "annotations"  # the embedding of what is annotated
 BATCH = 32

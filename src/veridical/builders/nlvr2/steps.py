@@ -34,10 +34,10 @@ from veridical.builders.nlvr2.work import (
     hash_of_source,
 )
 from veridical.errors import UserError
-from veridical.language.writing.pairs.words import icon_nouns, nouns_of
+from veridical.language.english import icon_nouns, nouns_of
 from veridical.records import Panel
 from veridical.sources import Photograph
-from veridical.sources.icons.series import IconSeries
+from veridical.sources.icons.worlds import IconSeries
 
 STEPS = ("photographs", "queries", "found", "pruned", "sets", "tasks", "sentences", "judgements")
 

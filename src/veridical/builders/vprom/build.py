@@ -42,7 +42,7 @@ from veridical.formats.card import describe
 from veridical.options import Mining, VPROMOptions
 from veridical.records import Box, Panel, Pruned
 from veridical.sources import Photograph, Source
-from veridical.sources.icons.panels import IconPanels
+from veridical.sources.icons.worlds import IconPanels
 
 MINE_BATCH = 100  # photographs; a batch takes under a second
 FEW = 1000  # photographs that are mined here rather than by other processes

@@ -23,7 +23,7 @@ from veridical.errors import UserError
 from veridical.options import Mining, VPROMOptions
 from veridical.records import Judgement
 from veridical.sources import Source, open_source
-from veridical.sources.icons.panels import THINGS, IconPanels
+from veridical.sources.icons.worlds import THINGS, IconPanels
 
 _LOWER = {"richness": "lower --least-images", "purity": "raise --most-others", "quality": "lower --least-side"}
 _FORM = '{"item": "neutral-test-000012-9f3ac0", "worker": "w3", "verdict": 5}'

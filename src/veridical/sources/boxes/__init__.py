@@ -3,8 +3,8 @@
     scene = sample_scene(np.random.default_rng(0), "scatter")
     see(draw_png(scene)) == scene
 
-    scene       the vocabulary: shapes, colours, sizes (a new size of objects is a line there); a scene as records
-    sample      random scenes and presentations, scattered or in towers
+    scenes      the vocabulary: shapes, colours, sizes (a new size of objects is a line there); a scene as records;
+                random scenes and presentations, scattered or in towers
     sprites     the pixels of one object
     drawings    `draw`, `draw_png`, `draw_views`: a scene as a picture; `see`: the way back
     png         the encoder of drawings

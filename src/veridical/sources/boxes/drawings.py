@@ -21,7 +21,7 @@ from veridical.common.arrays import Pixels
 from veridical.errors import UserError
 from veridical.records import Panel
 from veridical.sources.boxes import png
-from veridical.sources.boxes.scene import HEIGHT, LEFTS, ORDERS, SIDE, WIDTH, Figure, Placed, Scene, panel, placed
+from veridical.sources.boxes.scenes import HEIGHT, LEFTS, ORDERS, SIDE, WIDTH, Figure, Placed, Scene, panel, placed
 from veridical.sources.boxes.sprites import FIELD, background, palette_words, sprites
 
 _FIX = "Give an NLVR drawing: 400 x 100 pixels, three light grey boxes with squares, triangles and circles."

@@ -16,7 +16,7 @@ import numpy as np
 
 from veridical.common.arrays import Ints, Pixels, Words
 from veridical.common.kernels import compiled, has_numba
-from veridical.sources.boxes.scene import HEIGHT, WIDTH
+from veridical.sources.boxes.scenes import HEIGHT, WIDTH
 from veridical.sources.boxes.sprites import background, sprites
 
 PAD = 8  # bytes before a row's first pixel: seven unused, then PNG's filter byte, so that rows are whole words

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veridical.common.arrays import Pixels
-from veridical.sources.boxes.scene import COLORS, HEIGHT, LEFTS, SHAPES, SIDE, SIZES, WIDTH, Figure
+from veridical.sources.boxes.scenes import COLORS, HEIGHT, LEFTS, SHAPES, SIDE, SIZES, WIDTH, Figure
 
 Curve = tuple[tuple[int, int, int], tuple[int, int, int]]  # x and y of a parabola's three points, 1/64 sample
 

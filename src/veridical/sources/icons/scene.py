@@ -13,6 +13,7 @@ import numpy as np
 
 from veridical.errors import UserError
 from veridical.records import Box, Pairs, Panel, SceneObject
+from veridical.sources import Relationship
 from veridical.sources.icons.glyphs import (
     CATEGORIES,
     PERSON,
@@ -24,7 +25,6 @@ from veridical.sources.icons.glyphs import (
 )
 from veridical.sources.icons.place import LAYOUTS, Piece, place, together
 from veridical.sources.icons.sprites import Look, outline, sprite
-from veridical.sources.photographs import Relationship
 
 BACKGROUNDS = ("plain", "gradient", "paper", "grass", "sand", "sky", "tiles", "wood", "water")
 INTERACTIONS = ("next to", "holding", "chasing", "looking at", "on")

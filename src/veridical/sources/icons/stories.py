@@ -20,7 +20,7 @@ from veridical.common.files import Json
 from veridical.errors import UserError
 from veridical.sources.icons.glyphs import CATEGORIES, PERSON
 from veridical.sources.icons.scene import Group, IconScene, Interaction, NoRoom, compose
-from veridical.sources.icons.source import IconWorld
+from veridical.sources.icons.worlds import IconWorld
 
 Verb = Literal["hold", "watch", "chase", "act"]
 Facts = dict[str, dict[str, str]]  # name -> what is known of it, by the words of templates

@@ -18,7 +18,7 @@ from veridical.language.programs.terms import parse
 from veridical.language.writing.boxes import statements
 from veridical.language.writing.boxes.families import FAMILIES
 from veridical.language.writing.boxes.statements import PAPER, StatedPresentation, contrast, make_plan, write
-from veridical.sources.boxes.sample import ARRANGEMENTS, sample_presentation
+from veridical.sources.boxes.scenes import ARRANGEMENTS, sample_presentation
 
 
 @cache

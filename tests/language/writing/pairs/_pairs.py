@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from veridical.language.english import Word, word
-from veridical.language.writing.pairs.words import Named, Nouns, Spoken
+from veridical.language.english import Named, Nouns, Spoken, Word, word
 from veridical.records import Panel, SceneObject
 
 HYPERNYMS = {"dog": "animal", "cat": "animal", "horse": "animal", "car": "vehicle", "bus": "vehicle"}

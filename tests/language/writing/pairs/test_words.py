@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from veridical.language.english import Word, plural, word
+from veridical.language.english import Nouns, Spoken, Word, icon_nouns, nouns_of, plural, word
 from veridical.language.writing.pairs.phrases import Facts
 from veridical.language.writing.pairs.statements import execute_pair, write
-from veridical.language.writing.pairs.words import Nouns, Spoken, icon_nouns, nouns_of
 from veridical.records import Panel, SceneObject
 from veridical.sources import open_source
 from veridical.sources.icons.glyphs import CATEGORIES

@@ -23,7 +23,7 @@ from veridical.language.writing.boxes.frames import Family
 from veridical.language.writing.boxes.pen import Pen, Saying
 from veridical.language.writing.drafting import NoDraft
 from veridical.records import Panel
-from veridical.sources.boxes.sample import ARRANGEMENTS, Arrangement, Presentation, sample_presentation
+from veridical.sources.boxes.scenes import ARRANGEMENTS, Arrangement, Presentation, sample_presentation
 
 DRAFTS = 60  # sentences tried on a presentation
 PRESENTATIONS = 2000  # presentations tried for a sentence

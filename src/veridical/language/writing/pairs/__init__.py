@@ -1,6 +1,5 @@
 """Sentences about pairs of photographs.
 
-words         what a source's things are called: `nouns_of` any panels, `icon_nouns` of the icon world
 phrases       noun phrases for what some pairs show, how many each image has, and the desk they are chosen at
 claims        what can be said of one image, its denial, and how it is put about an image
 quantified    sentences about all, none, some or the one of the things in an image

@@ -13,11 +13,10 @@ from itertools import product
 
 import numpy as np
 
-from veridical.language.english import Word, a
+from veridical.language.english import Nouns, Spoken, Values, Word, a
 from veridical.language.programs.domain import RELATE, Thing, domain_of
 from veridical.language.programs.terms import Term, term
 from veridical.language.writing.drafting import THINGS, Dice, NoDraft, keep
-from veridical.language.writing.pairs.words import Nouns, Spoken, Values
 from veridical.records import Panel, SceneObject
 
 SIDES = (term("panel", 1), term("panel", 2))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from veridical.language.english import a
+from veridical.language.english import Values, a
 from veridical.language.programs.terms import Term, term
 from veridical.language.writing.drafting import NoDraft, Readings
 from veridical.language.writing.pairs.claims import (
@@ -25,7 +25,6 @@ from veridical.language.writing.pairs.claims import (
     within,
 )
 from veridical.language.writing.pairs.phrases import HYPERNYM, RELATIONS, Counts, Desk, Phrase
-from veridical.language.writing.pairs.words import Values
 
 Sizes = Callable[[Counts], list[int]]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from veridical.errors import UserError
-from veridical.language.english import NUMBER_WORDS
+from veridical.language.english import NUMBER_WORDS, Nouns
 from veridical.language.phenomena.tagger import PHENOMENA
 from veridical.language.programs.domain import domain_of
 from veridical.language.programs.execution import compiled
@@ -23,7 +23,6 @@ from veridical.language.writing.drafting import NoDraft, Readings
 from veridical.language.writing.pairs.claims import PairDraft, PairFamily, deny
 from veridical.language.writing.pairs.families import FAMILIES
 from veridical.language.writing.pairs.phrases import HYPERNYM, Desk, Facts
-from veridical.language.writing.pairs.words import Nouns
 from veridical.records import Panel
 
 TRIES = 3  # rounds over all families

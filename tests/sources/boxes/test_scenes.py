@@ -14,17 +14,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veridical.records import Panel
-from veridical.sources.boxes import sample
-from veridical.sources.boxes.sample import (
+from veridical.sources.boxes import scenes
+from veridical.sources.boxes.scenes import (
     ARRANGEMENTS,
     Arrangement,
+    Figure,
     NoScene,
+    Placed,
+    Scene,
+    overlap,
+    panel,
+    placed,
     presentations,
     reshuffle,
     sample_presentation,
     sample_scene,
 )
-from veridical.sources.boxes.scene import Figure, Placed, Scene, overlap, panel, placed
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "nlvr_scenes.py"  # measures what scenes look like
 seeds = st.integers(0, 2**32 - 1)
@@ -83,7 +88,7 @@ def test_any_process_can_make_any_presentation() -> None:
 
 
 def test_a_scene_that_allows_no_other_is_an_error_not_a_loop() -> None:
-    blocks = [sample.stack([Figure("square", color, 20)]) for color in ("black", "blue", "yellow")]
+    blocks = [scenes.stack([Figure("square", color, 20)]) for color in ("black", "blue", "yellow")]
     scene = tuple(panel(box, index) for index, box in enumerate(blocks))
     with pytest.raises(NoScene, match="100 reshuffles of 3 objects"):
         reshuffle(np.random.default_rng(0), scene)
@@ -98,9 +103,9 @@ def test_too_few_or_too_many_objects_to_reshuffle(count: int) -> None:
 
 def test_no_room_is_an_error_not_a_loop() -> None:
     rng = np.random.default_rng(0)
-    assert sample.scatter(rng, [Figure("square", "black", 30)] * 10) is None
+    assert scenes.scatter(rng, [Figure("square", "black", 30)] * 10) is None
     with pytest.raises(NoScene, match="100 random sets of 80 objects found no room"):
-        sample._scatter_box(rng, 80)
+        scenes._scatter_box(rng, 80)
 
 
 def test_the_last_free_place_is_found() -> None:
@@ -111,18 +116,18 @@ def test_the_last_free_place_is_found() -> None:
         if (row, column) != (1, 1)
     ]
     for seed in range(20):
-        spot = sample._listed(np.random.default_rng(seed), Figure("circle", "blue", 30), taken)
+        spot = scenes._listed(np.random.default_rng(seed), Figure("circle", "blue", 30), taken)
         assert spot is not None
         assert (spot.x, spot.y) == (31, 31)
-    assert sample._listed(np.random.default_rng(0), Figure("circle", "blue", 30), [*taken, spot]) is None
+    assert scenes._listed(np.random.default_rng(0), Figure("circle", "blue", 30), [*taken, spot]) is None
 
 
 def test_throwing_and_listing_follow_one_law() -> None:
     rng = np.random.default_rng(0)
     thing, taken = Figure("square", "black", 30), [Placed(60, 0, Figure("square", "blue", 30))]
     corners = rng.integers(0, 100, (4000, 50, 2)).tolist()
-    thrown = [sample._throw(one, thing, taken) for one in corners]
-    listed = [sample._listed(rng, thing, taken) for _ in range(4000)]
+    thrown = [scenes._throw(one, thing, taken) for one in corners]
+    listed = [scenes._listed(rng, thing, taken) for _ in range(4000)]
     for name in ("x", "y"):
         one, other = (np.array([getattr(spot, name) for spot in spots]) for spots in (thrown, listed))
         assert one.mean() == pytest.approx(other.mean(), abs=2)
@@ -168,6 +173,6 @@ def sampled() -> dict[tuple[str, bool], list[Scene]]:
 
 
 def test_presentations_as_panels() -> None:
-    found = list(sample.panels(2, seed=0))
+    found = list(scenes.panels(2, seed=0))
     assert len(found) == 2 * 4 * 3
     assert all(isinstance(one, Panel) for one in found)

@@ -1,24 +1,125 @@
-"""Random scenes and presentations, as NLVR's authors made them (Suhr et al. 2017, section 4).
+"""The vocabulary of NLVR's drawings, scenes as records, and random scenes and presentations (Suhr et al. 2017).
 
-Where the paper is silent the published training scenes speak: a corner is drawn uniformly over the box and then pushed
-inside, so that walls to the right and below are touched often; objects keep a gap of a pixel; a box of a scatter scene
-gets up to seven objects; towers stand at x = 40 and are of medium squares; a reshuffle takes any split of the objects
-into three boxes with equal chance, except that one in ten is the even split.
+A scene is three panels, one for each light grey box of a 400 x 100 drawing; objects stand in raster order, and their
+boxes are in pixels of their panel (section 3).
+
+Scenes are drawn as NLVR's authors did (section 4). Where the paper is silent the published training scenes speak: a
+corner is drawn uniformly over the box and then pushed inside, so that walls to the right and below are touched often;
+objects keep a gap of a pixel; a box of a scatter scene gets up to seven objects; towers stand at x = 40 and are of
+medium squares; a reshuffle takes any split of the objects into three boxes with equal chance, except that one in ten is
+the even split.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from veridical.errors import UserError
-from veridical.records import Panel
-from veridical.sources.boxes.scene import COLORS, LEFTS, SHAPES, SIDE, SIZES, Figure, Placed, Scene, panel, placed
+from veridical.records import Pairs, Panel, SceneObject
+
+Scene = tuple[Panel, ...]  # three panels
+
+WIDTH, HEIGHT = 400, 100  # of the whole drawing
+SIDE = 100  # of one box
+LEFTS = (0, 150, 300)  # where the boxes begin
+SHAPES = ("square", "triangle", "circle")
+COLORS = {"black": (0, 0, 0), "yellow": (255, 255, 0), "blue": (0, 153, 255)}
+SIZES = {"small": 10, "medium": 20, "large": 30}
+ORDERS: tuple[tuple[int, ...], ...] = tuple(itertools.permutations(range(3)))  # view k of an item shows ORDERS[k]
+
+_ATTRIBUTES: dict[tuple[str, int], Pairs] = {
+    (color, pixels): (("color", color), ("size", name)) for color in COLORS for name, pixels in SIZES.items()
+}
+
+
+class Figure(NamedTuple):
+    """What an object is, wherever it stands."""
+
+    shape: str
+    color: str
+    size: int  # side of its bounding square, in pixels
+
+
+class Placed(NamedTuple):
+    """An object and where its bounding square's top left corner stands in its box."""
+
+    y: int
+    x: int
+    figure: Figure
+
+
+def panel(placed: Iterable[Placed], index: int, name: str = "", image: str | None = None) -> Panel:
+    """Box `index` of a scene (and of its drawing) as a record; objects are put in raster order."""
+    objects = tuple(
+        SceneObject(
+            id=str(number),
+            category=figure.shape,
+            attributes=_ATTRIBUTES[figure.color, figure.size],
+            box=(x, y, x + figure.size, y + figure.size),
+        )
+        for number, (y, x, figure) in enumerate(sorted(placed))
+    )
+    left = LEFTS[index]
+    return Panel(
+        id=f"{name}/{index}" if name else str(index),
+        image=image,
+        region=(left, 0, left + SIDE, SIDE),
+        width=SIDE,
+        height=SIDE,
+        objects=objects,
+    )
+
+
+def placed(panel: Panel) -> list[Placed]:
+    """The objects of a box, checked: known properties, whole pixels, inside the box, no two overlapping."""
+    out = [_placed(thing, panel.id) for thing in panel.objects]
+    for one, other in itertools.combinations(out, 2):
+        if overlap(one, other):
+            raise UserError(
+                f"Panel {panel.id}: the objects at ({one.x}, {one.y}) and ({other.x}, {other.y}) overlap.",
+                "Objects of a box stand apart: move one of them.",
+            )
+    return out
+
+
+def overlap(one: Placed, other: Placed, gap: int = 0) -> bool:
+    """Whether two bounding squares share a pixel, or stand less than `gap` pixels apart."""
+    return (
+        one.x < other.x + other.figure.size + gap
+        and other.x < one.x + one.figure.size + gap
+        and one.y < other.y + other.figure.size + gap
+        and other.y < one.y + one.figure.size + gap
+    )
+
+
+def _placed(thing: SceneObject, where: str) -> Placed:
+    color, size = thing.attribute("color"), thing.attribute("size")
+    if thing.category not in SHAPES or color not in COLORS or size not in SIZES:
+        raise UserError(
+            f"Panel {where}, object {thing.id}: a {size} {color} {thing.category} cannot be drawn.",
+            f"Shapes are {', '.join(SHAPES)}; colors {', '.join(COLORS)}; sizes {', '.join(SIZES)}.",
+        )
+    side = SIZES[size]
+    if thing.box is None:
+        raise UserError(f"Panel {where}, object {thing.id} has no position.", "Give its box: (x, y, x + s, y + s).")
+    x, y, right, bottom = thing.box
+    if not (right - x == bottom - y == side and 0 <= x <= SIDE - side and 0 <= y <= SIDE - side):
+        raise UserError(
+            f"Panel {where}, object {thing.id}: the box {thing.box} is not that of a {size} object inside its panel.",
+            f"A {size} object is {side} x {side} pixels, and a panel {SIDE} x {SIDE}.",
+        )
+    if x != int(x) or y != int(y):
+        raise UserError(f"Panel {where}, object {thing.id}: the box {thing.box} is between pixels.", "Round it.")
+    return Placed(int(y), int(x), Figure(thing.category, color, side))
+
+
+# --- random scenes ----------------------------------------------------------------------------------------------------
 
 Arrangement = Literal["scatter", "tower"]
 Boxes = list[list[Placed]]
@@ -125,7 +226,14 @@ def _sample_boxes(rng: np.random.Generator, arrangement: Arrangement) -> Boxes:
 
 
 def _reshuffle_boxes(rng: np.random.Generator, boxes: Boxes) -> Boxes:
-    tower = all(map(_is_tower, boxes))
+    block = ("square", TOWER_BLOCK)
+    tower = all(
+        1 <= len(box) <= TOWER_MOST
+        and sorted(box, reverse=True) == stack([one.figure for one in sorted(box, reverse=True)])
+        and all((one.figure.shape, one.figure.size) == block for one in box)
+        for box in boxes
+    )
+    known = sorted(map(sorted, boxes))  # boxes whose order does not count
     figures = [one.figure for box in boxes for one in box]
     for _ in range(ATTEMPTS):
         counts = _split(rng, len(figures), tower)
@@ -134,17 +242,12 @@ def _reshuffle_boxes(rng: np.random.Generator, boxes: Boxes) -> Boxes:
         parts = [mixed[end - count : end] for count, end in zip(counts, ends, strict=True)]
         new = [stack(part) if tower else scatter(rng, part) for part in parts]
         filled = [box for box in new if box is not None]
-        if len(filled) == len(boxes) and _as_set(filled) != _as_set(boxes):
+        if len(filled) == len(boxes) and sorted(map(sorted, filled)) != known:
             return filled
     raise NoScene(
         f"{ATTEMPTS} reshuffles of {len(figures)} objects gave no other scene.",
         "Give a scene of three boxes with more, different or smaller objects.",
     )
-
-
-def _as_set(boxes: Boxes) -> list[list[Placed]]:
-    """Boxes whose order does not count."""
-    return sorted(sorted(box) for box in boxes)
 
 
 def _scene(boxes: Boxes, name: str) -> Scene:
@@ -217,12 +320,3 @@ def _split(rng: np.random.Generator, total: int, tower: bool) -> tuple[int, ...]
 def _splits(total: int, most: int) -> tuple[tuple[int, ...], ...]:
     counts = itertools.product(range(1, most + 1), repeat=len(LEFTS))
     return tuple(split for split in counts if sum(split) == total)
-
-
-def _is_tower(box: list[Placed]) -> bool:
-    blocks = sorted(box, reverse=True)
-    return 1 <= len(box) <= TOWER_MOST and blocks == stack([one.figure for one in blocks]) and _blocks(box)
-
-
-def _blocks(box: list[Placed]) -> bool:
-    return all(one.figure.shape == "square" and one.figure.size == TOWER_BLOCK for one in box)

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from hashlib import sha256
 from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,15 +16,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
+from veridical.builders.vprom import build_vprom
 from veridical.errors import UserError
 from veridical.records import SceneObject
 from veridical.sources import open_source
 from veridical.sources.icons import draw as icon_draw
 from veridical.sources.icons import glyphs as icon_glyphs
 from veridical.sources.icons import scene as icon_scene
-from veridical.sources.icons import source as icon_source
+from veridical.sources.icons import worlds as icon_worlds
+from veridical.sources.icons.glyphs import PERSON, PERSON_NOUNS
 from veridical.sources.icons.scene import Group, Interaction
 from veridical.sources.icons.sprites import CELL, PAD, sprite
+from veridical.sources.icons.worlds import THINGS, IconPanels
 
 NAMES = sorted(icon_glyphs.CATEGORIES)
 VIVID = ("red", "orange", "green", "blue", "purple")  # that no shadow on a plain background resembles
@@ -187,7 +191,7 @@ def test_twelve_large_objects_fit_and_a_hundred_do_not() -> None:
 @pytest.mark.parametrize(("width", "height"), [(64, 64), (160, 160), (224, 224), (640, 200), (200, 640), (800, 600)])
 def test_other_picture_sizes(width: int, height: int) -> None:
     for seed in range(3):
-        scene = icon_source.sample_scene(rng(seed), width=width, height=height)
+        scene = icon_worlds.sample_scene(rng(seed), width=width, height=height)
         assert icon_draw.draw(scene).shape == (height, width, 3)
         assert all(
             right <= width and bottom <= height for _, _, right, bottom in map(scene.box, range(len(scene.objects)))
@@ -241,7 +245,7 @@ def touch(scene: icon_scene.IconScene, a: int, b: int) -> bool:
 @settings(max_examples=20, deadline=None)
 @given(seed=SEEDS)
 def test_relationships_agree_with_the_boxes_and_each_other(seed: int) -> None:
-    scene = icon_source.sample_scene(rng(seed))
+    scene = icon_worlds.sample_scene(rng(seed))
     found = {(one.subject, one.predicate, one.object) for one in icon_scene.relationships(scene)}
     inverse = {"left of": "right of", "right of": "left of", "above": "below", "below": "above", "near": "near"}
     for subject, predicate, other in found:
@@ -338,3 +342,42 @@ def test_missing_font_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match="fontawesomefree") as error:
         icons_glyphs.font_path()
     assert "veridical[build]" in error.value.fix
+
+
+# --- panels: what one shows is what its labels say, and how large its world is ----------------------------------------
+
+PEOPLE = {noun for noun, _ in PERSON_NOUNS.values()}
+
+
+def test_a_panel_shows_some_icons_of_one_kind() -> None:
+    for photograph in IconPanels(40, seed=5).photographs():
+        objects = photograph.panel.objects
+        assert 1 <= len(objects) <= 10
+        assert len({(thing.category, thing.attributes) for thing in objects}) == 1
+
+
+def test_a_smaller_world_is_the_same_for_every_seed() -> None:
+    assert IconPanels(categories=16).things == IconPanels(seed=9, categories=16).things
+    assert len(set(IconPanels(categories=16).things)) == 16
+    assert IconPanels().things == IconPanels(categories=len(THINGS)).things == THINGS
+    assert PERSON not in THINGS
+
+
+def test_a_smaller_world_shows_only_its_things() -> None:
+    source = IconPanels(120, seed=2, categories=5)
+    seen = {photograph.panel.objects[0].category for photograph in source.photographs()}
+    assert seen - PEOPLE == set(source.things)
+    assert source.config()["categories"] == 5
+
+
+@pytest.mark.parametrize("categories", [-1, len(THINGS) + 1])
+def test_a_world_that_is_too_large_is_refused(categories: int) -> None:
+    with pytest.raises(UserError, match=f"{categories} categories"):
+        IconPanels(categories=categories)
+
+
+def test_categories_reach_the_build(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="No matrix could be made"):  # six categories are too few for eight candidates
+        build_vprom(tmp_path / "out", matrices=3, images=100, categories=1, schemes=["neutral"], processes=1)
+    with pytest.raises(UserError, match="number of categories is that of the source"):
+        build_vprom(tmp_path / "out", source="coco:nowhere", categories=3)

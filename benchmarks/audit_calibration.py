@@ -26,7 +26,7 @@ from veridical.auditing import CHECKS, Finding
 from veridical.auditing.run import run_check
 from veridical.benchmark import Benchmark
 from veridical.engine import run
-from veridical.options import AuditOptions
+from veridical.options.running import AuditOptions
 
 MAKERS = Path(__file__).resolve().parents[1] / "tests" / "audit" / "_benchmarks.py"
 KINDS = {"statements": 1, "questions": 3, "matrices": 1}  # the size of each, in groups

@@ -19,7 +19,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 from veridical import solve
 from veridical.evaluation import evaluate
 from veridical.formats.releases import import_release
-from veridical.options import Asking, Generating, Sending
+from veridical.options.running import Asking, Generating, Sending
 from veridical.solvers.vlm.run import ModelDetails
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -26,7 +26,7 @@ import veridical
 from veridical.benchmark import Benchmark
 from veridical.builders.vprom import build_vprom
 from veridical.experiments.swept import Swept
-from veridical.options import Mining
+from veridical.options.building import Mining
 
 CHANCE = 1 / 8
 FEW_PHOTOGRAPHS = Mining(least_images=3, most_others=30)  # COCO's 128 need it

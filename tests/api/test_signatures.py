@@ -18,7 +18,9 @@ from veridical import api
 from veridical.builders import BUILDERS, load_builder
 from veridical.cli import VERBS, app
 from veridical.errors import UserError
-from veridical.options import Asking, MatchOptions, NLVROptions, SolverOptions, gathered, given, refuse_unused
+from veridical.options import gathered, given, refuse_unused
+from veridical.options.building import MatchOptions, NLVROptions
+from veridical.options.running import Asking, SolverOptions
 
 SPELLED = {"weight": "lambda", "source": "from"}  # Python's own words; `source` is so called by `solve` alone
 COMMANDS: dict[str, Callable[..., Any]] = {name: verb for name, verb in VERBS.items() if name != "build"}

@@ -18,7 +18,7 @@ from veridical.auditing.models import neural_reader, stamped, stored_pictures
 from veridical.auditing.run import NEURAL, _chosen, run_check
 from veridical.auditing.samples import candidate_word, query_word, sample
 from veridical.benchmark import Benchmark
-from veridical.options import AuditOptions
+from veridical.options.running import AuditOptions
 
 
 def halves(number: int, rng: np.random.Generator) -> list[Fold]:

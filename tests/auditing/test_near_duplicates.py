@@ -18,7 +18,7 @@ from veridical.auditing.near_duplicates import LEAST, MOST_BITS, is_slip, near_t
 from veridical.benchmark import BenchmarkWriter
 from veridical.encoders.hashes import difference_hash, distance, look_alike, thumbnail
 from veridical.formats.card import describe
-from veridical.options import AuditOptions
+from veridical.options.running import AuditOptions
 from veridical.records import TRUTH, Item, Text
 
 WORDS = ["tower", "block", "yellow", "black", "square", "touching", "corner", "exactly", "three", "items"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from veridical.auditing import blind, cues, leaks
 from veridical.auditing.data import AuditData
-from veridical.options import AuditOptions
+from veridical.options.running import AuditOptions
 
 OPTIONS = AuditOptions()
 

@@ -14,7 +14,7 @@ from veridical.auditing.data import AuditData
 from veridical.benchmark import BenchmarkWriter
 from veridical.errors import UserError
 from veridical.formats.card import describe
-from veridical.options import AuditOptions
+from veridical.options.running import AuditOptions
 from veridical.records import TRUTH, Item, Judgement, Text
 
 

@@ -18,7 +18,7 @@ from veridical.auditing.findings import ORDER
 from veridical.auditing.run import run_check
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.options import AuditOptions
+from veridical.options.running import AuditOptions
 
 FINE = {"pass", "not applicable"}
 

@@ -15,7 +15,7 @@ import pytest
 from veridical.benchmark import Benchmark
 from veridical.common import registry
 from veridical.errors import UserError
-from veridical.options import Asking, Generating, Sending, SolverOptions
+from veridical.options.running import Asking, Generating, Sending, SolverOptions
 from veridical.records import split_view
 from veridical.solvers import SOLVERS
 from veridical.solvers.solve import solve

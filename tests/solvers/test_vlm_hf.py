@@ -18,7 +18,7 @@ from inspect_ai.model import ChatMessage, ChatMessageUser, ContentImage, Content
 
 from veridical import solve
 from veridical.errors import UserError
-from veridical.options import Asking, Generating, Sending
+from veridical.options.running import Asking, Generating, Sending
 from veridical.solvers.solve import Solved
 from veridical.solvers.vlm.run import ModelDetails, open_model
 

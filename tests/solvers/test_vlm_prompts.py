@@ -13,7 +13,7 @@ from PIL import Image
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.errors import UserError
-from veridical.options import Asking
+from veridical.options.running import Asking
 from veridical.records import TRUTH, Item, Panel, Text
 from veridical.solvers.vlm.pictures import Picture, matrix_grid, side_by_side
 from veridical.solvers.vlm.prompts import (

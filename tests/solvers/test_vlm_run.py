@@ -20,7 +20,7 @@ from veridical import solve
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.evaluation import evaluate
-from veridical.options import Asking, Generating, Sending
+from veridical.options.running import Asking, Generating, Sending
 from veridical.solvers.solve import Solved
 from veridical.solvers.vlm.run import ModelDetails
 

@@ -13,7 +13,7 @@ from veridical import train
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.evaluation.scores import evaluate
-from veridical.options import SolverOptions
+from veridical.options.running import SolverOptions
 from veridical.records import split_view
 from veridical.solvers.solve import Solved, solve
 

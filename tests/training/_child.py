@@ -12,7 +12,7 @@ import sys
 
 import torch
 
-from veridical.options import TrainOptions
+from veridical.options.running import TrainOptions
 from veridical.training import train
 
 

@@ -11,7 +11,7 @@ import pytest
 from veridical import __version__, train
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.options import TrainOptions
+from veridical.options.running import TrainOptions
 from veridical.training import load_trained
 from veridical.training.trained import load_tensors
 

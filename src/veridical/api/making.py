@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veridical.errors import UserError
-from veridical.options import Columns, Matching, MatchOptions, gathered
+from veridical.options import gathered
+from veridical.options.building import Columns, Matching, MatchOptions
 
 if TYPE_CHECKING:
     from veridical.api.courses import DemoResult

@@ -20,7 +20,7 @@ from veridical.auditing.samples import Fit, Sample, View, sample, swapped
 from veridical.benchmark.splits import blocks
 from veridical.common.files import Json
 from veridical.evaluation.bootstrap import resample, stream
-from veridical.options import AuditOptions
+from veridical.options.running import AuditOptions
 
 _PLANTS = "veridical.auditing.samples:"
 _TEXTS, _SEEING, _SHORT = "veridical.auditing.texts:", "veridical.auditing.pictures:", "veridical.auditing.texts:"

@@ -17,7 +17,7 @@ from veridical.auditing.findings import EXAMPLES, FAIL_LEAK, Finding, Verdict, W
 from veridical.auditing.texts import words
 from veridical.errors import UserError
 from veridical.formats.about import canary
-from veridical.options import AuditOptions
+from veridical.options.running import AuditOptions
 
 WORDS = 8  # of an n-gram that counts as a trace
 LEAST_WORDS = 5  # shorter texts are found anywhere

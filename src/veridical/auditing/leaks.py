@@ -31,7 +31,7 @@ from veridical.auditing.pictures import scene_signature
 from veridical.benchmark.splits import blocks
 from veridical.common.intervals import Estimate
 from veridical.evaluation.bootstrap import resample, stream
-from veridical.options import AuditOptions
+from veridical.options.running import AuditOptions
 
 Keys = Callable[[AuditItem], Iterable[Hashable]]
 _ONE = "There is only one split."

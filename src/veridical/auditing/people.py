@@ -22,7 +22,7 @@ from veridical.auditing.findings import (
 )
 from veridical.common.arrays import Bools, Ints
 from veridical.evaluation.bootstrap import resample, stream
-from veridical.options import AuditOptions
+from veridical.options.running import AuditOptions
 from veridical.statistics import human_performance
 from veridical.statistics.judgements import NONSENSE, Judged, load_judged
 from veridical.statistics.summary import agreement

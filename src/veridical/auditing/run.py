@@ -24,7 +24,7 @@ from veridical.common.files import Json, write_whole
 from veridical.common.result import Result, Table
 from veridical.engine import run
 from veridical.errors import UserError
-from veridical.options import AuditOptions
+from veridical.options.running import AuditOptions
 
 _BLIND, _CUES, _LEAKS = "veridical.auditing.blind:check", "veridical.auditing.cues:", "veridical.auditing.leaks:"
 _PEOPLE, _CORPORA = "veridical.auditing.people:", "veridical.auditing.contamination:"

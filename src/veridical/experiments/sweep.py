@@ -23,7 +23,7 @@ from veridical.engine import run
 from veridical.errors import UserError
 from veridical.evaluation import evaluate, trials_of
 from veridical.evaluation.scores import Spread
-from veridical.options import Context, SolverOptions, TrainOptions
+from veridical.options.running import Context, SolverOptions, TrainOptions
 from veridical.solvers.solve import solve
 
 SWEEP, POINT, RUNS, VECTORS = "sweep.json", "point.json", "runs", "vectors.json"

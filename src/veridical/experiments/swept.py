@@ -12,7 +12,7 @@ from veridical.common.files import Json
 from veridical.common.result import Result, Table
 from veridical.errors import UserError
 from veridical.experiments.sweep import TITLES, Settings, plan, run_sweep
-from veridical.options import SweepOptions
+from veridical.options.running import SweepOptions
 
 ALL = tuple(model for model in TITLES if model != "vqa-attention")  # every row of the paper's tables
 SCHEMES = ("neutral", "interpolation", "extrapolation", "att.held", "att.rel.held", "obj.rel.held", "obj.held")

@@ -29,7 +29,7 @@ from veridical.matching.scores.kinds import KindOptions, kind_scores, scaled
 from veridical.matching.scores.models import PairModel
 from veridical.matching.scores.relevance import fit_relevance
 from veridical.matching.scores.similarity import fit_similarity
-from veridical.options import Matching
+from veridical.options.building import Matching
 from veridical.records import Panel, Text
 
 MOST_LEFT_OUT = 0.2  # share of questions; more is an error

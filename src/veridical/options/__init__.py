@@ -4,57 +4,94 @@ The command line flattens them (`--presentations 50`), Python passes the object 
 (`veridical.build("nlvr", out, presentations=50)`), and the rooms use the very same objects as their config. Everything
 may import this room; it needs only the standard library.
 
-    given       how keywords reach the fields, and how options that nobody would use are refused
     building    build (NLVR, NLVR2, V-PROM, VCR) and match
     running     audit, train, sweep, solve, report
+
+Here: how keywords reach the fields, and how options that nobody would use are refused.
 """
 
-from veridical.options.building import (
-    Columns,
-    Matching,
-    MatchOptions,
-    Mining,
-    NLVR2Options,
-    NLVROptions,
-    VCROptions,
-    VPROMOptions,
-)
-from veridical.options.given import Spelled, gathered, given, option, refuse_unused
-from veridical.options.running import (
-    Asking,
-    AuditOptions,
-    Context,
-    Generating,
-    ReportOptions,
-    Sending,
-    SolverOptions,
-    SweepOptions,
-    TrainOptions,
-    Views,
-)
+from __future__ import annotations
 
-__all__ = [
-    "Asking",
-    "AuditOptions",
-    "Columns",
-    "Context",
-    "Generating",
-    "MatchOptions",
-    "Matching",
-    "Mining",
-    "NLVR2Options",
-    "NLVROptions",
-    "ReportOptions",
-    "Sending",
-    "SolverOptions",
-    "Spelled",
-    "SweepOptions",
-    "TrainOptions",
-    "VCROptions",
-    "VPROMOptions",
-    "Views",
-    "gathered",
-    "given",
-    "option",
-    "refuse_unused",
-]
+import typing
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import Annotated, Any, Literal, TypeVar
+
+from veridical.errors import UserError
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """How the command line spells an option, where that is not `--its-name` and a value of its type."""
+
+    names: tuple[str, ...] = ()  # instead of --its-name
+    commas: bool = False  # a list is written with commas
+    json: bool = False  # values of NAME=VALUE that are JSON are taken as such
+
+
+COMMAS = Spelled(commas=True)
+LAMBDA = Spelled(("--lambda",))
+FROM = Spelled(("--from",))
+MODEL_ARG = Spelled(("--model-arg", "-M"), json=True)
+
+Given = TypeVar("Given")
+
+
+def given(options: Given, values: Mapping[str, Any]) -> Given:
+    """Options with some fields set, as keywords give them; a name that is no field is refused.
+
+    >>> given(Spelled(), {"commas": True}).commas
+    True
+    """
+    (made,) = gathered((options,), values)
+    return typing.cast(Given, made)
+
+
+def gathered(groups: tuple[Any, ...], values: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Several groups of options with the fields set that keywords give."""
+    known = [{f.name for f in fields(group)} for group in groups]
+    for name in values:
+        if not any(name in names for names in known):
+            from difflib import get_close_matches
+
+            close = get_close_matches(name, [n for names in known for n in names], 1)
+            raise TypeError(f"there is no option {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+    made = tuple(
+        replace(group, **{name: value for name, value in values.items() if name in names})
+        for group, names in zip(groups, known, strict=True)
+    )
+    for group in made:
+        check_choices(group)
+    return made
+
+
+def check_choices(options: Any) -> None:
+    """Refuse a word that is none of a field's choices."""
+    for name, hint in typing.get_type_hints(type(options), include_extras=True).items():
+        extras = typing.get_args(hint)[1:] if typing.get_origin(hint) is Annotated else ()
+        plain = typing.get_args(hint)[0] if extras else hint
+        choices = [c for part in (plain, *typing.get_args(plain)) for c in _choices(part)]
+        value = getattr(options, name)
+        if choices and isinstance(value, str) and value not in choices:
+            raise UserError(f"{option(name, extras)} is {value!r}.", f"Choose one of: {', '.join(choices)}.")
+
+
+def _choices(hint: Any) -> tuple[str, ...]:
+    return typing.get_args(hint) if typing.get_origin(hint) is Literal else ()
+
+
+def option(name: str, extras: Sequence[Any] = ()) -> str:
+    """The first name of an option on the command line."""
+    names = next((one.names for one in extras if isinstance(one, Spelled) and one.names), ())
+    return names[0] if names else "--" + name.strip("_").replace("_", "-")
+
+
+def refuse_unused(who: str, used: Collection[str], *groups: Any) -> None:
+    """Refuse options that were given although `who` has no use for them: silence would be taken for obedience."""
+    for group in groups:
+        hints = typing.get_type_hints(type(group), include_extras=True)
+        for one in fields(group):
+            default = one.default if one.default_factory is MISSING else one.default_factory()
+            if one.name not in used and getattr(group, one.name) != default:
+                extras = typing.get_args(hints[one.name])[1:]
+                raise UserError(f"{who} has no use for {option(one.name, extras)}.", "Leave it out.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from veridical.options.given import COMMAS, LAMBDA
+from veridical.options import COMMAS, LAMBDA
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from veridical.errors import UserError
-from veridical.options.given import COMMAS, FROM, MODEL_ARG, check_choices
+from veridical.options import COMMAS, FROM, MODEL_ARG, check_choices
 
 Context = Literal["own", "other", "shuffled"]
 Layout = Literal["separate", "together"]

@@ -12,7 +12,7 @@ from veridical.common.result import Result
 from veridical.common.result import Table as ResultTable
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
-from veridical.options import ReportOptions
+from veridical.options.running import ReportOptions
 from veridical.pages.cards import BUDGET, Gallery, ItemPictures
 from veridical.pages.markup import Chapter, Paragraph, Section, page
 from veridical.pages.tables import PageTable, to_latex, to_markdown

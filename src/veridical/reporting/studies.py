@@ -22,7 +22,7 @@ from veridical.evaluation.grade import Grades, grade, guess_split
 from veridical.evaluation.key import AnswerKey, read_key
 from veridical.evaluation.metrics import per_item
 from veridical.evaluation.readers import Predictions, image_name, read_predictions
-from veridical.options import ReportOptions
+from veridical.options.running import ReportOptions
 from veridical.records import split_view
 from veridical.reporting.inputs import RunFile
 

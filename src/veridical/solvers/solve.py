@@ -19,7 +19,7 @@ from veridical.common.files import Json, atomic, write_whole
 from veridical.common.result import Result, Table
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
-from veridical.options import Asking, Generating, Sending, SolverOptions
+from veridical.options.running import Asking, Generating, Sending, SolverOptions
 from veridical.records import Prediction, split_view
 from veridical.solvers.solver import Details, open_solver
 

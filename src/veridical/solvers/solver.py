@@ -17,7 +17,8 @@ from veridical.common import registry
 from veridical.common.files import Json
 from veridical.common.result import Table
 from veridical.errors import UserError
-from veridical.options import Asking, Generating, Sending, SolverOptions, refuse_unused
+from veridical.options import refuse_unused
+from veridical.options.running import Asking, Generating, Sending, SolverOptions
 from veridical.records import Prediction
 from veridical.solvers import SOLVERS
 

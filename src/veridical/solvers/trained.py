@@ -16,7 +16,7 @@ from veridical.benchmark import Benchmark
 from veridical.common.files import Json
 from veridical.engine.progress import Progress
 from veridical.errors import UserError, missing_extra
-from veridical.options import Context
+from veridical.options.running import Context
 from veridical.records import Prediction, view_id
 from veridical.solvers.solver import Solver
 

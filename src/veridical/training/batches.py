@@ -18,7 +18,7 @@ from veridical.benchmark import Benchmark
 from veridical.common.arrays import Array, Doubles, Ints
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
-from veridical.options import Context
+from veridical.options.running import Context
 from veridical.records import Item, Panel, Text
 from veridical.zoo.architecture import Encoded, Example, Input, LookedUp, Prepared, Target
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from veridical.errors import UserError
-from veridical.options import Context
+from veridical.options.running import Context
 from veridical.records import Item
 from veridical.zoo.architecture import Architecture
 

@@ -22,7 +22,7 @@ from veridical.benchmark.splits import validation_slice
 from veridical.common.files import Json, read_json, remove_parts, write_json, write_whole
 from veridical.common.result import Result, Table
 from veridical.errors import UserError
-from veridical.options import TrainOptions
+from veridical.options.running import TrainOptions
 from veridical.records import Item
 from veridical.training.batches import Dataset, examples_of, with_context
 from veridical.training.config import Stage, TrainingConfig, configure, of_stage

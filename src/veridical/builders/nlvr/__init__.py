@@ -12,7 +12,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from veridical.options import NLVROptions, given
+from veridical.options import given
+from veridical.options.building import NLVROptions
 
 if TYPE_CHECKING:
     from veridical.builders.report import BuildReport

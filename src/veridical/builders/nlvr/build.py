@@ -50,7 +50,7 @@ from veridical.formats.card import describe
 from veridical.language.programs.execution import execute
 from veridical.language.programs.terms import parse
 from veridical.language.writing.boxes.statements import PAPER, make_plan
-from veridical.options import NLVROptions
+from veridical.options.building import NLVROptions
 from veridical.records import Judgement, Pruned
 from veridical.sources.boxes.drawings import draw_png
 

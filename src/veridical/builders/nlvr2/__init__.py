@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veridical.errors import UserError
-from veridical.options import NLVR2Options, given
+from veridical.options import given
+from veridical.options.building import NLVR2Options
 
 if TYPE_CHECKING:
     from veridical.builders.nlvr2.takedown import TakedownReport

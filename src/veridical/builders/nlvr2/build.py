@@ -37,7 +37,7 @@ from veridical.builders.report import BuildReport
 from veridical.common.clock import Clock
 from veridical.common.files import write_lines
 from veridical.errors import UserError
-from veridical.options import NLVR2Options
+from veridical.options.building import NLVR2Options
 from veridical.sources import Source
 
 

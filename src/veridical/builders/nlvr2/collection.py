@@ -22,7 +22,7 @@ from veridical.builders.nlvr2.wordnet import Thesaurus, open_thesaurus
 from veridical.builders.nlvr2.work import Found, ImageSet, PrunedSet, Seen, Sentence, Task, Verdict, Work
 from veridical.encoders import open_encoder
 from veridical.errors import UserError
-from veridical.options import NLVR2Options
+from veridical.options.building import NLVR2Options
 from veridical.sources import Photograph, Source
 
 

@@ -18,7 +18,8 @@ from veridical.benchmark.splits import check_seed, check_splits
 from veridical.benchmark.writer import file_hash
 from veridical.common.files import Json, read_json, read_text
 from veridical.errors import UserError
-from veridical.options import NLVR2Options, refuse_unused
+from veridical.options import refuse_unused
+from veridical.options.building import NLVR2Options
 
 PAPER_SPLITS = {"train": 0.8, "dev": 0.2 / 3, "test-p": 0.2 / 3, "test-u": 0.2 / 3}
 HIDDEN = ("test-u",)

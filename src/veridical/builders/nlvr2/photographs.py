@@ -24,7 +24,7 @@ from veridical.encoders.encoder import unit
 from veridical.encoders.hashes import near_pairs, perceptual_hash
 from veridical.engine import run
 from veridical.errors import UserError
-from veridical.options import NLVR2Options
+from veridical.options.building import NLVR2Options
 from veridical.records import Box
 from veridical.sources import Photograph, Source, open_source
 from veridical.sources.icons.worlds import IconSeries

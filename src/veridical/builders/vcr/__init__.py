@@ -16,7 +16,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from veridical.options import Matching, VCROptions, gathered
+from veridical.options import gathered
+from veridical.options.building import Matching, VCROptions
 
 if TYPE_CHECKING:
     from veridical.builders.report import BuildReport

@@ -50,7 +50,8 @@ from veridical.matching.stages import (
     match_stages,
     responses_of,
 )
-from veridical.options import Matching, VCROptions, refuse_unused
+from veridical.options import refuse_unused
+from veridical.options.building import Matching, VCROptions
 from veridical.records import Panel, Pruned
 from veridical.sources import Photograph, Source, open_source
 from veridical.sources.icons.stories import IconStories

@@ -21,7 +21,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from veridical.options import Mining, VPROMOptions, gathered
+from veridical.options import gathered
+from veridical.options.building import Mining, VPROMOptions
 
 if TYPE_CHECKING:
     from veridical.builders.report import BuildReport

@@ -39,7 +39,7 @@ from veridical.engine import run
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.formats.card import describe
-from veridical.options import Mining, VPROMOptions
+from veridical.options.building import Mining, VPROMOptions
 from veridical.records import Box, Panel, Pruned
 from veridical.sources import Photograph, Source
 from veridical.sources.icons.worlds import IconPanels

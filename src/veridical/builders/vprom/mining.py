@@ -37,7 +37,7 @@ from veridical.builders.vprom.elements import (
 )
 from veridical.builders.vprom.pool import Lists2D, Pool
 from veridical.language.english import NUMBER_WORDS
-from veridical.options import Mining
+from veridical.options.building import Mining
 from veridical.records import Box
 from veridical.sources import Photograph
 

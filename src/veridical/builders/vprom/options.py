@@ -20,7 +20,7 @@ from veridical.builders.vprom.pool import Pool
 from veridical.builders.vprom.schemes import SCHEMES, SIDES, SPLIT
 from veridical.common.files import numbered_lines
 from veridical.errors import UserError
-from veridical.options import Mining, VPROMOptions
+from veridical.options.building import Mining, VPROMOptions
 from veridical.records import Judgement
 from veridical.sources import Source, open_source
 from veridical.sources.icons.worlds import THINGS, IconPanels

@@ -25,7 +25,7 @@ from veridical.benchmark.splits import blocks, split_by_origin, vcr_folds, vcr_s
 from veridical.benchmark.writer import check_names
 from veridical.common.files import Json, Problem, each_line, read_text
 from veridical.errors import UserError
-from veridical.options import Columns
+from veridical.options.building import Columns
 from veridical.records import Item, Panel, Text
 from veridical.records import Pairs as Tags
 

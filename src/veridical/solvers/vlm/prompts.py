@@ -13,7 +13,7 @@ from functools import partial
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.options import Asking
+from veridical.options.running import Asking
 from veridical.records import Item, Ref, SceneObject, Text
 from veridical.solvers.vlm.pictures import Picture, Pictures
 

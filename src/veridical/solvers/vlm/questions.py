@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.options import Asking
+from veridical.options.running import Asking
 from veridical.records import Item, view_id
 from veridical.solvers.vlm.prompts import COUNT, Prompt, Prompter, Variant, variants
 

@@ -19,7 +19,7 @@ from veridical.common.files import Json
 from veridical.common.result import Table
 from veridical.engine.progress import Progress
 from veridical.errors import UserError, missing_extra
-from veridical.options import Asking, Generating, Sending
+from veridical.options.running import Asking, Generating, Sending
 from veridical.records import Prediction
 from veridical.solvers.solver import Solver
 from veridical.solvers.vlm.journal import Asked, Journal

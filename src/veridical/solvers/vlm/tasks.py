@@ -42,7 +42,8 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.options import Asking, given
+from veridical.options import given
+from veridical.options.running import Asking
 from veridical.solvers.vlm.journal import Asked, Journal, Usage
 from veridical.solvers.vlm.pictures import Picture
 from veridical.solvers.vlm.prompts import TRUTH_LABELS

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from veridical.common.kernels import compiled, has_numba
+from veridical.common.arrays import compiled, has_numba
 from veridical.errors import UserError
 
 

@@ -151,7 +151,7 @@ READERS: dict[str, Reader] = {
     "NLVR2, release": Reader("dev.json", _lines(NLVR2_LINE, NLVR2_LINE), _imported("nlvr2")),
     "VCR, release": Reader("dev.jsonl", _lines(VCR_LINE, VCR_LINE), _imported("vcr")),
     "NLVR2, phenomena": Reader(
-        "annotated.txt", b"x\nx\n", _called("veridical.formats.nlvr2.reading:read_phenomena"), text=True
+        "annotated.txt", b"x\nx\n", _called("veridical.formats.nlvr2:read_phenomena"), text=True
     ),
     "NLVR, presentations": Reader(
         "presentations.jsonl",

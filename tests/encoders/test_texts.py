@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from veridical import encoders as features
 from veridical.encoders.hub import HubEncoder
-from veridical.encoders.log import VectorLog, key_hash
+from veridical.encoders.store import VectorLog, key_hash
 
 
 class Counting(HubEncoder):

@@ -46,7 +46,7 @@ def children(pid: int) -> list[int]:
     out = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         out += [int(child) for child in (task / "children").read_text().split()]
-    return [pid for pid in out if "engine.worker" in command(pid)]
+    return [pid for pid in out if "engine.processes import main" in command(pid)]
 
 
 def command(pid: int) -> str:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.check import check
 from veridical.errors import UserError
-from veridical.formats.nlvr2.reading import balance_of, read_phenomena
+from veridical.formats.nlvr2 import balance_of, read_phenomena
 from veridical.formats.releases import export_official, import_release
 from veridical.records import TRUTH, Item, Judgement, Panel, Text
 

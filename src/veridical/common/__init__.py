@@ -1,10 +1,10 @@
 """What every room shares. Each file stands alone; nothing here knows of benchmarks.
 
     files       read and write whole files: atomic writes, JSON, JSON lines, text, locks; errors name file and line
-    arrays      typed names of NumPy arrays, one meaning each
+    arrays      typed names of NumPy arrays, one meaning each; functions on them as machine code, by numba
     intervals   `Estimate`: a number with its 95% interval
     registry    from a name to what it stands for: a room's own dict, then entry points of other packages
-    kernels     functions as machine code, by numba
+    result      what a verb returns: tables, HTML, JSON
 
 Import from the files; the package itself imports nothing.
 """

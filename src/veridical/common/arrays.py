@@ -1,14 +1,18 @@
-"""Typed names of NumPy arrays, one meaning each. A room that gives an array a shape and a sense names it on top:
+"""Typed names of NumPy arrays, one meaning each, and kernels: functions on them as machine code by numba.
 
-Hashes = Words  # (pictures,): 64 bits each
+A room that gives an array a shape and a sense names it on top: `Hashes = Words  # (pictures,): 64 bits each`. A kernel
+is ordinary Python that also runs as it is (slowly), so that a test can step through it.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from veridical.errors import missing_extra
 
 Array = NDArray[Any]  # of whatever type
 Bools = NDArray[np.bool_]
@@ -18,3 +22,27 @@ Doubles = NDArray[np.float64]
 Words = NDArray[np.uint64]  # 64 of them in each number
 Pixels = NDArray[np.uint8]  # (height, width) or (height, width, channels)
 Mask = NDArray[np.bool_]  # (height, width): which pixels belong to something
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def compiled(function: F, **options: Any) -> F:
+    """A function as machine code, kept on disk where there is a place for it; `options` are those of `numba.njit`."""
+    try:
+        from numba import njit
+    except ImportError as missing:
+        raise missing_extra("numba", "build") from missing
+    try:
+        found: F = njit(cache=True, nogil=True, **options)(function)
+    except RuntimeError:  # nowhere to keep compiled code: compile anew in every process
+        found = njit(cache=False, nogil=True, **options)(function)
+    return found
+
+
+def has_numba() -> bool:
+    """Whether kernels can be compiled here."""
+    try:
+        import numba  # noqa: F401
+    except ImportError:
+        return False
+    return True

@@ -1,7 +1,8 @@
-"""Making the vectors of a benchmark's panels: each distinct image or region once, whatever number of items show it.
+"""Making vectors: of a benchmark's panels, each distinct image or region once, and of texts, each distinct one once.
 
-Every finished batch is synced to a log in the benchmark's
-folder, so that a run killed at any moment continues with the next batch and ends in the same file.
+Every finished batch is synced to a log, so that a run killed at any moment continues with the next batch and ends in
+the same file: in the benchmark's folder, or, of texts, in a cache folder of the user (VERIDICAL_CACHE, else
+~/.cache/veridical), a file for each encoder.
 """
 
 from __future__ import annotations
@@ -25,20 +26,9 @@ import pyarrow.compute as pc
 from veridical.benchmark import Benchmark
 from veridical.benchmark.tables import panels_from
 from veridical.common.files import only_one
-from veridical.encoders.encoder import Encoder, one_thread_each, open_encoder, unit
-from veridical.encoders.log import VectorLog, key_hash
-from veridical.encoders.store import (
-    About,
-    Features,
-    feature_path,
-    images_hash,
-    load,
-    object_regions,
-    open_features,
-    region_key,
-    vectors_hash,
-    write_features,
-)
+from veridical.encoders import store
+from veridical.encoders.encoder import Encoder, Identity, one_thread_each, open_encoder, unit
+from veridical.encoders.store import About, Features, VectorLog, feature_path, key_hash, open_features, region_key
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.records import Box
@@ -89,7 +79,7 @@ def extract(
         _put_together(opened, ready, wanted, path, [log.read(), *known], normalise)
         for part in path.parent.glob(path.stem + ".*.part"):
             part.unlink()
-    return load(opened, ready)
+    return store.load(opened, ready)
 
 
 def _wanted(opened: Benchmark, splits: Sequence[str] | None, views: bool, objects: bool) -> Wanted:
@@ -129,7 +119,7 @@ def _object_keys(table: pa.Table) -> Iterator[tuple[str, tuple[str, Box]]]:
         table = table.append_column(name, pa.nulls(len(table), kind))
     for panel in panels_from(table):
         if panel.image is not None:
-            for box in object_regions(panel):
+            for box in store.object_regions(panel):
                 yield region_key(panel.image, box), (panel.image, box)
 
 
@@ -247,8 +237,8 @@ def _put_together(
                 if rows:
                     to, source = np.array(rows).T
                     matrix[start + to] = vectors[source]
-        about = About(encoder.identity, images_hash(opened), normalise, vectors_hash(keys, matrix))
-        write_features(path, keys, matrix, about)
+        about = About(encoder.identity, store.images_hash(opened), normalise, store.vectors_hash(keys, matrix))
+        store.write_features(path, keys, matrix, about)
     finally:
         raw.unlink(missing_ok=True)
 
@@ -299,3 +289,75 @@ def _pixels(size: tuple[int, int], region: Box, address: str) -> tuple[int, int,
             "Regions are left, top, right, bottom in pixels; build the benchmark again without that panel.",
         )
     return left, top, right, bottom
+
+
+def encode_texts(
+    encoder: str | Encoder,
+    texts: Sequence[str],
+    *,
+    normalise: bool = False,
+    batch_size: int = 64,
+    device: str | None = None,
+    cache: Path | str | None = None,
+) -> np.ndarray:
+    """One vector per text, in their order: (N, D) float32. With `normalise`, of length 1."""
+    found = TextVectors(encoder, batch_size=batch_size, device=device, cache=cache).rows(texts)
+    return unit(found) if normalise else found
+
+
+class TextVectors:
+    """Vectors of texts by one encoder: those that are known, and those it is asked for."""
+
+    def __init__(
+        self,
+        encoder: str | Encoder,
+        *,
+        batch_size: int = 64,
+        device: str | None = None,
+        cache: Path | str | None = None,
+    ) -> None:
+        self.encoder = open_encoder(encoder, device=device)
+        self.batch_size = batch_size
+        about = {**asdict(self.identity), "kind": "text"}
+        name = hashlib.sha256(repr(sorted(about.items())).encode()).hexdigest()[:12]
+        folder = Path(cache or cache_folder()) / "texts"
+        self._log = VectorLog(folder / f"{self.encoder.slug}-{name}.vectors", about)
+        self._places, self._vectors = self._log.read()
+
+    @property
+    def identity(self) -> Identity:
+        return self.encoder.identity
+
+    @property
+    def size(self) -> int:
+        """Numbers in a vector; 0 before the first one."""
+        return int(self._vectors.shape[1])
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Encode the texts that are not known yet, in batches."""
+        missing = {h: text for text in texts if (h := key_hash(text)) not in self._places}
+        if not missing:
+            return
+        order = list(missing)
+        if self.encoder.padded:  # similar lengths waste the least on padding; the slowest first, for an honest ETA
+            order.sort(key=lambda h: (-len(missing[h]), h))
+        with Progress(f"Encoding texts with {self.encoder.name}", len(order), "texts") as progress:
+            for start in range(0, len(order), self.batch_size):
+                batch = order[start : start + self.batch_size]
+                self._log.append(batch, self.encoder.texts([missing[h] for h in batch]))
+                progress.advance(len(batch))
+        self._places, self._vectors = self._log.read()
+
+    def rows(self, texts: Sequence[str]) -> np.ndarray:
+        """One vector per text, in their order: (N, D)."""
+        self.add(texts)
+        if not texts:
+            return np.zeros((0, self.size), np.float32)
+        return np.array(self._vectors[[self._places[key_hash(text)] for text in texts]])
+
+
+def cache_folder() -> Path:
+    """Where vectors of texts are kept between runs."""
+    if own := os.environ.get("VERIDICAL_CACHE"):
+        return Path(own)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "veridical"

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from veridical.common.arrays import Array, Bools, Floats, Ints, Words
-from veridical.common.kernels import compiled, has_numba
+from veridical.common.arrays import Array, Bools, Floats, Ints, Words, compiled, has_numba
 from veridical.encoders.extract import cut, decode
 from veridical.errors import UserError, missing_extra
 from veridical.records import Box, Panel

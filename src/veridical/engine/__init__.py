@@ -1,7 +1,8 @@
 """Running a function over batches of work, and showing how far it is.
 
-    processes   the engine of this machine's processes     worker     one of them
-    memory      finished batches on disk                   progress   how far a run is, on the terminal
+    processes   the engine of this machine's processes, and what each of them does
+    memory      finished batches on disk
+    progress    how far a run is, on the terminal; how long its steps took
 
 `run` is the one door: every heavy stage maps a module-level function over batches with it. Results come in order and
 depend on nothing but the batches, so the same config gives the same bytes on any number of processes or machines.

@@ -9,10 +9,15 @@ prints would mix with results on stdout, and an `exit()` in it would end the cal
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import pickle
+import queue
 import signal
 import subprocess
+import sys
+import threading
+import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from dataclasses import dataclass, field
@@ -21,13 +26,19 @@ from multiprocessing import spawn
 from pathlib import Path
 from typing import Any
 
-from veridical.engine import Batch, BatchError, Plan, Result, memory, times, worker
+from veridical.engine import Batch, BatchError, Plan, Result, memory, times
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 
 AHEAD = 2  # batches a worker holds: one in work, one waiting
 WINDOW = 4  # batches per process that may be under way or wait for their turn; bounds memory
 STOP_SECONDS = 2.0  # for a worker to end by itself before it is killed
+
+Function = Callable[[Any], Any]
+
+# Several processes each with several threads are slower, and a sum over threads may round differently.
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+INSIDE = "VERIDICAL_WORKER"  # set in the environment of a worker and of what it starts
 
 
 def run(function: Callable[[Batch], Result], batches: Iterable[Batch], plan: Plan) -> Iterator[Result]:
@@ -58,7 +69,7 @@ def available() -> int:
 class _Job:
     """What all batches share."""
 
-    function: worker.Function
+    function: Function
     pickled: bytes  # the function
     work: Path | None
     keys: memory.Keys | None
@@ -85,7 +96,7 @@ class _Worker:
 
 def _show(job: _Job, batches: Iterator[Any], count: int, total: int | None) -> Iterator[Any]:
     with Progress(job.label, total, "batches") as progress:
-        inside = os.environ.get(worker.INSIDE)  # a worker's own runs stay inside it
+        inside = os.environ.get(INSIDE)  # a worker's own runs stay inside it
         results = _here(job, batches) if inside else _Pool(job, batches, count).results()
         try:
             for result, remembered in results:
@@ -112,7 +123,7 @@ def _here(job: _Job, batches: Iterator[Any]) -> Generator[tuple[Any, bool], None
                 pass
         while True:
             task.tries += 1
-            outcome, value = worker.work(lambda: job.function, task.batch, task.path)
+            outcome, value = work(lambda: job.function, task.batch, task.path)
             if outcome == "done":
                 break
             _judge(job, task, outcome, value)
@@ -193,7 +204,7 @@ class _Pool:
         ours, theirs = pipes.Pipe()
         # A process group of its own: Ctrl-C in the terminal reaches this process alone, which then stops its workers.
         process = subprocess.Popen(
-            worker.command(theirs.fileno()), pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, process_group=0
+            command(theirs.fileno()), pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, process_group=0
         )
         theirs.close()
         self.workers.append(_Worker(process, ours))
@@ -282,3 +293,62 @@ def _death(job: _Job, task: _Task, code: int) -> UserError:
         f"{job.label}: the process working on batch {task.index} {how}, {times(task.tries)}.",
         f"{memory_hint}{again}".strip() or "Look above for what it printed before it ended.",
     )
+
+
+# --- in a worker -----------------------------------------------------------------------------------------------------
+
+
+def command(descriptor: int) -> list[str]:
+    """The command line of a worker that talks over a descriptor it inherits."""
+    code = f"import sys; sys.path[:] = {sys.path!r}; from veridical.engine.processes import main; main({descriptor})"
+    return [sys.executable, "-c", code]
+
+
+def main(descriptor: int) -> None:
+    """One worker process: it reads batches from its parent, and sends back results or what went wrong, until that ends.
+
+    The user's script is run again (as `multiprocessing` does) only where something in it is asked for, so that scripts
+    need no `__main__` guard. A thread reads ahead, so that the parent never waits on a busy worker; the same thread
+    notices when the parent is gone, even by kill -9, and ends the process. Ctrl-C is the parent's business.
+    """
+    os.dup2(2, 1)  # what a function prints must not mix with the results on the parent's stdout
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ[INSIDE] = "1"
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    connection = pipes.Connection(descriptor)
+    script, function = connection.recv()
+    load: Callable[[], Function] = functools.cache(functools.partial(pickle.loads, function))
+    tasks: queue.SimpleQueue[tuple[int, bytes, Path | None]] = queue.SimpleQueue()
+    threading.Thread(target=_read_ahead, args=(connection, tasks), daemon=True).start()
+    while True:
+        index, batch, path = tasks.get()
+        if script is not None and (b"__main__" in function or b"__main__" in batch):
+            spawn.prepare(script)
+            script = None
+        try:
+            connection.send((index, *work(load, batch, path)))
+        except (BrokenPipeError, ConnectionResetError):
+            os._exit(1)
+
+
+def work(load: Callable[[], Function], batch: bytes, path: Path | None) -> tuple[str, Any]:
+    """What came of a batch, and with it: done (the pickled result, or None where saved), failed, refused (why)."""
+    try:
+        payload = pickle.dumps(load()(pickle.loads(batch)), protocol=5)
+        if path is None:
+            return "done", payload
+        memory.save(path, payload)
+    except UserError as error:
+        return "refused", (error.problem, error.fix)
+    except Exception:  # noqa: BLE001 - whatever a batch raises goes to the parent, which tries again or raises it
+        return "failed", traceback.format_exc()
+    return "done", None
+
+
+def _read_ahead(connection: pipes.Connection, tasks: queue.SimpleQueue[Any]) -> None:
+    while True:
+        try:
+            task = connection.recv()
+        except (EOFError, OSError):
+            os._exit(1)  # the parent is gone: nobody waits for the result
+        tasks.put(task)

@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import time
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
@@ -110,6 +111,19 @@ class Progress:
         self._bar = RichProgress(*columns, console=Console(file=self._stream))
         self._task = self._bar.add_task(self.label, total=self.total, rate="")
         self._bar.start()
+
+
+@dataclass
+class Clock:
+    """Seconds by step; each begins where the one before it ended."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    last: float = field(default_factory=time.perf_counter)
+
+    def done(self, step: str) -> None:
+        """A step has ended, and the next begins."""
+        now = time.perf_counter()
+        self.seconds[step], self.last = now - self.last, now
 
 
 def clock(seconds: float) -> str:

@@ -1,7 +1,7 @@
 """Benchmarks in the files of others: official releases both ways, data set hubs, metadata.
 
     releases            import and export of official releases, and what a release format must offer
-    nlvr  nlvr2/  vcr/  one release format each: how its files are read and written
+    nlvr, nlvr2, vcr    one release format each: how its files are read and written (nlvr2_lines, vcr_writing)
     lines, columns      a release's text files, line by line, and Arrow columns made from them without a record per item
     images              image files of a release: checked, not decoded
     download, fetch     `veridical get`: which files a release has, and how they are fetched and continued
@@ -15,8 +15,8 @@ A format is one `Format` and one line in `FORMATS`, or an entry point of the gro
 # release format -> its Format; tests/formats/test_formats.py runs the contract over every entry
 FORMATS: dict[str, str] = {
     "nlvr": "veridical.formats.nlvr:FORMAT",
-    "nlvr2": "veridical.formats.nlvr2.reading:FORMAT",
-    "vcr": "veridical.formats.vcr.reading:FORMAT",
+    "nlvr2": "veridical.formats.nlvr2:FORMAT",
+    "vcr": "veridical.formats.vcr:FORMAT",
 }
 # what `export` writes -> its function of a benchmark and a folder or file to write
 EXPORTS: dict[str, str] = {

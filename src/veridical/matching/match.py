@@ -21,8 +21,8 @@ from veridical.benchmark import Benchmark
 from veridical.benchmark.place import MANIFEST, hidden_dir
 from veridical.benchmark.splits import RANDOM, SECRET, mix_secret
 from veridical.benchmark.writer import file_hash
-from veridical.common.clock import Clock
 from veridical.common.files import Json
+from veridical.engine.progress import Clock
 from veridical.errors import UserError
 from veridical.matching.data.items import (
     TABLES,

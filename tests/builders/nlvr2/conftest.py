@@ -13,7 +13,7 @@ import pytest
 
 from veridical.builders import BuildReport
 from veridical.builders.nlvr2 import build_nlvr2
-from veridical.engine.worker import INSIDE
+from veridical.engine.processes import INSIDE
 from veridical.sources.icons.draw import encode
 from veridical.sources.icons.scene import Group, compose, panel
 from veridical.sources.icons.worlds import IconSeries

@@ -23,7 +23,7 @@ from veridical.builders.nlvr2 import build_nlvr2
 from veridical.builders.nlvr2.config import hidden_splits, read_config
 from veridical.builders.nlvr2.pairs import pair_up
 from veridical.builders.nlvr2.takedown import takedown
-from veridical.engine.worker import INSIDE
+from veridical.engine.processes import INSIDE
 from veridical.errors import UserError
 from veridical.formats.releases import export, import_release
 from veridical.language.writing.pairs.statements import execute_pair

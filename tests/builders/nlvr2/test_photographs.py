@@ -14,7 +14,7 @@ from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
 from veridical.builders import BuildReport
 from veridical.builders.nlvr2 import build_nlvr2
-from veridical.engine.worker import INSIDE
+from veridical.engine.processes import INSIDE
 from veridical.errors import UserError
 
 Build = Callable[..., BuildReport]

@@ -43,8 +43,8 @@ from veridical.builders.nlvr.scenes import (
     write_batch,
 )
 from veridical.builders.report import BuildReport
-from veridical.common.clock import Clock
 from veridical.engine import run
+from veridical.engine.progress import Clock
 from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.language.programs.execution import execute

@@ -34,8 +34,8 @@ from veridical.builders.nlvr2.takedown import REASON as TAKEN_DOWN
 from veridical.builders.nlvr2.validation import Validated, check_left, split, validate
 from veridical.builders.nlvr2.work import Work
 from veridical.builders.report import BuildReport
-from veridical.common.clock import Clock
 from veridical.common.files import write_lines
+from veridical.engine.progress import Clock
 from veridical.errors import UserError
 from veridical.options.building import NLVR2Options
 from veridical.sources import Source

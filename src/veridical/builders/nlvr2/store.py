@@ -27,7 +27,7 @@ from veridical.builders.nlvr2.validation import Kept, Validated, judgements
 from veridical.common.files import read_json
 from veridical.engine import run
 from veridical.formats.card import describe
-from veridical.formats.nlvr2.reading import balance_of
+from veridical.formats.nlvr2 import balance_of
 from veridical.records import TRUTH, Item, Pairs, Panel, Pruned, Text, pairs
 from veridical.sources import Photograph, Source
 

@@ -33,8 +33,8 @@ from veridical.builders.report import BuildReport
 from veridical.builders.vcr.photographs import by_name, choose, read_interest
 from veridical.builders.vcr.questions import tell
 from veridical.builders.vcr.written import Written, asked, needed, read_written, same_sayings, write_out_rare
-from veridical.common.clock import Clock
 from veridical.common.files import Json
+from veridical.engine.progress import Clock
 from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.matching.data.items import items_of, lay_out, query, response

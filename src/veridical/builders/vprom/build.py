@@ -33,10 +33,9 @@ from veridical.builders.vprom.options import (
 from veridical.builders.vprom.pool import Pool
 from veridical.builders.vprom.schemes import SCHEMES, SIDES, SPLIT, Scheme, make_scheme
 from veridical.builders.vprom.storing import Stored, Wanted, bad_pictures, crop_names, item_names, items_table, store
-from veridical.common.clock import Clock
 from veridical.common.files import Json
 from veridical.engine import run
-from veridical.engine.progress import Progress
+from veridical.engine.progress import Clock, Progress
 from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.options.building import Mining, VPROMOptions

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from veridical.builders.vprom.explain import AND, LONGEST_STEP, NONE, OR, PROGRESSION, UNION, has
-from veridical.common.kernels import compiled
+from veridical.common.arrays import compiled
 
 PANELS = CANDIDATES = 8
 CAP = 4  # candidates of one super-attribute that has no eight, while others have some

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from veridical.common.kernels import compiled
+from veridical.common.arrays import compiled
 
 AND, PROGRESSION, UNION, OR, NONE = 0, 1, 2, 3, -1  # places in elements.RELATIONS
 LONGEST_STEP = 4  # 1, 5, 9

@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from veridical.common.arrays import Doubles, Floats, Ints
-from veridical.common.kernels import compiled
+from veridical.common.arrays import Doubles, Floats, Ints, compiled
 from veridical.matching.assignment.auction import Market
 from veridical.matching.assignment.problem import Rules
 

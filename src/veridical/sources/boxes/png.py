@@ -14,8 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from veridical.common.arrays import Ints, Pixels, Words
-from veridical.common.kernels import compiled, has_numba
+from veridical.common.arrays import Ints, Pixels, Words, compiled, has_numba
 from veridical.sources.boxes.scenes import HEIGHT, WIDTH
 from veridical.sources.boxes.sprites import background, sprites
 

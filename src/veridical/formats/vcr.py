@@ -36,7 +36,7 @@ from veridical.formats.lines import (
     read_text,
 )
 from veridical.formats.releases import Format, Part, Request, Writer, find_files, one_per_split
-from veridical.formats.vcr.writing import encode
+from veridical.formats.vcr_writing import encode
 from veridical.records import Panel, SceneObject
 
 SPLITS = frozenset({"train", "val", "test"})

@@ -29,7 +29,7 @@ from veridical.formats.lines import (
     raw_table,
     read_text,
 )
-from veridical.formats.nlvr2.lines import Names, Rows, check_rows, differences, encode, first_places, read_rows
+from veridical.formats.nlvr2_lines import Names, Rows, check_rows, differences, encode, first_places, read_rows
 from veridical.formats.releases import Format, Part, Request, Writer, find_files, one_per_split
 
 SPLITS = frozenset({"train", "dev", "val", "test", "test1", "test2", "test-p", "test-u"})

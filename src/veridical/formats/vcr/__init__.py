@@ -1,1 +1,0 @@
-"""Visual commonsense reasoning (VCR) as its authors released it, both ways: `reading` and `writing`."""

@@ -4,14 +4,15 @@ A verb imports its room when it is called. Options that are many are dataclasses
 them takes their fields as keywords, too: `veridical.match(file, out, folds=5)` is
 `veridical.match(file, out, MatchOptions(folds=5))`. What it returns is a `veridical.common.result.Result`.
 
-    making      demo, import_release, get, build, match, export
-    courses     the demo: the whole path on all four benchmarks
+    making      import_release, get, build, match, export
+    courses     demo: the whole path on all four benchmarks
     using       check, stats, audit, features, train, sweep, models, solve, evaluate, report, tag
 
 The builders' own signatures (`build nlvr` ...) are in `veridical.builders`, each in its folder's `__init__`.
 """
 
-from veridical.api.making import build, demo, export, get, import_release, match
+from veridical.api.courses import demo
+from veridical.api.making import build, export, get, import_release, match
 from veridical.api.using import (
     audit,
     check,
@@ -26,22 +27,23 @@ from veridical.api.using import (
     train,
 )
 
-__all__ = [
-    "audit",
-    "build",
-    "check",
+# the order of a user's work, and of the commands
+__all__ = [  # noqa: RUF022
     "demo",
-    "evaluate",
-    "export",
-    "features",
-    "get",
     "import_release",
+    "get",
+    "build",
     "match",
-    "models",
-    "report",
-    "solve",
+    "check",
     "stats",
-    "sweep",
-    "tag",
+    "audit",
+    "features",
     "train",
+    "sweep",
+    "models",
+    "solve",
+    "evaluate",
+    "report",
+    "export",
+    "tag",
 ]

@@ -7,18 +7,18 @@ trains, solves and evaluates; one report joins them all.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import veridical
+from veridical.common.intervals import Estimate
 from veridical.common.result import Result, Table, remark
 from veridical.errors import UserError
-from veridical.evaluation import evaluate
 
 if TYPE_CHECKING:
-    from veridical.auditing import Audit
     from veridical.evaluation import Scores
 
 
@@ -129,7 +129,9 @@ class DemoResult(Result):
         for one in self.courses:
             items = next(iter(one.scores.values())).items
             title = f"{one.course.title}\n{items:,} items of {one.course.split}, % [95%]"
-            yield Table(title, _columns(one), list(_rows(one)))
+            rows = {row: _estimates(one.course, score) for row, score in one.scores.items()}
+            columns = ("solver", *next(iter(rows.values())))
+            yield Table(title, columns, [(row, *map(str, found.values())) for row, found in rows.items()])
             yield one.course.point
         first = self.courses[0]
         yield (
@@ -152,10 +154,14 @@ class DemoResult(Result):
         return {"report": self.report, "seconds": self.seconds, "courses": courses}
 
 
-def demo(out: Path | str, *, scale: float = 1.0, seed: int = 0, only: Sequence[str] = ()) -> DemoResult:
-    """Build all four benchmarks from a seed, check and audit them, train, solve, evaluate, and write a report.
+def demo(out: Path | str = "demo", scale: float = 1.0, seed: int = 0, only: Sequence[str] = ()) -> DemoResult:
+    """Make all four benchmarks from a seed, check, audit, train, solve, evaluate, and write a report: minutes.
 
-    `scale` makes the benchmarks larger or smaller, `only` leaves some out.
+    Args:
+        out: Where everything goes.
+        scale: Larger or smaller benchmarks; 1 takes a few minutes.
+        seed: What decides everything random.
+        only: Only this benchmark: nlvr, nlvr2, vprom or vcr; may be repeated.
     """
     start = time.monotonic()
     unknown = sorted(set(only) - {course.builder for course in COURSES})
@@ -178,6 +184,8 @@ def demo(out: Path | str, *, scale: float = 1.0, seed: int = 0, only: Sequence[s
 
 
 def _run(course: Course, folder: Path, scale: float, seed: int) -> Finished:
+    from veridical.evaluation import evaluate
+
     benchmark = folder / course.builder
     options = dict(course.build)
     options[course.sized] = max(1, round(options[course.sized] * scale))
@@ -188,7 +196,9 @@ def _run(course: Course, folder: Path, scale: float, seed: int) -> Finished:
         raise UserError(f"{benchmark} is damaged: {checked.problems[0].message}", "Remove it and run the demo again.")
     remark(f"   checked, whole: {checked.items:,} items, {checked.images:,} images, no leak between splits")
     audit = folder / f"{course.builder}-audit.html"
-    remark(f"   audited: {_verdicts(_audit(course, benchmark, audit, seed))}")
+    audited = veridical.audit(benchmark, audit, course.audited, scheme=course.scheme, items=1500, seed=seed)
+    verdicts = Counter(finding.verdict for finding in audited.findings)
+    remark(f"   audited: {', '.join(f'{count} {verdict}' for verdict, count in verdicts.items())}")
     if course.features:
         rest = {name: value for name, value in course.features.items() if name != "encoder"}
         veridical.features(course.features["encoder"], benchmark, **rest)
@@ -199,20 +209,7 @@ def _run(course: Course, folder: Path, scale: float, seed: int) -> Finished:
     return Finished(course, benchmark, predictions, scores, audit.with_suffix(".json"))
 
 
-def _audit(course: Course, benchmark: Path, page: Path, seed: int) -> Audit:
-    return veridical.audit(benchmark, out=page, check=course.audited, scheme=course.scheme, items=1500, seed=seed)
-
-
-def _verdicts(audit: Audit) -> str:
-    counts: dict[str, int] = {}
-    for finding in audit.findings:
-        counts[finding.verdict] = counts.get(finding.verdict, 0) + 1
-    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-
-
 def _predictions(course: Course, benchmark: Path, folder: Path, seed: int) -> Iterator[tuple[str, Path]]:
-    import veridical
-
     rows: dict[str, tuple[str, dict[str, Any]]] = {"random": ("random", {"seed": seed})}
     for row, (model, config) in course.trained.items():
         run = folder / "runs" / f"{course.builder}-{_slug(row)}"
@@ -231,23 +228,9 @@ def _slug(row: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in row.lower()).strip("-").replace("--", "-")
 
 
-def _rows(one: Finished) -> Iterator[Sequence[str]]:
-    for row, score in one.scores.items():
-        if score.staged:
-            yield row, *(_interval(part.value, part.low, part.high) for part in score.staged.values())
-        elif one.course.builder == "vprom":
-            yield row, _interval(score.accuracy.value, score.accuracy.low, score.accuracy.high)
-        else:
-            both = (score.accuracy, score.consistency)
-            yield row, *(_interval(part.value, part.low, part.high) for part in both)
-
-
-def _columns(one: Finished) -> tuple[str, ...]:
-    score = next(iter(one.scores.values()))
+def _estimates(course: Course, score: Scores) -> Mapping[str, Estimate]:
+    """What the table shows of a system, by the name of the column."""
     if score.staged:
-        return ("solver", *score.staged)
-    return ("solver", "accuracy") if one.course.builder == "vprom" else ("solver", "accuracy", "consistency")
-
-
-def _interval(value: float, low: float, high: float) -> str:
-    return f"{100 * value:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+        return score.staged
+    accuracy = {"accuracy": score.accuracy}
+    return accuracy if course.builder == "vprom" else {**accuracy, "consistency": score.consistency}

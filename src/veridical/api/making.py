@@ -11,26 +11,11 @@ from veridical.options import gathered
 from veridical.options.building import Columns, Matching, MatchOptions
 
 if TYPE_CHECKING:
-    from veridical.api.courses import DemoResult
     from veridical.builders.report import BuildReport
     from veridical.evaluation.submission import Submission
     from veridical.formats.download import Fetched
     from veridical.formats.releases import ExportResult, ImportResult
     from veridical.matching.report import MatchReport
-
-
-def demo(out: Path | str = "demo", scale: float = 1.0, seed: int = 0, only: Sequence[str] = ()) -> DemoResult:
-    """Make all four benchmarks from a seed, check, audit, train, solve, evaluate, and write a report: minutes.
-
-    Args:
-        out: Where everything goes.
-        scale: Larger or smaller benchmarks; 1 takes a few minutes.
-        seed: What decides everything random.
-        only: Only this benchmark: nlvr, nlvr2, vprom or vcr; may be repeated.
-    """
-    from veridical.api import courses as room
-
-    return room.demo(out, scale=scale, seed=seed, only=only)
 
 
 def import_release(

@@ -16,7 +16,7 @@ from veridical.auditing.data import AuditData, normal
 from veridical.auditing.findings import EXAMPLES, FAIL_LEAK, Finding, Verdict, WorstExample, not_applicable
 from veridical.auditing.texts import words
 from veridical.errors import UserError
-from veridical.formats.about import canary
+from veridical.formats.card import canary
 from veridical.options.running import AuditOptions
 
 WORDS = 8  # of an n-gram that counts as a trace

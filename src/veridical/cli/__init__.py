@@ -15,26 +15,8 @@ from cyclopts import App, CycloptsError, Parameter
 from veridical import __version__, api
 from veridical.errors import UserError
 
-# command -> its verb, in the order of a user's work
-VERBS: dict[str, Callable[..., Any]] = {
-    "demo": api.demo,
-    "import": api.import_release,
-    "get": api.get,
-    "build": api.build,
-    "match": api.match,
-    "check": api.check,
-    "stats": api.stats,
-    "audit": api.audit,
-    "features": api.features,
-    "train": api.train,
-    "sweep": api.sweep,
-    "models": api.models,
-    "solve": api.solve,
-    "evaluate": api.evaluate,
-    "report": api.report,
-    "export": api.export,
-    "tag": api.tag,
-}
+# command -> its verb, in the order of a user's work; `import` cannot name a function
+VERBS: dict[str, Callable[..., Any]] = {name.removesuffix("_release"): getattr(api, name) for name in api.__all__}
 COMPLETION, COMPLETES = "--install-completion", "Let your shell complete commands and options with Tab."
 HELP = """Build, audit and run visual-reasoning benchmarks: tests that a model can only pass by looking and reasoning.
 

@@ -5,8 +5,8 @@
     lines, columns      a release's text files, line by line, and Arrow columns made from them without a record per item
     images              image files of a release: checked, not decoded
     download, fetch     `veridical get`: which files a release has, and how they are fetched and continued
-    hf, croissant       other exports: a data set for hubs, Croissant metadata
-    about, card         what a benchmark is, in words: title, paper, canary; the dataset card
+    hf                  another export: a data set for hubs
+    card                what a benchmark is, in words: title, paper, canary; the dataset card; Croissant metadata
 
 A format is one `Format` and one line in `FORMATS`, or an entry point of the group `veridical.formats` (of exports:
 `veridical.exports`). From outside, use `releases`, `download`, and `card.describe`, which builders give to a writer.
@@ -21,6 +21,6 @@ FORMATS: dict[str, str] = {
 # what `export` writes -> its function of a benchmark and a folder or file to write
 EXPORTS: dict[str, str] = {
     "hf": "veridical.formats.hf:export_hf",
-    "croissant": "veridical.formats.croissant:export_croissant",
+    "croissant": "veridical.formats.card:export_croissant",
     "official": "veridical.formats.releases:export_official",
 }

@@ -11,9 +11,7 @@ import pytest
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.formats.about import canary, citation, title
-from veridical.formats.card import describe
-from veridical.formats.croissant import export_croissant, licence_url
+from veridical.formats.card import canary, citation, describe, export_croissant, licence_url, title
 
 from ._small import SMALL
 

@@ -196,7 +196,7 @@ def test_what_is_transparent_is_white_and_regions_stay_inside() -> None:
 SLOW = """
 import sys, time
 from pathlib import Path
-from veridical import features
+from veridical import encoders as features
 from veridical.encoders.packages import Thumbnail
 
 class Slow(Thumbnail):

@@ -7,7 +7,25 @@ its room when it is called.
 __version__ = "0.1.0"
 
 from veridical import api
-from veridical.api import *  # noqa: F403 - its `__all__` is the verbs
+from veridical.api import (
+    audit,
+    build,
+    check,
+    demo,
+    evaluate,
+    export,
+    features,
+    get,
+    import_release,
+    match,
+    models,
+    report,
+    solve,
+    stats,
+    sweep,
+    tag,
+    train,
+)
 from veridical.errors import UserError
 from veridical.records import Item, Judgement, Panel, Prediction, Ref, SceneObject, Text
 

@@ -7,7 +7,7 @@ its room when it is called.
 __version__ = "0.1.0"
 
 from veridical import api
-from veridical.api import (
+from veridical.api import (  # noqa: F401 - `api.__all__` exports them
     audit,
     build,
     check,

@@ -43,8 +43,7 @@ from veridical.builders.vprom.elements import (
 )
 from veridical.builders.vprom.matrices import AGAIN, TRIES, Deck, make_deck, make_matrices, plan
 from veridical.builders.vprom.mining import MOST_LABELS
-from veridical.builders.vprom.pool import Lists2D, Pool
-from veridical.builders.vprom.schemes import SIDES, Scheme, make_scheme
+from veridical.builders.vprom.pool import SIDES, Lists2D, Pool, Scheme, make_scheme
 from veridical.builders.vprom.storing import items_table
 from veridical.records import Item, pairs
 

@@ -180,8 +180,8 @@ READERS: dict[str, Reader] = {
         _lines({"item": "x", "worker": "w", "verdict": "true"}),
         _called(f"{PEOPLE2}:read_verdicts", NOTHING, []),
     ),
-    "NLVR2, options": Reader("o.json", b'{"source": "icons"}', _called(f"{NLVR2}.config:read_config")),
-    "NLVR2, options in TOML": Reader("o.toml", b'source = "icons"\n', _called(f"{NLVR2}.config:read_config")),
+    "NLVR2, options": Reader("o.json", b'{"source": "icons"}', _called(f"{NLVR2}.collection:read_config")),
+    "NLVR2, options in TOML": Reader("o.toml", b'source = "icons"\n', _called(f"{NLVR2}.collection:read_config")),
     "NLVR2, synsets": Reader("s.txt", b"fox\nx\n", _thesaurus, text=True),
     "NLVR2, synsets in JSON": Reader("s.json", b'[{"synset": "x"}]', _thesaurus),
     "NLVR2, synsets in JSON lines": Reader("s.jsonl", _lines({"synset": "x"}), _thesaurus),
@@ -194,12 +194,12 @@ READERS: dict[str, Reader] = {
     "NLVR2, takedown": Reader("t.txt", b"x\n", _called(f"{NLVR2}.takedown:_names"), text=True),
     "NLVR2, word vectors": Reader("v.txt", b"fox 0.1 0.2\nx 0.3 0.4\n", _called(f"{NLVR2}.wordnet:open_vectors")),
     "V-PROM, answers": Reader(
-        "a.jsonl", _lines({"item": "x", "worker": "w", "verdict": 5}), _called(f"{VPROM}.options:read_answers")
+        "a.jsonl", _lines({"item": "x", "worker": "w", "verdict": 5}), _called(f"{VPROM}.storing:read_answers")
     ),
     "V-PROM, lists": Reader("counts.json", b'{"openers": ["x"]}', _lists),
     "V-PROM, lists of words": Reader("people.txt", b"man\nx\n", _lists, text=True),
     "VCR, interest": Reader(
-        "i.jsonl", _lines({"photograph": "x", "interesting": True}), _called(f"{VCR}.photographs:read_interest")
+        "i.jsonl", _lines({"photograph": "x", "interesting": True}), _called(f"{VCR}.written:read_interest")
     ),
     "VCR, written": Reader(
         "w.jsonl",

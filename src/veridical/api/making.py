@@ -11,7 +11,7 @@ from veridical.options import gathered
 from veridical.options.building import Columns, Matching, MatchOptions
 
 if TYPE_CHECKING:
-    from veridical.builders.report import BuildReport
+    from veridical.builders import BuildReport
     from veridical.evaluation.submission import Submission
     from veridical.formats.download import Fetched
     from veridical.formats.releases import ExportResult, ImportResult

@@ -11,7 +11,7 @@ import hashlib
 import math
 import secrets
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -216,23 +216,26 @@ class Mixed:
 
     secret: str
     kept: bytes  # for the hidden folder; empty where there is none
-    note: str
+    notes: tuple[str, ...]
 
 
-def mix_secret(secret: str, kept: Path, draw: Callable[[], str]) -> Mixed:
-    """The secret of a build with hidden answers; none, with a warning, where anybody can make them from the seed."""
+def mix_secret(secret: str, kept: Path, work: Path | None) -> Mixed:
+    """The secret of a build with hidden answers; none, with a warning, where anybody can make them from the seed.
+
+    It will be `kept` in that file; one that is drawn is remembered in the `work` folder until the build is done.
+    """
     if not secret:
         note = "Whoever knows the seed can build the hidden answers again. Give --secret random for a benchmark that "
-        return Mixed("", b"", note + "others compete on.")
-    note = ""
+        return Mixed("", b"", (note + "others compete on.",))
+    notes: tuple[str, ...] = ()
     if secret == RANDOM:
-        secret = draw()
+        secret = secrets.token_hex(16) if work is None else _drawn_secret(work)
         again = f"To build the same again, give the text of {kept} as --secret."
-        note = f"A random secret is mixed into the seed of what is hidden. {again}"
-    return Mixed(secret, secret.encode("utf-8", "surrogateescape") + b"\n", note)
+        notes = (f"A random secret is mixed into the seed of what is hidden. {again}",)
+    return Mixed(secret, secret.encode("utf-8", "surrogateescape") + b"\n", notes)
 
 
-def drawn_secret(work: Path) -> str:
+def _drawn_secret(work: Path) -> str:
     """A random secret, kept beside the finished batches until the build is done: one that was killed continues."""
     path = work / SECRET
     if path.exists() and (text := path.read_text()):

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -209,9 +207,9 @@ def _hide(job: _MatchJob, rows: list[AnsweredQuestion]) -> list[AnsweredQuestion
             raise UserError("A secret was given, and no split is hidden.", "Name the splits to hide: --hide test.")
         return rows
     asked = RANDOM if job.request.secret is None else job.request.secret
-    mixed = mix_secret(asked, hidden_dir(job.out) / SECRET, partial(secrets.token_hex, 16))
+    mixed = mix_secret(asked, hidden_dir(job.out) / SECRET, None)
     job.hidden, job.kept = hidden, mixed.kept
-    job.notes += [mixed.note] if mixed.note else []
+    job.notes += mixed.notes
     if old:
         job.notes.append(
             f"Answers of {', '.join(old)} stay hidden. Whoever has both benchmarks finds them, since mostly right "

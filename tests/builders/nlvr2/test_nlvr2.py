@@ -20,7 +20,7 @@ from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
 from veridical.builders import BuildReport
 from veridical.builders.nlvr2 import build_nlvr2
-from veridical.builders.nlvr2.config import hidden_splits, read_config
+from veridical.builders.nlvr2.collection import hidden_splits, read_config
 from veridical.builders.nlvr2.pairs import pair_up
 from veridical.builders.nlvr2.takedown import takedown
 from veridical.engine.processes import INSIDE

@@ -17,15 +17,18 @@ from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
 from veridical.builders import BuildReport
 from veridical.builders.nlvr2 import build_nlvr2
+from veridical.builders.nlvr2.pairs import check_presence, check_sentence
 from veridical.builders.nlvr2.people import (
-    check_presence,
-    check_sentence,
+    DISAGREES,
+    NOT_VALIDATED,
+    REPORTED,
     read_labels,
     read_marks,
     read_sentences,
     read_verdicts,
+    split,
+    validate,
 )
-from veridical.builders.nlvr2.validation import DISAGREES, NOT_VALIDATED, REPORTED, split, validate
 from veridical.builders.nlvr2.work import PrunedSet, Sentence, Task, Verdict, item_id, read_lines
 from veridical.errors import UserError
 from veridical.statistics import stats

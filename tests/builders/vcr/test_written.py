@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from veridical.builders.vcr.photographs import DULL, FEW, by_rule, choose, confident, read_interest
-from veridical.builders.vcr.written import read_written
+from veridical.builders.vcr.written import DULL, FEW, by_rule, choose, confident, read_interest, read_written
 from veridical.errors import UserError
 from veridical.records import Panel, Ref, SceneObject
 

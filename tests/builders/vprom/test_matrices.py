@@ -13,8 +13,7 @@ from veridical.builders.vprom import matrices as matrices_module
 from veridical.builders.vprom.elements import CELLS, COUNT, RELATIONS, SUBJECT_OF, read_lists
 from veridical.builders.vprom.matrices import Matrices, answers, make_deck, make_matrices, plan, shares
 from veridical.builders.vprom.mining import Mining, mine, pool_of
-from veridical.builders.vprom.pool import Pool
-from veridical.builders.vprom.schemes import SCHEMES, SIDES, Scheme, make_scheme
+from veridical.builders.vprom.pool import SCHEMES, SIDES, Pool, Scheme, make_scheme
 
 from ._painted import Painted
 from ._plain import simplest

@@ -23,8 +23,7 @@ from veridical.builders.vprom.elements import (
 )
 from veridical.builders.vprom.matrices import make_deck, make_matrices
 from veridical.builders.vprom.mining import Mining, mine, pool_of
-from veridical.builders.vprom.pool import Lists2D, Pool
-from veridical.builders.vprom.schemes import SCHEMES, SIDES, deal, held_pairs, make_scheme
+from veridical.builders.vprom.pool import SCHEMES, SIDES, Lists2D, Pool, deal, held_pairs, make_scheme
 from veridical.records import SceneObject
 
 from ._painted import PATTERNS, Painted

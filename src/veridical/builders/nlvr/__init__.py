@@ -16,7 +16,7 @@ from veridical.options import given
 from veridical.options.building import NLVROptions
 
 if TYPE_CHECKING:
-    from veridical.builders.report import BuildReport
+    from veridical.builders import BuildReport
 
 
 def build_nlvr(

@@ -8,7 +8,6 @@ that an image had for the writer, and no id, order or split says anything about 
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -21,28 +20,12 @@ import numpy as np
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.place import hidden_dir
-from veridical.benchmark.splits import SECRET, check_seed, check_splits, drawn_secret, mix_secret, split_by_origin
+from veridical.benchmark.splits import SECRET, check_seed, check_splits, mix_secret, split_by_origin
 from veridical.benchmark.writer import file_hash
-from veridical.builders.nlvr.people import (
-    Verdicts,
-    presentation_line,
-    read_judgements,
-    read_presentations,
-    read_statements,
-    selections,
-    settle,
-)
-from veridical.builders.nlvr.scenes import (
-    Labelled,
-    Packed,
-    Sampling,
-    arrangement_of,
-    draw_batch,
-    present_batch,
-    unpack,
-    write_batch,
-)
-from veridical.builders.report import BuildReport
+from veridical.builders import BuildReport
+from veridical.builders.nlvr import people, scenes
+from veridical.builders.nlvr.people import Verdicts
+from veridical.builders.nlvr.scenes import Packed, Sampling, arrangement_of, unpack
 from veridical.engine import run
 from veridical.engine.progress import Clock
 from veridical.errors import UserError
@@ -74,19 +57,19 @@ def build(out: Path | str, options: NLVROptions, *, until: str = "all", processe
     sampling = Sampling(options.seed, asked, options.secret)
     job = NLVRJob(Path(os.path.abspath(out)), sampling, shares, hide, processes, options.licence)
     given = [None if path is None else Path(path) for path in (options.scenes, options.statements, options.judgements)]
-    people = [path for path in given if path is not None]
+    files = [path for path in given if path is not None]
     if until == "presentations":
-        if people:
+        if files:
             raise UserError("What people wrote is not needed to show them presentations.", "Leave their files out.")
         return _present(job, options.presentations)
     if until != "all":
         raise UserError(f"There is no step {until!r}.", "Choose all or presentations.")
-    if people and len(people) < len(given):
+    if files and len(files) < len(given):
         raise UserError(
             "People's statements come in three files: the presentations, the statements, the judgements.",
             "Give all of --scenes, --statements and --judgements, or none.",
         )
-    return _collected(job, *people) if people else _generated(job, options.presentations)
+    return _collected(job, *files) if files else _generated(job, options.presentations)
 
 
 @dataclass
@@ -107,11 +90,11 @@ class NLVRJob:
         """Where finished batches of statements lie, so that a build that was killed continues."""
         return self.out.with_name(f".{self.out.name}.statements")
 
-    def mix_secret(self, kept: Path, draw: Callable[[], str]) -> bytes:
+    def mix_secret(self, kept: Path, work: Path | None) -> bytes:
         """What to keep of the secret; empty, with a warning, where anybody can make hidden answers from the seed."""
-        mixed = mix_secret(self.sampling.secret, kept, draw)
+        mixed = mix_secret(self.sampling.secret, kept, work)
         self.sampling = replace(self.sampling, secret=mixed.secret)
-        self.notes += [mixed.note] if mixed.note else []
+        self.notes += mixed.notes
         return mixed.kept
 
     def writer(self, config: Mapping[str, Any]) -> BenchmarkWriter:
@@ -142,14 +125,14 @@ def _generated(job: NLVRJob, count: int) -> BuildReport:
     }
     with job.writer(config) as writer:
         if job.hidden:
-            secret = job.mix_secret(hidden_dir(job.out) / SECRET, partial(drawn_secret, job.work))
+            secret = job.mix_secret(hidden_dir(job.out) / SECRET, job.work)
             if secret:
                 writer.add_hidden_file(SECRET, secret)
-        examples = _run(job, write_batch, numbers, "writing statements", job.work)
+        examples = _run(job, scenes.write_batch, numbers, "writing statements", job.work)
         job.clock.done("statements")
         judged = _judge(examples)
         job.clock.done("judgements")
-        verdicts = settle([name for one in examples for name in one.ids], judged)
+        verdicts = people.settle([name for one in examples for name in one.ids], judged)
         _fill(job, writer, examples, split, judged, verdicts)
     shutil.rmtree(job.work, ignore_errors=True)
     return _report(job, examples, verdicts)
@@ -165,19 +148,19 @@ def _judge(examples: Sequence[Packed]) -> list[Judgement]:
     return out
 
 
-def _collected(job: NLVRJob, scenes: Path, statements: Path, judgements: Path) -> BuildReport:
+def _collected(job: NLVRJob, shown: Path, statements: Path, judgements: Path) -> BuildReport:
     """From what people wrote and judged."""
-    scenes = scenes / PRESENTATIONS if scenes.is_dir() else scenes
-    files = {"scenes": scenes, "statements": statements, "judgements": judgements}
-    seen = read_presentations(scenes)
-    examples = read_statements(statements, seen)
+    shown = shown / PRESENTATIONS if shown.is_dir() else shown
+    files = {"scenes": shown, "statements": statements, "judgements": judgements}
+    seen = people.read_presentations(shown)
+    examples = people.read_statements(statements, seen)
     if not examples:
         raise UserError(f"{statements} has no statement.", "Give a line for each presentation that was written about.")
-    judged, own = read_judgements(judgements, examples)
+    judged, own = people.read_judgements(judgements, examples)
     if own:
         job.notes.append(f"Left out: {own:,} judgements that writers gave on their own sentences.")
     items = [name for one in examples for name in one.ids]
-    verdicts = settle(items, judged)
+    verdicts = people.settle(items, judged)
     if not verdicts.labels:
         counts = ", ".join(f"{count:,} for {reason}" for reason, count in verdicts.reasons.items())
         raise UserError(f"All {len(items):,} items were removed: {counts}.", "Collect more judgements.")
@@ -195,7 +178,7 @@ def _collected(job: NLVRJob, scenes: Path, statements: Path, judgements: Path) -
     }
     job.clock.done("reading")
     with job.writer(config) as writer:
-        _fill(job, writer, kept, split, [*selections(examples), *judged], verdicts)
+        _fill(job, writer, kept, split, [*people.selections(examples), *judged], verdicts)
     return _report(job, examples, verdicts)
 
 
@@ -209,10 +192,10 @@ def _fill(
 ) -> None:
     """Draw and store what keeps an item."""
     labelled = [
-        Labelled(one, split[one.presentation], tuple(verdicts.labels.get(name) for name in one.ids)) for one in examples
+        scenes.Labelled(one, split[one.presentation], tuple(map(verdicts.labels.get, one.ids))) for one in examples
     ]
     batches = [labelled[i : i + DRAW_BATCH] for i in range(0, len(labelled), DRAW_BATCH)]
-    for drawn in run(draw_batch, batches, processes=job.processes, label="drawing"):
+    for drawn in run(scenes.draw_batch, batches, processes=job.processes, label="drawing"):
         for image in drawn.images:
             writer.add_image(image)
         for name, rows in drawn.items.items():
@@ -255,13 +238,13 @@ def _present(job: NLVRJob, count: int) -> BuildReport:
         folder = Path(work) / "made"
         (folder / "images").mkdir(parents=True)
         if job.hidden:  # which presentations will be is not known yet
-            data = job.mix_secret(job.out / SECRET, partial(secrets.token_hex, 16))
+            data = job.mix_secret(job.out / SECRET, None)
             if data:
                 (folder / SECRET).write_bytes(data)
-        examples = _run(job, present_batch, [(n, bool(job.hidden)) for n in range(count)], "sampling")
+        examples = _run(job, scenes.present_batch, [(n, bool(job.hidden)) for n in range(count)], "sampling")
         with (folder / PRESENTATIONS).open("wb") as file:
             for one in examples:
-                file.write(presentation_line(one))
+                file.write(people.presentation_line(one))
                 for name, packed in zip(one.ids, one.scenes, strict=True):
                     (folder / "images" / f"{name}.png").write_bytes(draw_png(unpack(packed)))
         if job.out.exists():

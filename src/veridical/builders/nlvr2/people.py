@@ -1,4 +1,4 @@
-"""What people do for NLVR2, as JSON lines: marks on photographs, sentences, judgements.
+"""What people do for NLVR2, as JSON lines: marks on photographs, sentences, judgements; and what follows from it.
 
 removals     {"set": "12", "photograph": "...", "reason": "no instance of the synset"}      image pruning
 dull         {"set": "12", "photograph": "..."}                                            not interesting, or
@@ -7,31 +7,42 @@ labels       {"photograph": "...", "interesting": true}                         
 sentences    {"task": "12-0", "sentence": "...", "selected": [0, 2], "writer": "w3"}        or a task and "flagged"
 judgements   {"item": "set-12-3-0", "worker": "w5", "verdict": true, "kind": "validation"} or false, "nonsense", "skip"
 
-And what writers are asked to avoid (Table 3 of the draft), found by rules over a sentence's words. A warning is advice
-to the writer and a tag on the item, never a reason to drop it: the last two are allowed where the sentence reasons
-otherwise too. Whether a truth value reduces to the presence of an object depends on the pictures, so it is asked of
-their objects.
+An item is kept where its validator says what the writer meant (sections 3.3 and 3.4); all items of a sentence that was
+reported as nonsense go. A fifth is then held out by image set and judged four more times; items with which two or more
+of these disagree go, and the rest makes three equal parts.
 """
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
+from veridical.benchmark.splits import blocks, nlvr2_held_out, nlvr2_thirds, split_by_origin
 from veridical.builders.nlvr2.pairs import PAIRS
 from veridical.builders.nlvr2.sets import MARKED
 from veridical.builders.nlvr2.work import Found, PrunedSet, Sentence, Task, Verdict, item_id
 from veridical.common.files import bad_line, numbered_lines
 from veridical.errors import UserError
-from veridical.language.english import NUMBER_WORDS, plural
+from veridical.records import Judgement
+from veridical.statistics.judgements import NO_REASON, SKIP, Judged, prune_nlvr2
 
+PAPER_SPLITS = {"train": 0.8, "dev": 0.2 / 3, "test-p": 0.2 / 3, "test-u": 0.2 / 3}
 NO_SENTENCE = "no sentence was written"
 _VERDICTS = (True, False, "nonsense", "skip")
 _KINDS = ("validation", "extra")
 _UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})  # controls, halves of characters, separators of lines and paragraphs
+REPORTED = "sentence reported as nonsense"
+DISAGREES = "validator disagrees with the writer"
+NOT_VALIDATED = "no validation"
+EXTRA = 4  # judgements on each held-out item
+FEW_SETS = 25  # a fifth of fewer does not make three splits of more than one set
+THIRDS = 3  # splits of what is held out
+TRAIN, HELD_OUT = "train", "held-out"
 
 
 @dataclass(frozen=True)
@@ -64,7 +75,7 @@ def read_marks(path: Path, sets: Iterable[Found | PrunedSet]) -> dict[tuple[str,
     return out
 
 
-def read_labels(path: Path, photographs: Collection[str]) -> dict[str, bool]:
+def read_labels(path: Path, photographs: Container[str]) -> dict[str, bool]:
     """Which photographs people found interesting."""
     out = {}
     for number, label in numbered_lines(path, LabelledPhotograph):
@@ -129,94 +140,145 @@ def read_verdicts(path: Path, tasks: Mapping[str, Task], sentences: Sequence[Sen
     return out
 
 
-SUBJECTIVE = "subjective opinion"
-PHOTOGRAPH = "property of the photograph"
-TEXT = "text in the photograph"
-PRESENCE = "presence of a single object"
-DISJUNCTION = "disjunction over the images"
-IDENTIFICATION = "object identification"
-
-_SUBJECTIVE = (
-    "nice|nicely|pretty|beautiful|beautifully|cute|cutest|adorable|ugly|lovely|amazing|awesome|gorgeous|stunning|"
-    "delicious|tasty|yummy|appetizing|weird|strange|funny|cool|scary|creepy|interesting|boring|perfect|great|"
-    "wonderful|fancy|elegant|attractive|unattractive|charming|majestic|happy|sad|angry|bored|lonely|friendly|seems|"
-    "seem|probably|maybe|perhaps|apparently|might|i think|i believe|my favorite|best|worst|good-looking|expensive|"
-    "cheap|comfortable|cozy"
-)
-_PHOTOGRAPH = (
-    r"cropped|blurry|blurred|out of focus|in focus|unfocused|grainy|pixelated|watermark(?:ed|s)?|sepia|close[- ]?up|"
-    r"black[- ]and[- ]white (?:photo|image|picture)\w*|zoomed|resolution|camera angle|photographers?|photoshopped|"
-    r"stock photo|the (?:photo|picture|image) (?:is|was) (?:taken|shot)|cut off|photography|filtered|overexposed|"
-    r"screenshot|collage|edited"
-)
-_TEXT = (
-    r"text|caption(?:ed|s)?|letters?|lettering|logos?|brand(?:ed|s)?|written|writing|words? (?:on|above|below|in)|"
-    r"reads|says|labell?ed|numbered|the (?:word|letter)s?|inscription|inscribed|signs? (?:that )?(?:say|read)s?|"
-    r"spells?|website|url"
-)
-_SIDE = re.compile(
-    r"\b(?:(?:the )?(?:left|right)(?:[- ]hand|most)? (?:image|photo|picture|one)|(?:the )?image (?:on|to) the "
-    r"(?:left|right))\b"
-)
-_JOIN = re.compile(r"\b(?:and|while|or|but|whereas)\b|[;,]")
-_COMPARES = re.compile(
-    r"\b(?:more|fewer|less|than|same|other|both|each|total|either|twice|as many|equal|only|exactly|no|not|n't|none|all|"
-    r"together|combined|differ\w*|also|at least|at most)\b"
-)
-_MANY = "|".join([*NUMBER_WORDS[2:21], "several", "many", "more", "fewer", "no", "only"])
-_PRESENCE = re.compile(
-    r"(?:there (?:is|are)|i see|we see|(?:an|one|the (?:left|right)|at least one|one of the|each|both) "
-    r"(?:images?|photos?|pictures?) (?:shows?|contains?|has|have|includes?|depicts?|features?))"
-    rf" (?:an?|one|a single|some)? ?(?!(?:{_MANY}) )((?:[a-z'-]+ ){{0,1}}[a-z'-]+)"
-    r"(?: in (?:the|an|one|one of the|at least one|the left|the right|the left-hand|the right-hand) "
-    r"(?:images?|photos?|pictures?|pair))?"
-)
-_FIND = {
-    SUBJECTIVE: re.compile(rf"\b(?:{_SUBJECTIVE})\b"),
-    PHOTOGRAPH: re.compile(rf"\b(?:{_PHOTOGRAPH})\b"),
-    TEXT: re.compile(rf"\b(?:{_TEXT})\b"),
-}
-_QUOTED = re.compile(r"[\"“][^\"”]+[\"”]")
+# --- what is kept, and in which split --------------------------------------------------------------------------------
 
 
-def check_sentence(sentence: str) -> tuple[str, ...]:
-    """The guidelines that a sentence seems to break.
+@dataclass(frozen=True)
+class Kept:
+    """An item that may be in the benchmark."""
 
-    >>> check_sentence("The dog's fur has a nice color pattern."), check_sentence("There is a hammer.")
-    (('subjective opinion',), ('presence of a single object',))
-    >>> check_sentence("There are more birds in the image on the left than in the image on the right.")
-    ()
+    id: str
+    task: Task
+    pair: int
+    sentence: Sentence
+    label: int
+
+
+@dataclass
+class Validated:
+    """Items with their splits, and what was removed."""
+
+    items: list[Kept]
+    splits: dict[str, str]  # item -> split
+    removed: dict[str, tuple[str, str]]  # item -> where and why
+    reported: int = 0  # sentences
+    passed: int = 0  # items that passed validation
+    held_out: list[str] = field(default_factory=list)  # items that get extra judgements
+    missing_extra: int = 0  # held-out items with fewer than four
+    few_sets: bool = False  # too few for the paper's rule
+
+    def drop(self, where: str, reason: str, gone: Callable[[Kept], bool]) -> int:
+        """Remove some items; how many."""
+        names = [k.id for k in self.items if gone(k)]
+        self.removed |= dict.fromkeys(names, (where, reason))
+        self.items = [k for k in self.items if k.id not in self.removed]
+        for name in names:
+            self.splits.pop(name, None)
+        return len(names)
+
+    def reasons(self) -> dict[str, int]:
+        return dict(sorted(Counter(reason for _, reason in self.removed.values()).items()))
+
+
+def validate(tasks: Sequence[Task], sentences: Sequence[Sentence], verdicts: Sequence[Verdict]) -> Validated:
+    """Section 3.3: keep what the validator confirms."""
+    said = {v.item: v.verdict for v in verdicts if v.kind == "validation" and v.verdict != "skip"}
+    by_task = {task.task: task for task in tasks}
+    out = Validated([], {}, {})
+    for one in sentences:
+        if not one.sentence:
+            continue
+        task = by_task[one.task]
+        names = [item_id(task, pair) for pair in range(PAIRS)]
+        if any(said.get(name) == "nonsense" for name in names):
+            out.reported += 1
+            out.removed |= dict.fromkeys(names, ("validation", REPORTED))
+            continue
+        for pair, name in enumerate(names):
+            meant = pair in one.selected
+            if name not in said:
+                out.removed[name] = ("validation", NOT_VALIDATED)
+            elif bool(said[name]) != meant:
+                out.removed[name] = ("validation", DISAGREES)
+            else:
+                out.items.append(Kept(name, task, pair, one, int(meant)))
+    out.passed = len(out.items)
+    return out
+
+
+def split(
+    out: Validated,
+    verdicts: Sequence[Verdict],
+    rng: np.random.Generator,
+    shares: Mapping[str, float] | None = None,
+    *,
+    extra: bool = True,
+) -> Validated:
+    """Section 3.4: a fifth held out by image set, low agreement removed, three equal parts; or the `shares` given.
+
+    `extra` says whether extra judgements are expected on what is held out.
     """
-    text = re.sub(r"\s+", " ", sentence.lower().replace("’", "'")).strip()
-    out = [name for name, pattern in _FIND.items() if pattern.search(text)]
-    if TEXT not in out and _QUOTED.search(text):
-        out.append(TEXT)
-    if _PRESENCE.fullmatch(text.rstrip(".! ")):
-        out.append(PRESENCE)
-    if _disjunction(text):
-        out.append(DISJUNCTION)
-    return tuple(out)
+    check_left(out, len(out.items), "No item is left")
+    # Sets that share a photograph are one: named after the first of their block.
+    origins = [[f"set {k.task.set}", *map(str, k.task.pairs[k.pair])] for k in out.items]
+    sets = [str(number) for number in blocks(origins)]
+    synsets = [k.task.synset for k in out.items]
+    if shares is None and len(set(sets)) < FEW_SETS:
+        shares, out.few_sets = PAPER_SPLITS, True
+    if shares is not None:
+        names = split_by_origin([[s] for s in sets], shares, rng, synsets)
+    else:
+        names = [HELD_OUT if is_held else TRAIN for is_held in nlvr2_held_out(sets, synsets, rng)]
+    out.splits = {k.id: name for k, name in zip(out.items, names, strict=True)}
+    out.held_out = [name for name, own in out.splits.items() if own != TRAIN]
+    set_of = {k.id: (s, k.task.synset) for k, s in zip(out.items, sets, strict=True)}
+    _drop_low_agreement(out, verdicts, extra)
+    check_left(out, len(out.items), "No item is left")
+    if shares is not None:
+        return out
+    rest = [k.id for k in out.items if out.splits[k.id] == HELD_OUT]
+    few = len({set_of[name][0] for name in rest})
+    check_left(out, few >= THIRDS, f"Only {few} of the sets that were held out are left, for three splits")
+    thirds = nlvr2_thirds([set_of[name][0] for name in rest], [set_of[name][1] for name in rest], rng)
+    out.splits |= dict(zip(rest, thirds, strict=True))
+    return out
 
 
-def _disjunction(text: str) -> bool:
-    """Each image is described in a clause of its own, and nothing compares them."""
-    sides = list(_SIDE.finditer(text))
-    if len(sides) < 2 or _COMPARES.search(text):
-        return False
-    first, second = sides[0], sides[1]
-    different = ("left" in first[0]) != ("left" in second[0])
-    return different and bool(_JOIN.search(text, first.end(), second.start()))
+def check_left(out: Validated, enough: object, problem: str) -> None:
+    """Refuse to go on where not enough is left, and say what went."""
+    if not enough:
+        reasons = ", ".join(f"{count:,} went for {reason!r}" for reason, count in out.reasons().items())
+        raise UserError(f"{problem}: {reasons or 'there was no sentence'}.", "Collect more sentences and judgements.")
 
 
-def check_presence(sentence: str, pairs: Sequence[set[str]], truth: Sequence[bool]) -> tuple[str, ...]:
-    """Whether one category that the sentence names is in all pairs it is true of and in none of the others.
+def _drop_low_agreement(out: Validated, verdicts: Sequence[Verdict], extra: bool) -> None:
+    """Remove held-out items with which two or more extra judgements disagree."""
+    label = {k.id: k.label for k in out.items}
+    said = [_judgement(v) for v in verdicts if v.kind == "extra"]
+    table = Judged.of(out.held_out, said, label)
+    if extra:
+        counts = np.bincount(table.item[table.verdict != SKIP], minlength=len(out.held_out))
+        out.missing_extra = int((counts < EXTRA).sum())
+    for name, reason in zip(out.held_out, prune_nlvr2(table), strict=True):
+        if reason != NO_REASON:
+            out.removed[name] = ("agreement", str(reason))
+            del out.splits[name]
+    out.items = [k for k in out.items if k.id in out.splits]
 
-    >>> check_presence("A cup on a chair.", [{"cup", "chair"}, {"chair"}, {"cup"}, set()], [True, True, False, False])
-    ('object identification',)
-    """
-    text = f" {re.sub(r'[^a-z]+', ' ', sentence.lower())} "
-    for category in sorted(set().union(*pairs)):
-        named = any(f" {word} " in text for word in (category.lower(), plural(category.lower())))
-        if named and [category in pair for pair in pairs] == list(truth):
-            return (IDENTIFICATION,)
-    return ()
+
+def judgements(
+    sentences: Sequence[Sentence], tasks: Mapping[str, Task], verdicts: Sequence[Verdict]
+) -> list[Judgement]:
+    """Everything that was said, as records: the writers' own selections first."""
+    out = [
+        Judgement(item_id(tasks[one.task], pair), one.writer, int(pair in one.selected), "selection")
+        for one in sentences
+        if one.sentence and one.program is None
+        for pair in range(PAIRS)
+    ]
+    return out + [_judgement(v) for v in verdicts]
+
+
+def _judgement(said: Verdict) -> Judgement:
+    verdict = said.verdict if isinstance(said.verdict, str) else int(said.verdict)
+    return Judgement(said.item, said.worker, verdict, said.kind, said.time)  # type: ignore[arg-type]

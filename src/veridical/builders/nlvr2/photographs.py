@@ -13,11 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from veridical.builders.nlvr2.config import DISTANCE
 from veridical.builders.nlvr2.work import Seen
 from veridical.encoders import open_encoder
 from veridical.encoders.encoder import unit
@@ -25,7 +23,6 @@ from veridical.encoders.hashes import near_pairs, perceptual_hash
 from veridical.engine import run
 from veridical.errors import UserError
 from veridical.options.building import NLVR2Options
-from veridical.records import Box
 from veridical.sources import Photograph, Source, open_source
 from veridical.sources.icons.worlds import IconSeries
 
@@ -59,9 +56,9 @@ def open_photographs(config: NLVR2Options, cache: Path) -> Source | None:
     return Detections(source, config.detector, threshold=config.threshold, cache=cache)
 
 
-@lru_cache(maxsize=2)
-def _open(name: str) -> Source:
-    return open_source(name)
+# of a worker process
+_open = lru_cache(maxsize=2)(open_source)
+_encoder = lru_cache(maxsize=2)(open_encoder)
 
 
 def opened(reader: Source | str) -> Source:
@@ -121,11 +118,6 @@ def _look_batch(reader: Source | str, encoder: str, batch: Sequence[Photograph |
     return list(zip(seen, vectors, strict=True))
 
 
-@lru_cache(maxsize=2)
-def _encoder(name: str) -> Any:
-    return open_encoder(name)
-
-
 def describe(photograph: Photograph, phash: str | None = None, problem: str = "") -> Seen:
     """What a search and the named rules know of a photograph."""
     panel = photograph.panel
@@ -157,20 +149,18 @@ def _touching(photograph: Photograph) -> set[str]:
     boxed = [(one.category, one.box) for one in objects if one.box is not None]
     for i, (a, box) in enumerate(boxed):
         for b, other in boxed[:i]:
-            if a != b and _overlap(box, other):
+            apart = box[0] >= other[2] or other[0] >= box[2] or box[1] >= other[3] or other[1] >= box[3]
+            if a != b and not apart:
                 out |= {a, b}
     return out
 
 
-def _overlap(a: Box, b: Box) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
-
-
 def annotation_vectors(seen: Sequence[Seen]) -> np.ndarray:
     """What is annotated as vectors of length 1: rarer things weigh more, the tenth instance less than the second."""
-    terms = [{**{f"object {c}": float(np.log1p(n)) for c, n in one.objects.items()}} for one in seen]
-    for one, row in zip(seen, terms, strict=True):
-        row.update({f"word {word}": 0.5 for word in one.words})
+    terms: list[dict[str, float]] = []
+    for one in seen:
+        things = {f"object {category}": float(np.log1p(count)) for category, count in one.objects.items()}
+        terms.append(things | {f"word {word}": 0.5 for word in one.words})
     documents = Counter(term for row in terms for term in row)
     places = {term: place for place, term in enumerate(sorted(documents))}
     out = np.zeros((len(seen), max(len(places), 1)), np.float32)
@@ -202,7 +192,7 @@ def fetch(source: Source, ids: Iterable[str], processes: int | None = None) -> d
     return {one.panel.id: one for one in source.photographs() if one.panel.id in wanted}
 
 
-def near_duplicates(seen: Sequence[Seen], distance: int = DISTANCE) -> dict[str, str]:
+def near_duplicates(seen: Sequence[Seen], distance: int) -> dict[str, str]:
     """Photographs whose perceptual hash is (nearly) that of an earlier one -> that one."""
     hashed = [one for one in seen if one.phash is not None]
     values = np.array([int(one.phash or "0", 16) for one in hashed], np.uint64)

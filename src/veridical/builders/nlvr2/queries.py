@@ -2,15 +2,14 @@
 
 Synsets are read from a list and chosen by how interesting their pictures are: a synset is awarded a point for each of
 its 25 sets in which at least half of the images are interesting; those with the most points are taken, as many animals
-as objects. Each query adds something to a synonym that makes pictures
-richer: a quantity or collective noun, a hypernym or a similar thing (objects), an activity (animals). The words are
-those that the published queries use.
+as objects. Each query adds something to a synonym that makes pictures richer: a quantity or collective noun, a hypernym
+or a similar thing (objects), an activity (animals). The words are those that the published queries use.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -181,14 +180,19 @@ def make_queries(synsets: Sequence[Synset], thesaurus: Thesaurus, vectors: Vecto
     out: dict[tuple[str, str], Query] = {}
     for synset in synsets:
         for synonym in synset.synonyms:
-            found = [*_quantities(synonym, synset), *_activities(synonym, synset)]
-            if not synset.animal:
-                found += _hypernyms(synonym, synset, thesaurus)
+            many = plural(synonym)
+            found: list[tuple[Heuristic, str, str]] = [("quantity", w, f"{w} {many}") for w in (*NUMBERS, *QUANTITIES)]
+            collective = COLLECTIVE_ANIMALS if synset.animal else COLLECTIVE_OBJECTS
+            found += [("collective", w, f"{w} {many}") for w in (*COLLECTIVE_ANY, *collective)]
+            if synset.animal:
+                found += [("activity", verb, f"{many} {verb}") for verb in ACTIVITIES]
+            else:
+                found += [("hypernym", name, f"{synonym} {name}") for name in _hypernyms(synset, thesaurus)]
                 if vectors is not None and nouns is not None:
                     near = nouns.nearest(vectors.of(synonym), SIMILARITY)
-                    found += _similar(synonym, synset, near)
-            for query in found:
-                out.setdefault((synset.name, query.text), query)
+                    found += [("similar", word, f"{synonym} {word}") for word in _similar(synset, near)]
+            for heuristic, added, text in found:
+                out.setdefault((synset.name, text), Query(text, synset.name, synonym, heuristic, added))
     return list(out.values())
 
 
@@ -216,29 +220,12 @@ def concrete_nouns(vectors: Vectors, thesaurus: Thesaurus) -> list[str]:
     return [word for word in vectors.words if word.isalpha() and len(word) > 2 and thesaurus.is_concrete(word)]
 
 
-def _quantities(synonym: str, synset: Synset) -> Iterator[Query]:
-    many = plural(synonym)
-    for word in (*NUMBERS, *QUANTITIES):
-        yield Query(f"{word} {many}", synset.name, synonym, "quantity", word)
-    for word in (*COLLECTIVE_ANY, *(COLLECTIVE_ANIMALS if synset.animal else COLLECTIVE_OBJECTS)):
-        yield Query(f"{word} {many}", synset.name, synonym, "collective", word)
-
-
-def _activities(synonym: str, synset: Synset) -> Iterator[Query]:
-    for verb in ACTIVITIES if synset.animal else ():
-        yield Query(f"{plural(synonym)} {verb}", synset.name, synonym, "activity", verb)
-
-
-def _hypernyms(synonym: str, synset: Synset, thesaurus: Thesaurus) -> Iterator[Query]:
-    if synset.wnid is None:
-        return
+def _hypernyms(synset: Synset, thesaurus: Thesaurus) -> list[str]:
     own = {s.lower() for s in synset.synonyms}
-    for name in [h for h in thesaurus.hypernyms(synset.wnid) if h.lower() not in own][:HYPERNYMS]:
-        yield Query(f"{synonym} {name}", synset.name, synonym, "hypernym", name)
+    above = thesaurus.hypernyms(synset.wnid) if synset.wnid is not None else ()
+    return [name for name in above if name.lower() not in own][:HYPERNYMS]
 
 
-def _similar(synonym: str, synset: Synset, near: Sequence[tuple[str, float]]) -> Iterator[Query]:
+def _similar(synset: Synset, near: Sequence[tuple[str, float]]) -> list[str]:
     own = {w for s in synset.synonyms for t in (s.lower(), plural(s.lower())) for w in (t, *t.split())}
-    found = [word for word, _ in near if word not in own and plural(word) not in own]
-    for word in found[:SIMILAR]:
-        yield Query(f"{synonym} {word}", synset.name, synonym, "similar", word)
+    return [word for word, _ in near if word not in own and plural(word) not in own][:SIMILAR]

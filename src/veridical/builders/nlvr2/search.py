@@ -149,8 +149,14 @@ class LocalSearch:
         places = self._index(query.synset)[0]
         if not places:
             return []
-        key = {i: (*_fit(self.seen[i], query, names), _draw(query.text, self.seen[i].id)) for i in places}
-        best = [self.seen[i].id for i in sorted(places, key=key.__getitem__)[:limit]]
+
+        def badness(place: int) -> tuple[float | bytes, ...]:
+            """How badly a photograph fits; the order of those that fit equally well is drawn."""
+            one = self.seen[place]
+            drawn = hashlib.blake2b(f"{query.text}\n{one.id}".encode(), digest_size=8).digest()
+            return (*_fit(one, query, names), drawn)
+
+        best = [self.seen[i].id for i in sorted(places, key=badness)[:limit]]
         self._look_up(query.synset, best)
         return best
 
@@ -219,11 +225,6 @@ def _fit(one: Seen, query: Query, names: frozenset[str]) -> tuple[float, ...]:
     return (float(not wanted & terms), float(-min(count, 10)))
 
 
-def _draw(text: str, name: str) -> bytes:
-    """The order of photographs that fit a query equally well."""
-    return hashlib.blake2b(f"{text}\n{name}".encode(), digest_size=8).digest()
-
-
 class _SearchResult(msgspec.Struct):
     query: str
     rank: int
@@ -271,9 +272,8 @@ def _read_results(path: Path) -> list[_SearchResult]:
     if path.suffix != ".csv":
         return read_lines(path, _SearchResult, fix)
     out = []
-    for number, row in enumerate(
-        csv.DictReader(read_text(path, "Give a file of search results.").splitlines()), start=2
-    ):
+    rows = csv.DictReader(read_text(path, "Give a file of search results.").splitlines())
+    for number, row in enumerate(rows, start=2):
         try:
             similar = (row.get("similar") or "").split()
             out.append(msgspec.convert({**row, "similar": similar}, _SearchResult, strict=False))

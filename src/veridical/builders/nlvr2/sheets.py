@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from veridical.builders.nlvr2.collection import Collection
 from veridical.builders.nlvr2.photographs import fetch
-from veridical.builders.nlvr2.work import ImageSet, Sentence, Task
 from veridical.errors import UserError
 from veridical.sources import Photograph, Source
 
@@ -27,8 +26,9 @@ SETS, TASKS = 40, 40  # that are shown, evenly spaced
 ON_A_PAGE = 8
 
 
-def write_sheets(folder: Path, made: Collection, source: Source | None) -> list[Path]:
+def write_sheets(folder: Path, made: Collection) -> list[Path]:
     """PNG files of some sets (`sets-0.png` ...) and some tasks with their sentences (`tasks-0.png` ...)."""
+    source = made.source
     if source is None:
         return []
     folder.mkdir(parents=True, exist_ok=True)
@@ -37,10 +37,21 @@ def write_sheets(folder: Path, made: Collection, source: Source | None) -> list[
     if missing := {name for one in shown for name in one.photographs} - known.keys():
         known |= fetch(source, missing)
     show = lru_cache(maxsize=None)(partial(_thumbnail, known, source))
-    out = _pages(folder, "sets", [_set_row(one, show) for one in shown])
+    rows = []
+    for one in shown:  # a green frame means interesting
+        title = f"set {one.set}   synset: {one.synset}   query: {one.query}"
+        framed = [(name, "green" if name in one.interesting else "gray") for name in one.photographs]
+        rows.append(_row(title, framed, show))
+    out = _pages(folder, "sets", rows)
     said = {one.task: one for one in made.sentences if one.sentence}
-    written = _some([task for task in made.tasks if task.task in said], TASKS)
-    return out + _pages(folder, "tasks", [_task_row(task, said[task.task], show) for task in written])
+    rows = []
+    for task in _some([task for task in made.tasks if task.task in said], TASKS):  # green: true, red: false
+        sentence = said[task.task]
+        title = f"task {task.task} ({task.synset}; {sentence.kind})   {sentence.sentence}"
+        frames = ["green" if i in sentence.selected else "red" for i in range(len(task.pairs))]
+        framed = [(name, frame) for pair, frame in zip(task.pairs, frames, strict=True) for name in pair]
+        rows.append(_row(title, framed, show))
+    return out + _pages(folder, "tasks", rows)
 
 
 def _some(values: Sequence[Shown], count: int) -> list[Shown]:
@@ -58,19 +69,6 @@ def _thumbnail(known: Mapping[str, Photograph], source: Source, name: str) -> Im
         return None
     image.thumbnail((SIDE[0] - 2 * FRAME, SIDE[1] - 2 * FRAME))
     return image
-
-
-def _set_row(one: ImageSet, show: Show) -> Image.Image:
-    """Eight photographs; a green frame means interesting."""
-    title = f"set {one.set}   synset: {one.synset}   query: {one.query}"
-    return _row(title, [(name, "green" if name in one.interesting else "gray") for name in one.photographs], show)
-
-
-def _task_row(task: Task, sentence: Sentence, show: Show) -> Image.Image:
-    """Four pairs; green: the sentence is true, red: false."""
-    title = f"task {task.task} ({task.synset}; {sentence.kind})   {sentence.sentence}"
-    frames = ["green" if i in sentence.selected else "red" for i in range(len(task.pairs))]
-    return _row(title, [(name, frame) for pair, frame in zip(task.pairs, frames, strict=True) for name in pair], show)
 
 
 def _row(title: str, framed: Sequence[tuple[str, str]], show: Show) -> Image.Image:

@@ -18,12 +18,11 @@ import pyarrow as pa
 
 from veridical.benchmark import BenchmarkWriter, tables
 from veridical.benchmark.splits import SECRET
-from veridical.builders.nlvr2.collection import Collection, Given
-from veridical.builders.nlvr2.config import FILES, PAPER_SPLITS, hashes, hidden_splits
-from veridical.builders.nlvr2.people import check_presence, check_sentence
+from veridical.builders.nlvr2.collection import FILES, Collection, hashes, hidden_splits
+from veridical.builders.nlvr2.pairs import check_presence, check_sentence
+from veridical.builders.nlvr2.people import PAPER_SPLITS, Kept, Validated, judgements
 from veridical.builders.nlvr2.photographs import opened
 from veridical.builders.nlvr2.steps import STEPS, interest_rule, pruning_rule
-from veridical.builders.nlvr2.validation import Kept, Validated, judgements
 from veridical.common.files import read_json
 from veridical.engine import run
 from veridical.formats.card import describe
@@ -44,21 +43,17 @@ PEOPLE, UNKNOWN = "people's", "unknown"
 _OPEN_LICENCE = re.compile(r"\bCC(?:0|-BY(?:-NC)?(?:-SA|-ND)?)-\d\.\d\b")
 
 
-def store(given: Given, made: Collection, done: Validated, out: Path, secret: bytes) -> None:
+def store(made: Collection, done: Validated, out: Path, secret: bytes) -> None:
     """Write the benchmark."""
-    options = given.options
+    options = made.options
     used = {name for k in done.items for name in k.task.pairs[k.pair]}
     kept = {k.id for k in done.items} | done.removed.keys()
-    said = [
-        j
-        for j in judgements(made.sentences, {task.task: task for task in made.tasks}, made.judgements)
-        if j.item in kept
-    ]
+    said = [j for j in judgements(made.sentences, made.by_task, made.judgements) if j.item in kept]
     with BenchmarkWriter(
         out,
         name="NLVR2",
         task="statement",
-        config=about(given, made, done),
+        config=about(made, done),
         seed=options.seed,
         licence=options.licence or licence(made, done),
         hidden=hidden_splits(options),
@@ -67,7 +62,7 @@ def store(given: Given, made: Collection, done: Validated, out: Path, secret: by
     ) as writer:
         if secret:
             writer.add_hidden_file(SECRET, secret)
-        panels, origins = _pictures(given, made, sorted(used), writer)
+        panels, origins = _pictures(made, sorted(used), writer)
         for name in dict.fromkeys(options.split or PAPER_SPLITS):
             rows = [k for k in done.items if done.splits[k.id] == name]
             if rows:
@@ -118,24 +113,21 @@ def _item(k: Kept, balance: str, panels: Mapping[str, Panel]) -> Item:
     )
 
 
-def _pictures(
-    given: Given, made: Collection, names: Sequence[str], writer: BenchmarkWriter
-) -> tuple[dict[str, Panel], pa.Table]:
+def _pictures(made: Collection, names: Sequence[str], writer: BenchmarkWriter) -> tuple[dict[str, Panel], pa.Table]:
     """Store the pictures; the panels by photograph, and where each came from."""
     used, seen = made.used, made.photographs.by_id
     batches = [[used[name] for name in names[i : i + PICTURE_BATCH]] for i in range(0, len(names), PICTURE_BATCH)]
     panels: dict[str, Panel] = {}
-    if given.source is None:
+    if made.source is None:
         panels = {name: replace(used[name].panel, phash=seen[name].phash) for name in names}
     else:
-        function = partial(_read_batch, given.reader)
-        for batch, read in zip(
-            batches, run(function, batches, processes=given.processes, label="pictures"), strict=True
-        ):
+        function = partial(_read_batch, made.reader)
+        pictures = run(function, batches, processes=made.processes, label="pictures")
+        for batch, read in zip(batches, pictures, strict=True):
             for photograph, picture in zip(batch, read, strict=True):
                 name = photograph.panel.id
                 panels[name] = replace(photograph.panel, phash=seen[name].phash, image=writer.add_image(picture))
-    about = "saved search" if given.source is None else given.source.name
+    about = "saved search" if made.source is None else made.source.name
     rows = [(name, about, used[name].panel.uri, used[name].licence) for name in names]
     return panels, pa.table([list(column) for column in zip(*rows, strict=True)], schema=tables.PHOTOGRAPHS)
 
@@ -145,30 +137,27 @@ def _read_batch(reader: Source | str, batch: Sequence[Photograph]) -> list[bytes
     return [source.picture(one) for one in batch]
 
 
-def about(given: Given, made: Collection, done: Validated) -> dict[str, object]:
+def about(made: Collection, done: Validated) -> dict[str, object]:
     """The config that the benchmark carries: what made it, by which rules, and every count."""
-    options, photographs = given.options, made.photographs
-    rules = {
-        "pruning": pruning_rule(photographs, made.found),
-        "interesting": interest_rule(photographs, made.pruned),
-    }
+    options, photographs = made.options, made.photographs
+    rules = {"pruning": pruning_rule(made), "interesting": interest_rule(made)}
     return {
         "format": "nlvr2",
-        "source": given.about_source,
+        "source": made.about_source,
         "splits": dict(options.split) if options.split else "section 3.4",
-        "words": {"thesaurus": given.wordnet.name, "vectors": given.has_vectors},
-        "similarity": "a saved search" if options.search else given.encoder,
+        "words": {"thesaurus": made.wordnet.name, "vectors": made.has_vectors},
+        "similarity": "a saved search" if options.search else made.encoder,
         "least_similarity": photographs.least_similarity,
         "distance": options.distance,
         "share": options.share,
         **{name: {"by": rule.name, "rule": rule.about, **rule.facts} for name, rule in rules.items()},
         "sentences": _origin(made),
-        "judgements": _judged(given),
-        "redone_by_people": sorted(set(given.work.redone)),
+        "judgements": _judged(made),
+        "redone_by_people": sorted(set(made.work.redone)),
         "secret": bool(options.secret),
         "inputs": hashes(options, *FILES),
         "collection": counts(made) | _outcome(options.costs, done),
-        "card": _card(given, made, done, [rule.about for rule in rules.values()]),
+        "card": _card(made, done, [rule.about for rule in rules.values()]),
     }
 
 
@@ -181,13 +170,13 @@ def _origin(made: Collection) -> str | dict[str, int]:
     return "generated" if generated else PEOPLE
 
 
-def _judged(given: Given) -> str:
-    if given.judged_by_people:
+def _judged(made: Collection) -> str:
+    if made.judged_by_people:
         return PEOPLE
-    return "each sentence's program, run on " + ("exact annotations" if given.exact else "incomplete annotations")
+    return "each sentence's program, run on " + ("exact annotations" if made.exact else "incomplete annotations")
 
 
-def _card(given: Given, made: Collection, done: Validated, rules: Sequence[str]) -> list[str]:
+def _card(made: Collection, done: Validated, rules: Sequence[str]) -> list[str]:
     """Paragraphs for whoever opens the benchmark."""
     origin = _origin(made)
     families = {k.sentence.kind for k in done.items if k.sentence.kind}
@@ -196,14 +185,10 @@ def _card(given: Given, made: Collection, done: Validated, rules: Sequence[str])
         sentences = f"{origin['generated']:,} sentences {GENERATED}; people wrote {origin[PEOPLE]:,} more.{programs}"
     else:
         sentences = f"The sentences {GENERATED}.{programs}" if origin == "generated" else "People wrote the sentences."
-    judged = "People judged them." if given.judged_by_people else f"Labels are what {_judged(given)}, gives."
-    if not given.judged_by_people and not given.exact:
+    judged = "People judged them." if made.judged_by_people else f"Labels are what {_judged(made)}, gives."
+    if not made.judged_by_people and not made.exact:
         judged += f" {INCOMPLETE}"
-    parts = [
-        sentences,
-        judged,
-        f"Rules for photographs: {'; '.join(rules)}.",
-    ]
+    parts = [sentences, judged, f"Rules for photographs: {'; '.join(rules)}."]
     if known := _licences(made, done):
         parts.append("Licences of the photographs (`photographs.parquet` has each one's): " + "; ".join(known) + ".")
     return parts
@@ -228,7 +213,7 @@ class _Cost(msgspec.Struct):
     workers: int | None = None
 
 
-def counts(made: Collection, reached: Sequence[str] = STEPS) -> dict[str, object]:
+def counts(made: Collection, reached: Iterable[str] = STEPS) -> dict[str, object]:
     """Counts of all steps that were reached."""
     pruned = [one for one in made.pruned if not one.discarded]
     sets = [one for one in made.sets if not one.discarded]

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.builders.nlvr2.work import Seen
-from veridical.common.files import text_lines, write_whole
+from veridical.common.files import Json, text_lines, write_whole
 from veridical.common.result import Result, Table
 from veridical.errors import UserError
 from veridical.formats.card import describe
@@ -87,7 +86,8 @@ def takedown(
         for scheme in opened.schemes:
             for split in opened.splits(scheme):
                 table = opened.items_table(split, scheme, answers=opened.is_hidden(split))
-                shows = pa.array([not gone.isdisjoint(_shown(row)) for row in table.select(_COLUMNS).to_pylist()])
+                shown = table.select(["panels", "candidates"]).to_pylist()
+                shows = pa.array([_shows(row["panels"], row["candidates"], gone) for row in shown])
                 left = table.filter(pc.invert(shows))
                 if not len(left):
                     raise UserError(f"No item of {split} would be left.", "Build the benchmark again instead.")
@@ -124,11 +124,8 @@ def taken_down(work: Path, seen: Iterable[Seen]) -> set[str]:
     return {one.id for one in seen if one.id in gone or one.uri in gone} if gone else set()
 
 
-_COLUMNS = ["panels", "candidates"]
-
-
-def _shown(row: dict[str, Any]) -> set[str]:
-    return {*row["panels"], *(c["panel"] for c in row["candidates"] or () if c.get("panel"))}
+def _shows(panels: list[str], candidates: list[Json] | None, gone: set[str]) -> bool:
+    return not gone.isdisjoint([*panels, *(one.get("panel") for one in candidates or ())])
 
 
 def _copy(opened: Benchmark, writer: BenchmarkWriter, panels: pa.Table, gone: set[str], removed: list[str]) -> None:

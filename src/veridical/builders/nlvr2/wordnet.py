@@ -161,10 +161,8 @@ def open_thesaurus(path: Path | str | None, needed: bool) -> Thesaurus:
     return _opened(path)
 
 
-@lru_cache(maxsize=1)
-def _opened(path: Path | str | None) -> WordNet:
-    """Its index takes longer to read than a small build; builds of one process share it."""
-    return WordNet(path)
+# its index takes longer to read than a small build; builds of one process share it
+_opened = lru_cache(maxsize=1)(WordNet)
 
 
 def _find(path: Path | str | None) -> Path:

@@ -4,8 +4,7 @@
 four-way choices by Adversarial Matching, answers and rationales apart, within folds that share no photograph.
 
     build.py         the steps of a build, in order
-    photographs.py   which photographs of a source are worth asking about
-    written.py       what people wrote about them, and the rows that are matched
+    written.py       photographs worth asking about, what people wrote about them, and the rows that are matched
     questions.py     questions about stories of the icon world, from the templates of questions.json
 
 From outside: `build_vcr`.
@@ -20,7 +19,7 @@ from veridical.options import gathered
 from veridical.options.building import Matching, VCROptions
 
 if TYPE_CHECKING:
-    from veridical.builders.report import BuildReport
+    from veridical.builders import BuildReport
 
 
 def build_vcr(

@@ -3,17 +3,15 @@
 Elements are mined from annotated photographs; photographs are dealt to training and test for each scheme; matrices are
 drawn within each side and kept where one candidate alone completes them under the simplest explanation.
 
-    build.py      the steps of a build, in order
-    options.py    what is given to it, checked: options, the source, people's answers
+    build.py      the steps of a build, in order; what is given to it, checked
     elements.py   elements, relations, and the lists (lists/) by which annotators' words become elements
     mining.py     from annotated photographs to crops and what they show: the paper's five principles
-    pool.py       all crops as arrays
-    schemes.py    the seven schemes: which elements and photographs are for training, which for test
+    pool.py       all crops as arrays, and the seven schemes that divide them into training and test
     matrices.py   the matrices of one side of a scheme, balanced and unambiguous
     draw.py       kernels: drawing matrices      explain.py   kernels: which candidates a relation explains
-    storing.py    crops as panels, matrices as items
+    storing.py    crops as panels, matrices as items, people's answers
 
-From outside: `build_vprom`, and `schemes.SCHEMES`.
+From outside: `build_vprom`, and `pool.SCHEMES`.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from veridical.options import gathered
 from veridical.options.building import Mining, VPROMOptions
 
 if TYPE_CHECKING:
-    from veridical.builders.report import BuildReport
+    from veridical.builders import BuildReport
 
 
 def build_vprom(

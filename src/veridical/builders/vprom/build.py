@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from collections import Counter
@@ -16,41 +17,32 @@ import pyarrow as pa
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.place import check_free, hidden_dir
-from veridical.benchmark.splits import SECRET, drawn_secret, mix_secret, secret_words
+from veridical.benchmark.splits import SECRET, check_seed, check_splits, mix_secret, secret_words
 from veridical.benchmark.writer import file_hash
-from veridical.builders.report import BuildReport
+from veridical.builders import BuildReport
+from veridical.builders.vprom import storing
 from veridical.builders.vprom.elements import CELLS, Lists, read_lists
 from veridical.builders.vprom.matrices import Matrices, answers, make_deck, make_matrices
 from veridical.builders.vprom.mining import Mined, mine, pool_of
-from veridical.builders.vprom.options import (
-    check_answers,
-    check_mining,
-    check_options,
-    open_panels,
-    read_answers,
-    too_little,
-)
-from veridical.builders.vprom.pool import Pool
-from veridical.builders.vprom.schemes import SCHEMES, SIDES, SPLIT, Scheme, make_scheme
-from veridical.builders.vprom.storing import Stored, Wanted, bad_pictures, crop_names, item_names, items_table, store
+from veridical.builders.vprom.pool import SCHEMES, SIDES, SPLIT, Pool, Scheme, make_scheme
 from veridical.common.files import Json
 from veridical.engine import run
 from veridical.engine.progress import Clock, Progress
 from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.options.building import Mining, VPROMOptions
-from veridical.records import Box, Panel, Pruned
-from veridical.sources import Photograph, Source
-from veridical.sources.icons.worlds import IconPanels
+from veridical.records import Pruned
+from veridical.sources import Photograph, Source, open_source
+from veridical.sources.icons.worlds import THINGS, IconPanels
 
 MINE_BATCH = 100  # photographs; a batch takes under a second
 FEW = 1000  # photographs that are mined here rather than by other processes
 NAMED = 5  # photographs without a usable picture that the report names
 NO_PICTURE = "its picture cannot be used"
-STORE_BATCH = 50
 MOST_OF_A_TYPE = 0.3  # the share of a type's matrices that one answer may have unnoted; of five counts it has a fifth
 FEW_OF_A_TYPE = 12  # matrices, of which nothing is said
 WRITE_ROWS = 32_768
+_LOWER = {"richness": "lower --least-images", "purity": "raise --most-others", "quality": "lower --least-side"}
 
 
 def build(out: Path | str, options: VPROMOptions, mining: Mining, *, processes: int | None = None) -> BuildReport:
@@ -61,24 +53,29 @@ def build(out: Path | str, options: VPROMOptions, mining: Mining, *, processes: 
     names = tuple(SCHEMES if options.schemes is None else dict.fromkeys(options.schemes))
     check_options(names, options)
     check_free(Path(os.path.abspath(out)))
-    people = [] if options.judgements is None else read_answers(Path(options.judgements))
+    people = [] if options.judgements is None else storing.read_answers(Path(options.judgements))
     read = read_lists(options.lists)
     opened = open_panels(options)
     check_mining(mining, opened)
-    job = VPROMJob(Path(os.path.abspath(out)), opened, read, mining, options.seed, processes, tuple(options.hide))
-    kept = job.mix(options.secret)
+    job = VPROMJob(Path(os.path.abspath(out)), opened, read, mining, options, processes)
+    kept = job.mix()
     pool, photographs = pool_of(job.mined(), mining)
     job.say_bad(pool)
     job.clock.done("mining")
-    made = job.make(names, options.matrices, pool)
+    made = job.make(names, pool)
     if people:
-        check_answers(people, _ids(made, pool, photographs))
+        names_of = pa.array(photographs, pa.string())
+        items: set[str] = set()
+        for name, (_, sides) in made.items():
+            for part, found in sides.items():
+                items.update(storing.item_names(found, pool, names_of, (name, part)))
+        storing.check_answers(people, items)
     inputs = {} if options.judgements is None else {"inputs": {"judgements": file_hash(Path(options.judgements))}}
     writer = BenchmarkWriter(
         job.out,
         name="V-PROM",
         task="matrix",
-        config=_config(job, names, options.matrices, pool, made) | inputs,
+        config=_config(job, names, pool, made) | inputs,
         seed=options.seed,
         licence=options.licence or str(opened.config().get("licence", "")),
         hidden=options.hide,
@@ -108,21 +105,82 @@ def build(out: Path | str, options: VPROMOptions, mining: Mining, *, processes: 
     return BuildReport("vprom", job.out, counts, removed, {}, tuple(job.notes), job.clock.seconds)
 
 
+def check_options(names: Sequence[str], options: VPROMOptions) -> None:
+    """Refuse options that make no benchmark, before anything is mined or drawn, which may take an hour."""
+    schemes = f"Choose from: {', '.join(SCHEMES)}."
+    if not names:
+        raise UserError("No scheme was asked for.", schemes)
+    for name in names:
+        if name not in SCHEMES:
+            raise UserError(f"There is no scheme {name!r}.", schemes)
+    if options.matrices < SPLIT:
+        raise UserError(f"{options.matrices} matrices cannot be divided two to one.", f"Ask for {SPLIT} or more.")
+    check_seed(options.seed)
+    check_splits(dict.fromkeys(SIDES, 1), options.hide)
+    if options.secret and not options.hide:
+        raise UserError("A secret was given, and no split is hidden.", "Name the split to hide: --hide test.")
+
+
+def check_mining(mining: Mining, source: Source) -> None:
+    """Refuse principles that nothing, or nothing of this source, can meet."""
+    for option, given, least in (
+        ("--least-images", mining.least_images, 1),
+        ("--most-others", mining.most_others, 0),
+        ("--least-side", mining.least_side, 1),
+    ):
+        if given < least:
+            raise UserError(f"{option} is {given}.", f"Give a whole number from {least}.")
+    if isinstance(source, IconPanels) and mining.least_side > source.side:
+        raise UserError(
+            f"--least-side is {mining.least_side}, and the panels of the icon world have {source.side} pixels a side.",
+            f"Give {source.side} or less.",
+        )
+
+
+def open_panels(options: VPROMOptions) -> Source:
+    """The source of a build; `images` and `categories` are those of the icon world."""
+    source: str | Source = options.source
+    given = {"images": options.images, "categories": options.categories}
+    if source != "icons":
+        for option, number in given.items():
+            if number is not None:
+                raise UserError(
+                    f"The number of {option} is that of the source.", f"Leave --{option} out, or use --source icons."
+                )
+        return open_source(source) if isinstance(source, str) else source
+    for option, most, limit in (("images", math.inf, "1 or more"), ("categories", len(THINGS), f"1 to {len(THINGS)}")):
+        number = given[option]
+        if number is not None and not 1 <= number <= most:
+            raise UserError(f"{number} {option} of icons were asked for.", f"Give {limit}, or leave --{option} out.")
+    images = default_images(options.matrices) if options.images is None else options.images
+    return IconPanels(images, options.seed, categories=options.categories or 0)
+
+
+def default_images(matrices: int) -> int:
+    """Icon panels to draw from: enough for each of 140 categories on both sides, and more for more matrices.
+
+    >>> default_images(3), default_images(15_000), default_images(1_000_000)
+    (6000, 7500, 20000)
+    """
+    return int(np.clip(matrices // 2, 6000, 20_000))
+
+
+def too_little(pool: Pool) -> UserError:
+    """Why no matrix could be made: the principle that removed the most is the first to be lowered."""
+    removed = {principle: sum(types.values()) for principle, types in pool.removed.items() if principle in _LOWER}
+    worst = max(_LOWER, key=lambda principle: removed.get(principle, 0))
+    number = removed.get(worst, 0)
+    why = f" {worst.capitalize()} removed the most: {number:,} depictions." if number else ""
+    return UserError(
+        f"No matrix could be made: {len(pool):,} crops show {int(pool.usable.sum())} elements.{why}",
+        f"Use a larger source, or {_LOWER[worst]}.",
+    )
+
+
 Made = dict[str, tuple[Scheme, dict[str, Matrices]]]  # scheme -> its rules and the matrices of each side
 
 
-def _ids(made: Made, pool: Pool, photographs: Sequence[str]) -> set[str]:
-    """The names of all items."""
-    names = pa.array(photographs, pa.string())
-    return {
-        name
-        for scheme, (_, sides) in made.items()
-        for side, found in sides.items()
-        for name in item_names(found, pool, names, (scheme, side))
-    }
-
-
-def _config(job: VPROMJob, names: Sequence[str], matrices: int, pool: Pool, made: Made) -> Json:
+def _config(job: VPROMJob, names: Sequence[str], pool: Pool, made: Made) -> Json:
     table = pool.table()
     for _, sides in made.values():
         for side in sides.values():
@@ -133,7 +191,7 @@ def _config(job: VPROMJob, names: Sequence[str], matrices: int, pool: Pool, made
         "format": "vprom",
         "source": job.source.config(),
         "schemes": list(names),
-        "matrices": matrices,
+        "matrices": job.options.matrices,
         "secret": bool(job.salt),
         "mining": asdict(job.mining),
         "lists": dict(job.lists.hashes),
@@ -153,9 +211,8 @@ class VPROMJob:
     source: Source
     lists: Lists
     mining: Mining
-    seed: int
+    options: VPROMOptions
     processes: int | None
-    hidden: tuple[str, ...] = ()
     salt: tuple[int, ...] = ()  # of the secret
     notes: list[str] = field(default_factory=list)
     bad: dict[str, str] = field(default_factory=dict)  # photograph -> why its picture cannot be used
@@ -167,18 +224,18 @@ class VPROMJob:
         return self.out.with_name(f".{self.out.name}.panels")
 
     def rng(self, *place: int) -> np.random.Generator:
-        return np.random.default_rng(np.random.SeedSequence([self.seed, *self.salt], spawn_key=place))
+        return np.random.default_rng(np.random.SeedSequence([self.options.seed, *self.salt], spawn_key=place))
 
-    def mix(self, secret: str) -> bytes:
+    def mix(self) -> bytes:
         """Mix the secret into everything random, and say what to keep of it.
 
         What matrices show and the numbers of icon panels are public: were only the draws of hidden matrices secret, the
         seed would still tell what is on each of their panels.
         """
-        if not self.hidden:
+        if not self.options.hide:
             return b""
-        mixed = mix_secret(secret, hidden_dir(self.out) / SECRET, partial(drawn_secret, self.work))
-        self.notes += [mixed.note] if mixed.note else []
+        mixed = mix_secret(self.options.secret, hidden_dir(self.out) / SECRET, self.work)
+        self.notes += mixed.notes
         self.salt = tuple(secret_words(mixed.secret))
         if isinstance(self.source, IconPanels):
             self.source = replace(self.source, salt=self.salt)
@@ -219,8 +276,9 @@ class VPROMJob:
             more = len(self.bad) - NAMED
             self.notes.append(f"Left out: {more:,} more photographs, whose pictures cannot be used (pruned.parquet).")
 
-    def make(self, names: Sequence[str], count: int, pool: Pool) -> Made:
+    def make(self, names: Sequence[str], pool: Pool) -> Made:
         """The matrices of every scheme and side."""
+        count = self.options.matrices
         sizes = {"test": count // SPLIT, "train": count - count // SPLIT}
         made: Made = {}
         with Progress("drawing matrices", len(names) * count, "matrices") as progress:
@@ -262,54 +320,24 @@ class VPROMJob:
 
     def write(self, writer: BenchmarkWriter, pool: Pool, photographs: Sequence[str], made: Made) -> None:
         """Items first, since hidden ones decide which objects are hidden; then what they show."""
-        named = crop_names(photographs, pool.photograph, pool.region)
+        named = storing.crop_names(photographs, pool.photograph, pool.region)
         crop_column, photograph_column = pa.array(named, pa.string()), pa.array(photographs, pa.string())
         used, secret = np.zeros(len(pool), bool), np.zeros(pool.photographs, bool)
         for name, (scheme, sides) in made.items():
             for side, found in sides.items():
                 used[found.crops] = True
-                if side in self.hidden:
+                if side in self.options.hide:
                     secret[pool.photograph[found.crops]] = True
-                table = items_table(found, pool, crop_column, photograph_column, (name, side), scheme.bound)
+                table = storing.items_table(found, pool, crop_column, photograph_column, (name, side), scheme.bound)
                 for start in range(0, table.num_rows, WRITE_ROWS):
                     writer.add_items(side, table.slice(start, WRITE_ROWS), name)
         self.clock.done("items")
         # another crop of a hidden item's photograph, shown in another scheme, may show the same objects
         writer.hide_panels(named[k] for k in np.flatnonzero(used & secret[pool.photograph]).tolist())
-        for stored in self._stored(pool, named, used):
-            for one in stored:
-                address = writer.add_image(one.picture)
-                writer.add_panels(_addressed(one.panels, address))
+        for one in storing.stored(self.source, pool, named, used, self.processes, self.work):
+            address = writer.add_image(one.picture)
+            writer.add_panels([replace(panel, image=address) for panel in one.panels])
         self.clock.done("pictures")
-
-    def _stored(self, pool: Pool, named: Sequence[str], used: np.ndarray) -> Iterator[list[Stored]]:
-        crops = np.flatnonzero(used)
-        wanted: dict[int, list[tuple[str, Box | None]]] = {}
-        for k in crops.tolist():
-            left, top, right, bottom = pool.region[k].tolist()
-            region = None if np.isnan(left) else (left, top, right, bottom)
-            wanted.setdefault(int(pool.photograph[k]), []).append((named[k], region))
-        if self.source.count is not None:
-            rows = [Wanted(number, tuple(parts)) for number, parts in sorted(wanted.items())]
-            function = partial(store, self.source)
-            batches = [rows[k : k + STORE_BATCH] for k in range(0, len(rows), STORE_BATCH)]
-            yield from run(function, batches, processes=self.processes, work=self.work, label="drawing panels")
-            return
-        with Progress("storing photographs", len(wanted), "photographs") as progress:
-            for number, photograph in enumerate(self.source.photographs()):
-                if number in wanted:
-                    yield self._read_again(Wanted(photograph, tuple(wanted[number])))
-                    progress.advance(1)
-
-    def _read_again(self, wanted: Wanted) -> list[Stored]:
-        """Store a photograph whose picture could be used before."""
-        try:
-            return store(self.source, [wanted])
-        except UserError as error:
-            shutil.rmtree(self.work, ignore_errors=True)  # it remembers that the picture was good
-            raise UserError(
-                f"A picture changed during the build. {error.problem}", "Build again: what cannot be used is left out."
-            ) from error
 
 
 def _lopsided(made: Matrices, pool: Pool) -> Iterator[str]:
@@ -325,10 +353,6 @@ def _lopsided(made: Matrices, pool: Pool) -> Iterator[str]:
             )
 
 
-def _addressed(panels: Sequence[Panel], address: str) -> list[Panel]:
-    return [replace(panel, image=address) for panel in panels]
-
-
 def _mine_numbers(source: Source, lists: Lists, config: Mining, numbers: range) -> Mined:
     return mine(map(source.at, numbers), lists, config, exact=source.exact)
 
@@ -336,7 +360,7 @@ def _mine_numbers(source: Source, lists: Lists, config: Mining, numbers: range) 
 def _mine(source: Source, lists: Lists, config: Mining, photographs: list[Photograph]) -> tuple[Mined, dict[str, str]]:
     """What some photographs show, and those whose picture cannot be used: found here, by whichever process mines."""
     found = mine(photographs, lists, config, exact=source.exact)
-    bad = bad_pictures(source, (one for one, own in zip(photographs, found.crops, strict=True) if own))
+    bad = storing.bad_pictures(source, (one for one, own in zip(photographs, found.crops, strict=True) if own))
     crops = tuple(() if name in bad else own for name, own in zip(found.names, found.crops, strict=True))
     return replace(found, crops=crops), bad
 

@@ -22,7 +22,7 @@ def simplest(bits: Any, spans: Any, context: Any, candidates: Any) -> tuple[int,
     """The simplest relation that a candidate completes, and the candidates that do."""
     found = 0
     for p in range(len(spans) - 1):
-        found |= and_(bits, spans[p], spans[p + 1], context, candidates)
+        found |= shared(bits, spans[p], spans[p + 1], context, candidates, False)
     if found:
         return AND, found
     found = progression(bits, spans[-2], context, candidates)
@@ -33,41 +33,27 @@ def simplest(bits: Any, spans: Any, context: Any, candidates: Any) -> tuple[int,
     if found:
         return UNION, found
     for p in range(len(spans) - 1):
-        found |= or_(bits, spans[p], spans[p + 1], context, candidates)
+        found |= shared(bits, spans[p], spans[p + 1], context, candidates, True)
     return (OR, found) if found else (NONE, 0)
 
 
 @compiled
-def and_(bits: Any, low: int, high: int, context: Any, candidates: Any) -> int:
-    """The three panels of a row share a label."""
-    for row in range(0, 6, 3):
+def shared(bits: Any, low: int, high: int, context: Any, candidates: Any, either: bool) -> int:
+    """And: the three panels of a row share a label. Or (`either`): the third has one of the first or of the second."""
+    out = 0
+    for row in range(0, 9, 3):
         same = False
         for w in range(low, high):
-            same |= (bits[context[row], w] & bits[context[row + 1], w] & bits[context[row + 2], w]) != 0
-        if not same:
+            first, second = bits[context[row], w], bits[context[row + 1], w]
+            both = first | second if either else first & second
+            if row < 6:
+                same |= (both & bits[context[row + 2], w]) != 0
+            else:
+                for k in range(len(candidates)):
+                    if both & bits[candidates[k], w]:
+                        out |= 1 << k
+        if row < 6 and not same:
             return 0
-    out = 0
-    for k in range(len(candidates)):
-        for w in range(low, high):
-            if bits[context[6], w] & bits[context[7], w] & bits[candidates[k], w]:
-                out |= 1 << k
-    return out
-
-
-@compiled
-def or_(bits: Any, low: int, high: int, context: Any, candidates: Any) -> int:
-    """The third panel of a row has a label of the first or of the second."""
-    for row in range(0, 6, 3):
-        same = False
-        for w in range(low, high):
-            same |= ((bits[context[row], w] | bits[context[row + 1], w]) & bits[context[row + 2], w]) != 0
-        if not same:
-            return 0
-    out = 0
-    for k in range(len(candidates)):
-        for w in range(low, high):
-            if (bits[context[6], w] | bits[context[7], w]) & bits[candidates[k], w]:
-                out |= 1 << k
     return out
 
 

@@ -1,30 +1,46 @@
-"""What is written: crops as panels, matrices as items.
+"""What is written: crops as panels, matrices as items, people's answers as judgements.
 
 A crop is a region of a photograph that is stored once, with the objects that lie in it. Items are whole columns at a
 time, since a benchmark has hundreds of thousands.
+
+People's answers (section 3.3) are JSON lines of an item, a worker and a candidate's place or "skip", and optionally a
+time. An item's id ends in a digest of its matrix: answers to another build are noticed.
+
+{"item": "neutral-test-000012-9f3ac0", "worker": "w3", "verdict": 5}
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+import shutil
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Literal
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
 from veridical.benchmark import tables
-from veridical.builders.vprom.elements import CELLS, SUBJECT_OF, Element
+from veridical.builders.vprom.elements import CELLS, SUBJECT_OF
 from veridical.builders.vprom.matrices import CANDIDATES, PANELS, Matrices
 from veridical.builders.vprom.mining import INSIDE
 from veridical.builders.vprom.pool import Pool
 from veridical.common.arrays import Bools
+from veridical.common.files import numbered_lines
+from veridical.engine import run
+from veridical.engine.progress import Progress
 from veridical.errors import UserError
-from veridical.records import Box, Panel, SceneObject
+from veridical.records import Box, Judgement, Panel, SceneObject
 from veridical.sources import Photograph, Source
 from veridical.sources.pictures import BadPhotograph
 
+STORE_BATCH = 50  # photographs
+_FORM = '{"item": "neutral-test-000012-9f3ac0", "worker": "w3", "verdict": 5}'
 TAGS = ("relation", "element", "kind", "property", "label", "held")
 
 
@@ -44,17 +60,13 @@ class Wanted:
     crops: tuple[tuple[str, Box | None], ...]  # name and region
 
 
-def crop_name(photograph: str, number: int, region: Sequence[float]) -> str:
-    """The id of a panel: its photograph's where it is all of it."""
-    return photograph if math.isnan(region[0]) else f"{photograph}-c{number}"
-
-
 def crop_names(names: Sequence[str], photograph: np.ndarray, region: np.ndarray) -> list[str]:
-    """The ids of all crops of a pool, which are in the order of their photographs."""
-    first = np.searchsorted(photograph, photograph)
+    """The ids of all crops of a pool, in the order of their photographs: the photograph's where a crop is all of it."""
+    number = np.arange(len(photograph)) - np.searchsorted(photograph, photograph)  # of its photograph's crops
+    whole = np.isnan(region[:, 0])
     return [
-        crop_name(names[p], k - start, box)
-        for k, (p, start, box) in enumerate(zip(photograph.tolist(), first.tolist(), region.tolist(), strict=True))
+        names[p] if all_of_it else f"{names[p]}-c{k}"
+        for p, k, all_of_it in zip(photograph.tolist(), number.tolist(), whole.tolist(), strict=True)
     ]
 
 
@@ -77,6 +89,33 @@ def store(source: Source, wanted: Sequence[Wanted]) -> list[Stored]:
         panels = tuple(cut(photograph, name, region) for name, region in one.crops)
         out.append(Stored(source.picture(photograph), panels))
     return out
+
+
+def stored(
+    source: Source, pool: Pool, names: Sequence[str], used: Bools, processes: int | None, work: Path
+) -> Iterator[Stored]:
+    """Every photograph with a crop that is `used`; `names` are those of the crops."""
+    wanted: dict[int, list[tuple[str, Box | None]]] = {}
+    for k in np.flatnonzero(used).tolist():
+        left, top, right, bottom = pool.region[k].tolist()
+        region = None if np.isnan(left) else (left, top, right, bottom)
+        wanted.setdefault(int(pool.photograph[k]), []).append((names[k], region))
+    if source.count is not None:
+        rows = [Wanted(number, tuple(parts)) for number, parts in sorted(wanted.items())]
+        batches = [rows[k : k + STORE_BATCH] for k in range(0, len(rows), STORE_BATCH)]
+        made = run(partial(store, source), batches, processes=processes, work=work, label="drawing panels")
+        yield from chain.from_iterable(made)
+        return
+    with Progress("storing photographs", len(wanted), "photographs") as progress:
+        for number, photograph in enumerate(source.photographs()):
+            if number in wanted:
+                try:
+                    yield from store(source, [Wanted(photograph, tuple(wanted[number]))])
+                except UserError as error:
+                    shutil.rmtree(work, ignore_errors=True)  # it remembers that the picture was good
+                    problem = f"A picture changed during the build. {error.problem}"
+                    raise UserError(problem, "Build again: what cannot be used is left out.") from error
+                progress.advance(1)
 
 
 def cut(photograph: Photograph, name: str, region: Box | None) -> Panel:
@@ -118,7 +157,8 @@ def item_names(matrices: Matrices, pool: Pool, photographs: pa.Array, part: tupl
     The same id is the same matrix of the same pool, so that answers to one build never count for another.
     """
     pooled = hashlib.blake2b(digest_size=16)
-    named = [*photographs.to_pylist(), *map(_digested, pool.elements)]
+    elements = (f"Element(kind={e.type!r}, group={e.group!r}, name={e.name!r})" for e in pool.elements)
+    named = [*photographs.to_pylist(), *elements]
     pooled.update("\n".join(named).encode("utf-8", "surrogateescape"))
     for values in (pool.photograph, np.nan_to_num(pool.region, nan=-1.0), pool.shows.starts, pool.shows.values):
         pooled.update(values.astype(values.dtype.newbyteorder("<")).tobytes())
@@ -127,11 +167,6 @@ def item_names(matrices: Matrices, pool: Pool, photographs: pa.Array, part: tupl
     rows = (crops[start : start + size] for start in range(0, len(crops), size))
     digests = (hashlib.blake2b(row, digest_size=3, key=key).hexdigest() for row in rows)
     return [f"{prefix}-{number:06d}-{digest}" for number, digest in enumerate(digests)]
-
-
-def _digested(element: Element) -> str:
-    """An element as it goes into ids."""
-    return f"Element(kind={element.type!r}, group={element.group!r}, name={element.name!r})"
 
 
 def items_table(
@@ -146,12 +181,9 @@ def items_table(
     size = len(matrices)
     context, candidates = matrices.crops[:, :PANELS], matrices.crops[:, PANELS:]
     names = crop_names.take(pa.array(candidates.ravel()))
-    nothing = pa.nulls(size * CANDIDATES, tables.ITEMS.field("candidates").type.value_type.field("raw").type)
-    tokens = pa.ListArray.from_arrays(
-        np.zeros(size * CANDIDATES + 1, np.int32),
-        pa.array([], tables.ITEMS.field("candidates").type.value_type.field("tokens").type.value_type),
-    )
     choice = tables.ITEMS.field("candidates").type.value_type
+    nothing = pa.nulls(size * CANDIDATES, choice.field("raw").type)
+    tokens = _empty(size * CANDIDATES, choice.field("tokens").type)
     columns = {
         "id": pa.array(item_names(matrices, pool, photographs, part), pa.string()),
         "task": pa.array(["matrix"] * size, pa.string()),
@@ -160,7 +192,7 @@ def items_table(
         "answer": pa.array(matrices.answer.astype(np.int8)),
         "origins": _rows(photographs.take(pa.array(pool.photograph[matrices.crops].ravel())), PANELS + CANDIDATES),
         "tags": _tags(matrices, pool, bound),
-        "views": _empty(size, "views"),
+        "views": _empty(size, tables.ITEMS.field("views").type),
     }
     return pa.table([columns.get(f.name, pa.nulls(size, f.type)) for f in tables.ITEMS], schema=tables.ITEMS)
 
@@ -170,10 +202,8 @@ def _rows(values: pa.Array, length: int) -> pa.ListArray:
     return pa.ListArray.from_arrays(np.arange(0, len(values) + 1, length, dtype=np.int32), values)
 
 
-def _empty(size: int, column: str) -> pa.ListArray:
-    return pa.ListArray.from_arrays(
-        np.zeros(size + 1, np.int32), pa.array([], tables.ITEMS.field(column).type.value_type)
-    )
+def _empty(size: int, type_: pa.ListType) -> pa.ListArray:
+    return pa.ListArray.from_arrays(np.zeros(size + 1, np.int32), pa.array([], type_.value_type))
 
 
 def _tags(matrices: Matrices, pool: Pool, bound: Bools) -> pa.ListArray:
@@ -195,3 +225,36 @@ def _tags(matrices: Matrices, pool: Pool, bound: Bools) -> pa.ListArray:
     names = pa.array(TAGS, pa.string()).take(pa.array(np.tile(np.arange(len(TAGS)), len(matrices))))
     pair = tables.ITEMS.field("tags").type.value_type
     return _rows(pa.StructArray.from_arrays([names, taken], fields=list(pair)), len(TAGS))
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    item: str
+    worker: str
+    verdict: int | Literal["skip"]
+    time: float | None = None
+
+
+def read_answers(path: Path) -> list[Judgement]:
+    """The answers of a human test, in the order of the file; a worker answers an item once."""
+    out: list[Judgement] = []
+    seen: set[tuple[str, str]] = set()
+    for number, one in numbered_lines(path, _Answer, f'Each line is {_FORM}, or "skip".'):
+        where = f"{path.name}, line {number}"
+        if isinstance(one.verdict, int) and not 0 <= one.verdict < CANDIDATES:
+            raise UserError(f"{where}: {one.verdict} is no candidate.", f'Give 0 to {CANDIDATES - 1}, or "skip".')
+        if (one.item, one.worker) in seen:
+            raise UserError(f"{where}: {one.worker} answered {one.item} before.", "Keep the first answer.")
+        seen.add((one.item, one.worker))
+        out.append(Judgement(one.item, one.worker, one.verdict, "human", one.time))
+    return out
+
+
+def check_answers(answers: Sequence[Judgement], items: Container[str]) -> None:
+    """Refuse answers to other matrices than these."""
+    for one in answers:
+        if one.item not in items:
+            raise UserError(
+                f"{one.worker} answered {one.item!r}, and this build has no such item.",
+                "Answers belong to the build that people saw: give all its options again, and its --secret if it had "
+                "one. Nothing was written.",
+            )

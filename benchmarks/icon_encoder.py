@@ -1,6 +1,6 @@
 """A small CNN trained on panels of icons, as a `transformers` checkpoint that `veridical features` takes by its folder.
 
-    python benchmarks/icon_encoder.py --out WORK/icon-cnn [--images 16000] [--epochs 12] [--categories 16]
+    python benchmarks/icon_encoder.py [--out WORK/icon-cnn] [--images 16000] [--epochs 12] [--categories 16]
 
 A ResNet of three basic blocks (16, 48 and 128 channels, panels squeezed to 112 x 112 pixels) learns the labels of
 panels that no benchmark shows: they are drawn with another seed. Like the bottom-up network of the paper, it has been
@@ -124,7 +124,7 @@ def make(out: Path, images: int, epochs: int, categories: int = 0) -> Path:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path, default=Path("bench/icon-encoder"))
     parser.add_argument("--images", type=int, default=16_000)
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--categories", type=int, default=16, help="kinds of things beside people; 0: all")

@@ -1,6 +1,6 @@
 """V-PROM's models on matrices of icons: the paper's order of models and splits, from one command.
 
-    python benchmarks/vprom_models.py --folder WORK
+    python benchmarks/vprom_models.py [--folder WORK]
     python benchmarks/vprom_models.py --folder WORK --source coco:PATH --matrices 9000 --schemes neutral interpolation
 
 Builds a benchmark of icon matrices in WORK (unless it is there), trains a small CNN on other icon panels and encodes
@@ -123,7 +123,7 @@ def _since(start: float) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--folder", type=Path, default=Path("bench/vprom-models"))
     parser.add_argument("--source", default="icons", help="icons, coco:PATH or vg:PATH")
     parser.add_argument("--matrices", type=int, default=120_000)
     parser.add_argument("--categories", type=int, default=16, help="kinds of things beside people; 0: all")

@@ -58,7 +58,11 @@ def test_strata_keep_equal_proportions() -> None:
     rng = np.random.default_rng(0)
     image_sets = [str(n // 8) for n in range(24_000)]
     synsets = [f"synset-{int(s) // 8 % 10 % 7}" for s in range(24_000)]
-    names = splits.nlvr2_splits(image_sets, synsets, rng)
+    held_out = [i for i, held in enumerate(splits.nlvr2_held_out(image_sets, synsets, rng)) if held]
+    names = ["train"] * len(image_sets)
+    thirds = splits.nlvr2_thirds([image_sets[i] for i in held_out], [synsets[i] for i in held_out], rng)
+    for i, name in zip(held_out, thirds, strict=True):
+        names[i] = name
     counts = Counter(names)
     assert counts == {"train": 19_200, "dev": 1_600, "test-p": 1_600, "test-u": 1_600}
     assert crossing([[s] for s in image_sets], names) == set()
@@ -69,8 +73,9 @@ def test_strata_keep_equal_proportions() -> None:
             assert part[synset] / counts[name] == pytest.approx(whole[synset] / 24_000, abs=0.006)
 
 
-def test_vprom_two_to_one() -> None:
-    names = splits.vprom_splits([[str(n // 3)] for n in range(9_000)], np.random.default_rng(0))
+def test_two_to_one() -> None:
+    shares = {"train": 2.0, "test": 1.0}
+    names = splits.split_by_origin([[str(n // 3)] for n in range(9_000)], shares, np.random.default_rng(0))
     assert Counter(names) == {"train": 6_000, "test": 3_000}
 
 

@@ -1,4 +1,4 @@
-"""Hashes of pictures: multi-index hashing finds exactly what all pairs find; near-duplicates of a whole benchmark."""
+"""Hashes of pictures: multi-index hashing finds exactly what all pairs find; near-duplicates of pictures."""
 
 from __future__ import annotations
 
@@ -13,20 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.encoders import hashes as module
 from veridical.encoders.hashes import (
-    NearDuplicate,
     difference_hash,
     distance,
-    near_duplicates,
     near_pairs,
-    panel_hashes,
     perceptual_hash,
     published_hash,
 )
 from veridical.errors import UserError
-from veridical.records import TRUTH, Item, Panel, Text
 
 
 def clustered(seeds: list[int], number: int, most: int) -> np.ndarray:
@@ -123,45 +118,26 @@ def test_the_perceptual_hash_is_the_one_of_imagehash_and_survives_compression() 
             assert (made(image) ^ made(photograph(seed + 100))).bit_count() > 6
 
 
-def encoded(image: Image.Image, kind: str = "PNG") -> bytes:
-    file = BytesIO()
-    image.save(file, kind)
-    return file.getvalue()
-
-
-@pytest.fixture
-def benchmark(tmp_path: Path) -> Path:
+def test_near_duplicates_among_pictures_and_published_hashes() -> None:
+    pytest.importorskip("imagehash")
     wide = Image.new("RGB", (192, 64))
     wide.paste(photograph(1), (0, 0))
     wide.paste(photograph(3), (96, 0))
-    published = f"{perceptual_hash(photograph(2)):016x}"
-    with BenchmarkWriter(tmp_path / "b", name="b", task="statement") as writer:
-        one = writer.add_image(encoded(photograph(1)))
-        small = writer.add_image(encoded(photograph(1, (72, 48)), "JPEG"))
-        two = writer.add_image(encoded(photograph(2)))
-        both = writer.add_image(encoded(wide))
-        panels = [
-            Panel("one", one, width=96, height=64),
-            Panel("small", small, width=72, height=48),
-            Panel("two", two, width=96, height=64),
-            Panel("left", both, (0, 0, 96, 64), 96, 64),
-            Panel("right", both, (96, 0, 192, 64), 96, 64),
-            Panel("published", uri="https://example.org/2.jpg", phash=published),
-            Panel("unknown", uri="https://example.org/3.jpg"),
-        ]
-        writer.add_panels(panels)
-        item = Item("i", "statement", tuple(p.id for p in panels), Text("Yes."), TRUTH, 1)
-        writer.add_items("train", [item])
-    return tmp_path / "b"
-
-
-def test_near_duplicates_among_the_panels_of_a_benchmark(benchmark: Path) -> None:
-    pytest.importorskip("imagehash")
-    found = near_duplicates(benchmark)
-    assert {(d.a, d.b) for d in found} == {("one", "small"), ("one", "left"), ("small", "left"), ("two", "published")}
-    assert NearDuplicate("one", "left", 0) in found
-    assert NearDuplicate("two", "published", 0) in found
-    assert set(panel_hashes(Benchmark(benchmark))) == {"one", "small", "two", "left", "right", "published"}
-    assert {(d.a, d.b) for d in near_duplicates(benchmark, hash="difference")} >= {("one", "left"), ("one", "small")}
-    with pytest.raises(UserError, match="no hash 'wavelet'"):
-        near_duplicates(benchmark, hash="wavelet")
+    file = BytesIO()
+    photograph(1, (72, 48)).save(file, "JPEG")
+    pictures = {
+        "one": photograph(1),
+        "small": Image.open(file).convert("RGB"),
+        "two": photograph(2),
+        "left": wide.crop((0, 0, 96, 64)),
+        "right": wide.crop((96, 0, 192, 64)),
+    }
+    for made, exact in ((perceptual_hash, True), (difference_hash, False)):
+        found = {name: made(picture) for name, picture in pictures.items()}
+        found["published"] = published_hash(f"{made(photograph(2)):016x}")
+        names, values = list(found), np.array(list(found.values()), np.uint64)
+        near = {(names[a], names[b]) for a, b in near_pairs(values, 6).tolist()}
+        assert near >= {("one", "small"), ("one", "left"), ("two", "published")}
+        assert found["one"] == found["left"]
+        if exact:
+            assert near == {("one", "small"), ("one", "left"), ("small", "left"), ("two", "published")}

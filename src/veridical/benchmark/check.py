@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from io import BytesIO
@@ -18,15 +18,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from veridical.benchmark.check_items import Problem, check_items, check_judgements, check_panels, duplicates, some
+from veridical.benchmark.check_items import (
+    Problem,
+    check_items,
+    check_judgements,
+    check_panels,
+    duplicates,
+    marked,
+    some,
+)
 from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST
 from veridical.benchmark.store import Benchmark
 from veridical.benchmark.writer import PUBLIC_TAGS, FileEntry, content_address, file_hash
 from veridical.common.files import Json
 from veridical.common.result import Result, Table
 from veridical.errors import UserError
-
-__all__ = ["MAX_PIXELS", "CheckReport", "Problem", "check", "decoding_error"]
 
 MAX_PIXELS = 89_478_485  # a larger image is taken for a decompression bomb, as Pillow does
 _SHOWN = 5  # damaged images that are named
@@ -73,30 +79,17 @@ def check(benchmark: Path | str, *, images: bool = True) -> CheckReport:
     opened = Benchmark(benchmark)
     problems = list(_files(opened))
     damaged = [p.where for p in problems if p.severity == "error"]
-    stages: list[Callable[[Benchmark], Iterator[Problem]]] = [
-        check_items,
-        check_panels,
-        check_judgements,
-        *([_images] if images else []),
-        _hidden,
-        _hidden_folder,
-    ]
-    for stage in stages:
+    tables, secrets = (check_items, check_panels, check_judgements), (_hidden, _hidden_folder)
+    for stage in (*tables, *([_images] if images else []), *secrets):
         try:
             problems.extend(stage(opened))
         except (UserError, pa.ArrowException, OSError, KeyError) as error:
             text = str(error).splitlines()[0]
             if not any(name in text for name in damaged):  # otherwise it is reported already
                 problems.append(Problem("unreadable", stage.__name__.strip("_"), text))
-    counts = opened.manifest["counts"]
-    return CheckReport(
-        benchmark=str(opened.directory),
-        hash=opened.hash,
-        files=len(opened.manifest["files"]),
-        items=sum(n for splits in counts["items"].values() for n in splits.values()),
-        images=counts["images"],
-        problems=tuple(problems),
-    )
+    counts, files = opened.manifest["counts"], len(opened.manifest["files"])
+    items = sum(n for splits in counts["items"].values() for n in splits.values())
+    return CheckReport(str(opened.directory), opened.hash, files, items, counts["images"], tuple(problems))
 
 
 def decoding_error(data: bytes) -> str | None:
@@ -133,17 +126,13 @@ def _files(opened: Benchmark) -> Iterator[Problem]:
     secret = {f"raw-{split}.parquet" for split in opened.manifest["hidden"]}
     for path in sorted(opened.directory.iterdir()):
         name = path.name
+        is_features = name.startswith("features-") and name.endswith(".arrow")  # added later, tied to images by hash
         if name in secret or name.startswith("answers-") or name == HIDDEN_MANIFEST:
             yield Problem("hidden-file", name, "belongs into the hidden folder, and lies in the public one")
         elif name.startswith("items-") and name not in counted:
             yield Problem("count", name, "the manifest does not count it")
-        elif name not in opened.manifest["files"] and name != MANIFEST and not _is_features(name):
+        elif name not in opened.manifest["files"] and name != MANIFEST and not is_features:
             yield Problem("unlisted-file", name, "not part of the benchmark", "warning")
-
-
-def _is_features(name: str) -> bool:
-    """Vectors of the images, added later and tied to them by hash."""
-    return name.startswith("features-") and name.endswith(".arrow")
 
 
 def _listed(folder: Path, files: dict[str, FileEntry]) -> Iterator[Problem]:
@@ -250,9 +239,8 @@ def _hidden_objects(opened: Benchmark, table: pa.Table) -> Iterator[Problem]:
         panels = opened.panels_table(["id", "objects"])
         shown = pc.greater(pc.list_value_length(panels["objects"]), 0)
         told = pc.and_(pc.is_in(panels["id"], value_set=pa.array(sorted(set(secret)))), shown)
-        if pc.any(told).as_py():
-            named = some(panels["id"].filter(told))
-            yield Problem("hidden-objects", "panels.parquet", f"tells what is in panels of hidden items: {named}")
+        text = "tells what is in panels of hidden items:"
+        yield from marked(panels["id"], told, "hidden-objects", "panels.parquet", text)
 
 
 def _hidden_folder(opened: Benchmark) -> Iterator[Problem]:
@@ -286,11 +274,9 @@ def _answers(items: pa.Table, answers: pa.Table, where: str) -> Iterator[Problem
     ids = items["id"]
     answer = answers["answer"].take(pc.index_in(ids, value_set=answers["id"].combine_chunks()))
     lost = pc.and_(pc.is_null(answer), pc.is_null(items["parent"]))
-    if pc.any(lost).as_py():
-        yield Problem("hidden-count", where, f"no hidden answer for {some(ids.filter(lost))}")
+    yield from marked(ids, lost, "hidden-count", where, "no hidden answer for")
     outside = pc.greater_equal(pc.cast(answer, pa.int32()), pc.list_value_length(items["candidates"]))
-    if pc.any(outside).as_py():
-        yield Problem("answer-range", where, f"answer is not one of the candidates in {some(ids.filter(outside))}")
+    yield from marked(ids, outside, "answer-range", where, "answer is not one of the candidates in")
     by_ending: dict[str, Counter[int]] = defaultdict(Counter)
     for item, right in zip(ids.to_pylist(), answer.to_pylist(), strict=True):
         if right is not None:

@@ -37,6 +37,12 @@ def some(values: pa.Array | pa.ChunkedArray) -> str:
     return first if len(values) <= _EXAMPLES else f"{first} and {len(values) - _EXAMPLES:,} more"
 
 
+def marked(ids: pa.ChunkedArray, bad: pa.ChunkedArray, kind: str, where: str, text: str) -> Iterator[Problem]:
+    """One problem with all ids that are marked as bad, if there are any; `text` stands before them."""
+    if pc.any(bad).as_py():
+        yield Problem(kind, where, f"{text} {some(ids.filter(bad))}")
+
+
 def check_items(opened: Benchmark) -> Iterator[Problem]:
     """Items of every scheme and split, and the panels they name."""
     panels = opened.panels_table(["id"])["id"]
@@ -72,22 +78,18 @@ def check_panels(opened: Benchmark) -> Iterator[Problem]:
     region = table["region"]
     size = pc.list_value_length(region)
     if pc.any(pc.not_equal(size, 4)).as_py():
-        yield Problem(
-            "region", where, f"a region is not four numbers: {some(table['id'].filter(pc.not_equal(size, 4)))}"
-        )
+        yield from marked(table["id"], pc.not_equal(size, 4), "region", where, "a region is not four numbers:")
     else:
         box = [pc.list_element(region, k) for k in range(4)]
         empty = pc.or_(pc.greater_equal(box[0], box[2]), pc.greater_equal(box[1], box[3]))
-        if pc.any(empty).as_py():
-            yield Problem("region", where, f"an empty region: {some(table['id'].filter(empty))}")
+        yield from marked(table["id"], empty, "region", where, "an empty region:")
     owners = pc.list_parent_indices(table["objects"])
     names = pc.struct_field(pc.list_flatten(table["objects"]), "id")
     counts = pa.table({"panel": owners, "id": names}).group_by(["panel", "id"]).aggregate([([], "count_all")])
     twice = counts.filter(pc.greater(counts["count_all"], 1))
     if len(twice):
-        yield Problem(
-            "duplicate-id", where, f"object ids used twice in {some(table['id'].take(pc.unique(twice['panel'])))}"
-        )
+        named = some(table["id"].take(pc.unique(twice["panel"])))
+        yield Problem("duplicate-id", where, f"object ids used twice in {named}")
 
 
 def check_judgements(opened: Benchmark) -> Iterator[Problem]:
@@ -97,24 +99,18 @@ def check_judgements(opened: Benchmark) -> Iterator[Problem]:
     if len(table) != expected:
         yield Problem("count", where, f"{len(table):,} judgements, the manifest says {expected:,}")
     bad = pc.invert(pc.is_in(table["kind"], pa.array(JUDGEMENT_KINDS)))
-    if pc.any(bad).as_py():
-        yield Problem("judgement", where, f"unknown kind for {some(table['item'].filter(bad))}")
+    yield from marked(table["item"], bad, "judgement", where, "unknown kind for")
     bad = pc.invert(pc.match_substring_regex(table["verdict"], r"^(\d{1,2}|nonsense|skip)$"))
     if pc.any(bad).as_py():
-        yield Problem("judgement", where, f"unknown verdict for {some(table['item'].filter(bad))}")
+        yield from marked(table["item"], bad, "judgement", where, "unknown verdict for")
         return
     parts = [opened.items_table(s, c, ["id", "candidates"]) for c in opened.schemes for s in opened.splits(c)]
     items = pa.concat_tables([tables.ITEMS.empty_table().select(["id", "candidates"]), *parts])
     place = pc.index_in(table["item"], value_set=items["id"].combine_chunks())
     choices = pc.list_value_length(items["candidates"]).take(place)
-    number = pc.cast(
-        pc.if_else(pc.is_in(table["verdict"], pa.array(["nonsense", "skip"])), None, table["verdict"]), "int32"
-    )
-    outside = pc.greater_equal(number, choices)
-    if pc.any(outside).as_py():
-        yield Problem(
-            "judgement", where, f"a verdict is not one of the candidates of {some(table['item'].filter(outside))}"
-        )
+    words = pc.is_in(table["verdict"], pa.array(["nonsense", "skip"]))
+    outside = pc.greater_equal(pc.cast(pc.if_else(words, None, table["verdict"]), "int32"), choices)
+    yield from marked(table["item"], outside, "judgement", where, "a verdict is not one of the candidates of")
     unknown = pc.and_(pc.is_null(place), pc.invert(pc.is_in(table["item"], value_set=opened.pruned_table()["item"])))
     if pc.any(unknown).as_py():
         named = some(pc.unique(table["item"].filter(unknown)))
@@ -128,37 +124,31 @@ def duplicates(ids: pa.ChunkedArray, where: str, noun: str) -> Iterator[Problem]
     counts = pc.value_counts(ids)
     twice = counts.filter(pc.greater(pc.struct_field(counts, "counts"), 1))
     if len(twice):
-        yield Problem(
-            "duplicate-id", where, f"{noun} ids used more than once: {some(pc.struct_field(twice, 'values'))}"
-        )
+        named = some(pc.struct_field(twice, "values"))
+        yield Problem("duplicate-id", where, f"{noun} ids used more than once: {named}")
 
 
 def _values(table: pa.Table, where: str, task: str, hidden: bool) -> Iterator[Problem]:
     wrong = pc.fill_null(pc.not_equal(table["task"], task), True) if task in TASKS else pc.is_valid(table["id"])
-    if pc.any(wrong).as_py():
-        yield Problem("task", where, f"not the benchmark's task {task!r}: {some(table['id'].filter(wrong))}")
+    yield from marked(table["id"], wrong, "task", where, f"not the benchmark's task {task!r}:")
     choices = pc.list_value_length(table["candidates"])
     if pc.any(pc.less(choices, 2)).as_py():
-        yield Problem("candidates", where, f"fewer than two in {some(table['id'].filter(pc.less(choices, 2)))}")
+        yield from marked(table["id"], pc.less(choices, 2), "candidates", where, "fewer than two in")
     elif task == "statement":
         texts = pc.struct_field(pc.list_flatten(table["candidates"]), "raw")
         if texts.to_pylist() != ["false", "true"] * len(table):
             yield Problem("candidates", where, "a statement's candidates are false and true, in this order")
     answer = pc.cast(table["answer"], pa.int32())
     outside = pc.or_(pc.less(answer, 0), pc.greater_equal(answer, choices))
-    if pc.any(outside).as_py():
-        yield Problem(
-            "answer-range", where, f"answer is not one of the candidates in {some(table['id'].filter(outside))}"
-        )
-    none = pc.and_(pc.is_null(answer), pc.is_null(table["parent"]))
-    if not hidden and pc.any(none).as_py():
-        yield Problem("no-answer", where, f"no answer in a split that is not hidden: {some(table['id'].filter(none))}")
+    yield from marked(table["id"], outside, "answer-range", where, "answer is not one of the candidates in")
+    if not hidden:
+        none = pc.and_(pc.is_null(answer), pc.is_null(table["parent"]))
+        yield from marked(table["id"], none, "no-answer", where, "no answer in a split that is not hidden:")
 
 
 def _references(table: pa.Table, where: str, panels: pa.ChunkedArray) -> Iterator[Problem]:
-    named = pc.list_flatten(table["panels"])
     candidates = pc.struct_field(pc.list_flatten(table["candidates"]), "panel").drop_null()
-    for column in (named, candidates):
+    for column in (pc.list_flatten(table["panels"]), candidates):
         unknown = pc.invert(pc.is_in(column, value_set=panels))
         if pc.any(unknown).as_py():
             yield Problem("missing-panel", where, f"no such panel: {some(pc.unique(column.filter(unknown)))}")
@@ -209,10 +199,8 @@ def _families(table: pa.Table, where: str, hidden: bool) -> Iterator[Problem]:
     if not hidden:
         answer = pc.fill_null(table["answer"], -1).to_numpy().astype(np.int64)[at]
         answered = pc.is_valid(children["answer"]).to_numpy(zero_copy_only=False)
-        wrong = answered != (answer == given)
-        if wrong.any():
-            found = some(ids.filter(pa.array(wrong)))
-            yield Problem("given", where, f"only the reasons given the right answer have an answer: {found}")
+        wrong = pa.array(answered != (answer == given))
+        yield from marked(ids, wrong, "given", where, "only the reasons given the right answer have an answer:")
 
 
 def _crossing(parts: dict[str, pa.Table], scheme: str, column: str, official: bool) -> Iterator[Problem]:

@@ -98,22 +98,6 @@ def nlvr2_thirds(image_sets: Sequence[str], synsets: Sequence[str], rng: np.rand
     return split_by_origin([[s] for s in image_sets], {"dev": 1.0, "test-p": 1.0, "test-u": 1.0}, rng, synsets)
 
 
-def nlvr2_splits(image_sets: Sequence[str], synsets: Sequence[str], rng: np.random.Generator) -> list[str]:
-    """Both steps at once, for data that needs no pruning between them."""
-    held_out = nlvr2_held_out(image_sets, synsets, rng)
-    rows = [i for i, held in enumerate(held_out) if held]
-    out = ["train"] * len(held_out)
-    thirds = nlvr2_thirds([image_sets[i] for i in rows], [synsets[i] for i in rows], rng)
-    for i, name in zip(rows, thirds, strict=True):
-        out[i] = name
-    return out
-
-
-def vprom_splits(origins: Origins, rng: np.random.Generator) -> list[str]:
-    """V-PROM section 3.2: training and test, two to one, no image in both."""
-    return split_by_origin(origins, {"train": 2.0, "test": 1.0}, rng)
-
-
 def vcr_folds(movies: Sequence[str], rng: np.random.Generator, folds: int = 11) -> list[int]:
     """VCR section 4: folds by movie, as equal as whole movies allow. Matching happens within a fold."""
     counts = Counter(movies)
@@ -140,14 +124,10 @@ def vcr_splits(folds: Sequence[int]) -> list[str]:
 
 def validation_slice(sentences: Sequence[str], origins: Origins, share: float, rng: np.random.Generator) -> list[bool]:
     """Which training items to hold out for early stopping: no sentence and no origin is on both sides."""
-    keys = [[*("origin " + o for o in own), "sentence " + _plain(s)] for s, own in zip(sentences, origins, strict=True)]
+    plain = [" ".join(sentence.lower().split()).rstrip(" .!?") for sentence in sentences]
+    keys = [[*("origin " + o for o in own), "sentence " + s] for s, own in zip(plain, origins, strict=True)]
     names = split_by_origin(keys, {"validation": share, "training": 1 - share}, rng)
     return [name == "validation" for name in names]
-
-
-def _plain(sentence: str) -> str:
-    """A sentence without case, spacing and final punctuation, to compare it with others."""
-    return " ".join(sentence.lower().split()).rstrip(" .!?")
 
 
 def _block_strata(block: np.ndarray, strata: Sequence[str] | None) -> np.ndarray:

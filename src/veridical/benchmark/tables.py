@@ -7,22 +7,11 @@ Every column is a type that pyarrow, DuckDB, Polars and `datasets` all read: tag
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 
-from veridical.records import (
-    Box,
-    Item,
-    Judgement,
-    Pairs,
-    Panel,
-    Pruned,
-    Ref,
-    SceneObject,
-    Text,
-    View,
-)
+from veridical.records import Box, Item, Judgement, Pairs, Panel, Pruned, Ref, SceneObject, Text, View
 
 _string, _strings = pa.string(), pa.list_(pa.string())
 _box = pa.list_(pa.float64())
@@ -88,20 +77,12 @@ def items_table(items: Iterable[Item]) -> pa.Table:
     """Items as one table, in their order."""
     rows = [
         (
-            i.id,
-            i.task,
-            i.panels,
+            *(i.id, i.task, i.panels),
             None if i.query is None else (i.query.raw, _tokens(i.query)),
-            [_candidate_row(c) for c in i.candidates],
-            i.answer,
-            i.group,
-            i.origins,
+            [(None, [], c) if isinstance(c, str) else (c.raw, _tokens(c), None) for c in i.candidates],
+            *(i.answer, i.group, i.origins),
             [(v.order, v.image) for v in i.views],
-            i.parent,
-            i.given,
-            i.program,
-            i.writer,
-            i.tags,
+            *(i.parent, i.given, i.program, i.writer, i.tags),
         )
         for i in items
     ]
@@ -112,28 +93,25 @@ def items_from(table: pa.Table) -> Iterator[Item]:
     """The items of a table, in its order."""
     for row in _rows(table):
         query = row["query"]
-        yield Item(
-            id=row["id"],
-            task=row["task"],
-            panels=tuple(row["panels"]),
-            query=None if query is None else Text(query["raw"], _tokens_from(query["tokens"])),
-            candidates=cast("tuple[Text, ...] | tuple[str, ...]", tuple(_candidate_from(c) for c in row["candidates"])),
-            answer=row["answer"],
-            group=row["group"],
-            origins=tuple(row["origins"]),
-            views=tuple(View(tuple(v["order"]), v["image"]) for v in row["views"]),
-            parent=row["parent"],
-            given=row["given"],
-            program=row["program"],
-            writer=row["writer"],
-            tags=_pairs_from(row["tags"]),
+        row["query"] = None if query is None else Text(query["raw"], _tokens_from(query["tokens"]))
+        row["candidates"] = tuple(
+            c["panel"] if c["panel"] is not None else Text(c["raw"], _tokens_from(c["tokens"]))
+            for c in row["candidates"]
         )
+        row["panels"], row["origins"] = tuple(row["panels"]), tuple(row["origins"])
+        row["views"] = tuple(View(tuple(v["order"]), v["image"]) for v in row["views"])
+        row["tags"] = _pairs_from(row["tags"])
+        yield Item(**row)
 
 
 def panels_table(panels: Iterable[Panel]) -> pa.Table:
     """Panels as one table, in their order."""
     rows = [
-        (p.id, p.image, p.region, p.width, p.height, [_object_row(o) for o in p.objects], p.uri, p.phash)
+        (
+            *(p.id, p.image, p.region, p.width, p.height),
+            [(o.id, o.category, o.attributes, o.box, o.score, o.polygons) for o in p.objects],
+            *(p.uri, p.phash),
+        )
         for p in panels
     ]
     return _table(rows, PANELS)
@@ -142,16 +120,9 @@ def panels_table(panels: Iterable[Panel]) -> pa.Table:
 def panels_from(table: pa.Table) -> Iterator[Panel]:
     """The panels of a table, in its order."""
     for row in _rows(table):
-        yield Panel(
-            id=row["id"],
-            image=row["image"],
-            region=_box_from(row["region"]),
-            width=row["width"],
-            height=row["height"],
-            objects=tuple(_object_from(o) for o in row["objects"]),
-            uri=row["uri"],
-            phash=row["phash"],
-        )
+        row["region"] = _box_from(row["region"])
+        row["objects"] = tuple(_object_from(o) for o in row["objects"])
+        yield Panel(**row)
 
 
 def judgements_table(judgements: Iterable[Judgement]) -> pa.Table:
@@ -195,27 +166,10 @@ def _tokens_from(rows: list[TableRow]) -> tuple[str | Ref, ...]:
     return tuple(r["word"] if r["word"] is not None else Ref(tuple(r["refs"])) for r in rows)
 
 
-def _candidate_row(candidate: Text | str) -> tuple[Any, ...]:
-    return (None, [], candidate) if isinstance(candidate, str) else (candidate.raw, _tokens(candidate), None)
-
-
-def _candidate_from(row: TableRow) -> Text | str:
-    return row["panel"] if row["panel"] is not None else Text(row["raw"], _tokens_from(row["tokens"]))
-
-
-def _object_row(o: SceneObject) -> tuple[Any, ...]:
-    return (o.id, o.category, o.attributes, o.box, o.score, o.polygons)
-
-
 def _object_from(row: TableRow) -> SceneObject:
-    return SceneObject(
-        id=row["id"],
-        category=row["category"],
-        attributes=_pairs_from(row["attributes"]),
-        box=_box_from(row["box"]),
-        score=row["score"],
-        polygons=tuple(tuple((x, y) for x, y in polygon) for polygon in row["polygons"]),
-    )
+    row["attributes"], row["box"] = _pairs_from(row["attributes"]), _box_from(row["box"])
+    row["polygons"] = tuple(tuple((x, y) for x, y in polygon) for polygon in row["polygons"])
+    return SceneObject(**row)
 
 
 def _pairs_from(rows: list[dict[str, str]]) -> Pairs:

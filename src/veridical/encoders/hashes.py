@@ -8,26 +8,19 @@ blocks (Norouzi et al. 2012 have k = 1). So for each choice of k blocks, only ha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, pairwise
 from math import comb
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from veridical.common.arrays import Array, Bools, Floats, Ints, Words, compiled, has_numba
-from veridical.encoders.extract import cut, decode
 from veridical.errors import UserError, missing_extra
-from veridical.records import Box, Panel
 
 if TYPE_CHECKING:
     from PIL import Image
-
-    from veridical.benchmark import Benchmark
 
 BITS = 64
 SIDE = 64  # of the thumbnails
@@ -61,9 +54,6 @@ def difference_hash(image: Image.Image) -> int:
     grey = np.asarray(image.convert("L").resize((9, 8), Image.Resampling.LANCZOS), np.int16)
     bits = (grey[:, 1:] > grey[:, :-1]).ravel()
     return int.from_bytes(np.packbits(bits).tobytes(), "big")
-
-
-HASHES = {"perceptual": perceptual_hash, "difference": difference_hash}
 
 
 def published_hash(text: str) -> int:
@@ -133,62 +123,6 @@ def near_pairs(
     pairs: IndexPairs = members[np.concatenate([_products(apart, starts, counts), copies[copies[:, 0] < copies[:, 1]]])]
     pairs.sort(axis=1)
     return pairs.take(np.lexsort((pairs[:, 1], pairs[:, 0])), axis=0)
-
-
-@dataclass(frozen=True, slots=True)
-class NearDuplicate:
-    """Two panels that look alike."""
-
-    a: str  # panel ids
-    b: str
-    bits: int  # in which their hashes differ
-
-
-def near_duplicates(
-    benchmark: Benchmark | Path | str, *, distance: int = 6, hash: str = "perceptual"
-) -> list[NearDuplicate]:
-    """All pairs of panels of a benchmark whose hashes differ in at most `distance` bits, in the order of the panels.
-
-    A panel whose picture is not here is compared by its published hash; one without either is left out.
-    """
-    from veridical.benchmark import Benchmark
-
-    opened = benchmark if isinstance(benchmark, Benchmark) else Benchmark(benchmark)
-    found = panel_hashes(opened, hash=hash)
-    names = list(found)
-    hashes = np.array([found[name] for name in names], np.uint64)
-    pairs = near_pairs(hashes, distance)
-    bits = _count(hashes[pairs[:, 0]] ^ hashes[pairs[:, 1]])
-    return [NearDuplicate(names[a], names[b], n) for (a, b), n in zip(pairs.tolist(), bits.tolist(), strict=True)]
-
-
-def panel_hashes(benchmark: Benchmark, *, hash: str = "perceptual") -> dict[str, int]:
-    """The hash of each panel: of its picture, or as published. An image is decoded once for all of its regions."""
-    if hash not in HASHES:
-        raise UserError(f"There is no hash {hash!r}.", f"Choose one of: {', '.join(HASHES)}.")
-    made = HASHES[hash]
-    panels = benchmark.panels
-    by_image: dict[str, list[Panel]] = {}
-    for panel in panels.values():
-        if panel.image is not None:
-            by_image.setdefault(panel.image, []).append(panel)
-
-    def look(address: str) -> list[tuple[str, int]]:
-        own = by_image[address]
-        regions: dict[Box | None, int] = {}
-        image = decode(benchmark.image(address).to_pybytes(), address)
-        for panel in own:
-            if panel.region not in regions:
-                (part,) = cut(image, [panel.region], address)
-                regions[panel.region] = made(part)
-        return [(panel.id, regions[panel.region]) for panel in own]
-
-    with ThreadPoolExecutor() as pool:  # decoding releases the interpreter lock
-        seen = dict(pair for pairs in pool.map(look, by_image) for pair in pairs)
-    for panel in panels.values():
-        if panel.image is None and panel.phash is not None:
-            seen[panel.id] = published_hash(panel.phash)
-    return {panel: seen[panel] for panel in panels if panel in seen}
 
 
 def _distinct_pairs(hashes: Hashes, most: int, most_pairs: int) -> Iterator[IndexPairs]:

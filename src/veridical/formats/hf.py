@@ -146,16 +146,16 @@ class _Rows:
         addresses = [panel.image for panel in (*shown, *offered)] + [view.image for view in item.views]
         place = {address: n for n, address in enumerate(dict.fromkeys(a for a in addresses if a is not None))}
         texts = [c for c in item.candidates if isinstance(c, Text)]
-        names = _names(shown)
+        # what a text calls each object: its category and its number among the objects, as in [person 1]
+        names = {o.id: f"[{o.category} {n}]" for panel in shown for n, o in enumerate(panel.objects, 1)}
+        same = ("id", "answer", "task", "group", "parent", "given", "writer", "program", "tags")
         return {
-            "id": item.id,
+            **{name: getattr(item, name) for name in same},
             "images": [{"bytes": self.source.image(a).to_pybytes(), "path": None} for a in place],
             "query": None if item.query is None else item.query.words(names),
             "query_raw": None if item.query is None else item.query.raw,
             "candidates": [text.words(names) for text in texts],
             "candidates_raw": [text.raw for text in texts],
-            "answer": item.answer,
-            "task": item.task,
             "panels": [_panel_row(panel, place) for panel in shown],
             "candidate_panels": [_panel_row(panel, place) for panel in offered],
             "views": [{"order": v.order, "image": place.get(v.image or "")} for v in item.views],
@@ -164,12 +164,6 @@ class _Rows:
                 for p in shown
                 for o in p.objects
             ],
-            "group": item.group,
-            "parent": item.parent,
-            "given": item.given,
-            "writer": item.writer,
-            "program": item.program,
-            "tags": item.tags,
         }
 
 
@@ -179,11 +173,6 @@ def _candidate_panels(item: Item) -> tuple[str, ...]:
 
 def _panel_row(panel: Panel, place: Mapping[str, int]) -> ExportedRow:
     return {"id": panel.id, "image": place.get(panel.image or ""), "region": panel.region, "url": panel.uri}
-
-
-def _names(panels: list[Panel]) -> dict[str, str]:
-    """What a text calls each object: its category and its number among the objects, as in [person 1]."""
-    return {o.id: f"[{o.category} {n}]" for panel in panels for n, o in enumerate(panel.objects, 1)}
 
 
 def _write(rows: _Rows, scheme: str, split: str, folder: Path, progress: Progress) -> None:

@@ -19,8 +19,6 @@ from pathlib import Path
 from veridical.benchmark.check import MAX_PIXELS, decoding_error
 from veridical.errors import UserError
 
-__all__ = ["MAX_PIXELS", "BadImage", "ImageFile", "image_size", "is_inside", "leaves_folder", "read_image", "walk"]
-
 _PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8"
 _CHUNK = struct.Struct(">I4s")
 _WITHOUT_LENGTH = frozenset({0x00, 0x01, *range(0xD0, 0xD8)})  # parts of a JPEG that are only their marker

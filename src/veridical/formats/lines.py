@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -163,8 +163,10 @@ def decode_chunks(
     view = memoryview(file.data)
     while first < len(file):
         last = max(first + 1, int(np.searchsorted(file.starts, file.starts[first] + _CHUNK_BYTES, "right")) - 1)
-        records = _fast(view[file.starts[first] : file.starts[last]], decoder) if utf8 else None
-        if records is not None and len(records) == last - first:
+        records: list[T] = []
+        with _no_garbage_collection(), suppress(*DECODING_ERRORS):  # nothing decoded refers back, and there is much
+            records = decoder.decode_lines(view[file.starts[first] : file.starts[last]]) if utf8 else []
+        if len(records) == last - first:
             yield Lines(file, records, np.arange(first, last))
         else:
             yield _one_by_one(file, first, last, decoder, problems, expected or {})
@@ -178,14 +180,6 @@ def _first_line(file: TextFile, problems: Problems) -> int:
             problems.found(file.name, 1, f"the file starts with {what}.", "Save it as UTF-8 without a byte order mark.")
             return 1 if mark == UTF8_MARK else len(file)
     return 0
-
-
-def _fast(data: memoryview, decoder: msgspec.json.Decoder[T]) -> list[T] | None:
-    try:
-        with _no_garbage_collection():  # nothing that is decoded refers back, and there is much of it
-            return decoder.decode_lines(data)
-    except DECODING_ERRORS:
-        return None
 
 
 @contextmanager
@@ -255,10 +249,8 @@ def find_duplicates(ids: Sequence[str], numbers: Ints, what: str = "identifier")
     first: dict[str, int] = {}
     wrong = {}
     for index, one in enumerate(ids):
-        if one in first:
-            wrong[index] = f"{what} {one!r} is already on line {int(numbers[first[one]]) + 1}."
-        else:
-            first[one] = index
+        if (before := first.setdefault(one, index)) != index:
+            wrong[index] = f"{what} {one!r} is already on line {int(numbers[before]) + 1}."
     return wrong
 
 

@@ -26,7 +26,7 @@ from veridical.errors import UserError
 from veridical.formats import columns
 from veridical.formats.images import BadImage, ImageFile, is_inside, read_image, walk
 from veridical.formats.lines import Lines, Problems, decode_lines, find_duplicates, find_wrong, raw_table, read_text
-from veridical.formats.releases import Format, Part, Request, Writer, find_files, judgements_of, one_per_split
+from veridical.formats.releases import Format, Part, Request, Writer, items_to_write, judgements_of
 from veridical.records import Item, Panel, SceneObject
 
 ORDERS = list(itertools.permutations(range(3)))
@@ -132,27 +132,14 @@ class _NLVRSplit:
 
 def read(request: Request, problems: Problems) -> list[Part]:
     """All splits of a release."""
-    splits = [_read_split(split, path, request, problems) for split, path in _find(request).items()]
+    missing = "NLVR split: no train.json, dev/dev.json or the like"
+    files = request.files(lambda path: path.stem in SPLITS or path.parent.name == path.stem, missing)
+    splits = [_read_split(split, path, request, problems) for split, path in files.items()]
     ids = [one for split in splits for one in split.ids]
     if len(set(ids)) != len(ids):
         for split in splits:
             split.prefix = f"{split.split}-"
     return list(splits)
-
-
-def _find(request: Request) -> dict[str, Path]:
-    if not request.path.is_dir():
-        return {request.split or request.path.stem: request.path}
-    found: dict[str, list[Path]] = {}
-    for path in find_files(request.path, lambda name: name.endswith(".json")):
-        if path.stem in SPLITS or path.parent.name == path.stem:
-            found.setdefault(path.stem, []).append(path)
-    if not found:
-        raise UserError(
-            f"{request.path} holds no NLVR split: no train.json, dev/dev.json or the like.",
-            "Give the folder that holds them, or one such file.",
-        )
-    return one_per_split(found, request)
 
 
 def _read_split(split: str, path: Path, request: Request, problems: Problems) -> _NLVRSplit:
@@ -188,10 +175,7 @@ def _problem(line: _Example, labelled: bool) -> str | None:
 
 
 def _image_folder(split: str, path: Path, request: Request) -> Path | None:
-    if request.images is not None:
-        base = request.images
-        if not base.is_dir():
-            raise UserError(f"{base} is not a folder of images.", "Give the folder with --images.")
+    if (base := request.images) is not None:
         places = [base / split / "images", base / f"{split}-images", base / split, base]
     else:
         places = [path.parent / "images", path.parent / f"{split}-images", path.parent / split / "images"]
@@ -312,7 +296,7 @@ PER_FOLDER = 160  # items; the official folders hold up to 1,000 images
 
 def encode(benchmark: Benchmark, split: str, out: Path) -> None:
     """Write one split as `out/<split>/<split>.json` and `out/<split>/images/<directory>/`."""
-    items = list(benchmark.items(split, answers=benchmark.is_hidden(split) and benchmark.hidden_directory.exists()))
+    items = items_to_write(benchmark, split)
     judged = judgements_of(benchmark, _WORDS)
     folder = out / split
     folder.mkdir(parents=True)

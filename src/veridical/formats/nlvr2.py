@@ -19,18 +19,11 @@ import pyarrow.compute as pc
 
 from veridical.benchmark import tables
 from veridical.engine.progress import Progress
-from veridical.errors import UserError
 from veridical.formats import columns
 from veridical.formats.images import BadImage, ImageFile, read_image, walk
-from veridical.formats.lines import (
-    Problems,
-    TextFile,
-    decode_one,
-    raw_table,
-    read_text,
-)
+from veridical.formats.lines import Problems, TextFile, decode_one, raw_table, read_text
 from veridical.formats.nlvr2_lines import Names, Rows, check_rows, differences, encode, first_places, read_rows
-from veridical.formats.releases import Format, Part, Request, Writer, find_files, one_per_split
+from veridical.formats.releases import Format, Part, Request, Writer, find_files
 
 SPLITS = frozenset({"train", "dev", "val", "test", "test1", "test2", "test-p", "test-u"})
 SUBSETS = ("balanced", "unbalanced")
@@ -176,7 +169,9 @@ class _Split:
 
 def read(request: Request, problems: Problems) -> list[Part]:
     """All splits of a release."""
-    return [_read_split(split, files, request, problems) for split, files in _find(request).items()]
+    missing = "NLVR2 split: no train.json, dev.json or test1.json"
+    mains = request.files(lambda path: path.stem in SPLITS, missing)
+    return [_read_split(split, _beside(split, path, request), request, problems) for split, path in mains.items()]
 
 
 def read_phenomena(path: Path | str) -> dict[str, tuple[str, ...]]:
@@ -219,23 +214,6 @@ def balance_of(left: pa.Array, right: pa.Array, true: pa.Array) -> pa.Array:
     return pa.array(["neither", "unbalanced", "balanced"]).take(pa.array(kind))
 
 
-def _find(request: Request) -> dict[str, _Files]:
-    if request.path.is_dir():
-        found: dict[str, list[Path]] = {}
-        for path in find_files(request.path, lambda name: name.endswith(".json")):
-            if path.stem in SPLITS:
-                found.setdefault(path.stem, []).append(path)
-        if not found:
-            raise UserError(
-                f"{request.path} holds no NLVR2 split: no train.json, dev.json or test1.json.",
-                "Give the folder that holds them, or one such file.",
-            )
-        mains = one_per_split(found, request)
-    else:
-        mains = {request.split or request.path.stem: request.path}
-    return {split: _beside(split, path, request) for split, path in mains.items()}
-
-
 def _beside(split: str, main: Path, request: Request) -> _Files:
     """What else the release has for a split, in the same folder or, of a whole release, anywhere in it."""
     stem = main.stem
@@ -245,21 +223,11 @@ def _beside(split: str, main: Path, request: Request) -> _Files:
     found: dict[str, Path] = {}
     for path in find_files(request.root, names.__contains__, depth):
         found.setdefault(names[path.name], path)
-    return _Files(
-        main,
-        {name: found[name] for name in SUBSETS if name in found},
-        found.get("hashes"),
-        found.get("annotated"),
-        _image_folder(split, request),
-    )
-
-
-def _image_folder(split: str, request: Request) -> Path | None:
-    base = request.root / "images" if request.images is None else request.images
-    if request.images is not None and not base.is_dir():
-        raise UserError(f"{base} is not a folder of images.", "Give the folder with --images.")
-    places = [base / split, base, request.root / split] if request.images is None else [base / split, base]
-    return next((place for place in places if place.is_dir()), None)
+    base = request.images or request.root / "images"
+    places = [base / split, base, *([request.root / split] if request.images is None else [])]
+    images = next((place for place in places if place.is_dir()), None)
+    subsets = {name: found[name] for name in SUBSETS if name in found}
+    return _Files(main, subsets, found.get("hashes"), found.get("annotated"), images)
 
 
 def _read_split(split: str, files: _Files, request: Request, problems: Problems) -> _Split:

@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +24,7 @@ from veridical.benchmark import Benchmark
 from veridical.common.arrays import Ints
 from veridical.formats import columns
 from veridical.formats.lines import Problems, TextFile, decode_chunks, find_duplicates
-from veridical.formats.releases import judgements_of
+from veridical.formats.releases import items_to_write, judgements_of
 from veridical.records import Item, Panel
 
 _IDENTIFIER = r"^[A-Za-z0-9_.]+(-[A-Za-z0-9_.]+)*-\d+-\d+-\d+$"
@@ -87,31 +88,18 @@ class Names:
 
 
 _TEXTS = ("identifier", "sentence", "left_url", "right_url", "label", "writer", "synset", "query")
+_JUDGEMENTS = ("validation", "extra_validations")
 _JUDGED = pa.list_(pa.struct([("worker", pa.string()), ("verdict", pa.string())]))
 
 
 def read_rows(file: TextFile, problems: Problems) -> Rows:
-    schema = pa.schema([(name, pa.string()) for name in _TEXTS])
-    schema = schema.append(pa.field("line", pa.int64()))
-    for name in ("validation", "extra_validations"):
-        schema = schema.append(pa.field(name, _JUDGED))
+    fields = [*((name, pa.string()) for name in _TEXTS), ("line", pa.int64()), *((n, _JUDGED) for n in _JUDGEMENTS)]
+    schema = pa.schema(fields)
     parts, dropped = [], set()
     for lines in decode_chunks(file, msgspec.json.Decoder(_PairLine), problems, _EXPECTED):
-        records = lines.records
-        texts = (
-            [r.identifier for r in records],
-            [r.sentence for r in records],
-            [r.left_url for r in records],
-            [r.right_url for r in records],
-            [r.label for r in records],
-            [r.writer for r in records],
-            [r.synset for r in records],
-            [r.query for r in records],
-        )
-        arrays = [pa.array(values, pa.string()) for values in texts]
+        arrays = [pa.array(list(map(attrgetter(name), lines.records)), pa.string()) for name in _TEXTS]
         arrays.append(pa.array(lines.numbers))
-        arrays.append(_judged([r.validation for r in records]))
-        arrays.append(_judged([r.extra_validations for r in records]))
+        arrays += [_judged(list(map(attrgetter(name), lines.records))) for name in _JUDGEMENTS]
         parts.append(pa.Table.from_arrays(arrays, schema=schema))
         dropped |= lines.dropped
     table = pa.concat_tables(parts).combine_chunks() if parts else schema.empty_table()
@@ -180,11 +168,7 @@ def _names(ids: pa.Array) -> Names:
     parts = pc.split_pattern(ids, "-", max_splits=2, reverse=True).flatten()
     start = np.arange(len(ids)) * 3
     image_set, pair, sentence = (parts.take(pa.array(start + k)) for k in range(3))
-    return Names(
-        image_set,
-        pc.binary_join_element_wise(image_set, pair, "-"),
-        pc.binary_join_element_wise(image_set, sentence, "-"),
-    )
+    return Names(image_set, *(pc.binary_join_element_wise(image_set, part, "-") for part in (pair, sentence)))
 
 
 def first_places(codes: pa.DictionaryArray) -> Ints:
@@ -200,7 +184,7 @@ _WORDS = {"0": "False", "1": "True"}
 
 def encode(benchmark: Benchmark, split: str, out: Path) -> None:
     """Write one split."""
-    items = list(benchmark.items(split, answers=benchmark.is_hidden(split) and benchmark.hidden_directory.exists()))
+    items = items_to_write(benchmark, split)
     judged = judgements_of(benchmark, _WORDS)
     hashes: dict[str, str] = {}
     photographs: dict[str, str] = {}
@@ -252,7 +236,6 @@ def _identifiers(items: list[Item], split: str) -> list[str]:
         origin = item.origins[0] if item.origins else item.id
         number = sets.setdefault(origin, len(sets))
         pair = pairs[origin].setdefault(item.panels, len(pairs[origin]))
-        group = item.group or item.id
-        sentence = sentences[origin].setdefault(group, len(sentences[origin]))
+        sentence = sentences[origin].setdefault(item.group or item.id, len(sentences[origin]))
         out.append(f"{split}-{number}-{pair}-{sentence}")
     return out

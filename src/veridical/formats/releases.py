@@ -29,7 +29,7 @@ from veridical.formats import EXPORTS, FORMATS
 from veridical.formats.card import describe
 from veridical.formats.images import is_inside
 from veridical.formats.lines import LeftOut, Problems
-from veridical.records import Panel, Task
+from veridical.records import Item, Panel, Task
 
 _SPLIT = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9_.-]{1,64}")  # it becomes part of file names
 _SHOWN = 3  # problems in an error
@@ -105,6 +105,8 @@ def import_release(
     path = Path(path)
     if not path.exists():
         raise UserError(f"{path} does not exist.", f"Give a file or folder of {kind.title}'s release.")
+    if images is not None and not Path(images).is_dir():
+        raise UserError(f"{images} is not a folder of images.", "Give the folder with --images.")
     problems = Problems(keep_going)
     parts = kind.read(Request(path, split, None if images is None else Path(images)), problems)
     _check_parts(parts, path, hide, problems)
@@ -187,7 +189,8 @@ def export_official(benchmark: Path | str, out: Path | str) -> None:
         for folder in folders.values():
             folder.mkdir()
         for split in source.splits():
-            folder = folders["hidden" if _tells_answers(source, split) else "public"]
+            answers = source.hidden_directory / f"answers-main-{split}.parquet"  # none of a release without labels
+            folder = folders["hidden" if source.is_hidden(split) and answers.exists() else "public"]
             if not _write_raw(source, split, folder):
                 load_format(_format_of(source)).encode(source, split, folder)
         if not any(folders["hidden"].iterdir()):
@@ -196,11 +199,6 @@ def export_official(benchmark: Path | str, out: Path | str) -> None:
             if place.exists():
                 place.rmdir()
             folders[kind].rename(place)
-
-
-def _tells_answers(source: Benchmark, split: str) -> bool:
-    """Whether a hidden split's answers are here; the split of a release without labels has none to tell."""
-    return source.is_hidden(split) and (source.hidden_directory / f"answers-main-{split}.parquet").exists()
 
 
 def _write_raw(source: Benchmark, split: str, folder: Path) -> bool:
@@ -257,6 +255,22 @@ class Request:
     def name_of(self, path: Path) -> str:
         """A file's name within the release."""
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.name
+
+    def files(self, is_split: Callable[[Path], bool], missing: str) -> dict[str, Path]:
+        """The JSON file of each split that is asked for, by the split's name; `missing` is what a folder may lack."""
+        if not self.path.is_dir():
+            return {self.split or self.path.stem: self.path}
+        found: dict[str, list[Path]] = defaultdict(list)
+        for path in find_files(self.path, lambda name: name.endswith(".json")):
+            if is_split(path):
+                found[path.stem].append(path)
+        if not found:
+            raise self.holds_none(missing)
+        return one_per_split(found, self)
+
+    def holds_none(self, what: str) -> UserError:
+        """The error for a folder without a split."""
+        return UserError(f"{self.path} holds no {what}.", "Give the folder that holds them, or one such file.")
 
 
 class Writer:
@@ -339,6 +353,11 @@ class Format:
     licence: str  # empty where the release's files state none
     read: Callable[[Request, Problems], list[Part]]
     encode: Callable[[Benchmark, str, Path], None]  # benchmark, split, folder: write the split in this format
+
+
+def items_to_write(benchmark: Benchmark, split: str) -> list[Item]:
+    """The items of a split, with hidden answers where they are here."""
+    return list(benchmark.items(split, answers=benchmark.is_hidden(split) and benchmark.hidden_directory.exists()))
 
 
 def judgements_of(benchmark: Benchmark, words: Mapping[str, str]) -> dict[tuple[str, str], dict[str, str]]:

@@ -22,19 +22,10 @@ import pyarrow as pa
 from veridical.benchmark import tables
 from veridical.common.files import DECODING_ERRORS, in_words
 from veridical.engine.progress import Progress
-from veridical.errors import UserError
 from veridical.formats import columns
+from veridical.formats import lines as texts
 from veridical.formats.images import MAX_PIXELS, BadImage, is_inside, leaves_folder, read_image
-from veridical.formats.lines import (
-    Lines,
-    Problems,
-    decode_lines,
-    decode_one,
-    find_duplicates,
-    find_wrong,
-    raw_table,
-    read_text,
-)
+from veridical.formats.lines import Lines, Problems, decode_lines, raw_table, read_text
 from veridical.formats.releases import Format, Part, Request, Writer, find_files, one_per_split
 from veridical.formats.vcr_writing import encode
 from veridical.records import Panel, SceneObject
@@ -159,7 +150,7 @@ class _Images:
             return None
         path, name = found
         file = read_text(path, name)
-        metadata = decode_one(file, self._decoder, self.problems)
+        metadata = texts.decode_one(file, self._decoder, self.problems)
         if metadata is None:
             return None
         if problem := _metadata_problem(metadata, line):
@@ -221,16 +212,11 @@ class _Images:
 
 def read(request: Request, problems: Problems) -> list[Part]:
     """All splits of a release."""
-    if request.images is not None and not request.images.is_dir():
-        raise UserError(f"{request.images} is not a folder of images.", "Give the folder with --images.")
     if not request.path.is_dir():
         return [_read_split(request.split, request.path, request, problems)]
     paths = list(find_files(request.path, lambda name: name.endswith(".jsonl")))
     if not paths:
-        raise UserError(
-            f"{request.path} holds no split of visual commonsense reasoning (VCR): no val.jsonl or the like.",
-            "Give the folder that holds them, or one such file.",
-        )
+        raise request.holds_none("split of visual commonsense reasoning (VCR): no val.jsonl or the like")
     whole = Request(request.path, None, request.images)
     found: dict[str, list[Path]] = {}
     parts = {path: _read_split(None, path, whole, problems) for path in paths}
@@ -245,8 +231,8 @@ def _read_split(split: str | None, path: Path, request: Request, problems: Probl
         [bytes(a) for a in line.answer_choices] == [bytes(r) for r in line.rationale_choices] for line in lines.records
     )
     labelled = not lines.records or any(line.answer_label is not None for line in lines.records)
-    lines.drop(find_wrong(lines.records, lambda line: _problem(line, labelled, not copies)), problems)
-    lines.drop(find_duplicates([line.annot_id for line in lines.records], lines.numbers, "annot_id"), problems)
+    lines.drop(texts.find_wrong(lines.records, lambda line: _problem(line, labelled, not copies)), problems)
+    lines.drop(texts.find_duplicates([line.annot_id for line in lines.records], lines.numbers, "annot_id"), problems)
     lines.drop(_other_images(lines), problems)
     if split is None:
         words = {line.annot_id.rpartition("-")[0] for line in lines.records}

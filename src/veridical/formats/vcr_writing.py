@@ -10,6 +10,7 @@ import msgspec
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.formats.images import is_inside
+from veridical.formats.releases import items_to_write
 from veridical.records import Item, Panel, Text
 
 _ENCODER = msgspec.json.Encoder()
@@ -18,8 +19,7 @@ FOLDER = "vcr1images"
 
 def encode(benchmark: Benchmark, split: str, out: Path) -> None:
     """Write one split: a line for each question, and the images and metadata that are not there yet."""
-    reveal = benchmark.is_hidden(split) and benchmark.hidden_directory.exists()
-    items = list(benchmark.items(split, answers=reveal))
+    items = items_to_write(benchmark, split)
     reasons: dict[str, dict[int, Item]] = defaultdict(dict)
     for item in items:
         if item.parent is not None and item.given is not None:

@@ -14,6 +14,7 @@ from veridical.builders.nlvr2.queries import Query, Synset
 from veridical.builders.nlvr2.search import NARROW, WIDE, LocalSearch, SavedSearch, find_sets, follow
 from veridical.builders.nlvr2.sets import (
     ACTS,
+    BY_ANNOTATIONS,
     DIVERSE,
     INTERACTS,
     NO_INSTANCE,
@@ -27,7 +28,6 @@ from veridical.builders.nlvr2.sets import (
     construct,
     interesting,
     prune,
-    pruning_by_annotations,
 )
 from veridical.builders.nlvr2.work import Found, PrunedSet, Seen
 from veridical.errors import UserError
@@ -163,7 +163,7 @@ def test_pruning_removes_what_has_no_instance_and_discards_small_sets() -> None:
     seen["p3"] = Seen("p3", objects={"cat": 1})
     seen["p4"] = Seen("p4", objects={"dog": 1}, problem="damaged")
     found = [Found("0", "dog", "q", 1, names, (1.0,) * 10), Found("1", "dog", "q", 2, names[:9], (1.0,) * 9)]
-    first, second = prune(found, seen, {"dog": DOG}, pruning_by_annotations())
+    first, second = prune(found, seen, {"dog": DOG}, BY_ANNOTATIONS)
     assert first.removed == {"p3": NO_INSTANCE, "p4": NO_PICTURE}
     assert first.photographs == tuple(n for n in names if n not in {"p3", "p4"})
     assert not first.discarded

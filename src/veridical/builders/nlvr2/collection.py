@@ -24,7 +24,7 @@ from veridical.benchmark.writer import file_hash
 from veridical.builders.nlvr2.people import PAPER_SPLITS, read_labels
 from veridical.builders.nlvr2.photographs import ANNOTATIONS, near_duplicates, usual_similarity
 from veridical.builders.nlvr2.queries import Query, Synset
-from veridical.builders.nlvr2.sets import Rule, classifier, interest_by_annotations
+from veridical.builders.nlvr2.sets import INTERESTING, Rule, classifier
 from veridical.builders.nlvr2.wordnet import Thesaurus, open_thesaurus
 from veridical.builders.nlvr2.work import Found, ImageSet, PrunedSet, Seen, Sentence, Task, Verdict, Work
 from veridical.common.files import Json, read_json, read_text
@@ -172,7 +172,7 @@ class Photographs:
                 "Nothing says which photographs are interesting: the source has no annotations.",
                 "Give people's marks (--dull), labels that train a classifier (--labels), or a --detector.",
             )
-        return interest_by_annotations()
+        return INTERESTING
 
 
 @dataclass

@@ -57,10 +57,7 @@ def pair_up(photographs: Sequence[str], rng: np.random.Generator) -> tuple[tuple
 
 
 def write_for_set(
-    one: Sequence[Task],
-    panels: Mapping[str, Panel],
-    nouns: Nouns,
-    rng: np.random.Generator,
+    one: Sequence[Task], panels: Mapping[str, Panel], nouns: Nouns, rng: np.random.Generator
 ) -> list[Sentence]:
     """Generated sentences for the tasks of a set: the second is true where the first is false. Both, or neither."""
     pairs = [(panels[a], panels[b]) for a, b in one[0].pairs]

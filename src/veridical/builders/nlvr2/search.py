@@ -35,7 +35,6 @@ class Limits:
 
     images: int
     sets: int
-    barren: int = BARREN
 
 
 NARROW = Limits(30, 30)
@@ -103,15 +102,13 @@ def follow(
     in a row have no similar ones."""
     barren = saved = 0
     for rank, photograph in enumerate(search.ranked(query, limits.images), start=1):
-        if rank > limits.images or saved == limits.sets or barren == limits.barren:
+        if rank > limits.images or saved == limits.sets or barren == BARREN:
             return
         near = search.similar(photograph, query, similar)[:similar]
-        if not near:
-            barren += 1
-            continue
-        barren = 0
-        saved += 1
-        yield rank, photograph, near
+        barren = 0 if near else barren + 1
+        if near:
+            saved += 1
+            yield rank, photograph, near
 
 
 class LocalSearch:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -50,19 +50,7 @@ class Rule:
     name: str
     about: str
     judge: Judge
-    facts: Mapping[str, float]  # such as a classifier's F1
-
-
-def pruning_by_annotations() -> Rule:
-    """What has no instance of the synset goes."""
-    return Rule("annotations", "removed: no annotated object is an instance of the synset", _no_instance, {})
-
-
-def interest_by_annotations() -> Rule:
-    """Table 2, asked of the annotations."""
-    about = "interesting: two instances or more, an instance that overlaps or is related to something else, a named "
-    about += f"activity, or {DIVERSITY} other categories or more"
-    return Rule("annotations", about, interesting, {})
+    facts: Mapping[str, float] = field(default_factory=dict)  # such as a classifier's F1
 
 
 def _no_instance(one: Seen, synset: Synset, number: str) -> str:
@@ -86,18 +74,22 @@ def interesting(one: Seen, synset: Synset, number: str = "") -> str:
     return DIVERSE if len(others) >= DIVERSITY else ""
 
 
-def nothing_known() -> Rule:
-    """Without annotations and people, only pictures that do not load are removed."""
-    return Rule("none", "nothing removed but what does not load", lambda one, *_: NO_PICTURE if one.problem else "", {})
+BY_ANNOTATIONS = Rule("annotations", "removed: no annotated object is an instance of the synset", _no_instance)
+# without annotations and people
+NOTHING_KNOWN = Rule(
+    "none", "nothing removed but what does not load", lambda one, *_: NO_PICTURE if one.problem else ""
+)
+INTERESTING = Rule(  # Table 2, asked of the annotations
+    "annotations",
+    "interesting: two instances or more, an instance that overlaps or is related to something else, a named activity, "
+    f"or {DIVERSITY} other categories or more",
+    interesting,
+)
 
 
 def without_crowds(rule: Rule) -> Rule:
     """A rule of pruning that removes photographs in which a crowd is marked as one object, too: sentences count."""
-
-    def judge(one: Seen, synset: Synset, number: str) -> str:
-        return CROWD if one.crowd else rule.judge(one, synset, number)
-
-    return Rule(rule.name, rule.about, judge, rule.facts)
+    return replace(rule, judge=lambda one, *place: CROWD if one.crowd else rule.judge(one, *place))
 
 
 def removal_marks(marks: Mapping[tuple[str, str], str]) -> Rule:
@@ -131,10 +123,7 @@ def classifier(labels: Mapping[str, bool], seen: Sequence[Seen], vectors: np.nda
 
 
 def prune(
-    found: Sequence[Found],
-    seen: Mapping[str, Seen],
-    synsets: Mapping[str, Synset],
-    rule: Rule,
+    found: Sequence[Found], seen: Mapping[str, Seen], synsets: Mapping[str, Synset], rule: Rule
 ) -> list[PrunedSet]:
     """The first task: remove what is not wanted; discard sets of which fewer than eight are left."""
     out = []

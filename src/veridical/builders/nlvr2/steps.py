@@ -141,7 +141,7 @@ def pruning_rule(made: Collection) -> sets.Rule:
     removals = made.options.removals
     if removals is not None:
         return sets.removal_marks(people.read_marks(Path(removals), made.found))
-    return sets.pruning_by_annotations() if made.photographs.annotated else sets.nothing_known()
+    return sets.BY_ANNOTATIONS if made.photographs.annotated else sets.NOTHING_KNOWN
 
 
 def prune_sets(made: Collection) -> None:

@@ -7,7 +7,7 @@ between processes. Presentation n has its own random generator: it is the same w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -98,37 +98,25 @@ def unpack_boxes(data: bytes) -> list[list[Placed]]:
 
 
 def present_batch(sampling: Sampling, numbers: Sequence[tuple[int, bool]]) -> list[Packed]:
-    """Presentations for people to write about."""
+    """Presentations for people to write about; each is given as its number and whether its answers will be hidden."""
     out = []
     for number, hidden in numbers:
         rng = sampling.rng(number, hidden)
-        arrangement = arrangement_of(number)
-        scenes = present(rng, arrangement).scenes
-        out.append(Packed(str(number), arrangement, _ids(rng, number), tuple(map(pack, scenes))))
+        out.append(_packed(number, present(rng, arrangement_of(number)).scenes, rng))
     return out
 
 
 def write_batch(sampling: Sampling, numbers: Sequence[tuple[int, bool]]) -> list[Packed]:
-    """Presentations with generated statements; each is given as its number and whether its answers will be hidden."""
+    """Presentations with generated statements."""
     plan = make_plan(None if sampling.phenomena is None else dict(sampling.phenomena))
     out = []
     for number, hidden in numbers:
         rng = sampling.rng(number, hidden)
-        arrangement = arrangement_of(number)
-        made = write(rng, plan, arrangement)
+        made = write(rng, plan, arrangement_of(number))
         said = made.statement
-        out.append(
-            Packed(
-                presentation=str(number),
-                arrangement=arrangement,
-                ids=_ids(rng, number),
-                scenes=tuple(map(pack, made.presentation.scenes)),
-                sentence=said.sentence,
-                program=str(said.program),
-                phenomena=said.phenomena,
-                writer=GENERATOR,
-            )
-        )
+        bare = _packed(number, made.presentation.scenes, rng)
+        written = replace(bare, sentence=said.sentence, program=str(said.program), phenomena=said.phenomena)
+        out.append(replace(written, writer=GENERATOR))
     return out
 
 
@@ -137,9 +125,10 @@ def arrangement_of(number: int) -> Arrangement:
     return ARRANGEMENTS[number % len(ARRANGEMENTS)]
 
 
-def _ids(rng: np.random.Generator, number: int) -> tuple[str, ...]:
-    """Item ids in a random order: whoever sees an id must not see a label."""
-    return tuple(f"{number}-{place}" for place in rng.permutation(4).tolist())
+def _packed(number: int, scenes: Sequence[Scene], rng: np.random.Generator) -> Packed:
+    """A presentation with its items' ids in a random order: whoever sees an id must not see a label."""
+    ids = tuple(f"{number}-{place}" for place in rng.permutation(4).tolist())
+    return Packed(str(number), arrangement_of(number), ids, tuple(map(pack, scenes)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,18 +64,12 @@ def build(out: Path | str, options: VPROMOptions, mining: Mining, *, processes: 
     job.clock.done("mining")
     made = job.make(names, pool)
     if people:
-        names_of = pa.array(photographs, pa.string())
-        items: set[str] = set()
-        for name, (_, sides) in made.items():
-            for part, found in sides.items():
-                items.update(storing.item_names(found, pool, names_of, (name, part)))
-        storing.check_answers(people, items)
-    inputs = {} if options.judgements is None else {"inputs": {"judgements": file_hash(Path(options.judgements))}}
+        storing.check_answers(people, _item_names(made, pool, photographs))
     writer = BenchmarkWriter(
         job.out,
         name="V-PROM",
         task="matrix",
-        config=_config(job, names, pool, made) | inputs,
+        config=_config(job, names, pool, made),
         seed=options.seed,
         licence=options.licence or str(opened.config().get("licence", "")),
         hidden=options.hide,
@@ -96,9 +90,8 @@ def build(out: Path | str, options: VPROMOptions, mining: Mining, *, processes: 
             "one scheme with --schemes where hidden answers must stay unknown."
         )
     rejected = Counter[str]()
-    for _, sides in made.values():
-        for side in sides.values():
-            rejected.update(side.rejected)
+    for side in _sides(made):
+        rejected.update(side.rejected)
     counts = Benchmark(job.out).manifest["counts"]
     removed = {"photographs, cannot be used": len(job.bad)} if job.bad else {}
     removed |= {f"draws, {reason}": number for reason, number in rejected.items() if number}
@@ -180,13 +173,22 @@ def too_little(pool: Pool) -> UserError:
 Made = dict[str, tuple[Scheme, dict[str, Matrices]]]  # scheme -> its rules and the matrices of each side
 
 
+def _sides(made: Made) -> Iterator[Matrices]:
+    return chain.from_iterable(sides.values() for _, sides in made.values())
+
+
+def _item_names(made: Made, pool: Pool, photographs: Sequence[str]) -> set[str]:
+    names = pa.array(photographs, pa.string())
+    parts = [(scheme, side, found) for scheme, (_, sides) in made.items() for side, found in sides.items()]
+    return {name for scheme, side, found in parts for name in storing.item_names(found, pool, names, (scheme, side))}
+
+
 def _config(job: VPROMJob, names: Sequence[str], pool: Pool, made: Made) -> Json:
     table = pool.table()
-    for _, sides in made.values():
-        for side in sides.values():
-            for type_, number in zip(*np.unique([CELLS[k][1] for k in side.cell], return_counts=True), strict=True):
-                own = table[str(type_)]
-                own["matrices"] = own.get("matrices", 0) + int(number)
+    for type_, number in Counter(CELLS[k][1] for side in _sides(made) for k in side.cell.tolist()).items():
+        table[type_]["matrices"] = number
+    judged = job.options.judgements
+    inputs = {} if judged is None else {"inputs": {"judgements": file_hash(Path(judged))}}
     return {
         "format": "vprom",
         "source": job.source.config(),
@@ -200,6 +202,7 @@ def _config(job: VPROMJob, names: Sequence[str], pool: Pool, made: Made) -> Json
         "rejected": {
             scheme: {side: dict(one.rejected) for side, one in sides.items()} for scheme, (_, sides) in made.items()
         },
+        **inputs,
     }
 
 

@@ -207,7 +207,7 @@ def test_a_build_that_fails_late_keeps_its_statements(tmp_path: Path, monkeypatc
 
     out = tmp_path / "bench"
     with monkeypatch.context() as broken:
-        broken.setattr(nlvr, "settle", fail)
+        broken.setattr(nlvr.people, "settle", fail)
         with pytest.raises(OSError, match="no space"):
             build_nlvr(out, presentations=8, processes=1, secret="random")
     kept = list((tmp_path / ".bench.statements").rglob("*.result"))

@@ -23,8 +23,8 @@ from pkgutil import resolve_name
 import numpy as np
 from PIL import Image, ImageEnhance
 
-from veridical.auditing.blind import BLIND
 from veridical.auditing.data import AuditData, folds
+from veridical.auditing.findings import ABOUT
 from veridical.auditing.harness import Run, run
 from veridical.auditing.pictures import describe as describe_pictures
 from veridical.auditing.samples import sample
@@ -109,7 +109,7 @@ def _guess(check: str, folder: Path, ending: str) -> Run:
     """A blind model of the audit, trained and tested on folds by set."""
     data = AuditData(folder, hidden=True)
     rows = [row for row in data.labelled() if row.item.id.endswith(ending)]
-    guess = BLIND[check]["statement"]
+    guess = ABOUT[check].guesses["statement"]
     pictures = describe_pictures(data.benchmark, rows) if "context" in guess.sees else None
     seen = sample(rows, guess.sees, pictures.context(rows) if pictures else None)
     return run(seen, folds(rows, SEED), resolve_name(guess.fit), SEED)

@@ -10,8 +10,8 @@ import pytest
 from tests.commands import invoke
 
 from veridical.auditing import Audit, Finding, WorstExample
-from veridical.auditing.page import html
-from veridical.options.running import AuditOptions
+from veridical.auditing.run import html
+from veridical.options import AuditOptions
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from veridical.auditing import contamination, people
+from veridical.auditing import leaks, people
 from veridical.auditing.cues import Observations, _cue_finding, critical, find_cues
 from veridical.auditing.data import AuditData
 from veridical.benchmark import BenchmarkWriter
@@ -54,34 +54,34 @@ def test_agreement_follows_krippendorffs_limits(tmp_path: Path) -> None:
 
 def test_without_judgements_nothing_is_said(clean_statements: Path) -> None:
     data = AuditData(clean_statements)
-    for check in (people.ambiguous_check, people.unanswerable_check, people.agreement_check, people.human_check):
-        assert check("x", data, AuditOptions()).verdict == "not applicable"
+    for name in ("ambiguous", "unanswerable", "agreement", "human"):
+        assert getattr(people, f"{name}_check")(name, data, AuditOptions()).verdict == "not applicable"
 
 
 def test_canary_and_membership(tmp_path: Path) -> None:
     data = judged(tmp_path / "b", [[1]] * 300)
-    found = contamination.canary_check("canary", data, AuditOptions())
+    found = leaks.canary_check("canary", data, AuditOptions())
     assert found.verdict == "pass"
     canary = str(found.details["canary"])
     clean, dirty = tmp_path / "clean.txt", tmp_path / "dirty.jsonl.gz"
     clean.write_text("nothing to be seen here\n" * 100)
     line = '{"text": "we read: There is exactly one very small tower beside the box number 7. ' + canary + '"}\n'
     dirty.write_bytes(gzip.compress(line.encode()))
-    assert contamination.canary_check("canary", data, AuditOptions(corpus=(clean,))).verdict == "pass"
-    assert contamination.membership_check("membership", data, AuditOptions(corpus=(clean,))).verdict == "pass"
-    assert contamination.canary_check("canary", data, AuditOptions(corpus=(clean, dirty))).verdict == "fail"
-    traced = contamination.membership_check("membership", data, AuditOptions(corpus=(clean, dirty)))
+    assert leaks.canary_check("canary", data, AuditOptions(corpus=(clean,))).verdict == "pass"
+    assert leaks.membership_check("membership", data, AuditOptions(corpus=(clean,))).verdict == "pass"
+    assert leaks.canary_check("canary", data, AuditOptions(corpus=(clean, dirty))).verdict == "fail"
+    traced = leaks.membership_check("membership", data, AuditOptions(corpus=(clean, dirty)))
     assert traced.number is not None
     assert traced.number > 0
     assert traced.examples[0].note.endswith("line 1")
     with pytest.raises(UserError, match="cannot be read"):
-        contamination.canary_check("canary", data, AuditOptions(corpus=(tmp_path / "none.txt",)))
+        leaks.canary_check("canary", data, AuditOptions(corpus=(tmp_path / "none.txt",)))
 
 
 def test_a_benchmark_without_a_canary_is_warned_about(tmp_path: Path) -> None:
     with BenchmarkWriter(tmp_path / "b", name="b", task="statement") as writer:
         writer.add_items("dev", [Item("i", "statement", (), Text("s"), TRUTH, 1)])
-    found = contamination.canary_check("canary", AuditData(tmp_path / "b"), AuditOptions())
+    found = leaks.canary_check("canary", AuditData(tmp_path / "b"), AuditOptions())
     assert found.verdict == "warn"
     assert str(found.details["canary"]) in found.do
 
@@ -113,4 +113,4 @@ def test_few_candidates_of_which_none_is_right_are_no_cue() -> None:
     words = [{f"w{k}"} for k in rng.integers(0, 1600, 32_000)]  # twenty of each
     seen = Observations(words, right, np.full(32_000, 0.125), np.repeat(np.arange(4000), 8), labels=False)
     assert sum(abs(c.z) > critical(1600) for c in find_cues(seen)) > 10
-    assert _cue_finding("n-grams", "N-gram cues", "n-grams", seen, AuditOptions()).verdict == "pass"
+    assert _cue_finding("n-grams", "n-grams", seen, AuditOptions()).verdict == "pass"

@@ -1,7 +1,7 @@
-"""The checks that guess: which model sees what, for each task, and which cue its control plants.
+"""The checks that guess: each trains a model that does not see what it would need, and compares it with the reference.
 
-`BLIND` is the registry: check -> task -> `Guess`. Another model costs one line here: a function `fit(train, rng) ->
-predict(test)` over `Sample`s, or the name of a model of the zoo, and the views it may see.
+Which model sees what of which task, and which cue its control plants, stands in `checks.json`. Another model costs a
+line there: a function `fit(train, rng) -> predict(test)` over `Sample`s, or the name of a model of the zoo.
 """
 
 from __future__ import annotations
@@ -13,161 +13,26 @@ from pkgutil import resolve_name
 import numpy as np
 
 from veridical.auditing.data import AuditData, AuditItem, folds
-from veridical.auditing.findings import EXAMPLES, FAIL, FAIL_LABEL, ORDER, Finding, Part, WorstExample, not_applicable
-from veridical.auditing.harness import FULL, PARTS, Assessment, Effort, Reference, Run, assess, run
-from veridical.auditing.pictures import Described, describe
-from veridical.auditing.samples import Fit, Sample, View, sample, swapped
+from veridical.auditing.findings import (
+    ABOUT,
+    EXAMPLES,
+    ORDER,
+    Check,
+    Finding,
+    Guess,
+    Part,
+    WorstExample,
+    not_applicable,
+)
+from veridical.auditing.harness import FULL, PARTS, Assessment, Effort, Run, assess, over_groups, run
+from veridical.auditing.pictures import describe
+from veridical.auditing.samples import Fit, Sample, sample, swapped
 from veridical.benchmark.splits import blocks
 from veridical.common.files import Json
-from veridical.evaluation.bootstrap import resample, stream
-from veridical.options.running import AuditOptions
-
-_PLANTS = "veridical.auditing.samples:"
-_TEXTS, _SEEING, _SHORT = "veridical.auditing.texts:", "veridical.auditing.pictures:", "veridical.auditing.texts:"
-
-
-@dataclass(frozen=True)
-class Guess:
-    """One way to guess."""
-
-    fit: str  # "module:attr" of the model; or the name of a neural one of the zoo
-    sees: tuple[View, ...]
-    plant: str  # the cue of its control
-    reference: Reference = "majority"
-    fail: float = FAIL
-    swap: bool = False  # the context is another item's
-    items: int | None = None  # at most so many items, where the model is slow; None: as the options say
-    effort: Effort = FULL
-
-
-@dataclass(frozen=True)
-class CheckWords:
-    """How a check is talked about."""
-
-    title: str
-    sees: str  # what the guesser looks at
-    do: str  # what to do where it succeeds
-
-
-_LABEL = Guess("veridical.auditing.harness:most_common", (), _PLANTS + "first_place", "chance", FAIL_LABEL)
-_PLACE = replace(_LABEL, sees=("candidates",), fail=FAIL)
-_READER = _TEXTS + "candidate_reader"
-
-BLIND: dict[str, dict[str, Guess]] = {
-    "label": {"statement": _LABEL},
-    "position": {"choice": _PLACE, "matrix": _PLACE},
-    "text-only": {
-        "statement": Guess(_TEXTS + "query_reader", ("query",), _PLANTS + "query_word"),
-        "choice": Guess(_READER, ("query", "candidates"), _PLANTS + "candidate_word", items=8_000),
-    },
-    "image-only": {
-        "statement": Guess(_SEEING + "picture_reader", ("context",), _PLANTS + "tint"),
-        "choice": Guess(_SEEING + "picture_reader", ("context",), _PLANTS + "tint", items=8_000),
-    },
-    "response-only": {
-        "choice": Guess(_READER, ("candidates",), _PLANTS + "candidate_word", items=8_000),
-        "matrix": Guess(_SEEING + "response_reader", ("responses",), _PLANTS + "tinted_response", items=4_000),
-    },
-    "question-only": {
-        "choice": Guess(_TEXTS + "query_reader", ("query",), _PLANTS + "query_word"),
-        "matrix": Guess(_SEEING + "picture_reader", ("context",), _PLANTS + "tint", items=4_000),
-    },
-    "swapped-context": {
-        "statement": Guess(
-            _SEEING + "joint_reader", ("query", "context"), _PLANTS + "query_word", swap=True, items=4_000
-        ),
-        "choice": Guess(_READER, ("query", "candidates"), _PLANTS + "candidate_word", swap=True, items=8_000),
-        "matrix": Guess(
-            _SEEING + "response_reader", ("context", "responses"), _PLANTS + "tinted_response", swap=True, items=4_000
-        ),
-    },
-    "length": {
-        "statement": Guess(_SHORT + "by_length", ("query",), _PLANTS + "longer_query"),
-        "choice": Guess(_SHORT + "by_length", ("candidates",), _PLANTS + "longer"),
-    },
-    "frequency": {
-        "choice": Guess(_SHORT + "by_frequency", ("candidates",), _PLANTS + "popular"),
-        "matrix": Guess(_SHORT + "by_frequency", ("candidates",), _PLANTS + "popular"),
-    },
-    "overlap": {"choice": Guess(_SHORT + "by_overlap", ("query", "candidates"), _PLANTS + "overlapping")},
-}
+from veridical.evaluation.bootstrap import stream
+from veridical.options import AuditOptions
 
 _SLOW = Effort(plants=1, tries=0)
-
-
-def _neural(model: str, sees: tuple[View, ...], plant: str) -> Guess:
-    return Guess(model, sees, plant, items=4_000, effort=_SLOW)
-
-
-BLIND |= {
-    "text-only-neural": {
-        "statement": _neural("text", ("query",), _PLANTS + "query_word"),
-        "choice": _neural("question-only", ("query", "candidates"), _PLANTS + "candidate_word"),
-    },
-    "image-only-neural": {"statement": _neural("image", ("context",), "veridical.auditing.models:stamped")},
-    "response-only-neural": {"choice": _neural("response-only", ("candidates",), _PLANTS + "candidate_word")},
-}
-
-WORDS: dict[str, CheckWords] = {
-    "label": CheckWords("Labels", "nothing and always says the most common label", "Balance the labels, per split."),
-    "position": CheckWords(
-        "Place of the right candidate",
-        "nothing and always takes the same place",
-        "Shuffle the candidates of each item.",
-    ),
-    "text-only": CheckWords(
-        "Text without pictures",
-        "the text only",
-        "Look at the n-gram cues; write sentences by contrast (true of some pictures, false of others), or match "
-        "distractors to the question.",
-    ),
-    "image-only": CheckWords(
-        "Pictures without text",
-        "the pictures only",
-        "Use every picture with several texts of different answers; look at the element cues.",
-    ),
-    "response-only": CheckWords(
-        "Candidates alone",
-        "the candidates only",
-        "Use every right answer as a distractor elsewhere (Adversarial Matching: `veridical match`).",
-    ),
-    "question-only": CheckWords(
-        "Question alone", "the question only and guesses the place", "Shuffle the candidates of each item."
-    ),
-    "swapped-context": CheckWords(
-        "Another item's context",
-        "the item with the context of another item",
-        "The context is not needed: make items that differ in the context only.",
-    ),
-    "length": CheckWords(
-        "Length", "lengths only", "Choose distractors as long as right answers, or trim both to the same distribution."
-    ),
-    "frequency": CheckWords(
-        "Frequency of candidates",
-        "how often each candidate occurs",
-        "Let every candidate be right as often as any other of its frequency: right once, wrong three times.",
-    ),
-    "overlap": CheckWords(
-        "Words shared with the question",
-        "how many words of the question a candidate repeats",
-        "Choose distractors that are as close to the question as the right answer.",
-    ),
-}
-
-WORDS |= {
-    f"{name}-neural": CheckWords(f"{WORDS[name].title}, neural", f"{WORDS[name].sees} (a neural model)", WORDS[name].do)
-    for name in ("text-only", "image-only", "response-only")
-}
-
-# Of matrices other words: their question is the context.
-_MATRIX = {
-    "question-only": CheckWords(
-        "Context alone",
-        "the context only and guesses the place",
-        "Shuffle the candidates of each item.",
-    )
-}
-
 _NO_TASK = {
     "statement": "For true/false statements this is covered by the labels and by the text-only check.",
     "choice": "Candidates that are texts are covered by the other checks.",
@@ -177,11 +42,9 @@ _NO_TASK = {
 
 def check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Run one guessing check over every stage; the worst stage speaks."""
-    guess = BLIND[name].get(data.task)
-    words = _MATRIX.get(name, WORDS[name]) if data.task == "matrix" else WORDS[name]
-    if guess is None:
-        return not_applicable(name, words.title, _NO_TASK[data.task])
-    found = [_stage(name, guess, words, data, options, stage) for stage in data.stages]
+    if data.task not in ABOUT[name].guesses:
+        return not_applicable(name, _NO_TASK[data.task], data.task)
+    found = [_stage(name, data, options, stage) for stage in data.stages]
     worst = min(found, key=lambda f: ORDER.index(f.verdict))
     if len(found) == 1:
         return worst
@@ -192,74 +55,70 @@ def check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     return replace(worst, says=says, parts=tuple(parts), details=worst.details | {"stages": stages})
 
 
-def _stage(name: str, guess: Guess, words: CheckWords, data: AuditData, options: AuditOptions, stage: str) -> Finding:
+@dataclass(frozen=True)
+class Shown:
+    """What a guesser is shown, and the guesser."""
+
+    sample: Sample
+    fit: Fit
+    source: str = ""  # what the pictures are described by
+    own: Sample | None = None  # the items as they are, where `sample` has the context of others
+
+
+def _shown(guess: Guess, rows: Sequence[AuditItem], data: AuditData, seed: int) -> Shown | str:
+    """What a guesser is shown of the items, or why it cannot be."""
+    looks = "context" in guess.sees
+    if guess.neural:
+        from veridical.auditing.models import neural_reader, stored_pictures
+
+        marks = stored_pictures(data, rows) if looks else None
+        if looks and marks is None:
+            return "The pictures are not all stored in the benchmark."
+        return Shown(sample(rows, guess.sees, marks), neural_reader(guess.fit, data, rows))
+    responds = "responses" in guess.sees
+    pictures = describe(data.benchmark, rows) if looks or responds else None
+    if pictures is None and (looks or responds):
+        return "Neither pixels nor objects of the pictures are in the benchmark."
+    context = pictures.context(rows) if pictures and looks else None
+    s = sample(rows, guess.sees, context, pictures.responses(rows) if pictures and responds else None)
+    if responds and s.responses is None:
+        return "The candidates' pictures are not in the benchmark."
+    shown = Shown(s, resolve_name(guess.fit), pictures.source if pictures else "")
+    if not guess.swap:
+        return shown
+    block = blocks([[*r.item.origins, r.group] for r in rows])
+    return replace(shown, sample=swapped(s, block, np.random.default_rng([seed, 9])), own=s)
+
+
+def _stage(name: str, data: AuditData, options: AuditOptions, stage: str) -> Finding:
+    about = ABOUT[name].about(data.task)
+    guess = about.guesses[data.task]
     rows = budgeted(data.labelled(stage), min(guess.items or options.items, options.items), options.seed)
-    if not rows:
-        return not_applicable(name, words.title, "No answers are known here.")
-    if ":" not in guess.fit:
-        return _neural_stage(name, guess, words, rows, data, options)
-    pictures: Described | None = None
-    if "context" in guess.sees or "responses" in guess.sees:
-        pictures = describe(data.benchmark, rows)
-        if pictures is None:
-            return not_applicable(name, words.title, "Neither pixels nor objects of the pictures are in the benchmark.")
-    s = sample(
-        rows,
-        guess.sees,
-        pictures.context(rows) if pictures and "context" in guess.sees else None,
-        pictures.responses(rows) if pictures and "responses" in guess.sees else None,
-    )
-    if "responses" in guess.sees and s.responses is None:
-        return not_applicable(name, words.title, "The candidates' pictures are not in the benchmark.")
-    own: Sample | None = None
-    if guess.swap:
-        block = blocks([[*r.item.origins, r.group] for r in rows])
-        own, s = s, swapped(s, block, np.random.default_rng([options.seed, 9]))
-    return _finding(name, guess, words, rows, s, own, pictures, options, resolve_name(guess.fit))
-
-
-def _neural_stage(
-    name: str, guess: Guess, words: CheckWords, rows: Sequence[AuditItem], data: AuditData, options: AuditOptions
-) -> Finding:
-    from veridical.auditing.models import neural_reader, stored_pictures
-
-    context = stored_pictures(data, rows) if "context" in guess.sees else None
-    if "context" in guess.sees and context is None:
-        return not_applicable(name, words.title, "The pictures are not all stored in the benchmark.")
-    fit = neural_reader(guess.fit, data, rows)
-    return _finding(name, guess, words, rows, sample(rows, guess.sees, context), None, None, options, fit)
-
-
-def _finding(
-    name: str,
-    guess: Guess,
-    words: CheckWords,
-    rows: Sequence[AuditItem],
-    s: Sample,
-    own: Sample | None,
-    pictures: Described | None,
-    options: AuditOptions,
-    fit: Fit,
-) -> Finding:
+    shown = _shown(guess, rows, data, options.seed) if rows else "No answers are known here."
+    if isinstance(shown, str):
+        return not_applicable(name, shown, data.task)
     parted = folds(rows, options.seed)
-    plant = resolve_name(guess.plant)
-    effort = guess.effort if options.controls else Effort(plants=0)
     if not parted:
         says = "Too few items that share nothing with each other to train and test on."
-        return Finding(name, words.title, "cannot tell", says, do="Audit more items.")
-    a = assess(s, parted, fit, plant, seed=options.seed, reference=guess.reference, fail=guess.fail, effort=effort)
+        return Finding(name, about.title, "cannot tell", says, do="Audit more items.")
+    a = assess(
+        shown.sample, parted, shown.fit, resolve_name(guess.plant), seed=options.seed, reference=guess.reference,
+        fail=guess.fail, effort=Effort(plants=0) if not options.controls else _SLOW if guess.neural else FULL,
+    )  # fmt: skip
     details: Json = {"items": len(a.run.tested), "error": a.run.error, "excess": a.run.excess.to_json()}
-    extra = f" Pictures were described by their {pictures.source}." if pictures else ""
-    if own is not None and len(a.run.tested):
-        seen = run(own, parted, fit, options.seed, guess.reference)
+    extra = f" Pictures were described by their {shown.source}." if shown.source else ""
+    if shown.own is not None and len(a.run.tested):
+        seen = run(shown.own, parted, shown.fit, options.seed, guess.reference)
         details["own_context"] = seen.accuracy.to_json()
         extra += f" With its own context the same model gets {100 * seen.accuracy.value:.1f}%."
-    lead = "majority" if guess.reference == "majority" and a.run.level > (1 / s.choices).mean() + 1e-9 else "chance"
+    majority = guess.reference == "majority" and a.run.level > (1 / shown.sample.choices).mean() + 1e-9
+    lead = "majority" if majority else "chance"
+    says, do = _words(a, about, lead, extra)
     return Finding(
         check=name,
-        title=words.title,
+        title=about.title,
         verdict=a.verdict,
-        says=_says(a, words, lead, extra),
+        says=says,
         number=a.run.accuracy.value,
         low=a.run.accuracy.low,
         high=a.run.accuracy.high,
@@ -269,30 +128,24 @@ def _finding(
         advantage=a.advantage,
         power=a.power,
         examples=_given_away(a.run, rows) if a.verdict in ("warn", "fail") and guess.sees else (),
-        do=_advice(a, words),
+        do=do,
         parts=_by_split(a.run, rows, options.seed),
         details=details,
     )
 
 
-def _says(a: Assessment, words: CheckWords, lead: str, extra: str) -> str:
-    number, level = 100 * a.run.accuracy.value, 100 * a.run.level
-    lines = f"A guesser that sees {words.sees} is right in {number:.1f}% of {len(a.run.tested):,} items;"
-    lines += f" {lead} is {level:.1f}%.{extra}"
-    if a.verdict == "pass" and a.power.smallest is not None:
-        lines += f" A cue that gives away {100 * a.power.smallest:.1f}% of the items would have been seen."
+def _words(a: Assessment, about: Check, lead: str, extra: str) -> tuple[str, str]:
+    """What was found, and what to do about it."""
+    number, level, smallest = 100 * a.run.accuracy.value, 100 * a.run.level, a.power.smallest
+    says = f"A guesser that sees {about.sees} is right in {number:.1f}% of {len(a.run.tested):,} items;"
+    says += f" {lead} is {level:.1f}%.{extra}"
     if a.verdict == "cannot tell":
-        lines += " It did not find the planted cue reliably, so its silence says nothing."
-    return lines
-
-
-def _advice(a: Assessment, words: CheckWords) -> str:
-    if a.verdict in ("warn", "fail"):
-        return words.do
-    if a.verdict == "cannot tell":
-        need = "" if a.power.smallest is None else f" It would see a cue in {100 * a.power.smallest:.0f}% of them."
-        return f"Audit more items: {len(a.run.tested):,} are too few for this check.{need}"
-    return ""
+        says += " It did not find the planted cue reliably, so its silence says nothing."
+        need = "" if smallest is None else f" It would see a cue in {100 * smallest:.0f}% of them."
+        return says, f"Audit more items: {len(a.run.tested):,} are too few for this check.{need}"
+    if a.verdict == "pass" and smallest is not None:
+        says += f" A cue that gives away {100 * smallest:.1f}% of the items would have been seen."
+    return says, about.advice(a.verdict)
 
 
 def _given_away(found: Run, rows: Sequence[AuditItem]) -> tuple[WorstExample, ...]:
@@ -320,13 +173,10 @@ def _by_split(found: Run, rows: Sequence[AuditItem], seed: int) -> tuple[Part, .
     group = np.array([rows[i].group for i in found.tested])
     out = []
     for name in sorted(set(split.tolist()), key=lambda n: (n != "train", n)):
-        here = split == name
-        _, code = np.unique(group[here], return_inverse=True)
-        parts = np.rint(np.bincount(code, weights=found.right[here]) * PARTS).astype(np.int64)
-        sums = np.stack([PARTS * np.bincount(code), parts], 1)
-        e = resample(sums, 1000, stream(seed, "audit", name)).ratio(1, 0)
-        value, level = float(found.right[here].mean()), float(found.reference[here].mean())
-        out.append(Part(name, value, e.low, e.high, level))
+        right, level = found.right[split == name], found.reference[split == name]
+        columns = [np.ones(len(right)), right]
+        e = over_groups(group[split == name], columns, 1000, stream(seed, "audit", name), PARTS).ratio(1, 0)
+        out.append(Part(name, float(right.mean()), e.low, e.high, float(level.mean())))
     return tuple(out)
 
 

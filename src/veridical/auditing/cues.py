@@ -10,33 +10,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
 
+from veridical.auditing import findings
 from veridical.auditing.blind import budgeted
 from veridical.auditing.data import AuditData, AuditItem, codes
-from veridical.auditing.findings import (
-    CRITICAL,
-    EXAMPLES,
-    FAIL_CUE,
-    POWERED,
-    RARE,
-    Finding,
-    Part,
-    Power,
-    Verdict,
-    WorstExample,
-    graded,
-    not_applicable,
-)
+from veridical.auditing.findings import Finding, Part, Power, Verdict, WorstExample
+from veridical.auditing.harness import share_of
 from veridical.auditing.pictures import elements
 from veridical.auditing.texts import words
 from veridical.common.arrays import Doubles, Ints
-from veridical.evaluation.bootstrap import resample, stream
-from veridical.options.running import AuditOptions
+from veridical.evaluation.bootstrap import stream
+from veridical.options import AuditOptions
 
 LEAST_GROUPS = 15  # groups that a cue must occur in to be tried
 LONGEST = 3
@@ -85,40 +73,35 @@ class Cue:
         odds = (right + 0.5) / (self.rows - right + 0.5)
         return math.log(odds) - math.log(self.expected / (1 - self.expected))
 
+    def example(self) -> WorstExample:
+        note = f"{100 * self.rate:.1f}% of {self.rows:,} (expected {100 * self.expected:.1f}%)"
+        return WorstExample(self.name, self.name, f"{note}, log-odds {self.log_odds:+.2f}, z {self.z:+.1f}")
+
 
 def ngram_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """N-grams of sentences tied to their label, or of candidates tied to being right."""
-    title = "N-gram cues"
     rows = budgeted(data.labelled(), options.items, options.seed)
     if data.task == "matrix" or not rows:
-        return not_applicable(name, title, "There are no texts with known answers.")
-    return _cue_finding(name, title, "n-grams", _read(rows), options)
+        return findings.not_applicable(name, "There are no texts with known answers.")
+    if data.task == "statement":
+        return _cue_finding(name, "n-grams", _labels(rows, [_ngrams(r.query) for r in rows]), options)
+    return _cue_finding(name, "n-grams", _right_or_wrong(rows, lambda r, k: _ngrams(r.candidates[k])), options)
 
 
 def element_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Elements of pictures tied to the label, or of candidate panels tied to being right."""
-    title = "Element cues"
+    if data.task == "choice":
+        return findings.not_applicable(name, "A picture has several questions and no label of its own.")
     rows = budgeted(data.labelled(), options.items, options.seed)
     panels = data.benchmark.panels
-    if data.task == "choice":
-        return not_applicable(name, title, "A picture has several questions and no label of its own.")
     if data.task == "statement":
-        found = [[panels[p] for p in r.item.panels if p in panels] for r in rows]
-        cues = [_counts(elements(p) for p in own) for own in found]
-        seen = _labels(rows, cues)
+        seen = _labels(rows, [_counts(elements(panels[p]) for p in r.item.panels if p in panels) for r in rows])
     else:
-        seen = _right_or_wrong(
-            rows, lambda r, k: _counts([elements(panels[r.candidates[k]])]) if r.candidates[k] in panels else set()
-        )
+        found = {c: _counts([elements(panels[c])]) for r in rows for c in r.candidates if c in panels}
+        seen = _right_or_wrong(rows, lambda r, k: found.get(r.candidates[k], set()))
     if not any(seen.cues):
-        return not_applicable(name, title, "The pictures have no annotated objects here.")
-    return _cue_finding(name, title, "elements", seen, options)
-
-
-def _read(rows: Sequence[AuditItem]) -> Observations:
-    if rows[0].item.task == "statement":
-        return _labels(rows, [_ngrams(r.query) for r in rows])
-    return _right_or_wrong(rows, lambda r, k: _ngrams(r.candidates[k]))
+        return findings.not_applicable(name, "The pictures have no annotated objects here.")
+    return _cue_finding(name, "elements", seen, options)
 
 
 def _ngrams(text: str) -> set[str]:
@@ -175,20 +158,13 @@ def find_cues(seen: Observations) -> list[Cue]:
     right = np.bincount(cue, weights=seen.y[row], minlength=number)
     expected = np.bincount(cue, weights=seen.expected[row], minlength=number)
     z = total / np.sqrt(np.maximum(squares, 1e-12))
+    rate, mean = right / rows, expected / rows
     listed = list(names)
     trifle = np.abs(right - expected) < LEAST_EFFECT * rows
-    order = np.lexsort((-np.abs(z), trifle))
-    keep = [int(c) for c in order if groups[c] >= LEAST_GROUPS]
     return [
-        Cue(
-            listed[c],
-            int(rows[c]),
-            int(groups[c]),
-            float(right[c] / rows[c]),
-            float(expected[c] / rows[c]),
-            float(z[c]),
-        )
-        for c in keep
+        Cue(listed[c], int(rows[c]), int(groups[c]), float(rate[c]), float(mean[c]), float(z[c]))
+        for c in np.lexsort((-np.abs(z), trifle))
+        if groups[c] >= LEAST_GROUPS
     ]
 
 
@@ -197,72 +173,49 @@ def critical(tried: int) -> float:
     return NormalDist().inv_cdf(1 - LEVEL / (2 * max(tried, 1)))
 
 
-def _advantage(cue: Cue, total: int, *, base: float) -> float:
-    """What a guesser wins that follows this cue and otherwise the majority: a share of what the majority misses."""
+def _worth(cue: Cue, seen: Observations) -> float:
+    """What a guesser wins that follows this cue, as a share of what it would miss.
+
+    Of sentences it otherwise follows the majority; of candidates the right ones count that carry the cue unexpectedly.
+    """
+    total = len(seen.y)
+    if not seen.labels:
+        return max(0.0, cue.rate - cue.expected) * cue.rows / (total * cue.expected) / (1 - cue.expected)
+    base = float(seen.expected.mean())
     flip = cue.rate < 0.5 if base >= 0.5 else cue.rate > 0.5
     gain = abs(2 * cue.rate - 1) * cue.rows / total if flip else 0.0
     return gain / max(1 - max(base, 1 - base), 1e-9)
 
 
-def _cue_finding(name: str, title: str, noun: str, seen: Observations, options: AuditOptions) -> Finding:
+def _cue_finding(name: str, noun: str, seen: Observations, options: AuditOptions) -> Finding:
     cues = find_cues(seen)
     if not cues:
-        return not_applicable(name, title, f"No {noun} occur in {LEAST_GROUPS} groups or more.")
+        return findings.not_applicable(name, f"No {noun} occur in {LEAST_GROUPS} groups or more.")
     limit = critical(len(cues))
     rare = LEVEL / (2 * len(cues))
     real = [c for c in cues if abs(c.z) > limit and abs(c.rate - c.expected) >= LEAST_EFFECT and c.tail < rare]
-    base = float(seen.expected.mean())
-    gain = partial(_advantage, base=base) if seen.labels else _lift
-    best = max((gain(c, len(seen.y)) for c in real), default=0.0)
+    best = max((_worth(c, seen) for c in real), default=0.0)
     power = _control(seen, len(cues), options.seed)
-    verdict: Verdict = "fail" if best >= FAIL_CUE else "warn" if real else "pass" if power.ok else "cannot tell"
+    verdict: Verdict = (
+        "fail" if best >= findings.FAIL_CUE else "warn" if real else "pass" if power.ok else "cannot tell"
+    )
+    about = findings.ABOUT[name].about("statement" if seen.labels else "")
     top = cues[0]
     says = f"{len(real)} of {len(cues):,} {noun} are tied to the answer beyond chance (|z| > {limit:.1f})."
     if abs(top.rate - top.expected) >= LEAST_EFFECT:
         word = "true" if seen.labels else "right"
         says += f" The strongest is “{top.name}”: {word} in {100 * top.rate:.1f}% of {top.rows:,},"
         says += f" expected {100 * top.expected:.1f}%."
+    do = about.advice(verdict)
+    if verdict == "cannot tell":
+        do = f"Audit more items: the planted cue was found in {100 * (power.seen or 0):.0f}% of all tries"
+        do += f" among {len(seen.y):,}."
+    listed = [asdict(c) | {"log_odds": c.log_odds} for c in (real or cues)[:50]]
     return Finding(
-        check=name,
-        title=title,
-        verdict=verdict,
-        says=says,
-        number=len(real),
-        reference=0,
-        unit="count",
-        reference_name="none",
-        advantage=best,
-        power=power,
-        examples=tuple(_example(c) for c in (real or cues)[:EXAMPLES]),
-        do=_ADVICE[seen.labels] if real else _more(power, len(seen.y)) if verdict == "cannot tell" else "",
-        details={"tried": len(cues), "critical": limit, "cues": [_as_json(c) for c in (real or cues)[:50]]},
-    )
-
-
-_ADVICE = {
-    True: "Rewrite or rebalance the items with these cues: as many true as false ones.",
-    False: "Give distractors these cues as often as right candidates.",
-}
-
-
-def _more(power: Power, number: int) -> str:
-    return (
-        f"Audit more items: the planted cue was found in {100 * (power.seen or 0):.0f}% of all tries among {number:,}."
-    )
-
-
-def _lift(cue: Cue, total: int) -> float:
-    """For candidates: how many more of the right ones carry it than expected, as a share of all right ones."""
-    return max(0.0, cue.rate - cue.expected) * cue.rows / (total * cue.expected) / (1 - cue.expected)
-
-
-def _example(c: Cue) -> WorstExample:
-    note = f"{100 * c.rate:.1f}% of {c.rows:,} (expected {100 * c.expected:.1f}%)"
-    return WorstExample(c.name, c.name, f"{note}, log-odds {c.log_odds:+.2f}, z {c.z:+.1f}")
-
-
-def _as_json(c: Cue) -> dict[str, object]:
-    return {f: getattr(c, f) for f in ("name", "rows", "groups", "rate", "expected", "z", "log_odds")}
+        name, about.title, verdict, says, len(real), reference=0, unit="count", reference_name="none", advantage=best,
+        power=power, examples=tuple(c.example() for c in (real or cues)[:findings.EXAMPLES]), do=do,
+        details={"tried": len(cues), "critical": limit, "cues": listed},
+    )  # fmt: skip
 
 
 def _control(seen: Observations, tried: int, seed: int) -> Power:
@@ -277,61 +230,51 @@ def _control(seen: Observations, tried: int, seed: int) -> Power:
     for _ in range(repeats):
         weight = np.where(seen.y == 1, 0.75, 0.25) / np.where(seen.y == 1, seen.expected, 1 - seen.expected)
         marked = rng.random(len(seen.y)) < CONTROL_SHARE * weight / weight.mean()
-        planted = replace(seen, cues=[{CONTROL} if m else set() for m in marked])
-        hit = find_cues(planted)
+        hit = find_cues(replace(seen, cues=[{CONTROL} if m else set() for m in marked]))
         found += bool(hit and abs(hit[0].z) > limit)
     p = float(seen.expected.mean())
     variance = p * (1 - p)
-    need = ((limit + POWERED) ** 2) * variance / (1 - p) ** 2 / len(seen.y)
-    words_ = f"A word in {100 * CONTROL_SHARE:.0f}% of them, three quarters true or right"
-    return Power(min(need, 1.0), min(need, 1.0), CONTROL_SHARE, None, found / repeats, words_)
+    need = min(((limit + findings.POWERED) ** 2) * variance / (1 - p) ** 2 / len(seen.y), 1.0)
+    plant = f"A word in {100 * CONTROL_SHARE:.0f}% of them, three quarters true or right"
+    return Power(need, need, CONTROL_SHARE, None, found / repeats, plant)
 
 
 def single_label_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Groups (sentences, presentations) whose items all have one label."""
-    title = "Groups with one label only"
     rows = data.labelled()
     if data.task != "statement" or not rows:
-        return not_applicable(name, title, "Only statements have labels that a group can share.")
-    parts, single, larger, alone = [], [], [], 0
+        return findings.not_applicable(name, "Only statements have labels that a group can share.")
+    parts, single, larger, total, alone = [], [], [], 0, 0
     for split in (s for s in data.splits if any(r.split == s for r in rows)):
         y = np.array([r.answer for r in rows if r.split == split])
         group = codes(r.group for r in rows if r.split == split)
         n, true = np.bincount(group), np.bincount(group, weights=y)
-        one = (true == 0) | (true == n)
+        one, several = (true == 0) | (true == n), n > 1
         p = y.mean()
-        chance = np.where(n > 1, p**n + (1 - p) ** n, 0.0)
-        several = n > 1
-        e = resample(np.stack([np.ones_like(n), one.astype(np.int64)], 1), 1000, stream(options.seed, "single", split))
-        est = e.ratio(1, 0)
-        parts.append(Part(f"{split}: {int(one.sum()):,} of {len(n):,}", est.value, est.low, est.high))
+        e = share_of(one, 1000, stream(options.seed, "single", split))
+        parts.append(Part(f"{split}: {int(one.sum()):,} of {len(n):,}", e.value, e.low, e.high))
         single.append(one[several])
-        larger.append(chance[several])
+        larger.append((p**n + (1 - p) ** n)[several])  # by chance
+        total += len(n)
         alone += int((~several).sum())
-    flags, chance_ = np.concatenate(single), np.concatenate(larger)
-    total = sum(len({r.group for r in rows if r.split == s}) for s in data.splits)
-    number = int(flags.sum()) + alone
+    flags, chance = np.concatenate(single), np.concatenate(larger)
     if not len(flags):
-        return not_applicable(name, title, "Every group has one item.")
-    error = math.sqrt(float((chance_ * (1 - chance_)).sum())) / len(flags)
-    share, expected = float(flags.mean()), float(chance_.mean())
-    verdict = graded(share, RARE, math.inf)
-    if share > expected + CRITICAL * error and share > RARE:
+        return findings.not_applicable(name, "Every group has one item.")
+    number = int(flags.sum()) + alone
+    error = math.sqrt(float((chance * (1 - chance)).sum())) / len(flags)
+    share, expected = float(flags.mean()), float(chance.mean())
+    verdict = findings.graded(share, findings.RARE, math.inf)
+    if share > expected + findings.CRITICAL * error and share > findings.RARE:
         verdict = "fail"
-    e = resample(
-        np.stack([np.ones(len(flags), np.int64), flags.astype(np.int64)], 1), 2000, stream(options.seed, "single")
-    )
-    est = e.ratio(1, 0)
+    e = share_of(flags, 2000, stream(options.seed, "single"))
     says = f"{number:,} of {total:,} groups have one label only ({alone:,} of them a single item)."
     says += f" Of groups with several items it is {100 * share:.1f}%;"
     says += f" if labels ignored groups it would be {100 * expected:.1f}%."
+    about = findings.ABOUT[name]
     return Finding(
-        name, title, verdict, says, est.value, est.low, est.high, expected, "share", "labels at random",
-        power=Power((CRITICAL + POWERED) * error, (CRITICAL + POWERED) * error),
-        examples=_one_label(rows), parts=tuple(parts),
-        do="One guess is consistent on these groups: report consistency without them, or add items of the other label."
-        if verdict != "pass" else "",
-        details={"groups": total, "single": number, "of_one_item": alone},
+        name, about.title, verdict, says, e.value, e.low, e.high, expected, "share", "labels at random",
+        power=Power(findings.SEEN * error, findings.SEEN * error), examples=_one_label(rows),
+        do=about.advice(verdict), parts=tuple(parts), details={"groups": total, "single": number, "of_one_item": alone},
     )  # fmt: skip
 
 
@@ -344,5 +287,5 @@ def _one_label(rows: Sequence[AuditItem]) -> tuple[WorstExample, ...]:
     one.sort(key=lambda pair: (-len(pair[1]), pair[0]))
     return tuple(
         WorstExample(key[1], f"{g[0].query} — {g[0].candidates[g[0].answer]}", f"{key[0]}, {len(g)} items")
-        for key, g in one[:EXAMPLES]
+        for key, g in one[: findings.EXAMPLES]
     )

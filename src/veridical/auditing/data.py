@@ -107,7 +107,8 @@ def load(directory: str, hash_: str, scheme: str, hidden: bool) -> AuditData:
 def _rows(items: Sequence[Item], split: str, panels: dict[str, Panel]) -> Iterable[AuditItem]:
     by_id = {item.id: item for item in items}
     for item in items:
-        names = _names(item, panels)
+        # Who is named twice can be seen from the text alone, so a blind model sees it.
+        names = plain_names(panels[p] for p in item.panels if p in panels)
         query = item.query.words(names) if item.query is not None else ""
         parent = by_id.get(item.parent or "")
         if parent is not None and item.given is not None and parent.candidates:
@@ -116,11 +117,6 @@ def _rows(items: Sequence[Item], split: str, panels: dict[str, Panel]) -> Iterab
         candidates = tuple(c.words(names) if isinstance(c, Text) else c for c in item.candidates)
         group = item.group or item.parent or item.id
         yield AuditItem(item, split, query, candidates, group, "rationale" if item.parent else "answer")
-
-
-def _names(item: Item, panels: dict[str, Panel]) -> dict[str, str]:
-    """What to call objects in texts: who is named twice can be seen from the text alone, so a blind model sees it."""
-    return plain_names(panels[p] for p in item.panels if p in panels)
 
 
 def answers(rows: Sequence[AuditItem]) -> Ints:
@@ -161,15 +157,15 @@ def folds(rows: Sequence[AuditItem], seed: int = 0) -> list[Fold]:
     elif len(others):  # no training split: all are cross-validated together
         training, others = np.arange(len(rows)), np.empty(0, np.int64)
     block = blocks([keys[i] for i in training])
-    out += [Fold(training[part != k], training[part == k]) for k, part in _parts(block, seed)]
-    return out
-
-
-def _parts(block: Ints, seed: int) -> list[tuple[int, Ints]]:
-    """Which of `FOLDS` parts each item is in, whole blocks at a time, as equal as they allow; (k, parts) for each k."""
     sizes = np.bincount(block)
     if len(sizes) < 2 * FOLDS or sizes.max() > GIANT * sizes.sum():
-        return []
+        return out
+    part = _parts(sizes, seed)[block]
+    return out + [Fold(training[part != k], training[part == k]) for k in range(FOLDS)]
+
+
+def _parts(sizes: Ints, seed: int) -> Ints:
+    """Which of `FOLDS` parts each block is in: as equal as whole blocks allow."""
     rng = np.random.default_rng([seed, 3])
     order = rng.permutation(len(sizes))
     order = order[np.argsort(-sizes[order], kind="stable")]
@@ -177,4 +173,4 @@ def _parts(block: Ints, seed: int) -> list[tuple[int, Ints]]:
     for b in order:
         part[b] = int(total.argmin())
         total[part[b]] += sizes[b]
-    return [(k, part[block]) for k in range(FOLDS)]
+    return part

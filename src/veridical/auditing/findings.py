@@ -1,4 +1,4 @@
-"""What an audit finds, and every rule and threshold by which it says pass, warn or fail.
+"""The checks of an audit (`checks.json`), what they find, and every rule by which they say pass, warn or fail.
 
 **Effects.** A check that guesses without doing the task is measured by its *advantage*: the share of the way from the
 reference (chance, or always the most common answer, whichever is higher) to a perfect score. So 5 points above 50 are
@@ -20,7 +20,7 @@ makes some ten such tests and a clean benchmark should pass them all. Intervals 
 
 | check | warn | fail |
 |---|---|---|
-| label | a real majority | its advantage over chance is `FAIL_LABEL` or more |
+| label | a real majority | its advantage over chance is 20% (60 : 40) or more |
 | single-label | more than `RARE` of the groups | really more than if labels ignored the groups |
 | n-grams, elements | some are tied to the answer (1%, Bonferroni) | the best one alone is worth `FAIL_CUE` |
 | leaks | anything is in two splits | it touches `FAIL_LEAK` of a split's items, or more |
@@ -39,7 +39,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field
+from importlib.resources import files
 from typing import Literal, NamedTuple
+
+import msgspec
 
 from veridical.common.files import Json
 
@@ -48,8 +51,8 @@ ORDER: tuple[Verdict, ...] = ("fail", "cannot tell", "warn", "pass", "not applic
 
 CRITICAL = 3.0  # standard errors: one-sided 0.13%
 POWERED = 0.842  # standard errors more, to be seen with 80% power
+SEEN = CRITICAL + POWERED
 FAIL = 0.10  # advantage; also what the positive control plants
-FAIL_LABEL = 0.20  # 60 : 40 for true and false
 FAIL_CUE = 0.05  # advantage of one cue alone
 FAIL_LEAK = 0.01  # share of a split's items
 FAIL_JUDGED = 0.05  # share of the judged items
@@ -57,6 +60,58 @@ RARE = 0.01
 GOOD_ALPHA, LEAST_ALPHA = 0.8, 0.667
 GOOD_HUMAN, LEAST_HUMAN = 0.9, 0.8
 EXAMPLES = 8  # worst examples shown
+
+View = Literal["query", "candidates", "context", "responses"]
+Reference = Literal["majority", "chance"]
+
+
+class Guess(msgspec.Struct, frozen=True):
+    """One way to guess."""
+
+    fit: str  # "module:attr" of a function `fit(train, rng) -> predict(test)`; or the name of a model of the zoo
+    sees: tuple[View, ...]
+    plant: str  # the cue of its control
+    reference: Reference = "majority"
+    fail: float = FAIL
+    swap: bool = False  # the context is another item's
+    items: int | None = None  # at most so many items, where the model is slow; None: as the options say
+
+    @property
+    def neural(self) -> bool:
+        """A model of the zoo: slow, so only run where it is asked for, and with the least control."""
+        return ":" not in self.fit
+
+
+class Check(msgspec.Struct, frozen=True):
+    """A check, and how it is talked about."""
+
+    function: str  # "module:attr" of a function (name, AuditData, AuditOptions) -> Finding
+    title: str
+    sees: str = ""  # what its guesser looks at
+    do: str = ""  # what to do about what it finds
+    of_task: dict[str, dict[str, str]] = {}  # task -> other words for it
+    needs: tuple[Literal["splits", "texts"], ...] = ()  # several splits; texts
+    guesses: dict[str, Guess] = {}  # task -> how its guesser does it
+
+    def about(self, task: str) -> Check:
+        """The check in the words of a task."""
+        return msgspec.structs.replace(self, **self.of_task.get(task, {}))
+
+    def advice(self, verdict: Verdict) -> str:
+        return self.do if verdict in ("warn", "fail") else ""
+
+
+class CheckChapter(msgspec.Struct, frozen=True):
+    """Checks that stand together on the page."""
+
+    about: str
+    checks: dict[str, Check]
+
+
+CHAPTERS = msgspec.json.decode(
+    files("veridical.auditing").joinpath("checks.json").read_bytes(), type=dict[str, CheckChapter]
+)
+ABOUT = {name: check for chapter in CHAPTERS.values() for name, check in chapter.checks.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +196,9 @@ class Finding:
         return found, expected, seen
 
 
-def not_applicable(check: str, title: str, why: str) -> Finding:
+def not_applicable(check: str, why: str, task: str = "") -> Finding:
     """A check that this task has no use for."""
-    return Finding(check, title, "not applicable", why)
+    return Finding(check, ABOUT[check].about(task).title, "not applicable", why)
 
 
 def advantage(accuracy: float, reference: float) -> float:
@@ -169,7 +224,7 @@ def power_of(gain: float, error: float) -> float:
 
 def ideal_power(error: float, reference: float) -> float:
     """The least advantage that so large a standard error lets through with 80% power."""
-    return (CRITICAL + POWERED) * error / max(1.0 - reference, 1e-9)
+    return SEEN * error / max(1.0 - reference, 1e-9)
 
 
 def graded(share: float, warn_above: float, fail_from: float) -> Verdict:

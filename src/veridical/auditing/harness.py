@@ -13,28 +13,17 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from typing import Literal
+from typing import Any
 
 import numpy as np
 
+from veridical.auditing import findings
 from veridical.auditing.data import Fold
-from veridical.auditing.findings import (
-    CRITICAL,
-    FAIL,
-    POWERED,
-    Power,
-    Verdict,
-    advantage,
-    ideal_power,
-    power_of,
-    real,
-)
+from veridical.auditing.findings import Power, Reference, Verdict
 from veridical.auditing.samples import Fit, Plant, Predict, Sample
 from veridical.common.arrays import Bools, Doubles, Ints
 from veridical.common.intervals import Estimate
-from veridical.evaluation.bootstrap import resample, stream
-
-Reference = Literal["majority", "chance"]
+from veridical.evaluation.bootstrap import Resampled, resample, stream
 
 RESAMPLES = 2000
 LEAST_STRENGTH, MOST_STRENGTH = 0.005, 0.45  # shares of the items that are planted
@@ -62,8 +51,46 @@ class Run:
 
 def run(s: Sample, folds: Sequence[Fold], fit: Fit, seed: int, reference: Reference = "majority") -> Run:
     """Train and test on every fold; each item is tested once."""
+    tested, right, margin, majority = [], [], [], []
     with one_thread():
-        return _run(s, folds, fit, seed, reference)
+        for number, fold in enumerate(folds):
+            train, test = _apart(s, fold)
+            if not len(train) or not len(test):
+                continue
+            scores = fit(train, np.random.default_rng([seed, number]))(test.without_answers())
+            one, lead = _grade(scores, test)
+            tested.append(fold.test)
+            right.append(one)
+            margin.append(lead)
+            majority.append(_grade(most_common(train)(test), test)[0])
+    if not tested:
+        empty = np.empty(0)
+        return Run(np.empty(0, np.int64), empty, empty, empty, Estimate(0, 0, 0), Estimate(0, 0, 0), 0.0)
+    rows, won = np.concatenate(tested), np.concatenate(right)
+    chance = 1.0 / s.choices[rows]
+    base = np.concatenate(majority)
+    base = chance if reference == "chance" or base.mean() < chance.mean() else base
+    columns = [np.ones(len(rows)), np.rint(won * PARTS) / PARTS, np.rint(base * PARTS) / PARTS]
+    drawn = over_groups(s.group[rows], columns, RESAMPLES, stream(seed, "audit"), PARTS)
+    estimates = drawn.ratio(1, 0), drawn.difference(1, 2, 0), drawn_error(drawn)
+    return Run(rows, won, base, np.concatenate(margin), *estimates)
+
+
+def over_groups(group: Any, columns: Sequence[Any], draws: int, rng: np.random.Generator, parts: int = 1) -> Resampled:
+    """Columns of numbers per item, summed and resampled over groups, in whole parts of one."""
+    _, code = np.unique(group, return_inverse=True)
+    sums = [np.rint(np.bincount(code, weights=c) * parts).astype(np.int64) for c in columns]
+    return resample(np.stack(sums, 1), draws, rng)
+
+
+def drawn_error(drawn: Resampled) -> float:
+    """The standard error of the second column's lead over the third, as a share of the first."""
+    return float(((drawn.drawn[:, 1] - drawn.drawn[:, 2]) / drawn.drawn[:, 0]).std())
+
+
+def share_of(flags: Bools, draws: int, rng: np.random.Generator) -> Estimate:
+    """How many are flagged, with its interval."""
+    return resample(np.stack([np.ones(len(flags), np.int64), flags.astype(np.int64)], 1), draws, rng).ratio(1, 0)
 
 
 def one_thread() -> AbstractContextManager[object]:
@@ -76,36 +103,10 @@ def one_thread() -> AbstractContextManager[object]:
     return limits
 
 
-def _run(s: Sample, folds: Sequence[Fold], fit: Fit, seed: int, reference: Reference) -> Run:
-    tested, right, margin, majority = [], [], [], []
-    for number, fold in enumerate(folds):
-        train, test = _apart(s, fold)
-        if not len(train) or not len(test):
-            continue
-        scores = fit(train, np.random.default_rng([seed, number]))(test.without_answers())
-        one, lead = _grade(scores, test)
-        tested.append(fold.test)
-        right.append(one)
-        margin.append(lead)
-        majority.append(_grade(most_common(train)(test), test)[0])
-    if not tested:
-        empty = np.empty(0)
-        return Run(np.empty(0, np.int64), empty, empty, empty, Estimate(0, 0, 0), Estimate(0, 0, 0), 0.0)
-    rows = np.concatenate(tested)
-    chance = 1.0 / s.choices[rows]
-    base = np.concatenate(majority)
-    base = chance if reference == "chance" or base.mean() < chance.mean() else base
-    return _measured(rows, np.concatenate(right), base, np.concatenate(margin), s.group[rows], seed)
-
-
 def most_common(train: Sample, rng: np.random.Generator | None = None) -> Predict:
     """Always the most common answer of the training items."""
     counts = np.bincount(train.answer, minlength=train.width).astype(np.float64)
-    return partial(_constant, counts)
-
-
-def _constant(counts: Doubles, test: Sample) -> Doubles:
-    return np.tile(counts[: test.width], (len(test), 1))
+    return lambda test: np.tile(counts[: test.width], (len(test), 1))
 
 
 def _apart(s: Sample, fold: Fold) -> tuple[Sample, Sample]:
@@ -130,15 +131,6 @@ def _grade(scores: Doubles, test: Sample) -> tuple[Doubles, Doubles]:
     return right, own - others.max(1)
 
 
-def _measured(rows: Ints, right: Doubles, base: Doubles, margin: Doubles, group: Ints, seed: int) -> Run:
-    _, code = np.unique(group, return_inverse=True)
-    columns = [np.ones(len(rows)), np.rint(right * PARTS) / PARTS, np.rint(base * PARTS) / PARTS]
-    sums = [np.rint(np.bincount(code, weights=c) * PARTS).astype(np.int64) for c in columns]
-    drawn = resample(np.stack(sums, 1), RESAMPLES, stream(seed, "audit"))
-    differences = (drawn.drawn[:, 1] - drawn.drawn[:, 2]) / drawn.drawn[:, 0]
-    return Run(rows, right, base, margin, drawn.ratio(1, 0), drawn.difference(1, 2, 0), float(differences.std()))
-
-
 @dataclass(frozen=True)
 class Effort:
     """What is spent on a control. With no plants at all no guesser can pass: only what it finds is said."""
@@ -160,7 +152,7 @@ class Assessment:
 
     @property
     def advantage(self) -> float:
-        return advantage(self.run.accuracy.value, self.run.level)
+        return findings.advantage(self.run.accuracy.value, self.run.level)
 
 
 def assess(
@@ -171,37 +163,30 @@ def assess(
     *,
     seed: int = 0,
     reference: Reference = "majority",
-    fail: float = FAIL,
+    fail: float = findings.FAIL,
     effort: Effort = FULL,
 ) -> Assessment:
     """Run a model, its positive control and its power."""
-    base = run(s, folds, fit, seed, reference)
+    tried = partial(run, folds=folds, fit=fit, seed=seed, reference=reference)
+    base = tried(s)
     if not effort.plants:
-        power = Power(None, ideal_power(base.error, base.level), fail)
+        power = Power(None, findings.ideal_power(base.error, base.level), fail)
         return Assessment(base, power, verdict(base, power, fail))
     if len(base.tested) < LEAST_ITEMS:
         return Assessment(base, Power(None, 1.0, fail, 0.0, 0.0), "cannot tell")
-    power = _power(s, folds, fit, plant, base, seed, reference, fail, effort)
+    power = _power(s, plant, base, tried, seed, fail, effort)
     return Assessment(base, power, verdict(base, power, fail))
 
 
 def verdict(base: Run, power: Power, fail: float) -> Verdict:
     """The rule of `findings`: what was found counts even where the control was not."""
-    if real(base.excess.value, base.error):
-        return "fail" if advantage(base.accuracy.value, base.level) >= fail else "warn"
+    if findings.real(base.excess.value, base.error):
+        return "fail" if findings.advantage(base.accuracy.value, base.level) >= fail else "warn"
     return "pass" if power.ok else "cannot tell"
 
 
 def _power(
-    s: Sample,
-    folds: Sequence[Fold],
-    fit: Fit,
-    plant: Plant,
-    base: Run,
-    seed: int,
-    reference: Reference,
-    fail: float,
-    effort: Effort,
+    s: Sample, plant: Plant, base: Run, tried: Callable[[Sample], Run], seed: int, fail: float, effort: Effort
 ) -> Power:
     room = max(1.0 - base.level, 1e-9)
 
@@ -210,8 +195,9 @@ def _power(
         gains, errors, given = [], [], []
         for repeat in range(effort.plants):
             rng = np.random.default_rng([seed, repeat, int(strength * 1e6)])
-            marked = _marked(s, strength, rng)
-            planted = run(plant(s, marked, rng), folds, fit, seed, reference)
+            marked = np.zeros(len(s), np.bool_)
+            marked[rng.permutation(len(s))[: max(1, round(strength * len(s)))]] = True
+            planted = tried(plant(s, marked, rng))
             gains.append(planted.excess.value - base.excess.value)
             errors.append(planted.error)
             given.append(float((marked[base.tested] * (1 - base.right)).mean()))  # what is still to be won
@@ -221,10 +207,10 @@ def _power(
 
     at_control, share = seen(fail)
     words = (plant.__doc__ or "").split("\n")[0].rstrip(".")
-    least = (CRITICAL + POWERED) ** 2 / (len(base.tested) * room)  # a perfect finder that errs nowhere else
-    ideal = min(max(least, ideal_power(base.error, base.level)), 1.0)
-    control = (fail, share, power_of(at_control, 1.0), words)
-    if real(base.excess.value, base.error):  # it found something: what it might have missed is beside the point
+    least = findings.SEEN**2 / (len(base.tested) * room)  # a perfect finder that errs nowhere else
+    ideal = min(max(least, findings.ideal_power(base.error, base.level)), 1.0)
+    control = (fail, share, findings.power_of(at_control, 1.0), words)
+    if findings.real(base.excess.value, base.error):  # what it might have missed is beside the point
         return Power(None, ideal, *control)
     return Power(_smallest(lambda x: seen(x)[0], fail, at_control, effort.tries), ideal, *control)
 
@@ -236,7 +222,7 @@ def _smallest(z: Callable[[float], float], fail: float, at_fail: float, tries: i
     between this guess and `fail`, and two strengths are mostly enough. Where nothing weaker was missed, the weakest
     that was tried and seen is given.
     """
-    wanted = CRITICAL + POWERED
+    wanted = findings.SEEN
     seen = at_fail >= wanted
     edge, at_edge = fail, at_fail
     for _ in range(tries):
@@ -258,9 +244,3 @@ def _between(low: tuple[float, float], high: tuple[float, float], wanted: float)
     one, other = math.log(max(low[1], 0.1)), math.log(min(high[1], 1e3))
     along = (math.log(wanted) - one) / max(other - one, 1e-9)
     return float(low[0] * (high[0] / low[0]) ** min(max(along, 0.0), 1.0))
-
-
-def _marked(s: Sample, strength: float, rng: np.random.Generator) -> Bools:
-    out = np.zeros(len(s), np.bool_)
-    out[rng.permutation(len(s))[: max(1, round(strength * len(s)))]] = True
-    return out

@@ -1,42 +1,38 @@
-"""Leaks between splits: origins, identical and near-duplicate pictures, scenes, and texts.
+"""Leaks: origins, pictures, scenes and texts in several splits; and the benchmark itself in corpora that are given.
 
 Leaks are counted, not sampled: what is here is seen. Only near-duplicates can be missed; their control makes copies of
 the benchmark's own pictures (smaller, compressed as JPEG) or texts (a letter less) and counts how many are found.
+
+In corpora the canary is looked for, and n-grams of eight words (the whole text where it is shorter, down to five): a
+corpus is read once, line by line, and only hashes of the benchmark's n-grams are kept, so it may be of any size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
+from veridical.auditing import findings
 from veridical.auditing.data import AuditData, AuditItem, normal
-from veridical.auditing.findings import (
-    CRITICAL,
-    EXAMPLES,
-    FAIL,
-    FAIL_LEAK,
-    Finding,
-    Part,
-    Verdict,
-    WorstExample,
-    advantage,
-    graded,
-    not_applicable,
-    real,
-)
+from veridical.auditing.findings import Finding, Part, Verdict, WorstExample
+from veridical.auditing.harness import drawn_error, over_groups, share_of
 from veridical.auditing.near_duplicates import PictureHashes, near_texts, text_control
 from veridical.auditing.pictures import scene_signature
+from veridical.auditing.texts import words
 from veridical.benchmark.splits import blocks
 from veridical.common.intervals import Estimate
-from veridical.evaluation.bootstrap import resample, stream
-from veridical.options.running import AuditOptions
+from veridical.errors import UserError
+from veridical.evaluation.bootstrap import stream
+from veridical.formats.about import canary
+from veridical.options import AuditOptions
 
 Keys = Callable[[AuditItem], Iterable[Hashable]]
-_ONE = "There is only one split."
-
-
 Places = dict[Hashable, dict[str, list[AuditItem]]]  # key -> split -> items
 
 
@@ -87,15 +83,7 @@ def coincidence(
     return {s: float(np.mean([rate.get(size(data, r), 0.0) for r in data.of_split(s)])) for s in data.splits}
 
 
-def _leak(
-    name: str,
-    title: str,
-    noun: str,
-    data: AuditData,
-    places: Places,
-    do: str,
-    by_chance: dict[str, float] | None = None,
-) -> Finding:
+def _leak(name: str, noun: str, data: AuditData, places: Places, by_chance: dict[str, float] | None = None) -> Finding:
     """The verdict of things that are in several splits, by the share of a split's items that they touch."""
     shared = _shared(places)
     sizes = {split: len(data.of_split(split)) for split in data.splits}
@@ -107,22 +95,20 @@ def _leak(
     expected = (by_chance or {}) if shared else {}
     split, worst = max(shares.items(), key=lambda pair: pair[1] - expected.get(pair[0], 0.0))
     chance = expected.get(split, 0.0)
-    n = max(sizes[split], 1)
-    e = resample(
-        np.array([[1, 1]] * len(touched[split]) + [[1, 0]] * (n - len(touched[split]))), 1000, stream(0, name)
-    ).ratio(1, 0)
-    verdict = graded(worst, 0.0, FAIL_LEAK)
-    if by_chance and shared:
-        verdict = graded(worst - chance, 0.0, FAIL_LEAK) if _beyond(data, split, worst, chance) else "pass"
+    e = share_of(np.arange(max(sizes[split], 1)) < len(touched[split]), 1000, stream(0, name))
+    verdict = findings.graded(worst - chance, 0.0, findings.FAIL_LEAK)
+    if by_chance and shared and not _beyond(data, split, worst, chance):
+        verdict = "pass"
     says = f"{len(shared):,} {noun} are in more than one split"
     says += f"; they touch {100 * worst:.1f}% of the items of {split}." if shared else "."
     if by_chance and shared:
         says += f" As they coincide within a split, {100 * chance:.1f}% would by chance."
-    ranked = list(shared.items())[:EXAMPLES]
+    about = findings.ABOUT[name]
+    ranked = list(shared.items())[: findings.EXAMPLES]
     return Finding(
-        name, title, verdict, says, worst, e.low, e.high, chance, "share", "by chance" if chance else "none",
+        name, about.title, verdict, says, worst, e.low, e.high, chance, "share", "by chance" if chance else "none",
         examples=tuple(_example(key, where) for key, where in ranked),
-        do=do if verdict in ("warn", "fail") else "",
+        do=about.advice(verdict),
         parts=tuple(Part(s, v, reference=expected.get(s, 0.0)) for s, v in shares.items()),
         details={"shared": len(shared), "items": {s: len(ids) for s, ids in touched.items()}, "coincidence": chance},
     )  # fmt: skip
@@ -133,33 +119,23 @@ def _beyond(data: AuditData, split: str, share: float, chance: float) -> bool:
     sizes = {s: len({r.group for r in data.of_split(s)}) for s in data.splits}
     own, largest = sizes[split], max(sizes.values())
     pooled = (own * share + largest * chance) / (own + largest)
-    return real(share - chance, (pooled * (1 - pooled) * (1 / own + 1 / largest)) ** 0.5)
+    return findings.real(share - chance, (pooled * (1 - pooled) * (1 / own + 1 / largest)) ** 0.5)
 
 
 def _example(key: Hashable, where: dict[str, list[AuditItem]]) -> WorstExample:
     ids = "; ".join(f"{split}: {rows[0].item.id}" for split, rows in sorted(where.items()))
     name = str(key[0] if isinstance(key, tuple) else key)[:80]
-    return WorstExample(name, _text(where), ids)
-
-
-def _text(where: dict[str, list[AuditItem]]) -> str:
-    return " / ".join(sorted({rows[0].query for rows in where.values() if rows[0].query}))[:200]
+    text = " / ".join(sorted({rows[0].query for rows in where.values() if rows[0].query}))
+    return WorstExample(name, text[:200], ids)
 
 
 def origin_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Origins (presentations, image sets, movies, photographs) in several splits."""
-    title = "Origins in several splits"
-    if len(data.splits) < 2:
-        return not_applicable(name, title, _ONE)
-    places = _places(data, lambda r: r.item.origins)
-    return _leak(name, title, "origins", data, places, "Deal whole origins to splits (`veridical.benchmark.splits`).")
+    return _leak(name, "origins", data, _places(data, lambda r: r.item.origins))
 
 
 def image_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """The same picture (bytes, or address where only that is known; or the same objects) in several splits."""
-    title = "Identical pictures in several splits"
-    if len(data.splits) < 2:
-        return not_applicable(name, title, _ONE)
     panels = data.benchmark.panels
 
     def keys(row: AuditItem) -> Iterable[Hashable]:
@@ -173,18 +149,14 @@ def image_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
             yield "scene", signature
 
     places = _places(data, keys)
-    do = "Remove the copies from one of the splits."
-    return _leak(name, title, "pictures", data, places, do, coincidence(data, places))
+    return _leak(name, "pictures", data, places, coincidence(data, places))
 
 
 def near_image_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Pictures in different splits that look the same."""
-    title = "Near-duplicate pictures in several splits"
-    if len(data.splits) < 2:
-        return not_applicable(name, title, _ONE)
     pictures = PictureHashes(data)
     if not len(pictures.hashes):
-        return not_applicable(name, title, "Neither pixels nor perceptual hashes are in the benchmark.")
+        return findings.not_applicable(name, "Neither pixels nor perceptual hashes are in the benchmark.")
     by_id = {r.item.id: r for r in data.rows}
     places: Places = {}
     for a, b in pictures.near(data.largest):
@@ -192,8 +164,7 @@ def near_image_check(name: str, data: AuditData, options: AuditOptions) -> Findi
         for item in {*pictures.items[a], *pictures.items[b]}:
             where.setdefault(by_id[item].split, []).append(by_id[item])
         places[f"{pictures.names[a][:24]} ~ {pictures.names[b][:24]}"] = where
-    do = "Look at them, and keep each in one split only."
-    found = _leak(name, title, "pairs of pictures", data, places, do, coincidence(data, places))
+    found = _leak(name, "pairs of pictures", data, places, coincidence(data, places))
     power = pictures.control(options.seed)
     verdict: Verdict = (
         "cannot tell" if found.verdict == "pass" and power is not None and not power.ok else found.verdict
@@ -203,13 +174,10 @@ def near_image_check(name: str, data: AuditData, options: AuditOptions) -> Findi
 
 def text_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Texts in several splits, and what remembering their labels from training is worth."""
-    title = "Texts in several splits"
-    if len(data.splits) < 2 or data.task == "matrix":
-        return not_applicable(name, title, _ONE if len(data.splits) < 2 else "Matrices have no texts.")
     exact = _shared(_places(data, lambda r: [r.query] if r.query else []))
     places = _places(data, lambda r: [normal(r.query)] if normal(r.query) else [])
     shared = _shared(places)
-    found = _leak(name, title, "texts", data, places, "Keep items with one text in one split, or report them apart.")
+    found = _leak(name, "texts", data, places)
     says = f"{len(exact):,} texts are in more than one split as they are,"
     says += f" {len(shared):,} but for case, spacing and final signs."
     memory = _remembered(data, shared, options)
@@ -218,16 +186,13 @@ def text_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     if memory is not None:
         says += memory.says("Remembering their training labels", "such items")
         details["memory"] = memory.to_json()
-        if memory.is_real and memory.advantage >= FAIL:
+        if memory.is_real and memory.advantage >= findings.FAIL:
             verdict = "fail"
     return replace(found, verdict=verdict, says=says, details=details)
 
 
 def near_text_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Texts in different splits that are the same but for a letter or two."""
-    title = "Near-identical texts in several splits"
-    if len(data.splits) < 2 or data.task == "matrix":
-        return not_applicable(name, title, _ONE if len(data.splits) < 2 else "Matrices have no texts.")
     rows: dict[str, list[AuditItem]] = {}
     for row in data.rows:
         if normal(row.query):
@@ -242,16 +207,15 @@ def near_text_check(name: str, data: AuditData, options: AuditOptions) -> Findin
         for row in (*rows[texts[pair.one]], *rows[texts[pair.other]]):
             where.setdefault(row.split, []).append(row)
         places[f"{100 * pair.likeness:.0f}% alike", texts[pair.one], texts[pair.other]] = where
-    do = "Keep items whose texts differ by a slip in one split, or report them apart."
     chance = coincidence(data, places, lambda data, row: min(len(row.query.split()), 20))
-    found = _leak(name, title, "pairs of texts", data, places, do, chance or dict.fromkeys(data.splits, 0.0))
+    found = _leak(name, "pairs of texts", data, places, chance or dict.fromkeys(data.splits, 0.0))
     memory = _remembered(data, _shared(places), options)
     verdict, says, details = found.verdict, found.says, found.details | {"texts": len(texts)}
     if memory is not None:
         says += memory.says("Remembering the other's label", "cases")
         details["memory"] = memory.to_json()
         if memory.is_real:
-            verdict = "fail" if memory.advantage >= FAIL and found.verdict == "fail" else "warn"
+            verdict = "fail" if memory.advantage >= findings.FAIL and found.verdict == "fail" else "warn"
     power = text_control(texts, options.seed)
     if verdict == "pass" and not power.ok:
         verdict = "cannot tell"
@@ -269,11 +233,11 @@ class Memory:
 
     @property
     def is_real(self) -> bool:
-        return self.accuracy.value - self.reference > CRITICAL * self.error
+        return self.accuracy.value - self.reference > findings.CRITICAL * self.error
 
     @property
     def advantage(self) -> float:
-        return advantage(self.accuracy.value, self.reference)
+        return findings.advantage(self.accuracy.value, self.reference)
 
     def says(self, what: str, noun: str) -> str:
         right = f" {what} is right in {100 * self.accuracy.value:.1f}% of {self.items:,} {noun};"
@@ -302,35 +266,114 @@ def _remembered(data: AuditData, shared: Places, options: AuditOptions) -> Memor
         group += [r.group for r in tested]
     if not right:
         return None
-    _, code = np.unique(np.array(group), return_inverse=True)
-    sums = [np.bincount(code, weights=w).astype(np.int64) for w in (np.ones(len(right)), right, base)]
-    drawn = resample(np.stack(sums, 1), 2000, stream(options.seed, "memory"))
-    differences = (drawn.drawn[:, 1] - drawn.drawn[:, 2]) / drawn.drawn[:, 0]
-    return Memory(drawn.ratio(1, 0), max(float(np.mean(base)), 0.5), float(differences.std()), len(right))
+    drawn = over_groups(group, [np.ones(len(right)), right, base], 2000, stream(options.seed, "memory"))
+    return Memory(drawn.ratio(1, 0), max(float(np.mean(base)), 0.5), drawn_error(drawn), len(right))
 
 
 def identical_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Whole items in several splits: one text with the same pictures, or one question with the same answer."""
-    title = "Identical items in several splits"
-    if len(data.splits) < 2:
-        return not_applicable(name, title, _ONE)
 
     def keys(row: AuditItem) -> Iterable[Hashable]:
-        pictures = _picture_key(data, row)
-        if pictures:
-            yield normal(row.query), pictures, tuple(map(normal, row.candidates))
+        panels = [data.benchmark.panels[p] for p in row.item.panels if p in data.benchmark.panels]
+        pictures = [p.image or p.uri or "" for p in panels]
+        key = "\n".join(sorted(pictures)) if panels and all(pictures) else scene_signature(panels)
+        if key:
+            yield normal(row.query), key, tuple(map(normal, row.candidates))
         if row.item.task == "choice" and row.answer >= 0:
             yield normal(row.query), normal(row.candidates[row.answer])
 
     places = _places(data, keys)
-    do = "Remove the copies from one of the splits."
-    return _leak(name, title, "items", data, places, do, coincidence(data, places))
+    return _leak(name, "items", data, places, coincidence(data, places))
 
 
-def _picture_key(data: AuditData, row: AuditItem) -> tuple[Hashable, ...]:
-    panels = [data.benchmark.panels[p] for p in row.item.panels if p in data.benchmark.panels]
-    keys = [p.image or p.uri or "" for p in panels]
-    if panels and all(keys):
-        return tuple(sorted(keys))
-    signature = scene_signature(panels)
-    return (signature,) if signature else ()
+# --- corpora ---------------------------------------------------------------------------------------------------------
+
+WORDS = 8  # of an n-gram that counts as a trace
+LEAST_WORDS = 5  # shorter texts are found anywhere
+
+
+def canary_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
+    """The canary stands in the benchmark's files, and in no corpus."""
+    about, text = findings.ABOUT[name], canary(data.benchmark.manifest)
+    files = sorted(p for p in data.benchmark.directory.iterdir() if p.suffix in {".md", ".json", ".txt", ".yaml"})
+    holders = [p.name for p in files if text.encode() in p.read_bytes()]
+    found = [(str(path), n) for path in options.corpus for n, line in _lines(path) if text in line]
+    verdict: Verdict = "fail" if found else "pass" if holders else "warn"
+    says = f"The canary is in {', '.join(holders)}." if holders else "No file of the benchmark carries its canary."
+    if found:
+        says += f" It is also in a corpus: {found[0][0]}, line {found[0][1]:,}."
+    elif options.corpus:
+        says += " It is in none of the corpora."
+    do = about.advice(verdict)
+    if verdict == "warn":
+        do = f"Put this line on the benchmark's card, so that its traces can be found: {text}"
+    return Finding(
+        name, about.title, verdict, says, float(len(found)), reference=0, unit="count", reference_name="none", do=do,
+        examples=tuple(WorstExample(path, f"line {n:,}") for path, n in found[: findings.EXAMPLES]),
+        details={"canary": text},
+    )  # fmt: skip
+
+
+def membership_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
+    """Texts of the benchmark in the corpora given."""
+    if not options.corpus:
+        return findings.not_applicable(
+            name, "No corpus was given: --corpus FILE searches one for the benchmark's texts."
+        )
+    texts = {
+        t: r.item.id for r in data.rows for t in (r.query, *(r.candidates if r.item.task == "choice" else ())) if t
+    }
+    traces: dict[int, str] = {}
+    searched = 0
+    for text in texts:
+        tokens = words(normal(text))
+        if len(tokens) >= LEAST_WORDS:
+            searched += 1
+            for trace in _spans(tokens, min(WORDS, len(tokens))):
+                traces.setdefault(trace, text)
+    found: dict[str, str] = {}
+    for path in options.corpus:
+        for number, line in _lines(path):
+            tokens = words(line)
+            for size in range(LEAST_WORDS, WORDS + 1):
+                for trace in _spans(tokens, size):
+                    if trace in traces:
+                        found.setdefault(traces[trace], f"{path}, line {number:,}")
+    about, share = findings.ABOUT[name], len(found) / max(searched, 1)
+    verdict = findings.graded(share, 0.0, findings.FAIL_LEAK)
+    says = f"{len(found):,} of {searched:,} texts of {LEAST_WORDS} words or more are in the corpora"
+    says += f" (or {WORDS} words of them)."
+    return Finding(
+        name, about.title, verdict, says, share, reference=0.0, unit="share", reference_name="none",
+        examples=tuple(WorstExample(texts[t], t, where) for t, where in list(found.items())[:findings.EXAMPLES]),
+        do=about.advice(verdict),
+        details={"texts": searched, "found": len(found)},
+    )  # fmt: skip
+
+
+def _spans(tokens: list[str], size: int) -> Iterator[int]:
+    """Hashes of all spans of so many words; 64 bits, so that two are not mistaken for each other."""
+    for i in range(len(tokens) - size + 1):
+        span = " ".join(tokens[i : i + size]).encode()
+        yield zlib.crc32(span) << 32 | zlib.crc32(span[::-1])
+
+
+def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
+    """The lines of a text file, or of the strings in a JSON-lines file; .gz is read as it is."""
+    opener = gzip.open if Path(path).suffix == ".gz" else open
+    try:
+        with opener(path, "rt", encoding="utf-8", errors="replace") as file:
+            for number, line in enumerate(file, 1):
+                yield number, _plain(line)
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror or error}.", "Give --corpus a text file.") from None
+
+
+def _plain(line: str) -> str:
+    if not line.startswith("{"):
+        return line
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return line
+    return " \n ".join(v for v in row.values() if isinstance(v, str)) if isinstance(row, dict) else line

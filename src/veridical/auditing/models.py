@@ -91,12 +91,12 @@ def fit_binary(
     best, start = penalties[0], None
     if len(penalties) > 1 and len(np.unique(y[~held])) == 2 and held.any():
         inner = _joined(x[~held], y[~held], None if same is None else same[~held])
-        shown, label = x[held], y[held]
         least = np.inf
         warm: Line | None = None
         for penalty in penalties:
             warm = Line(*inner[:2], penalty, inner[2], warm)
-            found = _loss(warm, shown, label)
+            z = warm.decision_function(x[held])
+            found = float(np.logaddexp(0, np.where(y[held] == 1, -z, z)).mean())
             if found >= least:
                 break
             least, best, start = found, penalty, warm
@@ -109,11 +109,6 @@ def _joined(x: Any, y: Ints, same: Ints | None) -> tuple[Any, Ints, Doubles | No
         return x, y, None
     _, first, counts = np.unique(same * 2 + y, return_index=True, return_counts=True)
     return x[first], y[first], counts.astype(np.float64)
-
-
-def _loss(model: Line, x: Any, y: Ints) -> float:
-    z = model.decision_function(x)
-    return float(np.logaddexp(0, np.where(y == 1, -z, z)).mean())
 
 
 # --- the forest over pictures ----------------------------------------------------------------------------------------
@@ -226,14 +221,14 @@ def _fit(model: str, examples: dict[str, Example], train: Sample, rng: np.random
     learning = [e for e, out in zip(seen, held, strict=True) if not out]
     checking = [e for e, out in zip(seen, held, strict=True) if out]
     about = {"seed": int(rng.integers(1 << 31))}
-    with tempfile.TemporaryDirectory(prefix="veridical-audit-") as folder, _quiet(), _one_torch_thread():
+    with tempfile.TemporaryDirectory(prefix="veridical-audit-") as folder, _quiet():
         fit_trial(architecture, config, training, learning, checking, Path(folder), about=about)
         return partial(_predict, load_trained(Path(folder)), examples)
 
 
 def _predict(trained: Any, examples: dict[str, Example], test: Sample) -> Doubles:
     out = np.full((len(test), test.width), -np.inf)
-    with _quiet(), _one_torch_thread():
+    with _quiet():
         scores = trained.scores(trained.encode(_examples(test, examples)))
     for i, row in enumerate(scores):
         out[i, : len(row)] = row
@@ -275,26 +270,16 @@ def _stamp(image: Callable[[str], bytes], answer: int, address: str) -> bytes:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """No progress bars of trainings within a check."""
-    before = os.environ.get("VERIDICAL_PROGRESS")
-    os.environ["VERIDICAL_PROGRESS"] = "0"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["VERIDICAL_PROGRESS"]
-        else:
-            os.environ["VERIDICAL_PROGRESS"] = before
-
-
-@contextmanager
-def _one_torch_thread() -> Iterator[None]:
-    """Checks run side by side in processes; and sums over threads differ in their last bits."""
+    """No progress bars of trainings within a check; and one thread: sums over several differ in their last bits."""
     import torch
 
-    before = torch.get_num_threads()
+    before, threads = os.environ.get("VERIDICAL_PROGRESS"), torch.get_num_threads()
+    os.environ["VERIDICAL_PROGRESS"] = "0"
     torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(threads)
+        del os.environ["VERIDICAL_PROGRESS"]
+        if before is not None:
+            os.environ["VERIDICAL_PROGRESS"] = before

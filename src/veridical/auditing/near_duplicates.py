@@ -22,25 +22,12 @@ import numpy as np
 from veridical.auditing.data import AuditData
 from veridical.auditing.findings import Power
 from veridical.common.arrays import Floats, Ints, Words
-from veridical.encoders.hashes import (
-    MOST_OF_CELL,
-    difference_hash,
-    distance,
-    look_alike,
-    near_pairs,
-    published_hash,
-    thumbnail,
-)
+from veridical.encoders import hashes
+from veridical.encoders.hashes import difference_hash, look_alike, thumbnail
 
 MOST_BITS = 4  # of 64, in which two near-duplicates may differ
 COPIES = 60  # pictures, or texts, that the control copies
 PAIRS = 8_000  # pairs that are compared at once
-
-
-def _cells(thumb: Floats) -> Floats:
-    """(192,) The mean colours of 8 x 8 cells."""
-    side = len(thumb) // 8
-    return np.asarray(thumb.reshape(8, side, 8, side, 3).mean((1, 3)).ravel(), np.float32)
 
 
 class PictureHashes:
@@ -59,7 +46,7 @@ class PictureHashes:
                 if panel.image is not None or panel.phash is not None:
                     users.setdefault(key, set()).add(row.item.id)
                 if panel.image is None and panel.phash is not None:
-                    published[key] = published_hash(panel.phash)
+                    published[key] = hashes.published_hash(panel.phash)
             for view in row.item.views:
                 if view.image is not None:
                     users.setdefault(view.image, set()).add(row.item.id)
@@ -88,7 +75,7 @@ class PictureHashes:
 
     def near(self, inside: int) -> Iterator[tuple[int, int]]:
         """Pairs of pictures that look the same and are in different splits, or both in the split `inside`."""
-        return self.alike(near_pairs(self.hashes, MOST_BITS, split=self.split, inside=inside))
+        return self.alike(hashes.near_pairs(self.hashes, MOST_BITS, split=self.split, inside=inside))
 
     def alike(self, pairs: Ints) -> Iterator[tuple[int, int]]:
         """The pairs that a second look confirms; most fail at the means of cells, which are compared all at once."""
@@ -98,12 +85,13 @@ class PictureHashes:
         cells = np.zeros((len(used), 8 * 8 * 3), np.float32)
         for k, picture in enumerate(used.tolist()):
             if self._stored(picture):
-                cells[k] = _cells(thumbnail(self._open(picture)))
+                thumb = thumbnail(self._open(picture))
+                cells[k] = thumb.reshape(8, len(thumb) // 8, 8, len(thumb) // 8, 3).mean((1, 3)).ravel()
         seen = np.array([self._stored(k) for k in used.tolist()], np.bool_)
         for start in range(0, len(pairs), PAIRS):
             some = place[pairs[start : start + PAIRS]]
             apart = np.abs(cells[some[:, 0]] - cells[some[:, 1]]).max(1)
-            maybe = (apart <= MOST_OF_CELL + 1e-5) | ~(seen[some[:, 0]] & seen[some[:, 1]])
+            maybe = (apart <= hashes.MOST_OF_CELL + 1e-5) | ~(seen[some[:, 0]] & seen[some[:, 1]])
             for a, b in pairs[start : start + PAIRS][maybe].tolist():
                 if self.same(a, b):
                     yield a, b
@@ -136,7 +124,7 @@ class PictureHashes:
         file = BytesIO()
         small.save(file, "JPEG", quality=80)
         copy = Image.open(file)
-        bits = distance(np.array([difference_hash(copy)], np.uint64), self.hashes[k : k + 1])[0]
+        bits = hashes.distance(np.array([difference_hash(copy)], np.uint64), self.hashes[k : k + 1])[0]
         return bool(bits <= MOST_BITS and look_alike(thumbnail(image), thumbnail(copy)))
 
 

@@ -5,24 +5,13 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from veridical.auditing import findings
 from veridical.auditing.data import AuditData
-from veridical.auditing.findings import (
-    EXAMPLES,
-    FAIL_JUDGED,
-    GOOD_ALPHA,
-    GOOD_HUMAN,
-    LEAST_ALPHA,
-    LEAST_HUMAN,
-    RARE,
-    Finding,
-    Verdict,
-    WorstExample,
-    graded,
-    not_applicable,
-)
+from veridical.auditing.findings import ABOUT, Finding, Verdict, WorstExample, not_applicable
+from veridical.auditing.harness import share_of
 from veridical.common.arrays import Bools, Ints
-from veridical.evaluation.bootstrap import resample, stream
-from veridical.options.running import AuditOptions
+from veridical.evaluation.bootstrap import stream
+from veridical.options import AuditOptions
 from veridical.statistics import human_performance
 from veridical.statistics.judgements import NONSENSE, Judged, load_judged
 from veridical.statistics.summary import agreement
@@ -37,14 +26,13 @@ def _judged(data: AuditData, options: AuditOptions) -> Judged:
 
 def ambiguous_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Items whose label is not the clear majority of the judgements."""
-    title = "Ambiguous items"
     judged = _judged(data, options)
     if not len(judged.item):
-        return not_applicable(name, title, _NOBODY)
+        return not_applicable(name, _NOBODY)
     counts = judged.where(judged.verdict >= 0).counts()
     several = counts.sum(1) >= _SEVERAL
     if not several.any():
-        return not_applicable(name, title, _NOBODY)
+        return not_applicable(name, _NOBODY)
     label = np.clip(judged.answer, 0, counts.shape[1] - 1)
     own = counts[np.arange(len(label)), label]
     others = counts.copy()
@@ -55,84 +43,70 @@ def ambiguous_check(name: str, data: AuditData, options: AuditOptions) -> Findin
     says = f"In {int(bad.sum()):,} of {int(several.sum()):,} items with several judgements the label leads by fewer"
     says += f" than two votes; in {int(against.sum()):,} the majority says otherwise."
     texts = [f"{own[i]} for the label, {others[i].max()} against" for i in range(len(label))]
-    return _shares(name, title, data, judged, bad, several, -gap, texts, says, options)
+    return _shares(name, data, judged, bad, several, -gap, texts, says, options.seed)
 
 
 def unanswerable_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Items that people called nonsense."""
-    title = "Unanswerable items"
     judged = _judged(data, options)
     if not len(judged.item):
-        return not_applicable(name, title, _NOBODY)
+        return not_applicable(name, _NOBODY)
     votes = np.bincount(judged.item, minlength=len(judged.ids))
     nonsense = np.bincount(judged.item[judged.verdict == NONSENSE], minlength=len(judged.ids))
     seen, bad = votes > 0, (nonsense > 0) & (2 * nonsense >= votes)
     says = f"{int((nonsense > 0).sum()):,} of {int(seen.sum()):,} judged items were called nonsense by somebody,"
     says += f" {int(bad.sum()):,} by half or more."
     texts = [f"{nonsense[i]} of {votes[i]} say nonsense" for i in range(len(votes))]
-    return _shares(name, title, data, judged, bad, seen, nonsense, texts, says, options)
+    return _shares(name, data, judged, bad, seen, nonsense, texts, says, options.seed)
 
 
 def _shares(
-    name: str,
-    title: str,
-    data: AuditData,
-    judged: Judged,
-    bad: Bools,
-    seen: Bools,
-    badness: Ints,
-    notes: list[str],
-    says: str,
-    options: AuditOptions,
-) -> Finding:
-    flags = bad[seen].astype(np.int64)
-    e = resample(np.stack([np.ones_like(flags), flags], 1), 2000, stream(options.seed, name)).ratio(1, 0)
-    verdict = graded(e.value, RARE, FAIL_JUDGED)
+    name: str, data: AuditData, judged: Judged, bad: Bools, seen: Bools, badness: Ints, notes: list[str], says: str,
+    seed: int,
+) -> Finding:  # fmt: skip
+    e = share_of(bad[seen], 2000, stream(seed, name))
+    verdict = findings.graded(e.value, findings.RARE, findings.FAIL_JUDGED)
     by_id = {r.item.id: r for r in data.rows}
-    worst = [i for i in np.argsort(-np.where(bad, badness, -99), kind="stable")[:EXAMPLES] if bad[i]]
+    worst = [i for i in np.argsort(-np.where(bad, badness, -99), kind="stable")[: findings.EXAMPLES] if bad[i]]
     examples = [
         WorstExample(judged.ids[i], by_id[judged.ids[i]].query, notes[i]) for i in worst if judged.ids[i] in by_id
     ]
-    do = "Prune or rewrite them (`veridical stats` applies the papers' pruning rules)." if verdict != "pass" else ""
     return Finding(
-        name, title, verdict, says, e.value, e.low, e.high, 0.0, "share", "none", examples=tuple(examples), do=do,
-        details={"items": int(seen.sum()), "bad": int(bad.sum())},
+        name, ABOUT[name].title, verdict, says, e.value, e.low, e.high, 0.0, "share", "none", examples=tuple(examples),
+        do=ABOUT[name].advice(verdict), details={"items": int(seen.sum()), "bad": int(bad.sum())},
     )  # fmt: skip
 
 
 def agreement_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """Krippendorff's alpha of all judgements, after the papers' pruning where it applies."""
-    title = "Agreement of people"
     found = agreement(_judged(data, options), options.seed)
     if found is None or found.alpha is None:
-        return not_applicable(name, title, _NOBODY)
-    alpha = found.alpha
-    verdict: Verdict = "fail" if alpha < LEAST_ALPHA else "warn" if alpha < GOOD_ALPHA else "pass"
+        return not_applicable(name, _NOBODY)
+    alpha, good, least = found.alpha, findings.GOOD_ALPHA, findings.LEAST_ALPHA
+    verdict: Verdict = "fail" if alpha < least else "warn" if alpha < good else "pass"
     says = f"Krippendorff's alpha is {alpha:.3f} over {found.items:,} items with several judgements;"
-    says += f" {GOOD_ALPHA} is good, below {LEAST_ALPHA} labels are not reliable."
-    do = "Make the instructions clearer, or prune items on which people disagree." if verdict != "pass" else ""
+    says += f" {good} is good, below {least} labels are not reliable."
     return Finding(
-        name, title, verdict, says, alpha, found.low, found.high, GOOD_ALPHA, "alpha", "good agreement", do=do,
+        name, ABOUT[name].title, verdict, says, alpha, found.low, found.high, good, "alpha", "good agreement",
+        do=ABOUT[name].advice(verdict),
         details={k: v for k, v in msgspec.to_builtins(found).items() if k != "after"},
     )  # fmt: skip
 
 
 def human_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """How well people do: the ceiling of any score."""
-    title = "Human ceiling"
     people = human_performance(data.benchmark, scheme=data.scheme, hidden=options.hidden)
     if people is None or people.mean is None:
-        return not_applicable(name, title, "No judgements that measure people are in the benchmark.")
+        return not_applicable(name, "No judgements that measure people are in the benchmark.")
     y = np.array([r.answer for r in data.labelled()], np.int64)
     chance = float(np.bincount(y).max() / len(y)) if len(y) else 0.0
-    low = people.mean < LEAST_HUMAN or people.mean <= chance
-    verdict: Verdict = "fail" if low else "warn" if people.mean < GOOD_HUMAN else "pass"
+    low = people.mean < findings.LEAST_HUMAN or people.mean <= chance
+    verdict: Verdict = "fail" if low else "warn" if people.mean < findings.GOOD_HUMAN else "pass"
     error = (people.std or 0.0) / max(people.workers, 1) ** 0.5
     says = f"People are right in {100 * people.mean:.1f}% ({people.workers:,} workers,"
     says += f" {people.judgements:,} judgements; {people.rule})."
-    do = "Look at the items people get wrong: labels or instructions may be unclear." if verdict != "pass" else ""
     return Finding(
-        name, title, verdict, says, people.mean,
+        name, ABOUT[name].title, verdict, says, people.mean,
         max(people.mean - 1.96 * error, 0.0), min(people.mean + 1.96 * error, 1.0), chance,
-        "accuracy", "majority", do=do, details={"std": people.std, "workers": people.workers},
+        "accuracy", "majority", do=ABOUT[name].advice(verdict), details={"std": people.std, "workers": people.workers},
     )  # fmt: skip

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from veridical.auditing.data import AuditItem
 from veridical.auditing.harness import most_common
 from veridical.auditing.models import Scaler, Votes, fit_binary
 from veridical.auditing.samples import Predict, Sample
-from veridical.auditing.texts import COLUMNS, mixed, ngrams, true_or_false, word_codes
+from veridical.auditing.texts import COLUMNS, by_place, mixed, ngrams, ranked, true_or_false, word_codes
 from veridical.benchmark import Benchmark
 from veridical.common.arrays import Doubles, Ints
 from veridical.records import Panel
@@ -190,21 +191,12 @@ def picture_reader(train: Sample, rng: np.random.Generator) -> Predict:
     if x is None or len(np.unique(train.answer)) < 2:
         return most_common(train)
     if train.width == 2:
-        return partial(true_or_false, Votes(x, train.answer, train.group, rng), _context)
+        return partial(true_or_false, Votes(x, train.answer, train.group, rng), attrgetter("context"))
     models = [
         Votes(x, (train.answer == k).astype(np.int64), train.group, rng) if 0 < (train.answer == k).mean() < 1 else None
         for k in range(train.width)
     ]
-    return partial(_by_place, models)
-
-
-def _context(test: Sample) -> Doubles:
-    return np.asarray(test.context)
-
-
-def _by_place(models: list[Votes | None], test: Sample) -> Doubles:
-    x = np.asarray(test.context)
-    return np.stack([m.decision_function(x) if m else np.full(len(test), -1e9) for m in models], 1)
+    return partial(by_place, models, attrgetter("context"))
 
 
 def response_reader(train: Sample, rng: np.random.Generator) -> Predict:
@@ -216,14 +208,7 @@ def response_reader(train: Sample, rng: np.random.Generator) -> Predict:
     if len(np.unique(y)) < 2:
         return most_common(train)
     model = Votes(_response_rows(train, item, place), y, train.group[item], rng)
-    return partial(_rank_pictures, model)
-
-
-def _rank_pictures(model: Votes, test: Sample) -> Doubles:
-    item, place = np.nonzero(test.real())
-    scores = np.full((len(test), test.width), -np.inf)
-    scores[item, place] = model.decision_function(_response_rows(test, item, place))
-    return scores
+    return partial(ranked, lambda *rows: model.decision_function(_response_rows(*rows)))
 
 
 def _response_rows(s: Sample, item: Ints, place: Ints) -> Doubles:

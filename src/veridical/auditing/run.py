@@ -17,52 +17,21 @@ from pathlib import Path
 
 from veridical import __version__
 from veridical.auditing.data import load
-from veridical.auditing.findings import ORDER, Finding, Verdict
+from veridical.auditing.findings import ABOUT, CHAPTERS, FAIL, ORDER, Finding, Verdict, not_applicable
 from veridical.benchmark import Benchmark
 from veridical.common import registry
 from veridical.common.files import Json, write_whole
 from veridical.common.result import Result, Table
 from veridical.engine import run
 from veridical.errors import UserError
-from veridical.options.running import AuditOptions
+from veridical.options import AuditOptions
+from veridical.pages.markup import Block, Bullets, Chapter, Paragraph, PlotFigure, page
+from veridical.pages.plots import PlotMark, dots
 
-_BLIND, _CUES, _LEAKS = "veridical.auditing.blind:check", "veridical.auditing.cues:", "veridical.auditing.leaks:"
-_PEOPLE, _CORPORA = "veridical.auditing.people:", "veridical.auditing.contamination:"
-
-# check -> a function (name, AuditData, AuditOptions) -> Finding
-CHECKS: dict[str, str] = {
-    "text-only": _BLIND,
-    "image-only": _BLIND,
-    "response-only": _BLIND,
-    "question-only": _BLIND,
-    "swapped-context": _BLIND,
-    "label": _BLIND,
-    "position": _BLIND,
-    "length": _BLIND,
-    "frequency": _BLIND,
-    "overlap": _BLIND,
-    "n-grams": _CUES + "ngram_check",
-    "elements": _CUES + "element_check",
-    "single-label": _CUES + "single_label_check",
-    "origin-leak": _LEAKS + "origin_check",
-    "image-leak": _LEAKS + "image_check",
-    "near-image-leak": _LEAKS + "near_image_check",
-    "text-leak": _LEAKS + "text_check",
-    "near-text-leak": _LEAKS + "near_text_check",
-    "item-leak": _LEAKS + "identical_check",
-    "ambiguous": _PEOPLE + "ambiguous_check",
-    "unanswerable": _PEOPLE + "unanswerable_check",
-    "agreement": _PEOPLE + "agreement_check",
-    "human": _PEOPLE + "human_check",
-    "canary": _CORPORA + "canary_check",
-    "membership": _CORPORA + "membership_check",
-}
+_KNOWN = {name: about.function for name, about in ABOUT.items()}
 # models of the zoo: slow, so only where they are asked for
-NEURAL: dict[str, str] = {
-    "text-only-neural": _BLIND,
-    "image-only-neural": _BLIND,
-    "response-only-neural": _BLIND,
-}
+NEURAL = {name: _KNOWN[name] for name, about in ABOUT.items() if any(g.neural for g in about.guesses.values())}
+CHECKS = {name: place for name, place in _KNOWN.items() if name not in NEURAL}  # check -> "module:function"
 SLOW_FIRST = (*NEURAL, "image-only", "swapped-context", "near-image-leak", "text-only", "response-only")
 
 
@@ -171,14 +140,19 @@ def run_check(directory: str, hash_: str, options: AuditOptions, name: str) -> F
     """One check, with the time it took."""
     start = time.monotonic()
     data = load(directory, hash_, options.scheme, options.hidden)
-    finding: Finding = registry.resolve(CHECKS | NEURAL, name, "check", "auditing")(name, data, options)
+    function = registry.resolve(CHECKS | NEURAL, name, "check", "auditing")
+    needs = ABOUT[name].needs if name in ABOUT else ()
+    if "splits" in needs and len(data.splits) < 2:
+        finding = not_applicable(name, "There is only one split.")
+    elif "texts" in needs and data.task == "matrix":
+        finding = not_applicable(name, "Matrices have no texts.")
+    else:
+        finding = function(name, data, options)
     return replace(finding, seconds=round(time.monotonic() - start, 2))
 
 
 def write(result: Audit, page: Path) -> None:
     """Write the page, and the JSON beside it; each is whole or not there."""
-    from veridical.auditing.page import html
-
     text = json.dumps(result.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
     write_whole(page.with_suffix(".json"), text + "\n")
     write_whole(page, html(result))
@@ -193,3 +167,83 @@ def _chosen(checks: Sequence[str], skip: Sequence[str], neural: bool) -> list[st
     if not chosen:
         raise UserError("No check is left to run.", "Leave out --skip or --check.")
     return chosen
+
+
+# --- the page: verdicts at a glance, then each check with number, power and examples --------------------------------
+
+COLOURS: dict[Verdict, str] = {  # as the style sheet has them
+    "pass": "#2b7a58",
+    "warn": "#9a7416",
+    "fail": "#b3432b",
+    "cannot tell": "#5b5f97",
+    "not applicable": "#8a93a0",
+}
+RULES = (
+    "An advantage is the share of the way from the reference to a perfect score: "
+    f"{100 * FAIL:.0f}% fails, less warns, and what chance explains (three standard errors, groups resampled) "
+    "passes. A pass counts only where the same model found a planted cue of that size. All rules and limits stand "
+    "in the module veridical.auditing.findings."
+)
+
+
+@dataclass(frozen=True)
+class VerdictTiles(Block):
+    """How many checks came out how."""
+
+    macro = "tiles"
+    counts: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class FindingCard(Block):
+    """One check: its verdict, number, power and examples; briefly where it does not apply."""
+
+    macro = "finding"
+    finding: Finding
+
+
+def html(result: Audit) -> str:
+    """The page."""
+    sizes = ", ".join(f"{name} {number:,}" for name, number in result.splits.items())
+    about = (
+        f"{result.task} items: {sizes}. Scheme {result.scheme}, seed {result.options.seed}, {result.seconds:.0f} s, "
+        f"veridical {result.version}, benchmark {result.hash[:16]}."
+    )
+    counts = tuple((verdict, sum(f.verdict == verdict for f in result.findings)) for verdict in ORDER)
+    lead = [Paragraph(about, "lead"), Bullets((_summary(result),)), VerdictTiles(counts), *_overview(result)]
+    rest = {f.check for f in result.findings if f.check not in ABOUT}
+    told = [(title, chapter.about, chapter.checks.keys()) for title, chapter in CHAPTERS.items()]
+    chapters = []
+    for title, said, names in (*told, ("Other checks", "", rest)):
+        found = sorted((f for f in result.findings if f.check in names), key=lambda f: ORDER.index(f.verdict))
+        if found:
+            chapters.append(Chapter(title, (*([Paragraph(said, "lead")] if said else []), *map(FindingCard, found))))
+    chapters.append(Chapter("How to read it", (Paragraph(RULES, "lead"),)))
+    return page("Veridical audit", f"Audit of {result.benchmark}", lead, chapters)
+
+
+def _summary(result: Audit) -> str:
+    bad = [f for f in result.findings if f.verdict == "fail"]
+    if bad:
+        return (
+            "Not as it is: " + "; ".join(f.title.lower() for f in bad) + " failed. What to do stands with each check."
+        )
+    unsure = [f for f in result.findings if f.verdict == "cannot tell"]
+    if unsure:
+        return "Nothing failed, but some checks cannot tell: they did not find the cue planted for them."
+    warned = any(f.verdict == "warn" for f in result.findings)
+    return "Nothing failed; look at the warnings." if warned else "No way to pass it without doing the task was found."
+
+
+def _overview(result: Audit) -> list[PlotFigure]:
+    """Guessers against their references, in one picture."""
+    marks = [
+        PlotMark(
+            f.title, f.number, f.low, f.high, COLOURS[f.verdict], (f.reference_name or "reference", f.reference or 0.0)
+        )
+        for f in result.findings
+        if f.unit == "accuracy" and f.number is not None and f.check != "human"
+    ]
+    caption = "Accuracy, percent, with 95% intervals; the upright line is what each guesser is held against."
+    plot = dots("Accuracy of guessers with 95% intervals; the line is their reference", marks) if marks else None
+    return [PlotFigure(plot, caption, title="Guessers and their references")] if plot else []

@@ -9,15 +9,14 @@ about the real data means nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, Self
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
 from veridical.auditing.data import AuditItem, answers, codes, normal
+from veridical.auditing.findings import View
 from veridical.common.arrays import Bools, Doubles, Ints
-
-View = Literal["query", "candidates", "context", "responses"]
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,10 @@ class Sample:
 
     def take(self, rows: Ints) -> Self:
         """Some of the items."""
-        columns = {one.name: getattr(self, one.name) for one in fields(self)}
-        return replace(self, **{name: _take(column, rows) for name, column in columns.items()})
+        taken: dict[str, Any] = {}
+        for name, column in vars(self).items():
+            taken[name] = column[rows] if isinstance(column, np.ndarray) else column and tuple(column[i] for i in rows)
+        return replace(self, **taken)
 
     def without_answers(self) -> Self:
         return replace(self, answer=np.full(len(self), -1, np.int64))
@@ -55,12 +56,6 @@ class Sample:
     def real(self) -> Bools:
         """(N, C) Which candidates there are."""
         return np.arange(self.width) < self.choices[:, None]
-
-
-def _take(column: Any, rows: Ints) -> Any:
-    if column is None or isinstance(column, np.ndarray):
-        return None if column is None else column[rows]
-    return tuple(column[i] for i in rows)
 
 
 # A model is a function: training sample and randomness in, a function from samples to scores (N, C) out.

@@ -19,7 +19,7 @@ import numpy as np
 
 from veridical.auditing.data import codes, normal
 from veridical.auditing.harness import most_common
-from veridical.auditing.models import Line, fit_binary
+from veridical.auditing.models import fit_binary
 from veridical.auditing.samples import Predict, Sample
 from veridical.common.arrays import Doubles, Ints
 
@@ -106,7 +106,7 @@ def fit_places(x: Any, train: Sample, rng: np.random.Generator, features: Any, s
         model = fit_binary(x, train.answer, train.group, rng, same=same)
         return most_common(train) if model is None else partial(true_or_false, model, features)
     labels = [(train.answer == k).astype(np.int64) for k in range(train.width)]
-    return partial(_many, [fit_binary(x, y, train.group, rng, same=same) for y in labels], features)
+    return partial(by_place, [fit_binary(x, y, train.group, rng, same=same) for y in labels], features)
 
 
 def true_or_false(model: Any, features: Any, test: Sample) -> Doubles:
@@ -115,7 +115,8 @@ def true_or_false(model: Any, features: Any, test: Sample) -> Doubles:
     return np.stack([-z, z], 1) / 2
 
 
-def _many(models: Sequence[Any], features: Any, test: Sample) -> Doubles:
+def by_place(models: Sequence[Any], features: Any, test: Sample) -> Doubles:
+    """Scores of each place, from the log-odds that the answer stands there; a place that never had it has none."""
     x = features(test)
     scores = [m.decision_function(x) if m is not None else np.full(len(test), -1e9) for m in models]
     return np.stack(scores, 1)
@@ -123,27 +124,29 @@ def _many(models: Sequence[Any], features: Any, test: Sample) -> Doubles:
 
 def candidate_reader(train: Sample, rng: np.random.Generator) -> Predict:
     """Which candidate is right from the candidates' texts, and from the question where it may be seen."""
-    x, item, place = _candidate_rows(train)
+    item, place = np.nonzero(train.real())
     keep = train.usable[item, place]
     y = (place == train.answer[item]).astype(np.int64)
-    model = fit_binary(x[keep], y[keep], train.group[item[keep]], rng)
-    return most_common(train) if model is None else partial(_rank, model)
+    model = fit_binary(_candidate_rows(train, item, place)[keep], y[keep], train.group[item[keep]], rng)
+    if model is None:
+        return most_common(train)
+    return partial(ranked, lambda *rows: model.decision_function(_candidate_rows(*rows)))
 
 
-def _rank(model: Any, test: Sample) -> Doubles:
-    x, item, place = _candidate_rows(test)
+def ranked(score: Callable[[Sample, Ints, Ints], Doubles], test: Sample) -> Doubles:
+    """The scores of all candidates that there are, (item, place) by (item, place)."""
+    item, place = np.nonzero(test.real())
     scores = np.full((len(test), test.width), -np.inf)
-    scores[item, place] = model.decision_function(x)
+    scores[item, place] = score(test, item, place)
     return scores
 
 
-def _candidate_rows(s: Sample) -> tuple[Any, Ints, Ints]:
-    item, place = np.nonzero(s.real())
+def _candidate_rows(s: Sample, item: Ints, place: Ints) -> Any:
     texts = s.candidates or ()
     rows: list[Ints] = []
     for i, k in zip(item.tolist(), place.tolist(), strict=True):
         rows.append(ngrams(texts[i][k]) if s.query is None else ngrams_and_pairs(s.query[i], texts[i][k]))
-    return matrix(rows, standing(s)[item, place]), item, place
+    return matrix(rows, standing(s)[item, place])
 
 
 def standing(s: Sample) -> Doubles:
@@ -197,18 +200,17 @@ def by_overlap(train: Sample, rng: np.random.Generator) -> Predict:
 def _binned(train: Sample, rng: np.random.Generator, score: Score) -> Predict:
     item, place = np.nonzero(train.real())
     values = score(train)
-    apart = _from_mean(values, train)[item, place]
-    cuts = _cuts(apart)
+    borders = np.linspace(0, 1, BINS + 1)[1:-1]  # of bins with about equally many values
+    cuts = np.unique(np.quantile(_from_mean(values, train)[item, place], borders))
     y = (place == train.answer[item]).astype(np.int64)
     model = fit_binary(_bin_rows(train, values, cuts, item, place), y, train.group[item], rng, BIN_PENALTIES)
-    return most_common(train) if model is None else partial(_binned_scores, model, score, cuts)
+    if model is None:
+        return most_common(train)
 
+    def odds(test: Sample, item: Ints, place: Ints) -> Doubles:
+        return np.round(model.decision_function(_bin_rows(test, score(test), cuts, item, place)), 9)
 
-def _binned_scores(model: Line, score: Score, cuts: Doubles, test: Sample) -> Doubles:
-    item, place = np.nonzero(test.real())
-    out = np.full((len(test), test.width), -np.inf)
-    out[item, place] = np.round(model.decision_function(_bin_rows(test, score(test), cuts, item, place)), 9)
-    return out
+    return partial(ranked, odds)
 
 
 def _from_mean(values: Doubles, s: Sample) -> Doubles:
@@ -225,11 +227,6 @@ def _bin_rows(s: Sample, values: Doubles, cuts: Doubles, item: Ints, place: Ints
     own = values[item, place]
     ends = np.stack([own == most[item], own == least[item]], 1)
     return np.concatenate([_one_hot(_from_mean(values, s)[item, place], cuts), ends], 1).astype(np.float64)
-
-
-def _cuts(values: Doubles) -> Doubles:
-    """The borders of bins with about equally many values."""
-    return np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1]))
 
 
 def _one_hot(values: Doubles, cuts: Doubles) -> Doubles:

@@ -21,9 +21,9 @@ import numpy as np
 
 from veridical.common.intervals import Estimate
 from veridical.matching.blind_readers import accuracy, by_machine, graded
-from veridical.matching.data.items import choices_of, lay_out
-from veridical.matching.data.questions import AnsweredQuestion, Columns, deal, read_table
-from veridical.matching.integrity import frequency_in, lengths, random_wrong
+from veridical.matching.items import choices_of, lay_out
+from veridical.matching.questions import AnsweredQuestion, Columns, deal, read_table
+from veridical.matching.report import frequency_in, lengths, random_wrong
 from veridical.matching.scores.kinds import KindOptions
 from veridical.matching.scores.models import encoder
 from veridical.matching.stages import Models, Responses, StageOptions, fit_models, match_stage, responses_of

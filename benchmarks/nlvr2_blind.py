@@ -23,11 +23,10 @@ from pkgutil import resolve_name
 import numpy as np
 from PIL import Image, ImageEnhance
 
-from veridical.auditing.data import AuditData, folds
+from veridical.auditing.data import AuditData, folds, sample
 from veridical.auditing.findings import ABOUT
 from veridical.auditing.harness import Run, run
 from veridical.auditing.pictures import describe as describe_pictures
-from veridical.auditing.samples import sample
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.builders.nlvr2 import build_nlvr2
 from veridical.formats.card import describe

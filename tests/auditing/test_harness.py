@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veridical.auditing import samples
-from veridical.auditing.data import AuditItem, Fold, folds
+from veridical.auditing import harness
+from veridical.auditing.data import AuditItem, Fold, Predict, Sample, folds, sample, swapped
 from veridical.auditing.findings import advantage, power_of
 from veridical.auditing.harness import assess, most_common, run
-from veridical.auditing.samples import Predict, Sample, sample, swapped
 from veridical.auditing.texts import candidate_reader, query_reader
 from veridical.records import TRUTH, Item, Text
 
@@ -93,7 +92,7 @@ def test_a_blind_sample_holds_nothing_else() -> None:
 
 def test_random_sentences_pass_and_the_planted_word_is_found() -> None:
     rows = rows_of(3000, np.random.default_rng(5))
-    a = assess(sample(rows, ["query"]), folds(rows), query_reader, samples.query_word)
+    a = assess(sample(rows, ["query"]), folds(rows), query_reader, harness.query_word)
     assert a.verdict == "pass"
     assert a.power.ok
     assert a.power.gain == pytest.approx(1, abs=0.35)
@@ -104,7 +103,7 @@ def test_random_sentences_pass_and_the_planted_word_is_found() -> None:
 def test_a_model_that_never_looks_cannot_tell() -> None:
     """The control is what keeps a weak auditor from certifying anything."""
     rows = rows_of(3000, np.random.default_rng(5))
-    a = assess(sample(rows, ["query"]), folds(rows), most_common, samples.query_word)
+    a = assess(sample(rows, ["query"]), folds(rows), most_common, harness.query_word)
     assert a.verdict == "cannot tell"
     assert a.power.smallest is None
     assert a.power.gain == 0
@@ -114,8 +113,8 @@ def test_a_real_cue_is_found_with_its_size() -> None:
     rng = np.random.default_rng(6)
     rows = rows_of(3000, rng)
     s = sample(rows, ["query"])
-    given_away = samples.query_word(s, rng.random(len(s)) < 0.3, rng)
-    a = assess(given_away, folds(rows), query_reader, samples.query_word)
+    given_away = harness.query_word(s, rng.random(len(s)) < 0.3, rng)
+    a = assess(given_away, folds(rows), query_reader, harness.query_word)
     assert a.verdict == "fail"
     assert a.advantage == pytest.approx(0.3, abs=0.07)
 
@@ -161,7 +160,7 @@ def test_candidate_reader_learns_a_word() -> None:
         for i, (t, a) in enumerate(zip(texts, answers, strict=True))
     ]
     s = sample(rows, ["candidates"])
-    planted = samples.candidate_word(s, np.ones(600, bool), rng)
+    planted = harness.candidate_word(s, np.ones(600, bool), rng)
     whole = [Fold(np.arange(0, 400), np.arange(400, 600))]
     assert run(planted, whole, candidate_reader, 0).accuracy.value > 0.95
     assert run(s, whole, candidate_reader, 0).accuracy.value < 0.4

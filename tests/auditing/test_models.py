@@ -12,11 +12,10 @@ pytest.importorskip("torch")
 
 
 from veridical.auditing import CHECKS
-from veridical.auditing.data import AuditData, Fold
-from veridical.auditing.harness import run
+from veridical.auditing.data import AuditData, Fold, sample
+from veridical.auditing.harness import candidate_word, query_word, run
 from veridical.auditing.models import neural_reader, stamped, stored_pictures
 from veridical.auditing.run import NEURAL, _chosen, run_check
-from veridical.auditing.samples import candidate_word, query_word, sample
 from veridical.benchmark import Benchmark
 from veridical.options.running import AuditOptions
 

@@ -133,7 +133,7 @@ VCR_LINE = {
     "rationale_label": 0,
     "movie": "m",
 }
-EVALUATION, QUESTIONS = "veridical.evaluation.readers", "veridical.matching.data.questions"
+EVALUATION, QUESTIONS = "veridical.evaluation.readers", "veridical.matching.questions"
 NLVR2, VPROM, VCR = "veridical.builders.nlvr2", "veridical.builders.vprom", "veridical.builders.vcr"
 PEOPLE, PEOPLE2 = "veridical.builders.nlvr.people", "veridical.builders.nlvr2.people"
 

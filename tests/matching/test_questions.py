@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from veridical.errors import UserError
-from veridical.matching.data.questions import Columns, read_people, read_table
+from veridical.matching.questions import Columns, read_people, read_table
 
 ROWS = [{"question": f"what is it {k}?", "answer": f"thing {k}", "video": str(k // 2)} for k in range(6)]
 

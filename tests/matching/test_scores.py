@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.matching.assignment.problem import EmbeddingScores
+from veridical.matching.scores.fit import fit_relevance, fit_similarity, learn, mapped, parts_of, reworded
 from veridical.matching.scores.kinds import KindOptions, cells, kind_scores, scaled
 from veridical.matching.scores.models import (
     Calibration,
@@ -19,8 +20,6 @@ from veridical.matching.scores.models import (
     terms,
     word_vectors,
 )
-from veridical.matching.scores.relevance import fit_relevance, learn, mapped, parts_of
-from veridical.matching.scores.similarity import fit_similarity, reworded
 
 ANSWERS = ["a red ball", "red balls", "the kitchen", "to sleep in the kitchen", "two dogs", "yes"]
 QUESTIONS = ["what is red?", "what balls?", "where is it?", "why go there?", "how many dogs?", "is it?"]

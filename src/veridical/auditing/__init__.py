@@ -4,8 +4,7 @@ In reading order:
 
     findings         what the checks are (`checks.json`), what they find, and every rule by which they judge
     run              all checks by name, run side by side; the page, drawn by `veridical.pages`, and the JSON
-    data             a benchmark's items as the audit reads them, and folds that share nothing
-    samples          what a blind model may see of them, and the cues that controls plant
+    data             a benchmark's items as the audit reads them, folds that share nothing, what a model may see
     harness          train, test, compare with the reference, plant a cue, see if it is found
     blind            the checks that guess, and what is said of them
     texts, pictures  guessers that read, and guessers that look

@@ -12,21 +12,11 @@ from pkgutil import resolve_name
 
 import numpy as np
 
-from veridical.auditing.data import AuditData, AuditItem, folds
-from veridical.auditing.findings import (
-    ABOUT,
-    EXAMPLES,
-    ORDER,
-    Check,
-    Finding,
-    Guess,
-    Part,
-    WorstExample,
-    not_applicable,
-)
+from veridical.auditing import findings
+from veridical.auditing.data import AuditData, AuditItem, Fit, Sample, folds, sample, swapped
+from veridical.auditing.findings import ABOUT, Check, Finding, Guess, Part, WorstExample, not_applicable
 from veridical.auditing.harness import FULL, PARTS, Assessment, Effort, Run, assess, over_groups, run
 from veridical.auditing.pictures import describe
-from veridical.auditing.samples import Fit, Sample, sample, swapped
 from veridical.benchmark.splits import blocks
 from veridical.common.files import Json
 from veridical.evaluation.bootstrap import stream
@@ -45,7 +35,7 @@ def check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     if data.task not in ABOUT[name].guesses:
         return not_applicable(name, _NO_TASK[data.task], data.task)
     found = [_stage(name, data, options, stage) for stage in data.stages]
-    worst = min(found, key=lambda f: ORDER.index(f.verdict))
+    worst = min(found, key=lambda f: findings.ORDER.index(f.verdict))
     if len(found) == 1:
         return worst
     of_stage = list(zip(data.stages, found, strict=True))
@@ -153,7 +143,7 @@ def _given_away(found: Run, rows: Sequence[AuditItem]) -> tuple[WorstExample, ..
     out: dict[str, WorstExample] = {}
     for k in np.argsort(-np.where(found.right == 1, found.margin, -np.inf), kind="stable"):
         row = rows[found.tested[k]]
-        if found.right[k] < 1 or len(out) == EXAMPLES:
+        if found.right[k] < 1 or len(out) == findings.EXAMPLES:
             break
         text = readable(row)
         out.setdefault(text, WorstExample(row.item.id, text, f"{row.split}, lead {found.margin[k]:.2f}"))

@@ -26,9 +26,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veridical.auditing.data import AuditData, AuditItem
+from veridical.auditing.data import AuditData, AuditItem, Fit, Predict, Sample
 from veridical.auditing.harness import most_common
-from veridical.auditing.samples import Fit, Predict, Sample
 from veridical.common.arrays import Bools, Doubles, Ints
 from veridical.errors import missing_extra
 from veridical.records import Text

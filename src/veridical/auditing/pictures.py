@@ -2,13 +2,13 @@
 
 A cheap guesser sees features of each panel: a colour histogram, a small grey thumbnail, means and deviations of the
 channels and of the edges; and, from annotations, how often each common element (category, attribute, both) occurs, and
-where things stand. An encoder's features can stand in for the pixel part (`encoder`): panels to a matrix.
+where things stand.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from veridical.auditing.data import AuditItem
+from veridical.auditing.data import AuditItem, Predict, Sample
 from veridical.auditing.harness import most_common
 from veridical.auditing.models import Scaler, Votes, fit_binary
-from veridical.auditing.samples import Predict, Sample
 from veridical.auditing.texts import COLUMNS, by_place, mixed, ngrams, ranked, true_or_false, word_codes
 from veridical.benchmark import Benchmark
 from veridical.common.arrays import Doubles, Ints
@@ -32,8 +31,6 @@ THUMB = 8
 LEVELS = 4  # of each colour channel in the histogram
 MOST_PANELS = 4  # of an item, that are described one by one
 COVERED = 0.95  # of the panels must have pixels for them to be used
-
-Encoder = Callable[[Sequence[Panel]], Doubles]
 
 
 @dataclass(frozen=True)
@@ -68,16 +65,14 @@ class Described:
         return self.features[found] if found else np.zeros((1, self.features.shape[1]))
 
 
-def describe(benchmark: Benchmark, rows: Sequence[AuditItem], encoder: Encoder | None = None) -> Described | None:
+def describe(benchmark: Benchmark, rows: Sequence[AuditItem]) -> Described | None:
     """Describe all panels of the items; None where neither pixels nor objects are here."""
     ids = {p: None for r in rows for p in (*r.item.panels, *(c for c in r.item.candidates if isinstance(c, str)))}
     panels = [benchmark.panels[p] for p in ids if p in benchmark.panels]
     if not panels:
         return None
     parts, sources = [], []
-    if encoder is not None:
-        parts, sources = [encoder(panels)], ["an encoder"]
-    elif sum(p.image is not None for p in panels) >= COVERED * len(panels):
+    if sum(p.image is not None for p in panels) >= COVERED * len(panels):
         parts.append(pixel_features(benchmark, panels))
         sources.append("pixels")
     if sum(bool(p.objects) for p in panels) >= COVERED / 2 * len(panels):

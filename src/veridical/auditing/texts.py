@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from veridical.auditing.data import codes, normal
+from veridical.auditing.data import Predict, Sample, codes, normal
 from veridical.auditing.harness import most_common
 from veridical.auditing.models import fit_binary
-from veridical.auditing.samples import Predict, Sample
 from veridical.common.arrays import Doubles, Ints
 
 COLUMNS = 1 << 18  # hashed features

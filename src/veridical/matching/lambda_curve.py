@@ -18,7 +18,7 @@ import numpy as np
 from veridical.common.intervals import Estimate
 from veridical.errors import UserError
 from veridical.matching.blind_readers import Choices, Vectors, accuracy, by_machine, graded, sides
-from veridical.matching.data.questions import read_people
+from veridical.matching.questions import read_people
 from veridical.matching.stages import MatchedStages, Models, Responses, StageOptions, match_stages
 from veridical.pages.plots import Series, lines, picture
 

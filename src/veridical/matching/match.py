@@ -15,30 +15,19 @@ from pathlib import Path
 
 import numpy as np
 
-from veridical.benchmark import Benchmark
+from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.place import MANIFEST, hidden_dir
 from veridical.benchmark.splits import RANDOM, SECRET, mix_secret
 from veridical.benchmark.writer import file_hash
 from veridical.common.files import Json
 from veridical.engine.progress import Clock
 from veridical.errors import UserError
-from veridical.matching.data.items import (
-    TABLES,
-    BenchmarkLabel,
-    Laid,
-    choices_of,
-    lay_out,
-    query,
-    response,
-    table_rows,
-    write_benchmark,
-    write_table,
-)
-from veridical.matching.data.questions import AnsweredQuestion, deal, read_benchmark, read_table, split_of
-from veridical.matching.data.tags import tagged
-from veridical.matching.integrity import Bias, integrity, random_wrong, shared_tags
+from veridical.formats.card import describe
+from veridical.matching import items
+from veridical.matching.items import Laid, choices_of, lay_out, table_rows, write_table
 from veridical.matching.lambda_curve import check_lambdas, lambda_curve, plot
-from veridical.matching.report import MatchReport, kinds_used, notes_on
+from veridical.matching.questions import AnsweredQuestion, deal, read_benchmark, read_table, split_of
+from veridical.matching.report import Bias, MatchReport, integrity, kinds_used, notes_on, random_wrong, shared_tags
 from veridical.matching.scores.crossencoder import Reranker
 from veridical.matching.scores.models import WORDS, encoder
 from veridical.matching.stages import (
@@ -54,7 +43,8 @@ from veridical.matching.stages import (
     mean_relevance,
     responses_of,
 )
-from veridical.options.building import Columns, Matching, MatchOptions
+from veridical.options import Columns, Matching, MatchOptions
+from veridical.records import Pruned
 
 FALLBACK = "hashed-words"  # what machines read with where relevance is lexical
 
@@ -75,7 +65,7 @@ class _MatchJob:
 
     @property
     def makes_table(self) -> bool:
-        return self.out.suffix.lower() in TABLES
+        return self.out.suffix.lower() in items.TABLES
 
     def config(self, models: Mapping[str, Models], matched: Mapping[str, Matched]) -> Json:
         options = self.options
@@ -96,6 +86,7 @@ class _MatchJob:
             "rerank_similarity": options.similarity_reranker.name if options.similarity_reranker else None,
             "secret": bool(self.kept),
             "calibration": {stage: one.to_json() for stage, one in models.items()},
+            **({"format": self.old.manifest["config"].get("format")} if self.old else {}),
         }
 
 
@@ -118,7 +109,9 @@ def match_file(
     check_options(job.options)
     _check(job)
     rows = _hide(job, _read(job))
-    stages = {stage: _responses(rows, stage) for stage in _stages(rows)}
+    stages = {"answer": _responses(rows, "answer")}
+    if rows and all(row.rationale is not None for row in rows):
+        stages["rationale"] = _responses(rows, "rationale")
     for stage, found in stages.items():
         check_folds(found, job.options.wrong, stage)
     job.clock.done("reading")
@@ -151,21 +144,20 @@ def _check(job: _MatchJob) -> None:
         if asked.people is not None:
             raise UserError("People's answers are for a sweep.", "Give its lambdas too: --sweep 0.01,0.1,0.3,1,3.")
         if job.makes_table and (asked.hide or asked.secret):
-            raise UserError(
-                "A table has no place for hidden answers.", "Leave --hide and --secret out, or make a benchmark."
-            )
+            fix = "Leave --hide and --secret out, or make a benchmark."
+            raise UserError("A table has no place for hidden answers.", fix)
         return
     check_lambdas(asked.sweep)
     if job.makes_table:
         raise UserError(f"A sweep writes several files; {job.out.name} is one.", "Give a folder as --out.")
     idle = {"--hide": asked.hide, "--secret": asked.secret, "--integrity": asked.integrity, "--name": asked.name,
             "--licence": asked.licence}  # fmt: skip
-    given = [name for name, value in idle.items() if value]
-    if given:
-        raise UserError(
-            f"A sweep makes no benchmark: {', '.join(given)} would do nothing.",
-            "Leave it out, and give it with the lambda that you choose.",
-        )
+    _refuse_idle("A sweep makes no benchmark", idle, "Leave it out, and give it with the lambda that you choose.")
+
+
+def _refuse_idle(why: str, options: Mapping[str, object], fix: str = "Leave it out.") -> None:
+    if given := [name for name, value in options.items() if value]:
+        raise UserError(f"{why}: {', '.join(given)} would do nothing.", fix)
 
 
 def _read(job: _MatchJob) -> list[AnsweredQuestion]:
@@ -173,11 +165,7 @@ def _read(job: _MatchJob) -> list[AnsweredQuestion]:
     if (job.file / MANIFEST).is_file():
         idle = {"--folds": asked.folds is not None, "--split": asked.split, "--keep-going": asked.keep_going,
                 "the names of columns": job.columns != Columns()}  # fmt: skip
-        if given := [name for name, value in idle.items() if value]:
-            raise UserError(
-                f"{job.file} is a benchmark, which has its own splits: {', '.join(given)} would do nothing.",
-                "Leave it out.",
-            )
+        _refuse_idle(f"{job.file} is a benchmark, which has its own splits", idle)
         found = read_benchmark(job.file)
         job.old, job.notes = found.benchmark, [*job.notes, *found.notes]
         return found.rows
@@ -220,15 +208,10 @@ def _hide(job: _MatchJob, rows: list[AnsweredQuestion]) -> list[AnsweredQuestion
     return rows
 
 
-def _stages(rows: Sequence[AnsweredQuestion]) -> tuple[str, ...]:
-    has_reasons = bool(rows) and all(row.rationale is not None for row in rows)
-    return ("answer", "rationale") if has_reasons else ("answer",)
-
-
 def _responses(rows: Sequence[AnsweredQuestion], stage: str) -> Responses:
     return responses_of(
-        [query(row, stage) for row in rows],
-        [response(row, stage) for row in rows],
+        [items.query(row, stage) for row in rows],
+        [items.response(row, stage) for row in rows],
         [row.panel for row in rows],
         [row.fold or "" for row in rows],
     )
@@ -237,10 +220,10 @@ def _responses(rows: Sequence[AnsweredQuestion], stage: str) -> Responses:
 def _write(
     job: _MatchJob, rows: Sequence[AnsweredQuestion], done: MatchedStages, pruned: Sequence[str]
 ) -> dict[str, Laid]:
-    """Lay the choices out and write them."""
+    """Lay the choices out and write them; photographs come from the benchmark that is matched anew."""
     splits = [split_of(row) for row in rows]
     hidden = np.array([split in job.hidden for split in splits])
-    options = job.options
+    options, asked, old = job.options, job.request, job.old
     laid = {
         stage: lay_out(one.wrong, rows, stage, options.seed, options.secret, hidden)
         for stage, one in done.matched.items()
@@ -248,17 +231,29 @@ def _write(
     if job.makes_table:
         write_table(job.out, table_rows(rows, splits, laid["answer"], laid.get("rationale")))
         return laid
-    old = job.old
-    label = BenchmarkLabel(
-        job.request.name or (old.name if old else job.file.stem),
-        job.request.licence or (str(old.manifest["licence"]) if old else ""),
-        options.seed,
-        job.config(done.models, done.matched),
-        job.hidden,
-        job.kept,
-        tuple(pruned),
-    )
-    write_benchmark(job.out, rows, splits, laid, label, old)
+    with BenchmarkWriter(
+        job.out,
+        name=asked.name or (old.name if old else job.file.stem),
+        task="choice",
+        config=job.config(done.models, done.matched),
+        seed=options.seed,
+        licence=asked.licence or (str(old.manifest["licence"]) if old else ""),
+        hidden=job.hidden,
+        describe=describe,
+    ) as writer:
+        if job.kept:
+            writer.add_hidden_file(SECRET, job.kept)
+        for table in old.image_tables if old else ():
+            for data in table["data"]:
+                writer.add_image(data.as_py())
+        made = list(items.items_of(rows, laid["answer"], laid.get("rationale")))
+        of_question = dict(zip((row.id for row in rows), splits, strict=True))
+        for split in sorted(set(splits)):
+            writer.add_items(split, [item for item in made if of_question[item.parent or item.id] == split])
+        if old is not None:
+            writer.add_panels(old.panels_table())
+        if pruned:
+            writer.add_pruned(Pruned(one, items.UNFIT, "matching") for one in pruned)
     return laid
 
 
@@ -273,8 +268,8 @@ def _integrity(
     before = lay_out(drawn, rows, stage, job.options.seed)
     tags = None
     if needs is not None:
-        own = [tagged(query(row, stage)) for row in rows]
-        both = [shared_tags(own, [[tagged(t) for t in four] for four in one.texts]) for one in (laid, before)]
+        own = [items.tagged(items.query(row, stage)) for row in rows]
+        both = [shared_tags(own, [[items.tagged(t) for t in four] for four in one.texts]) for one in (laid, before)]
         tags = (both[0], both[1])
     sides = choices_of(rows, laid, stage), choices_of(rows, before, stage)
     return integrity(*sides, encoder(_reader(job.options)), job.options.seed, tags, stage)

@@ -1,17 +1,43 @@
-"""What `veridical match` tells of its work: sizes, the certified gap, models, resolution, biases, notes."""
+"""What `veridical match` tells of its work: sizes, the certified gap, models, resolution, notes, and its integrity.
+
+The integrity report says what a question's choices give away, with wrong choices drawn at random and with matched ones.
+Every line is a guesser that sees less than it should need: one response alone, all of them, their lengths, their
+places, how often a text is right elsewhere, the words or tags a response shares with the question. Chance is one in
+four if there are four choices, and a guesser above it has found a bias. The last line sees the question too: what is
+left to be learned honestly from text. Guessers are fitted on some folds and tested on others; with one fold only those
+remain that need no fitting. Answers and rationales are looked at separately.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+import numpy as np
+
+from veridical.common.arrays import Bools, Doubles, Ints
 from veridical.common.files import Json
+from veridical.common.intervals import Estimate
 from veridical.common.result import Result, Table, plain
-from veridical.matching.integrity import Bias
+from veridical.matching.blind_readers import VIEWS, Choices, Vectors, accuracy, by_machine, graded, sides
 from veridical.matching.lambda_curve import LambdaCurve
 from veridical.matching.scores.kinds import CELLS, SMALLEST
-from veridical.matching.stages import Matched, StageOptions
+from veridical.matching.stages import Matched, StageOptions, normal
+
+Cue = Callable[[Choices], Doubles]  # (N, C) a number per choice
+
+
+class Bias(msgspec.Struct, frozen=True, rename={"name": "bias"}):
+    """One guesser on both sets."""
+
+    name: str
+    says: str
+    before: Estimate | None  # random wrong choices
+    after: Estimate  # matched ones
+    stage: str  # what the choices are: answers, or rationales
 
 
 @dataclass(frozen=True)
@@ -110,3 +136,128 @@ def _listed(folds: list[str] | tuple[str, ...], most: int = 5) -> str:
     """
     more = f" and {len(folds) - most} others" if len(folds) > most else ""
     return ", ".join(folds[:most]) + more
+
+
+# --- integrity -------------------------------------------------------------------------------------------------------
+
+
+def integrity(
+    after: Choices,
+    before: Choices | None,
+    vectors: Vectors,
+    seed: int = 0,
+    tags: tuple[Doubles, Doubles] | None = None,
+    stage: str = "answer",
+) -> list[Bias]:
+    """All guessers on matched choices and on random ones. `tags` are the shared tags of both, in this order."""
+    rows, test = sides(after.folds, seed)
+    pair_of_sets = [None if side is None else side.take(rows) for side in (after, before)]
+    found: dict[str, list[Estimate | None]] = {}
+    for number, side in enumerate(pair_of_sets):
+        shared = None if tags is None else tags[number][rows]
+        for name, value in ({} if side is None else _guesses(side, test, vectors, seed, shared)).items():
+            found.setdefault(name, [None, None])[number] = value
+    return [Bias(name, _SAYS[name], pair[1], pair[0], stage) for name, pair in found.items() if pair[0] is not None]
+
+
+def _guesses(side: Choices, test: Bools, vectors: Vectors, seed: int, shared: Doubles | None) -> dict[str, Estimate]:
+    train_rows, test_rows = np.flatnonzero(~test), np.flatnonzero(test)
+    train, held = side.take(train_rows), side.take(test_rows)
+    out: dict[str, Estimate] = {}
+    if not len(train):  # nothing can be fitted: always the highest
+        cues_of = {"length": lengths(held), "overlap": overlap(held)} | ({} if shared is None else {"tags": shared})
+        return {name: accuracy(graded(cue, held.answer), held.groups) for name, cue in cues_of.items()}
+    for view in VIEWS:
+        scores = by_machine(train, held, view, vectors, np.random.default_rng([seed, 7]))
+        out[view] = accuracy(graded(scores, held.answer), held.groups)
+    places = np.bincount(train.answer, minlength=len(side.candidates[0])).astype(np.float64)
+    out["position"] = accuracy(graded(np.tile(places, (len(held), 1)), held.answer), held.groups)
+    cues: dict[str, Cue] = {"length": lengths, "frequency": frequency_in(train), "overlap": overlap}
+    for name, cue in cues.items():
+        out[name] = _by_cue(cue(train), cue(held), train, held)
+    if shared is not None:
+        out["tags"] = _by_cue(shared[train_rows], shared[test_rows], train, held)
+    order = ["alone", "all", "length", "position", "frequency", "overlap", "tags", "question"]
+    return {name: out[name] for name in order if name in out}
+
+
+def _by_cue(train_cue: Doubles, test_cue: Doubles, train: Choices, test: Choices) -> Estimate:
+    """Always the highest, or always the lowest: whichever is right more often in training."""
+    up = graded(train_cue, train.answer).mean() >= graded(-train_cue, train.answer).mean()
+    return accuracy(graded(test_cue if up else -test_cue, test.answer), test.groups)
+
+
+def lengths(choices: Choices) -> Doubles:
+    """(N, C) words of each choice."""
+    return _each(choices, lambda _, text: len(text.split()))
+
+
+def overlap(choices: Choices) -> Doubles:
+    """(N, C) the share of a choice's words that the question has."""
+    asked = [set(normal(question).split()) for question in choices.questions]
+    return _each(choices, lambda i, text: len(asked[i] & set(normal(text).split())) / max(len(set(text.split())), 1))
+
+
+def frequency_in(train: Choices) -> Cue:
+    """(N, C) how often each text is right in training, as a share of how often it is a choice there."""
+    right = Counter(normal(texts[k]) for texts, k in zip(train.candidates, train.answer.tolist(), strict=True))
+    shown = Counter(normal(text) for texts in train.candidates for text in texts)
+    usual = 1 / len(train.candidates[0])
+
+    def cue(choices: Choices) -> Doubles:
+        return _each(choices, lambda _, text: (right[normal(text)] + 4 * usual) / (shown[normal(text)] + 4))
+
+    return cue
+
+
+def shared_tags(queries: Sequence[Sequence[str]], candidates: Sequence[Sequence[Sequence[str]]]) -> Doubles:
+    """(N, C) how many of the question's tags each choice has."""
+    return np.array(
+        [[len(set(asked) & set(one)) for one in four] for asked, four in zip(queries, candidates, strict=True)],
+        np.float64,
+    )
+
+
+def random_wrong(
+    texts: Ints,
+    folds: Sequence[str],
+    wrong: int,
+    rng: np.random.Generator,
+    fits: Callable[[Ints, Ints], Bools] | None = None,
+) -> Ints:
+    """(wrong, N) wrong responses drawn at random from the fold, four different texts a question.
+
+    `fits(questions, responses)` says which may stand beside which, where tags decide; a matched set is proof that
+    every question has enough of them.
+    """
+    out = np.zeros((wrong, len(texts)), np.int64)
+    names = np.asarray(folds, dtype=object)
+    for fold in sorted(set(folds)):
+        here = np.flatnonzero(names == fold)
+        taken = texts[here][:, None]  # (n, k)
+        for k in range(wrong):
+            drawn = np.zeros(len(here), np.int64)
+            open_ = np.arange(len(here))
+            while len(open_):
+                drawn[open_] = here[rng.integers(len(here), size=len(open_))]
+                bad = (taken[open_] == texts[drawn[open_]][:, None]).any(1)
+                if fits is not None:
+                    bad |= ~fits(here[open_], drawn[open_])
+                open_ = open_[bad]
+            out[k, here] = drawn
+            taken = np.concatenate([taken, texts[drawn][:, None]], 1)
+    return out
+
+
+def _each(choices: Choices, number: Callable[[int, str], float]) -> Doubles:
+    return np.array([[number(i, text) for text in texts] for i, texts in enumerate(choices.candidates)], np.float64)
+
+
+_SAYS: dict[str, str] = {
+    **{name: f"a network that sees {what}" for name, what in VIEWS.items()},
+    "length": "the longest response, or the shortest",
+    "position": "the commonest place",
+    "frequency": "the text that is right most often elsewhere",
+    "overlap": "the response that repeats the question's words, or does not",
+    "tags": "the response that tags what the question tags, or does not",
+}

@@ -23,17 +23,15 @@ from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.matching.assignment.auction import match as solve
 from veridical.matching.assignment.problem import AssignmentProblem, NoMatching
-from veridical.matching.data.tags import needs_and_have, plain
+from veridical.matching.items import needs_and_have, plain
 from veridical.matching.scores.crossencoder import Overridden, Reranked, Reranker, rerank
+from veridical.matching.scores.fit import fit_relevance, fit_similarity
 from veridical.matching.scores.kinds import KindOptions, kind_scores, scaled
 from veridical.matching.scores.models import PairModel
-from veridical.matching.scores.relevance import fit_relevance
-from veridical.matching.scores.similarity import fit_similarity
-from veridical.options.building import Matching
+from veridical.options import Matching
 from veridical.records import Panel, Text
 
 MOST_LEFT_OUT = 0.2  # share of questions; more is an error
-UNFIT = "its tags fit too few photographs"  # why a question was left out
 
 
 @dataclass(frozen=True)
@@ -105,9 +103,7 @@ class Matched:
     gap: float  # the largest certified gap of any fold and round, to the optimum of the W that was used (see `kinds`)
     seconds: float  # of the solver alone
     peak_bytes: int
-    reserved: tuple[
-        str, ...
-    ] = ()  # folds in which frequent texts left little choice: their gap is to a restricted best
+    reserved: tuple[str, ...] = ()  # folds where frequent texts left little choice: their gap is to a restricted best
     kinds: dict[str, int] = field(default_factory=dict)  # fold -> questions of a kind; 0: relevance of single pairs
 
 
@@ -162,21 +158,23 @@ def check_folds(rows: Responses, wrong: int, noun: str = "answer") -> None:
 
 def check_options(options: StageOptions) -> None:
     """Refuse numbers that make no sense, before any model is run."""
-    if options.seed < 0:
-        raise UserError(f"The seed is {options.seed}.", "Give a whole number from 0.")
-    if not (math.isfinite(options.weight) and options.weight >= 0):
-        raise UserError(f"lambda is {options.weight}; it weighs similarity.", "Choose a number of 0 or more.")
-    if options.wrong < 1:
-        raise UserError(
-            f"{options.wrong} wrong choices for each question were asked for.", "Choose 1 or more (VCR has 3)."
-        )
-    if options.shortlist < 1:
-        raise UserError(f"A shortlist of {options.shortlist}.", "Choose 1 or more (--shortlist); 64 is usual.")
-    if not (math.isfinite(options.tolerance) and options.tolerance > 0):
-        raise UserError(f"A tolerance of {options.tolerance}.", "Choose a number above 0 (--tolerance), such as 0.001.")
     size, least = options.kinds.size, options.wrong + 1
-    if size < 0 or 0 < size < least:
-        raise UserError(f"Kinds of {size} questions.", f"Give 0 (single pairs), or {least} questions or more.")
+    weight, tolerance = options.weight, options.tolerance
+    rules = (
+        (options.seed >= 0, f"The seed is {options.seed}.", "Give a whole number from 0."),
+        (0 <= weight < math.inf, f"lambda is {weight}; it weighs similarity.", "Choose a number of 0 or more."),
+        (options.wrong >= 1, f"{options.wrong} wrong choices for each question were asked for.",
+         "Choose 1 or more (VCR has 3)."),
+        (options.shortlist >= 1, f"A shortlist of {options.shortlist}.",
+         "Choose 1 or more (--shortlist); 64 is usual."),
+        (0 < tolerance < math.inf, f"A tolerance of {tolerance}.",
+         "Choose a number above 0 (--tolerance), such as 0.001."),
+        (size == 0 or size >= least, f"Kinds of {size} questions.",
+         f"Give 0 (single pairs), or {least} questions or more."),
+    )  # fmt: skip
+    for good, problem, fix in rules:
+        if not good:
+            raise UserError(problem, fix)
 
 
 def fit_models(rows: Responses, options: StageOptions) -> Models:
@@ -186,9 +184,8 @@ def fit_models(rows: Responses, options: StageOptions) -> Models:
     relevance = fit_relevance(
         options.relevance, rows.queries, rows.responses, rows.texts, rows.folds, rng, learned=options.learned
     )
-    models = Models(
-        relevance, fit_similarity(options.similarity, rows.responses, np.random.default_rng([options.seed, 2]))
-    )
+    similarity = fit_similarity(options.similarity, rows.responses, np.random.default_rng([options.seed, 2]))
+    models = Models(relevance, similarity)
     if options.reranker is None and options.similarity_reranker is None:
         return models
     return replace(models, reranked=rerank(rows, models, options))

@@ -2,8 +2,8 @@
 
     markup      what is escaped and how; blocks, sections and chapters; `page` puts them into one HTML file
     plots       plots as SVG: dots, bars, stacks, lines, ranks; `picture` makes a file of them
-    drawing     scenes as shapes, what decides a program marked, boxes with names over a photograph
-    cards       an item as a card: pictures, text, program, candidates, answers
+    cards       an item as a card: pictures, text, program, candidates, answers; scenes drawn as shapes
+    tables      tables of results: on the page, in Markdown, in LaTeX
     templates/  base.html and page.html, blocks.html (a macro for each block), style.css and plot.css
 
 Other rooms make blocks and hand them to `page`; none writes HTML or SVG of its own.

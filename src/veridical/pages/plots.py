@@ -9,6 +9,7 @@ import colorsys
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from markupsafe import Markup
 
@@ -33,6 +34,11 @@ class PlotMark:
     high: float | None = None
     colour: str = COLOURS[0]
     against: tuple[str, float] | None = None  # the name and value that it is held against, marked in its row
+
+    @classmethod
+    def of(cls, label: str, value: Estimate, place: int) -> Self:
+        """The mark of an estimate, in the colour of the n-th system."""
+        return cls(label, value.value, value.low, value.high, colour(place))
 
 
 @dataclass(frozen=True)
@@ -141,7 +147,6 @@ def bars(title: str, groups: Sequence[tuple[str, str, Sequence[PlotMark]]]) -> M
     right, thick, gap, top = 60, 11, 12, 6
     left = _room([text for label, note, _ in groups for text in (label, note)])
     wide = WIDTH - left - right
-    parts: list[object] = []
     y = float(top)
     shapes: list[object] = []
     for label, note, marks in groups:
@@ -156,15 +161,13 @@ def bars(title: str, groups: Sequence[tuple[str, str, Sequence[PlotMark]]]) -> M
             shapes.append(_text(left + wide + 8, at + 9, percent(mark.value), class_="t-num t-small"))
             at += thick
         y += tall + gap
-    parts += _grid(0.0, 1.0, lambda v: left + wide * v, top, y - gap + 2)
-    return _svg(title, y + 14, [*parts, *shapes])
+    grid = _grid(0.0, 1.0, lambda v: left + wide * v, top, y - gap + 2)
+    return _svg(title, y + 14, [*grid, *shapes])
 
 
 def _bar(mark: PlotMark, left: float, wide: float, y: float, thick: float) -> Markup:
-    inner: list[object] = [element("title", f"{mark.label}: {interval(mark)}")]
-    inner.append(
-        element("rect", x=left, y=_n(y), width=_n(wide * mark.value), height=_n(thick), rx=1.5, fill=mark.colour)
-    )
+    box = {"x": left, "y": _n(y), "width": _n(wide * mark.value), "height": _n(thick)}
+    inner = [element("title", f"{mark.label}: {interval(mark)}"), element("rect", **box, rx=1.5, fill=mark.colour)]
     if mark.low is not None and mark.high is not None:
         middle = y + thick / 2
         inner.append(_line(left + wide * mark.low, middle, left + wide * mark.high, middle, INK, width=1.2))
@@ -184,7 +187,8 @@ def stacks(title: str, rows: Sequence[tuple[str, Sequence[tuple[str, float, str]
             box = element("rect", x=_n(x), y=y + 2, width=_n(max(wide * share - 1, 0)), height=22, fill=fill)
             parts.append(element("g", element("title", f"{label}, {name}: {percent(share)}%"), box))
             if share > 0.06:
-                shade = "t-in t-dark" if _light(fill) else "t-in"
+                red, green, blue = (int(fill[k : k + 2], 16) for k in (1, 3, 5))
+                shade = "t-in t-dark" if 0.3 * red + 0.59 * green + 0.11 * blue > 150 else "t-in"  # dark on light
                 parts.append(_text(x + wide * share / 2, y + 17, percent(share), anchor="middle", class_=shade))
             x += wide * share
     return _svg(title, top + row * len(rows), parts)
@@ -207,7 +211,9 @@ def lines(
     if places:
         x_low, x_high = -0.5, len(places) - 0.5
     x_high = x_high if x_high > x_low else x_low + 1
-    y_low, y_high = y_range or _span([p[1] for p in points])
+    low, high = min(p[1] for p in points), max(p[1] for p in points)
+    margin = (high - low) * 0.08 or max(abs(high) * 0.1, 0.05)
+    y_low, y_high = y_range or (max(0.0, low - margin) if low >= 0 else low - margin, high + margin)
     wide, bottom = WIDTH - _LEFT - _RIGHT, LINES_HEIGHT - 44
     tall = bottom - _TOP
 
@@ -295,18 +301,6 @@ def picture(title: str, drawn: Sequence[Markup], keys: Sequence[tuple[str, str]]
 def _room(labels: Sequence[str]) -> int:
     """Pixels to leave for labels at the left."""
     return min(210, max(70, round(max(map(len, labels), default=0) * _LETTER * 1.2) + 20))
-
-
-def _light(fill: str) -> bool:
-    """Whether dark letters are easier to read on a colour."""
-    red, green, blue = (int(fill[k : k + 2], 16) for k in (1, 3, 5))
-    return 0.3 * red + 0.59 * green + 0.11 * blue > 150
-
-
-def _span(values: Sequence[float]) -> tuple[float, float]:
-    low, high = min(values), max(values)
-    room = (high - low) * 0.08 or max(abs(high) * 0.1, 0.05)
-    return (max(0.0, low - room) if low >= 0 else low - room), high + room
 
 
 def _grid(low: float, high: float, x: Callable[[float], float], top: float, bottom: float) -> list[object]:

@@ -100,7 +100,8 @@ def estimate_cell(value: Estimate | float | None, std: float | None = None) -> C
 
 def to_markdown(table: PageTable) -> str:
     """The table in Markdown; spans are written before each column's own name."""
-    names = _flat_columns(table)
+    above = [label for label, span in table.heads for _ in range(span)] or [""] * len(table.columns)
+    names = [" ".join(filter(None, pair)) for pair in zip(above, table.columns, strict=True)]
     out = [f"**{_md(table.title)}**", ""] if table.title else []
     out.append(f"| {_md(table.corner)} | {' | '.join(map(_md, names))} |")
     out.append("|---|" + "---:|" * len(names))
@@ -112,13 +113,6 @@ def to_markdown(table: PageTable) -> str:
     sources = dict.fromkeys(row.source for row in table.rows if row.source)
     notes = [*table.notes, *(f"Published: {source}." for source in sources)]
     return "\n".join([*out, "", *(f"{_md(note)}  " for note in notes)]).rstrip() + "\n"
-
-
-def _flat_columns(table: PageTable) -> list[str]:
-    if not table.heads:
-        return list(table.columns)
-    above = [label for label, span in table.heads for _ in range(span)]
-    return [" ".join(filter(None, pair)) for pair in zip(above, table.columns, strict=True)]
 
 
 def _md(text: str) -> str:

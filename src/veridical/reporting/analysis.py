@@ -19,10 +19,10 @@ from veridical.benchmark import Benchmark
 from veridical.common.arrays import Ints
 from veridical.common.intervals import Estimate
 from veridical.evaluation import Row, Scores
-from veridical.evaluation.key import AnswerKey, Tags
+from veridical.evaluation.key import Tags
 from veridical.evaluation.metrics import Comparison, by_tags, compare, staged_right
-from veridical.pages.plots import PlotMark, colour, percent
-from veridical.reporting.studies import Part, PartResult, Study, System
+from veridical.pages.plots import PlotMark, percent
+from veridical.reporting.studies import Part, PartResult, Study, System, part_in_words
 
 FEW = 16  # values of a tag that are all shown
 ENDS = 6  # of many values, so many of the hardest and of the easiest
@@ -59,13 +59,9 @@ class Breakdown:
         out = []
         for value in self.shown():
             by = self.rows[value]
-            marks = [
-                PlotMark(f"{s.name}, {value}", r.accuracy.value, r.accuracy.low, r.accuracy.high, colour(s.place))
-                for s in systems
-                if (r := by.get(s.name)) is not None
-            ]
-            items = max(r.items for r in by.values())
-            out.append((value, f"{items:,} items", marks))
+            here = [s for s in systems if s.name in by]
+            marks = [PlotMark.of(f"{s.name}, {value}", by[s.name].accuracy, s.place) for s in here]
+            out.append((value, f"{max(r.items for r in by.values()):,} items", marks))
         return out
 
 
@@ -90,11 +86,15 @@ def _tagged(study: Study, part: Part, resamples: int, seed: int) -> Breakdown | 
     phenomena = sentence_phenomena(study.benchmark.directory, study.benchmark.hash, part)
     if phenomena is None:
         return None
-    systems = study.on(part)
+    names = sorted({name for found in phenomena for name in found})
+    place = {name: number for number, name in enumerate(names)}
+    pairs = sorted((place[name], item) for item, found in enumerate(phenomena) for name in found)
+    pair, item = np.array(pairs, np.int64).reshape(-1, 2).T.copy()
+    tags = Tags(item=item, pair=pair, pairs=tuple((PHENOMENON, name) for name in names))
     rows: dict[str, dict[str, Row]] = {}
-    for system in systems:
+    for system in study.on(part):
         grades = system.results[part].grades
-        key = replace(grades.key, tags=_as_tags(grades.key, phenomena))
+        key = replace(grades.key, tags=tags)
         found = by_tags(key, grades.examples, system.results[part].right(), resamples, seed)
         for value, row in found.get(PHENOMENON, {}).items():
             rows.setdefault(value, {})[system.name] = row
@@ -120,25 +120,15 @@ def sentence_phenomena(directory: Path, digest: str, part: Part) -> list[tuple[s
     return [known[sentence] for sentence in sentences]
 
 
-def _as_tags(key: AnswerKey, phenomena: Sequence[tuple[str, ...]]) -> Tags:
-    names = sorted({name for found in phenomena for name in found})
-    place = {name: number for number, name in enumerate(names)}
-    rows = sorted((place[name], item) for item, found in enumerate(phenomena) for name in found)
-    table = np.array(rows, np.int64).reshape(-1, 2)  # by pair, then by item
-    return Tags(item=table[:, 1].copy(), pair=table[:, 0].copy(), pairs=tuple((PHENOMENON, name) for name in names))
-
-
 def phenomenon_shares(study: Study, part: Part) -> tuple[dict[str, float], int] | None:
     """Share of sentences (groups) with each phenomenon, of those that carry any, and how many those are."""
     key = study.on(part)[0].results[part].grades.key
     tags = key.tags
     numbers = [n for n, (name, _) in enumerate(tags.pairs) if name == PHENOMENON]
     if not numbers:
-        found = (
-            sentence_phenomena(study.benchmark.directory, study.benchmark.hash, part)
-            if study.benchmark.task == "statement"
-            else None
-        )
+        if study.benchmark.task != "statement":
+            return None
+        found = sentence_phenomena(study.benchmark.directory, study.benchmark.hash, part)
         if found is None:
             return None
         by_group: dict[int, set[str]] = {}
@@ -204,9 +194,7 @@ class Groups:
     """How the groups of several examples come out."""
 
     groups: int
-    all_right: float
-    some_right: float
-    none_right: float
+    shares: tuple[float, float, float]  # with all, some and no examples right
     independent: float  # share of groups all right, if examples were right independently of their group
 
 
@@ -221,24 +209,17 @@ def group_shares(result: PartResult) -> Groups | None:
         return None
     n, right = n[several], right[several]
     accuracy = float(right.sum() / n.sum())
-    return Groups(
-        groups=len(n),
-        all_right=float((right == n).mean()),
-        some_right=float(((right > 0) & (right < n)).mean()),
-        none_right=float((right == 0).mean()),
-        independent=float((accuracy**n).mean()),
-    )
+    some = float(((right > 0) & (right < n)).mean())
+    shares = float((right == n).mean()), some, float((right == 0).mean())
+    return Groups(len(n), shares, float((accuracy**n).mean()))
 
 
 @dataclass(frozen=True)
 class Reasons:
-    """Answers and rationales of one system, as shares of the questions."""
+    """Answers and rationales of one system."""
 
     questions: int
-    both: float
-    answer_only: float  # the right answer for a wrong reason
-    rationale_only: float
-    neither: float
+    shares: tuple[float, ...]  # with both right, the answer only (for a wrong reason), the rationale only, neither
     which: Ints  # item numbers with the right answer and a wrong rationale
 
 
@@ -248,14 +229,8 @@ def reasons(result: PartResult) -> Reasons | None:
     if not len(questions):
         return None
     answer, rationale = stages[:, 0] > 0, stages[:, 1] > 0
-    return Reasons(
-        questions=len(questions),
-        both=float((answer & rationale).mean()),
-        answer_only=float((answer & ~rationale).mean()),
-        rationale_only=float((~answer & rationale).mean()),
-        neither=float((~answer & ~rationale).mean()),
-        which=questions[answer & ~rationale],
-    )
+    crossed = (answer & rationale, answer & ~rationale, ~answer & rationale, ~answer & ~rationale)
+    return Reasons(len(questions), tuple(float(one.mean()) for one in crossed), questions[answer & ~rationale])
 
 
 # --- in words --------------------------------------------------------------------------------------------------------
@@ -265,12 +240,13 @@ def sentences(study: Study, part: Part, found: Sequence[PairedSystems], tags: Se
     """The best system, what it is set beside, whether the next is really worse, and what is hardest."""
     systems = sorted(study.on(part), key=lambda s: -s.results[part].main.value)
     best = systems[0].results[part].first
-    where = part[1] if part[0] == "main" else f"{part[0]}, {part[1]}"
     value = systems[0].results[part].main
     stage = " (answer and rationale)" if best.staged else ""
+    what = f"{best.examples:,} images" if best.per_view else f"{best.items:,} items"
+    what = "the questions" if best.staged else what
     opening = "is right on" if len(systems) == 1 else "is best of " + f"{len(systems)} systems: right on"
     lines = [
-        f"On {where}, {systems[0].name} {opening} {percent(value.value)}% of {_what(best)}{stage} "
+        f"On {part_in_words(part)}, {systems[0].name} {opening} {percent(value.value)}% of {what}{stage} "
         f"(95% interval {percent(value.low)} to {percent(value.high)})."
     ]
     lines += _beside(best)
@@ -289,22 +265,12 @@ def sentences(study: Study, part: Part, found: Sequence[PairedSystems], tags: Se
     return lines
 
 
-def _what(scores: Scores) -> str:
-    if scores.staged:
-        return "the questions"
-    return f"{scores.examples:,} images" if scores.per_view else f"{scores.items:,} items"
-
-
 def _beside(best: Scores) -> list[str]:
-    rows = {row.name: row for row in best.baselines}
-    said: list[str] = []
     if best.staged:
-        return said
-    if "majority" in rows:
-        value = rows["majority"].accuracy
-        said.append(f"always giving the most common answer reaches {_number(value)}%")
-    if "human" in rows:
-        said.append(f"people reach {_number(rows['human'].accuracy)}%")
+        return []
+    who = {"majority": "always giving the most common answer reaches", "human": "people reach"}
+    accuracies = {row.name: row.accuracy for row in best.baselines}
+    said = [f"{words} {_number(accuracies[name])}%" for name, words in who.items() if name in accuracies]
     out = [f"On the same items, {' and '.join(said)}."] if said else []
     if best.groups < best.examples:
         out.append(f"It is right on every image of {percent(best.consistency.value)}% of the {best.groups:,} groups.")

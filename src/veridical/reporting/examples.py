@@ -11,6 +11,7 @@ import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -21,16 +22,8 @@ from veridical.benchmark.tables import items_from
 from veridical.common.arrays import Bools
 from veridical.common.files import read_lines
 from veridical.evaluation.key import AnswerKey
-from veridical.pages.cards import (
-    LETTERS,
-    CandidateLine,
-    Gallery,
-    ItemCard,
-    ItemPictures,
-    SystemAnswer,
-    is_program,
-)
-from veridical.pages.drawing import object_names
+from veridical.pages import cards
+from veridical.pages.cards import LETTERS, CandidateLine, Gallery, ItemCard, ItemPictures, SystemAnswer
 from veridical.pages.plots import colour, shorten
 from veridical.records import Item, Text, split_view
 from veridical.reporting.studies import Part, Study, System
@@ -39,8 +32,7 @@ RAW = 220  # letters of what a solver wrote
 SHOWN_TAGS = ("phenomenon", "synset", "relation", "element", "scene", "family")
 
 
-@dataclass(frozen=True)
-class People:
+class People(NamedTuple):
     """What people said about an item."""
 
     agree: int
@@ -164,14 +156,6 @@ def raw_texts(system: System, part: Part, ids: Sequence[str]) -> dict[str, str]:
     return out
 
 
-def rationale_numbers(key: AnswerKey) -> dict[int, dict[int, int]]:
-    """For each question its rationale items by the answer they assume."""
-    out: dict[int, dict[int, int]] = {}
-    for number in np.flatnonzero((key.parent >= 0) & (key.given >= 0)).tolist():
-        out.setdefault(int(key.parent[number]), {})[int(key.given[number])] = number
-    return out
-
-
 # --- as cards --------------------------------------------------------------------------------------------------------
 
 
@@ -180,7 +164,10 @@ class Cards:
 
     def __init__(self, chooser: Chooser, pictures: ItemPictures) -> None:
         self.chooser, self.pictures = chooser, pictures
-        self._rationales = rationale_numbers(chooser.key)
+        key = chooser.key
+        self._rationales: dict[int, dict[int, int]] = {}  # of each question, by the answer they assume
+        for number in np.flatnonzero((key.parent >= 0) & (key.given >= 0)).tolist():
+            self._rationales.setdefault(int(key.parent[number]), {})[int(key.given[number])] = number
         self._raw: dict[str, dict[str, str]] = {}  # system -> item -> what it wrote
 
     def galleries(self, chosen: Sequence[ChosenItems]) -> list[Gallery]:
@@ -194,11 +181,11 @@ class Cards:
         return [self._gallery(one, records) for one in chosen]
 
     def _gallery(self, chosen: ChosenItems, records: dict[int, Item]) -> Gallery:
-        cards = tuple(self._card(number, records) for number in chosen.items)
+        made = tuple(self._card(number, records) for number in chosen.items)
         keys: list[tuple[str, str]] = []
         if any(records[n].task == "choice" for n in chosen.items):  # there a dot stands for what a system chose
             keys = [(f"chosen by {s.name}", colour(s.place)) for s in self.chooser.systems]
-        return Gallery(chosen.title, chosen.lead, chosen.count, cards, keys)
+        return Gallery(chosen.title, chosen.lead, chosen.count, made, keys)
 
     def _rationale(self, number: int) -> int | None:
         """The rationale item given the right answer."""
@@ -207,8 +194,8 @@ class Cards:
     def _card(self, number: int, records: dict[int, Item]) -> ItemCard:
         item = records[number]
         written = (raw for by in self._raw.values() if (raw := by.get(item.id)))
-        program = item.program or next(filter(is_program, written), None)
-        names = object_names(self.pictures.panels(item))
+        program = item.program or next(filter(cards.is_program, written), None)
+        names = cards.object_names(self.pictures.panels(item))
         choice = item.task == "choice"
         rationale = self._rationale(number) if choice else None
         people = self.chooser.people.get(number)
@@ -218,9 +205,7 @@ class Cards:
             picture=self.pictures.item(item, program),
             query=item.query.words(names) if item.query is not None else None,
             candidates=self._candidates(item, number, names) if choice else (),
-            rationales=self._candidates(records[rationale], rationale, names)
-            if choice and rationale is not None
-            else (),
+            rationales=() if rationale is None else self._candidates(records[rationale], rationale, names),
             label=candidate_name(item, item.answer) if item.answer is not None else "not shown",
             answers=tuple(self._answer(system, item, number, program) for system in self.chooser.systems),
             people=f"{people.agree} of {people.asked} people agree with the label" if people else "",

@@ -191,7 +191,7 @@ def read_inputs(runs: Sequence[Path | str]) -> Inputs:
             found, runs_of = _swept(sweeps[-1])
             files += found
             trained += runs_of
-        elif path.is_dir() and not _holds_arrays(path):
+        elif path.is_dir() and not any((path / f"{name}.npy").is_file() for name in ("answers", "rationales")):
             found, run_of = _folder(path, name)
             files += found
             trained.append(run_of)
@@ -210,10 +210,6 @@ def _named(run: str) -> tuple[str | None, Path]:
     if mark and name and rest and os.sep not in name and not Path(run).exists():
         return name, Path(rest)
     return None, Path(run)
-
-
-def _holds_arrays(folder: Path) -> bool:
-    return any((folder / f"{name}.npy").is_file() for name in ("answers", "rationales"))
 
 
 def _file(path: Path, name: str | None, folder: Path | None = None) -> RunFile:
@@ -249,7 +245,7 @@ def _folder(path: Path, name: str | None) -> tuple[list[RunFile], TrainedRun]:
             found.append(
                 replace(
                     one,
-                    split=one.split or _split_of(file),
+                    split=one.split or file.stem.removeprefix("predictions").lstrip("-_.") or None,
                     scheme=one.scheme or trained.scheme,
                     benchmark_hash=one.benchmark_hash or trained.benchmark.hash or None,
                     named=name is not None,
@@ -286,12 +282,6 @@ def _swept(sweep: SweepFolder) -> tuple[list[RunFile], list[TrainedRun]]:
         files += found if point.whole else []
         trained.append(msgspec.structs.replace(run, name=f"{point.title}, {point.scheme}"))
     return files, trained
-
-
-def _split_of(file: Path) -> str | None:
-    """The split in a name such as `predictions-dev.jsonl`."""
-    rest = file.stem.removeprefix("predictions").lstrip("-_.")
-    return rest or None
 
 
 def _audit(path: Path, name: str | None) -> AuditRecord:

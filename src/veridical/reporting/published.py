@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import groupby
 from statistics import fmean, pstdev
 
 import msgspec
 
-from veridical.common.intervals import Estimate
-from veridical.evaluation import Scores
 from veridical.pages.plots import percent
 from veridical.pages.tables import Cell, PageTable, TableRow, estimate_cell
 from veridical.reporting.studies import Part, PartResult, Study
@@ -102,10 +101,13 @@ def number(printed: str) -> float | None:
 
 def results_tables(study: Study) -> list[PageTable]:
     """The tables of results for a study: the main one, and what else the paper has beside it."""
-    printed = tables_for(study.paper, "results")
-    main = _results(study, printed)
-    others = [_published_only(t) for t in tables_for(study.paper, "features")]
-    return [main, *others]
+    out = [_results(study, tables_for(study.paper, "results"))]
+    for table in tables_for(study.paper, "features"):
+        where, title = f"{table.source}, {table.table}", f"{table.table} of the paper, percent"
+        rows = (TableRow(r.name, tuple(map(Cell, r.values)), "published", r.group, where, r.more) for r in table.rows)
+        notes = (table.note,) if table.note else ()
+        out.append(PageTable(title, tuple(c.label for c in table.columns), tuple(rows), (), notes))
+    return out
 
 
 def _results(study: Study, printed: Sequence[PublishedTable]) -> PageTable:
@@ -158,29 +160,14 @@ def _heads(columns: Sequence[PublishedColumn]) -> tuple[tuple[tuple[str, int], .
     staged = any(c.metric in STAGED for c in columns)
     above = [c.metric.replace("->", "→") if staged else c.label for c in columns]
     below = [c.label if staged else SHORT.get(c.metric, c.metric) for c in columns]
-    heads: list[tuple[str, int]] = []
-    for label in above:
-        if heads and heads[-1][0] == label:
-            heads[-1] = (label, heads[-1][1] + 1)
-        else:
-            heads.append((label, 1))
-    return tuple(heads), tuple(below)
-
-
-def estimate_of(scores: Scores, metric: str) -> Estimate | None:
-    """One measure of a result."""
-    if metric == "accuracy":
-        return scores.accuracy
-    if metric == "consistency":
-        return scores.consistency
-    return scores.staged.get(metric)
+    return tuple((label, len(list(same))) for label, same in groupby(above)), tuple(below)
 
 
 def _ours(results: dict[Part, PartResult], part: Part | None, metric: str) -> Cell:
     if part is None or part not in results:
         return Cell()
-    found = [estimate_of(scores, metric) for scores in results[part].scores]
-    values = [e for e in found if e is not None]
+    found = [{"accuracy": s.accuracy, "consistency": s.consistency} | s.staged for s in results[part].scores]
+    values = [measures[metric] for measures in found if metric in measures]
     if len(values) != len(found):
         return Cell()
     if len(values) == 1:
@@ -222,10 +209,3 @@ def _notes(study: Study, printed: Sequence[PublishedTable]) -> tuple[str, ...]:
         notes.append("Published rows are as printed in the papers; ± is the deviation over runs that they give.")
     notes += dict.fromkeys(f"{table.table}: {table.note}" for table in printed if table.note)
     return tuple(notes)
-
-
-def _published_only(table: PublishedTable) -> PageTable:
-    where = f"{table.source}, {table.table}"
-    rows = tuple(TableRow(r.name, tuple(map(Cell, r.values)), "published", r.group, where, r.more) for r in table.rows)
-    title = f"{table.table} of the paper, percent"
-    return PageTable(title, tuple(c.label for c in table.columns), rows, (), (table.note,) if table.note else ())

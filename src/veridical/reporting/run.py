@@ -156,19 +156,14 @@ def _title(studies: Sequence[Study]) -> str:
 
 
 def _lead(studies: Sequence[Study], given: Inputs) -> str:
+    def count(number: int, what: str) -> str:
+        return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
     systems = sum(len(one.systems) for one in studies)
-    parts = []
-    if studies:
-        parts.append(f"{_count(systems, 'system')} on {_count(len(studies), 'benchmark')}")
-    if given.trained:
-        parts.append(_count(len(given.trained), "training run"))
-    if given.audits:
-        parts.append(_count(len(given.audits), "audit"))
+    parts = [f"{count(systems, 'system')} on {count(len(studies), 'benchmark')}"] if studies else []
+    more = {"training run": len(given.trained), "audit": len(given.audits)}
+    parts += [count(number, what) for what, number in more.items() if number]
     return ", ".join(parts) + "."
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _tables(path: Path, tables: Sequence[PageTable], form: Callable[[PageTable], str]) -> Path:

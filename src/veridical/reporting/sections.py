@@ -16,7 +16,7 @@ from veridical.reporting.analysis import Breakdown, Groups, PairedSystems, Reaso
 from veridical.reporting.examples import Chooser, ChosenItems
 from veridical.reporting.inputs import WORST, AuditRecord, CheckRecord
 from veridical.reporting.published import number, part_name, results_tables, tables_for
-from veridical.reporting.studies import Part, Study, System
+from veridical.reporting.studies import Part, Study, System, part_in_words
 from veridical.statistics.language import benchmark_lengths
 
 TASKS = {
@@ -71,10 +71,8 @@ def results(study: Study) -> Section:
 
 def _dots(study: Study, part: Part) -> PlotFigure:
     systems = study.on(part)
-    marks = []
-    for system in sorted(systems, key=lambda s: -s.results[part].main.value):
-        value = system.results[part].main
-        marks.append(PlotMark(system.name, value.value, value.low, value.high, colour(system.place)))
+    best_first = sorted(systems, key=lambda s: -s.results[part].main.value)
+    marks = [PlotMark.of(s.name, s.results[part].main, s.place) for s in best_first]
     first = systems[0].results[part].first
     lines: dict[str, float] = {}
     for row in first.baselines:
@@ -85,7 +83,7 @@ def _dots(study: Study, part: Part) -> PlotFigure:
     if abs(lines.get("majority", 0) - lines.get("chance", 1)) < 0.004:
         del lines["majority"]
     what = "Q→AR accuracy" if first.staged else "Accuracy"
-    where = part[1] if part[0] == "main" else f"{part[0]}, {part[1]}"
+    where = part_in_words(part)
     count = f"{first.groups:,} questions" if first.staged else f"{first.items:,} items"
     caption = f"{what} on {where} ({count}), percent, with 95% intervals over groups."
     return PlotFigure(dots(f"{what} of each system on {where}", marks, tuple(lines.items())), caption)
@@ -114,10 +112,8 @@ def by_scheme(study: Study) -> Section | None:
     for part in study.parts:
         if part[1] == "train":
             continue
-        marks = []
-        for system in study.on(part):
-            a = system.results[part].first.accuracy
-            marks.append(PlotMark(f"{system.name}, {part[0]}", a.value, a.low, a.high, colour(system.place)))
+        found = [(s, s.results[part].first.accuracy) for s in study.on(part)]
+        marks = [PlotMark.of(f"{s.name}, {part[0]}", accuracy, s.place) for s, accuracy in found]
         groups.append((part_name(part[0]), part[1], marks))
     keys = [(s.name, colour(s.place)) for s in study.systems]
     caption = "Accuracy by scheme of splits, percent: how far each system generalises."
@@ -128,9 +124,8 @@ def by_tag(found: Sequence[Breakdown], systems: Sequence[System]) -> Section | N
     """Bars for each tag."""
     parts = []
     for one in found:
-        many = len(one.rows) > len(one.shown())
         caption = f"Accuracy by {one.tag}, percent; the thin line is the 95% interval."
-        if many:
+        if len(one.rows) > len(one.shown()):
             caption += f" Of {len(one.rows):,} values, the hardest and the easiest with enough items."
         if one.source == "tagger":
             caption += " Nobody annotated these sentences: the phenomena are those our tagger finds."
@@ -143,7 +138,7 @@ def consistency(found: Sequence[tuple[System, Groups]]) -> Section | None:
     """How many groups come out right as a whole."""
     if not found:
         return None
-    rows = [(s.name, _shares(GROUPS, (g.all_right, g.some_right, g.none_right))) for s, g in found]
+    rows = [(s.name, _shares(GROUPS, g.shares)) for s, g in found]
     caption = (
         f"Share of the {found[0][1].groups:,} groups (one sentence with all its images) in which all, some or none of "
         "the examples are right, percent. The first is consistency over groups of several examples."
@@ -153,16 +148,10 @@ def consistency(found: Sequence[tuple[System, Groups]]) -> Section | None:
         "A system that understands a sentence gets all of its images right, so its groups are right far more often "
         "than independent luck with the same accuracy would make them."
     )
-    table = facts(
-        ["all right", "if examples were independent", "difference"],
-        [
-            [s.name, percent(g.all_right), percent(g.independent), _signed(g.all_right - g.independent)]
-            for s, g in found
-        ],
-        "system",
-        note=note,
-    )
-    return Section("Consistency", (plot, table))
+    columns = ["all right", "if examples were independent", "difference"]
+    counted = [(s.name, g.shares[0], g.independent) for s, g in found]
+    told = [[name, percent(right), percent(luck), _signed(right - luck)] for name, right, luck in counted]
+    return Section("Consistency", (plot, facts(columns, told, "system", note=note)))
 
 
 def _shares(fills: dict[str, str], shares: Sequence[float]) -> list[tuple[str, float, str]]:
@@ -174,18 +163,12 @@ def differences(found: Sequence[PairedSystems], galleries: Sequence[Gallery]) ->
     """The table of paired comparisons, and examples where the first two differ."""
     if not found:
         return None
-    rows = [
-        [
-            f"{p.one.name} − {p.other.name}",
-            _points(p.difference),
-            f"{p.found.items.only_this:,}",
-            f"{p.found.items.only_other:,}",
-            _p(p.found.items.p),
-            _p(p.found.groups.p),
-            p.verdict,
-        ]
-        for p in found
-    ]
+    rows = []
+    for p in found:
+        points, items = p.difference, p.found.items
+        by = f"{_signed(points.value)} [{_signed(points.low)}, {_signed(points.high)}]"
+        only = f"{items.only_this:,}", f"{items.only_other:,}"
+        rows.append([f"{p.one.name} − {p.other.name}", by, *only, _p(items.p), _p(p.found.groups.p), p.verdict])
     what = "Q→AR difference" if found[0].found.staged else "difference"
     columns = [what, "only first right", "only second right", "p, examples", "p, groups", "so"]
     note = (
@@ -194,10 +177,6 @@ def differences(found: Sequence[PairedSystems], galleries: Sequence[Gallery]) ->
         "which does not take the examples of a group as independent."
     )
     return Section("Where systems differ", (facts(columns, rows, "systems", note=note), *galleries))
-
-
-def _points(value: Estimate) -> str:
-    return f"{_signed(value.value)} [{_signed(value.low)}, {_signed(value.high)}]"
 
 
 def _signed(share: float) -> str:
@@ -218,7 +197,7 @@ def right_for_wrong_reasons(found: Sequence[tuple[System, Reasons]], galleries: 
     """Answers crossed with rationales."""
     if not found:
         return None
-    rows = [(s.name, _shares(STAGES, (r.both, r.answer_only, r.rationale_only, r.neither))) for s, r in found]
+    rows = [(s.name, _shares(STAGES, r.shares)) for s, r in found]
     caption = (
         f"{found[0][1].questions:,} questions by whether the answer and the rationale for the right answer are right, "
         "percent. Where the answer is right and the rationale is not, the system may be right for the wrong reason."
@@ -229,14 +208,10 @@ def right_for_wrong_reasons(found: Sequence[tuple[System, Reasons]], galleries: 
 
 def wrong_reason_gallery(chooser: Chooser, found: Sequence[tuple[System, Reasons]]) -> list[ChosenItems]:
     """For each system the most instructive questions with a right answer and a wrong rationale."""
-    out = []
-    for system, r in found:
-        which = np.zeros(len(chooser.key.ids), np.bool_)
-        which[r.which] = True
-        one = chooser.gallery(f"{system.name}: right answer, wrong rationale", "", which)
-        if one is not None:
-            out.append(one)
-    return out
+    numbers = np.arange(len(chooser.key.ids))
+    title = "right answer, wrong rationale"
+    made = (chooser.gallery(f"{s.name}: {title}", "", np.isin(numbers, r.which)) for s, r in found)
+    return [one for one in made if one is not None]
 
 
 def instructive(chooser: Chooser) -> list[ChosenItems]:
@@ -263,7 +238,9 @@ def _lengths(study: Study) -> list[Block]:
     """Share of sentences by length, a line per split (NLVR's and NLVR2's figure 3)."""
     series: list[Series] = []
     rows: list[list[str]] = []
-    for place, (scheme, split) in enumerate(_public_splits(study)):
+    scheme = study.focus[0] if study.focus else "main"
+    splits = study.benchmark.splits(scheme) if scheme in study.benchmark.schemes else ()
+    for place, split in enumerate(s for s in splits if study.open_to_view((scheme, s))):
         for name, found in benchmark_lengths(study.benchmark, (split,), scheme).items():
             total = sum(found.histogram.values())
             if not total or found.mean is None:
@@ -282,15 +259,6 @@ def _lengths(study: Study) -> list[Block]:
     caption = "Share of sentences by length in tokens (words and punctuation marks)."
     table = facts(["sentences", "mean tokens", "median", "word types"], rows, "split")
     return [PlotFigure(plot, caption, keys, "Sentence lengths"), table]
-
-
-def _public_splits(study: Study) -> list[tuple[str, str]]:
-    """The splits that are not hidden, of the scheme that is in focus."""
-    scheme = study.focus[0] if study.focus else "main"
-    if scheme not in study.benchmark.schemes:
-        return []
-    wanted = [(scheme, split) for split in study.benchmark.splits(scheme)]
-    return [part for part in wanted if study.open_to_view(part)]
 
 
 def _ranked(study: Study, part: Part) -> list[Block]:
@@ -344,19 +312,14 @@ def _phenomena(study: Study, part: Part) -> list[Block]:
 
 def audit_section(audit: AuditRecord) -> Section:
     """The checks of an audit in one table."""
-    rows: list[list[str | Cell]] = [
-        [c.title or c.check, Cell(c.verdict, look="verdict"), _number(c), Cell(c.says, _todo(c), "told")]
-        for c in audit.checks
-    ]
+    rows: list[list[str | Cell]] = []
+    for c in audit.checks:
+        todo = c.do if c.verdict not in ("pass", "not applicable") else ""
+        rows.append([c.title or c.check, Cell(c.verdict, look="verdict"), _number(c), Cell(c.says, todo, "told")])
     count = {v: sum(c.verdict == v for c in audit.checks) for v in WORST}
     said = ", ".join(f"{number} {verdict}" for verdict, number in count.items() if number)
     table = facts(["verdict", "number", "what was found"], rows, "check")
     return Section(f"Audit: {audit.name}", (Paragraph(f"{said}.", "lead"), table))
-
-
-def _todo(check: CheckRecord) -> str:
-    """What to do, unless all is well."""
-    return check.do if check.verdict not in ("pass", "not applicable") else ""
 
 
 def _number(check: CheckRecord) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,7 +20,7 @@ from veridical.errors import UserError
 from veridical.evaluation import Estimate, Scores, evaluate
 from veridical.evaluation.arrays import are_arrays, read_arrays
 from veridical.evaluation.grade import Grades, grade, guess_split
-from veridical.evaluation.key import AnswerKey, read_key
+from veridical.evaluation.key import read_key
 from veridical.evaluation.metrics import per_item
 from veridical.evaluation.readers import Predictions, image_name, read_predictions
 from veridical.options.running import ReportOptions
@@ -29,6 +30,10 @@ from veridical.reporting.inputs import RunFile
 Part = tuple[str, str]  # scheme and split
 _Scored = tuple[RunFile, Grades, Scores]
 PAPERS = ("nlvr2", "nlvr", "vprom", "vcr")  # the longer of two that begin alike comes first
+
+
+def part_in_words(part: Part) -> str:
+    return part[1] if part[0] == "main" else f"{part[0]}, {part[1]}"
 
 
 @dataclass(frozen=True)
@@ -54,13 +59,11 @@ class PartResult:
 
     def solved(self) -> Bools:
         """Per item: whether all of its examples are right."""
-        solved: Bools = (self.grades.examples > 0) & (self.right() == self.grades.examples)
-        return solved
+        return np.logical_and(self.grades.examples > 0, self.right() == self.grades.examples)
 
     def failed(self) -> Bools:
         """Per item: whether at least half of its examples are wrong."""
-        failed: Bools = (self.grades.examples > 0) & (2 * self.right() <= self.grades.examples)
-        return failed
+        return np.logical_and(self.grades.examples > 0, 2 * self.right() <= self.grades.examples)
 
 
 @dataclass
@@ -86,7 +89,8 @@ class Study:
     def parts(self) -> list[Part]:
         """The parts that any system was scored on, in the benchmark's order of use: train, dev, tests."""
         found = {part for system in self.systems for part in system.results}
-        return sorted(found, key=lambda p: (p[0] not in ("main", "neutral"), p[0], _order(p[1]), p[1]))
+        order = {"train": 0, "dev": 1, "val": 1}
+        return sorted(found, key=lambda p: (p[0] not in ("main", "neutral"), p[0], order.get(p[1], 2), p[1]))
 
     def open_to_view(self, part: Part) -> bool:
         """Whether answers of the part may be shown item by item."""
@@ -119,15 +123,7 @@ def paper_of(benchmark: Benchmark) -> str | None:
     return "vprom" if benchmark.task == "matrix" else None
 
 
-def _order(split: str) -> int:
-    return {"train": 0, "dev": 1, "val": 1}.get(split, 2)
-
-
-def study(
-    files: Sequence[RunFile],
-    benchmarks: Sequence[Path | str],
-    options: ReportOptions,
-) -> list[Study]:
+def study(files: Sequence[RunFile], benchmarks: Sequence[Path | str], options: ReportOptions) -> list[Study]:
     """Find the benchmark of each file, score it, and put the results together."""
     known = {Benchmark(path).hash: Benchmark(path) for path in benchmarks}
     studies: dict[str, Study] = {}
@@ -141,19 +137,15 @@ def study(
                 f"this one is {home.hash[:12]}."
             )
         part = _part(run, home, read, options.scheme, options.split)
-        if not _answers_here(home, part):
+        answers = home.hidden_directory / f"answers-{part[0]}-{part[1]}.parquet"
+        if home.is_hidden(part[1]) and not answers.is_file():
             here.notes.append(f"{run.name}: split {part[1]} is hidden and its answers are not here; it is not scored.")
             continue
-        scores = evaluate(
-            home.directory,
-            run.path,
-            split=part[1],
-            scheme=part[0],
-            resamples=options.resamples,
-            seed=options.seed,
-        )
+        how = {"resamples": options.resamples, "seed": options.seed}
+        scores = evaluate(home.directory, run.path, split=part[1], scheme=part[0], **how)
         key = read_key(home, part[1], part[0])
-        waiting.setdefault((home.hash, run.name, part), []).append((run, _grade(run, read, key), scores))
+        grades = grade(read if read is not None else read_arrays(run.path, key), key)
+        waiting.setdefault((home.hash, run.name, part), []).append((run, grades, scores))
     _gather(studies, waiting)
     return list(studies.values())
 
@@ -172,16 +164,6 @@ def _gather(studies: dict[str, Study], waiting: dict[tuple[str, str, Part], list
                 "Give them different names: NAME=FILE.",
             )
         system.results[part] = PartResult(tuple(s for _, _, s in trials), trials[0][1], tuple(r for r, _, _ in trials))
-
-
-def _grade(run: RunFile, read: Predictions | None, key: AnswerKey) -> Grades:
-    return grade(read if read is not None else read_arrays(run.path, key), key)
-
-
-def _answers_here(benchmark: Benchmark, part: Part) -> bool:
-    if not benchmark.is_hidden(part[1]):
-        return True
-    return (benchmark.hidden_directory / f"answers-{part[0]}-{part[1]}.parquet").is_file()
 
 
 def _part(run: RunFile, home: Benchmark, read: Predictions | None, scheme: str | None, split: str | None) -> Part:

@@ -42,16 +42,9 @@ def _trained_table(runs: Sequence[TrainedRun]) -> PageTable:
         spread = f" ± {percent(run.deviation)}" if len(run.trials) > 1 else ""
         best = sorted(t.best_epoch for t in run.trials)
         epochs = str(best[0]) if best[0] == best[-1] else f"{best[0]} to {best[-1]}"
-        rows.append(
-            [
-                run.name,
-                run.benchmark.name,
-                f"{run.training_items:,}",
-                str(len(run.trials)),
-                epochs,
-                f"{percent(run.mean)}{spread}",
-            ]
-        )
+        reached = f"{percent(run.mean)}{spread}"
+        sizes = f"{run.training_items:,}", str(len(run.trials))
+        rows.append([run.name, run.benchmark.name, *sizes, epochs, reached])
     columns = ["benchmark", "items trained on", "trials", "best epoch", "validation accuracy, %"]
     return facts(columns, rows, "run")
 
@@ -105,7 +98,11 @@ def _efficiency(runs: Sequence[TrainedRun]) -> list[Block]:
 
 def sweep_tables(sweep: SweepFolder) -> list[PageTable]:
     """By features, by type, the controls, and what failed."""
-    return [_by_features(sweep), _by_type(sweep), _controls(sweep), *([_failed(sweep)] if sweep.failed else [])]
+    made = [_by_features(sweep), _by_type(sweep), _controls(sweep)]
+    if sweep.failed:  # runs without scores: they are nowhere else
+        rows = tuple(TableRow(f"{run.title}, {run.scheme}", (Cell(run.problem),)) for run in sweep.failed)
+        made.append(PageTable(f"{sweep.benchmark.name}: runs that failed", ("why",), rows))
+    return made
 
 
 def sweep_section(sweep: SweepFolder) -> Section:
@@ -180,12 +177,6 @@ def _controls(sweep: SweepFolder) -> PageTable:
         "reads the answer off the candidates. A model without panel ids cannot notice shuffling.",
     )
     return PageTable(f"{sweep.benchmark.name}: controls, percent", columns, tuple(rows), (), notes)
-
-
-def _failed(sweep: SweepFolder) -> PageTable:
-    """Runs without scores: they are nowhere else."""
-    rows = tuple(TableRow(f"{run.title}, {run.scheme}", (Cell(run.problem),)) for run in sweep.failed)
-    return PageTable(f"{sweep.benchmark.name}: runs that failed", ("why",), rows)
 
 
 def sample_efficiency(sweep: SweepFolder) -> PlotFigure | None:

@@ -6,31 +6,10 @@
     human        how well people do, as each paper measures it
     language     lengths of sentences and vocabulary
 
-From outside: what is imported below, and `judgements` (builders prune by its rules).
+From outside: what is imported below, `judgements` (builders prune by its rules), and `language`'s lengths.
 """
 
-from veridical.statistics.agreement import (
-    Agreement,
-    bootstrap_alpha,
-    fleiss_kappa,
-    krippendorff_alpha,
-    random_rater_kappa,
-)
 from veridical.statistics.human import HumanPerformance, human_performance
-from veridical.statistics.language import Lengths, profile
 from veridical.statistics.summary import SplitStats, Stats, stats
 
-__all__ = [
-    "Agreement",
-    "HumanPerformance",
-    "Lengths",
-    "SplitStats",
-    "Stats",
-    "bootstrap_alpha",
-    "fleiss_kappa",
-    "human_performance",
-    "krippendorff_alpha",
-    "profile",
-    "random_rater_kappa",
-    "stats",
-]
+__all__ = ["HumanPerformance", "SplitStats", "Stats", "human_performance", "stats"]

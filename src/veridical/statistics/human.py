@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark
-from veridical.common.arrays import Array, Bools, Ints
+from veridical.common.arrays import Array, Bools
 from veridical.statistics.judgements import SKIP, UNKNOWN, Judged, load_judged
 
 LEAST_JUDGEMENTS = 100  # a worker needs as many to count (NLVR2, section 5)
@@ -80,7 +80,8 @@ def human_performance(
     if judged.of_kind("human").any():
         test = judged.where(judged.of_kind("human"))
         if benchmark.task == "choice":
-            return _voted(test, _stages(benchmark, splits, scheme))
+            tables = [benchmark.items_table(name, scheme, ["id", "parent", "given"]) for name in splits]
+            return _voted(test, pa.concat_tables(tables).combine_chunks())
         if benchmark.task == "matrix" or (test.verdict == SKIP).any():
             return _skipping(test, _tags(benchmark, splits, scheme, hidden))
         return _of_workers(test, TESTED, least=1)
@@ -124,30 +125,16 @@ def _extra(judged: Judged) -> HumanPerformance:
         EXTRA_ALL: worker_scores(judged, extra),
     }
     main = variants[EXTRA_OTHERS]
-    return HumanPerformance(
-        main.mean, main.std, main.workers, main.judgements, EXTRA_OTHERS, LEAST_JUDGEMENTS, variants
-    )
+    of_main = (main.mean, main.std, main.workers, main.judgements)
+    return HumanPerformance(*of_main, EXTRA_OTHERS, LEAST_JUDGEMENTS, variants)
 
 
-@dataclass(frozen=True)
-class _StageItems:
-    parent: Ints  # (N,) item number of a rationale item's answer item, or UNKNOWN
-    given: Ints  # (N,) the answer it assumes
-
-
-def _stages(benchmark: Benchmark, splits: tuple[str, ...], scheme: str) -> _StageItems:
-    tables = [benchmark.items_table(split, scheme, ["id", "parent", "given"]) for split in splits]
-    table = pa.concat_tables(tables).combine_chunks()
-    parent = pc.index_in(table["parent"], value_set=table["id"].combine_chunks(), skip_nulls=True)
-    return _StageItems(
-        pc.fill_null(parent, UNKNOWN).to_numpy().astype(np.int64),
-        pc.fill_null(table["given"], UNKNOWN).to_numpy().astype(np.int64),
-    )
-
-
-def _voted(judged: Judged, stages: _StageItems) -> HumanPerformance:
+def _voted(judged: Judged, items: pa.Table) -> HumanPerformance:
     """Majority votes on answers, on rationales given the right answer, and on both together."""
-    own = stages.parent[judged.item]
+    place = pc.index_in(items["parent"], value_set=items["id"].combine_chunks(), skip_nulls=True)
+    # (N,) the item number of a rationale item's answer item, and the answer it assumes; or UNKNOWN
+    parent, given = (pc.fill_null(c, UNKNOWN).to_numpy().astype(np.int64) for c in (place, items["given"]))
+    own = parent[judged.item]
     answered = judged.item * len(judged.workers) + judged.worker
     repeated = (own != UNKNOWN) & np.isin(own * len(judged.workers) + judged.worker, answered)
     judged = judged.where(~repeated & (judged.verdict != SKIP))
@@ -157,13 +144,13 @@ def _voted(judged: Judged, stages: _StageItems) -> HumanPerformance:
     voted = most > 0
     label = np.clip(judged.answer, 0, None)
     score = np.where(first[np.arange(len(label)), label] & voted, 1 / first.sum(axis=1), 0.0)
-    is_answer = stages.parent == UNKNOWN
-    is_reason = ~is_answer & (stages.given == judged.answer[np.maximum(stages.parent, 0)])
-    both = np.flatnonzero(is_reason & voted & voted[np.maximum(stages.parent, 0)])
+    is_answer = parent == UNKNOWN
+    is_reason = ~is_answer & (given == judged.answer[np.maximum(parent, 0)])
+    both = np.flatnonzero(is_reason & voted & voted[np.maximum(parent, 0)])
     staged = {
         "answer": _mean(score[is_answer & voted]),
         "rationale": _mean(score[is_reason & voted]),
-        "both": _mean(score[both] * score[stages.parent[both]]),
+        "both": _mean(score[both] * score[parent[both]]),
     }
     used = voted & (is_answer | is_reason)
     alone = worker_scores(judged, is_answer[judged.item], least=1)

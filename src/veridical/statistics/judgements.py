@@ -183,24 +183,18 @@ def selections(judged: Judged, benchmark: Benchmark) -> Ints:
     return said
 
 
-def _number(word: str, words: dict[str, int]) -> int:
-    if word in words:
-        return words[word]
-    if not (word.isascii() and word.isdigit()):
-        raise UserError(
-            f"judgements.parquet has {word!r}, which is no candidate's number and none of: {', '.join(words)}.",
-            "Run `veridical check`, then import or build the benchmark again.",
-        )
-    return int(word)
-
-
 def _numbers(column: pa.ChunkedArray, words: dict[str, int]) -> Ints:
     """A text column as numbers: words by the table given, digits as they are."""
-    encoded = pc.dictionary_encode(column).combine_chunks()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], pa.dictionary(pa.int32(), pa.string()))
-    values = np.array([_number(v, words) for v in encoded.dictionary.to_pylist()], np.int64)
-    return values[encoded.indices.to_numpy()] if len(values) else np.empty(0, np.int64)
+    found = pc.unique(column)
+    values = []
+    for word in found.to_pylist():
+        if word not in words and not (word.isascii() and word.isdigit()):
+            raise UserError(
+                f"judgements.parquet has {word!r}, which is no candidate's number and none of: {', '.join(words)}.",
+                "Run `veridical check`, then import or build the benchmark again.",
+            )
+        values.append(words[word] if word in words else int(word))
+    return np.array(values, np.int64)[pc.index_in(column, value_set=found).to_numpy()]
 
 
 def prune_nlvr(judged: Judged) -> Reasons:

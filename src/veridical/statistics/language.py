@@ -89,42 +89,35 @@ def benchmark_lengths(
     """Profiles of the benchmark's texts: sentences or questions, and the right answers and rationales where chosen."""
     columns = ["id", "query", "group", "parent", "given"]
     columns += ["candidates", "answer"] if benchmark.task == "choice" else []
-    tables = [benchmark.items_table(split, scheme, columns, answers=hidden) for split in splits]
-    table = pa.concat_tables(tables)
+    table = pa.concat_tables([benchmark.items_table(split, scheme, columns, answers=hidden) for split in splits])
     table = table.filter(pc.is_valid(table["query"]))
     if not table.num_rows:
         return {}
-    if benchmark.task != "choice":
-        return {"query": profile(benchmark.name, _statements(table))}
+    if benchmark.task != "choice":  # a sentence for each group it is in; for every item where there are no groups
+        both = {"key": pc.coalesce(table["group"], table["id"]), "raw": pc.struct_field(table["query"], "raw")}
+        sentences = pa.table(both).group_by(["key", "raw"]).aggregate([])["raw"].to_pylist()
+        return {"query": profile(benchmark.name, sentences)}
     return {name: profile(f"{benchmark.name} {name}s", texts) for name, texts in _choices(table).items() if texts}
-
-
-def _statements(table: pa.Table) -> list[str]:
-    """One sentence for each group it is in; for every item where there are no groups."""
-    raw = pc.struct_field(table["query"], "raw")
-    key = pc.coalesce(table["group"], table["id"])
-    sentences: list[str] = pa.table({"key": key, "raw": raw}).group_by(["key", "raw"]).aggregate([])["raw"].to_pylist()
-    return sentences
 
 
 def _choices(table: pa.Table) -> dict[str, list[str | list[str | None]]]:
     """Questions, right answers, and right rationales of right answers, each once per question."""
     out: dict[str, list[str | list[str | None]]] = {"question": [], "answer": [], "rationale": []}
+
+    def words(text: Json) -> str | list[str | None]:
+        return [token["word"] for token in text["tokens"]] if text["tokens"] else text["raw"]
+
     answers = dict(zip(table["id"].to_pylist(), table["answer"].to_pylist(), strict=True))
     for batch in table.to_batches(max_chunksize=4096):
         for row in batch.to_pylist():
             if row["parent"] is None:
-                out["question"].append(_words(row["query"]))
+                out["question"].append(words(row["query"]))
             elif answers.get(row["parent"]) is None or row["given"] != answers[row["parent"]]:
                 continue
             if row["answer"] is not None:
                 right = row["candidates"][row["answer"]]
-                out["answer" if row["parent"] is None else "rationale"].append(_words(right))
+                out["answer" if row["parent"] is None else "rationale"].append(words(right))
     return out
-
-
-def _words(text: Json) -> str | list[str | None]:
-    return [token["word"] for token in text["tokens"]] if text["tokens"] else text["raw"]
 
 
 def read_sentences(path: Path) -> list[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from veridical.common.files import Json
 from veridical.common.result import Table
 
 if TYPE_CHECKING:
-    from veridical.statistics import HumanPerformance, Lengths, SplitStats, Stats
+    from veridical.statistics import SplitStats, Stats
+    from veridical.statistics.language import Lengths
 
 BAR = 40  # characters of the longest bar of a histogram
 BINS = 16  # rows of a histogram, at most
@@ -28,8 +29,11 @@ def parts(found: Stats) -> Iterator[Table | str]:
     if len(columns) == 1 and found.total is not next(iter(columns.values())):
         columns = {"all, with pruned": found.total, **columns}
     parts = {found.benchmark: _counts, "People": _people, "Agreement": _agreement, "Validation": _validation}
-    for title, rows in parts.items():
-        lines = [row for row in _rows(rows, columns) if any(row[1:])]
+    for title, make in parts.items():
+        made = [make(summary) for summary in columns.values()]
+        names = dict.fromkeys(name for rows in made for name in rows)  # a row that one column lacks is empty there
+        lines = [[name, *(rows.get(name, "") for rows in made)] for name in names]
+        lines = [line for line in lines if any(line[1:])]
         if lines:
             yield Table(title, ["", *columns], lines)
     yield from dict.fromkeys(note for summary in columns.values() for note in _notes(summary))
@@ -64,13 +68,6 @@ def _collection(numbers: Json, before: str = "") -> Iterator[tuple[str, str]]:
             yield from _collection(value, f"{title}: ")
         elif value is not None:
             yield title, f"{value:,}"
-
-
-def _rows(make: Any, columns: dict[str, SplitStats]) -> list[list[str]]:
-    """The rows of all columns side by side; a row that one column lacks is empty there."""
-    made = [make(summary) for summary in columns.values()]
-    names = list(dict.fromkeys(name for rows in made for name in rows))
-    return [[name, *(rows.get(name, "") for rows in made)] for name in names]
 
 
 def _counts(s: SplitStats) -> dict[str, str]:
@@ -153,7 +150,7 @@ def _validation(s: SplitStats) -> dict[str, str]:
 
 def _notes(s: SplitStats) -> list[str]:
     """What the numbers mean."""
-    human: HumanPerformance | None = s.human
+    human = s.human
     notes = []
     if human is not None and human.mean is not None:
         least = f"; workers with at least {human.least} judgements" if human.least > 1 else ""
@@ -170,7 +167,10 @@ def _lengths(corpora: list[Lengths]) -> Iterator[Table]:
     if not corpora:
         return
     names = ["corpus", "sentences", "different", "tokens", "words", "median", "longest", "word types"]
-    rows = [[c.name, *_shape(c)] for c in corpora]
+    rows = []
+    for c in corpora:
+        means = [_number(c.mean), _number(c.words), _number(c.median, 1)]
+        rows.append([c.name, f"{c.sentences:,}", f"{c.distinct:,}", *means, str(c.longest), f"{c.vocabulary:,}"])
     yield Table("Sentence lengths", names, rows)
     last = max(_tail(c) for c in corpora)
     width = -(-last // BINS)
@@ -178,11 +178,9 @@ def _lengths(corpora: list[Lengths]) -> Iterator[Table]:
     shares = [[_share(c, low, width if low != lows[-1] else c.longest) for c in corpora] for low in lows]
     places = [str(low) if width == 1 else f"{low}-{low + width - 1}" for low in lows[:-1]] + [f"{lows[-1]}+"]
     bar, most = BAR // len(corpora), max(max(row) for row in shares)
-    yield Table(
-        "Share of sentences by length",
-        ["tokens", *(c.name for c in corpora)],
-        [[place, *(_bar(x, bar, most) for x in row)] for place, row in zip(places, shares, strict=True)],
-    )
+    bars = [[f"{'▇' * round(bar * share / most):{bar}} {share:6.1%}" for share in row] for row in shares]
+    lines = [[place, *row] for place, row in zip(places, bars, strict=True)]
+    yield Table("Share of sentences by length", ["tokens", *(c.name for c in corpora)], lines)
 
 
 def _tail(c: Lengths) -> int:
@@ -196,15 +194,6 @@ def _tail(c: Lengths) -> int:
 
 def _share(c: Lengths, low: int, width: int) -> float:
     return sum(number for length, number in c.histogram.items() if low <= length < low + width) / c.sentences
-
-
-def _shape(c: Lengths) -> list[str]:
-    means = [_number(c.mean), _number(c.words), _number(c.median, 1)]
-    return [f"{c.sentences:,}", f"{c.distinct:,}", *means, str(c.longest), f"{c.vocabulary:,}"]
-
-
-def _bar(share: float, width: int, most: float) -> str:
-    return f"{'▇' * round(width * share / most):{width}} {share:6.1%}"
 
 
 def _percent(mean: float | None, std: float | None = None) -> str:

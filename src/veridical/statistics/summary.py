@@ -20,20 +20,10 @@ from veridical.common.arrays import Bools, Ints
 from veridical.common.files import Json
 from veridical.common.result import Result, Table
 from veridical.records import JUDGEMENT_KINDS
+from veridical.statistics import judgements
 from veridical.statistics.agreement import Agreement, AgreementAfterPruning, measure
 from veridical.statistics.human import HumanPerformance, human_performance
-from veridical.statistics.judgements import (
-    NONSENSE,
-    RULES,
-    UNKNOWN,
-    Judged,
-    load_judged,
-    prune,
-    rated,
-    rule_for,
-    selections,
-    selects_by_id,
-)
+from veridical.statistics.judgements import NONSENSE, UNKNOWN, Judged, load_judged
 from veridical.statistics.language import Lengths, benchmark_lengths, compare_lengths
 
 SEED = 0  # of the bootstrap and of the random raters
@@ -173,15 +163,17 @@ def _summary(
         columns.remove("candidates")
     table = pa.concat_tables([benchmark.items_table(s, scheme, columns, answers=hidden) for s in splits])
     judged = load_judged(benchmark, splits, scheme, pruned=pruned, hidden=hidden)
-    groups = _groups(table)
+    keys = pc.coalesce(table["group"], table["id"])  # an item without a group is its own
+    groups = np.asarray(pc.index_in(keys, value_set=pc.unique(keys)), np.int64)  # (N,) the number of each item's group
+    number = int(groups.max(initial=-1)) + 1
     split = splits[0] if len(splits) == 1 and not pruned else None
     return SplitStats(
         items=table.num_rows,
-        groups=int(groups.max(initial=-1)) + 1,
+        groups=number,
         hidden=not hidden and any(benchmark.is_hidden(s) for s in splits),
         labels=_labels(table),
         single_label_groups=_single_label(groups, table),
-        items_per_group=table.num_rows / (int(groups.max()) + 1) if table.num_rows else None,
+        items_per_group=table.num_rows / number if number else None,
         human=human_performance(benchmark, split, scheme=scheme, hidden=hidden),
         agreement=agreement(judged),
         validation=validation(judged, benchmark),
@@ -195,24 +187,20 @@ def _summary(
 
 def agreement(judged: Judged, seed: int = SEED) -> Agreement | None:
     """Agreement on all judged items and, as `after`, on those that the fitting rule keeps; None without any."""
-    raters = judged.where(rated(judged))
-    before = _agreement(raters, np.ones(len(judged.ids), bool), seed)
+    raters = judged.where(judgements.rated(judged))
+    before = measure(raters.counts(), np.random.default_rng(seed))
     if not before.items:
         return None
-    rule = rule_for(judged)
+    rule = judgements.rule_for(judged)
     if rule is None:
         return before
-    reasons = prune(judged, rule)
+    reasons = judgements.prune(judged, rule)
     seen = np.bincount(raters.item, minlength=len(judged.ids)) > 0
     why, number = np.unique(reasons[(reasons != "") & seen], return_counts=True)
-    left = before if not len(why) else _agreement(raters, reasons == "", seed)
+    left = before if not len(why) else measure(raters.counts()[reasons == ""], np.random.default_rng(seed))
     removed = {str(reason): int(n) for reason, n in zip(why, number, strict=True)}
-    after = AgreementAfterPruning(**msgspec.structs.asdict(left), rule=RULES[rule], removed=removed)
+    after = AgreementAfterPruning(**msgspec.structs.asdict(left), rule=judgements.RULES[rule], removed=removed)
     return msgspec.structs.replace(before, after=after)
-
-
-def _agreement(raters: Judged, items: Bools, seed: int) -> Agreement:
-    return measure(raters.counts()[items], np.random.default_rng(seed))
 
 
 def validation(judged: Judged, benchmark: Benchmark) -> Validation | None:
@@ -226,7 +214,8 @@ def validation(judged: Judged, benchmark: Benchmark) -> Validation | None:
     if not validated.any():
         return None
     said, validator = judged.said(first, judged.verdict), judged.said(first, judged.worker)
-    selected = selections(judged, benchmark)
+    selected = judgements.selections(judged, benchmark)
+    how = INFERRED if judgements.selects_by_id(benchmark) else "recorded"
     reported = validated & (said == NONSENSE)
     known = validated & ~reported & (selected != UNKNOWN)
     written = validated & (judged.writer != UNKNOWN)
@@ -237,7 +226,7 @@ def validation(judged: Judged, benchmark: Benchmark) -> Validation | None:
     return Validation(
         items=int(validated.sum()),
         reported_nonsense=int(reported.sum()),
-        selection=_selection(selected, benchmark),
+        selection=how if (selected != UNKNOWN).any() else None,
         relabelled=_rate(judged.answer != selected, labelled),
         disagreement=_rate(said != selected, known),
         self_validated=_rate(own, written),
@@ -251,21 +240,9 @@ def validation(judged: Judged, benchmark: Benchmark) -> Validation | None:
     )
 
 
-def _selection(selected: Ints, benchmark: Benchmark) -> str | None:
-    if not (selected != UNKNOWN).any():
-        return None
-    return INFERRED if selects_by_id(benchmark) else "recorded"
-
-
 def _rate(hit: Bools, of: Bools) -> Rate:
     number = int(of.sum())
     return Rate(float(hit[of].mean()) if number else None, number)
-
-
-def _groups(table: pa.Table) -> Ints:
-    """(N,) The number of each item's group; an item without one is its own."""
-    keys = pc.coalesce(table["group"], table["id"])
-    return np.asarray(pc.index_in(keys, value_set=pc.unique(keys)), np.int64)
 
 
 def _labels(table: pa.Table) -> dict[str, int]:

@@ -28,8 +28,8 @@ from veridical.engine.progress import Clock
 from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.matching import stages as matching_stages
-from veridical.matching.data.items import items_of, lay_out, query, response
-from veridical.matching.data.questions import AnsweredQuestion
+from veridical.matching.items import UNFIT, items_of, lay_out, query, response
+from veridical.matching.questions import AnsweredQuestion
 from veridical.matching.report import kinds_used, notes_on
 from veridical.matching.stages import Matched, Responses, StageOptions
 from veridical.options import refuse_unused
@@ -216,7 +216,7 @@ def _match(
     job.notes += notes_on(options, found.matched)
     job.config["matching"] = about
     kept = set(found.kept.tolist())
-    left = [Pruned(row.id, matching_stages.UNFIT, "matching") for k, row in enumerate(rows) if k not in kept]
+    left = [Pruned(row.id, UNFIT, "matching") for k, row in enumerate(rows) if k not in kept]
     return [rows[k] for k in found.kept.tolist()], found.matched, left
 
 

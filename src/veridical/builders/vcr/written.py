@@ -32,9 +32,8 @@ from veridical.common.files import Json, numbered_lines, read_lines
 from veridical.errors import UserError
 from veridical.language.english import PEOPLE, plain_names
 from veridical.language.phenomena.tagger import inferences
-from veridical.matching.data.items import response
-from veridical.matching.data.questions import AnsweredQuestion
-from veridical.matching.data.tags import needs_and_have, tag_class, tagged
+from veridical.matching.items import needs_and_have, response, tag_class, tagged
+from veridical.matching.questions import AnsweredQuestion
 from veridical.records import Panel, Pruned, Ref, SceneObject, Text
 from veridical.sources import Photograph, Source
 

@@ -21,17 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from veridical.common.arrays import Doubles, Floats, Ints
-from veridical.matching.assignment.pricing import (
-    RelevanceSearch,
-    Shortlists,
-    Situation,
-    Weighed,
-    look_at_all,
-    search_of,
-    violations,
-    weigh,
-    weigh_again,
-)
+from veridical.matching.assignment import pricing
+from veridical.matching.assignment.pricing import RelevanceSearch, Shortlists, Weighed, weigh
 from veridical.matching.assignment.problem import (
     AssignmentProblem,
     CertifiedMatching,
@@ -118,7 +109,7 @@ def _rounds(
 ) -> list[Round] | None:
     """All rounds; None where one found no room and there is no plan."""
     problem, queries = prepared.problem, np.arange(prepared.size)
-    search = search_of(prepared)
+    search = pricing.search_of(prepared)
     given = queries[None]  # (k, N): the responses each query has
     lists, market = Shortlists.empty(prepared), Market.open(prepared.copies)
     rounds: list[Round] = []
@@ -167,9 +158,10 @@ def _solve(
         auction(market, graph, values, [finest * SCALING**step for step in range(steps, -1, -1)])
         start = False
         profits = np.maximum.reduceat(values - market.prices[graph.lots], starts)
-        weight = float(values[_edges_of(graph, market.held)].sum())
-        now = Situation(search, taken, given, market.prices, profits, threads)
-        found, slack, part = violations(now, lists, SHARE * room)
+        holds = graph.lots == np.repeat(market.held, np.diff(graph.indptr))  # the edges of what each query holds
+        weight = float(values[holds].sum())
+        now = pricing.Situation(search, taken, given, market.prices, profits, threads)
+        found, slack, part = pricing.violations(now, lists, SHARE * room)
         passes += part
         more = slack.copy()
         np.maximum.at(more, found.rows, now.excess(found))
@@ -193,7 +185,7 @@ def _join(prepared: PreparedProblem, *parts: Weighed) -> Graph:
 def _first_graph(search: RelevanceSearch, lists: Shortlists, taken: Ints, shortlist: int, threads: int) -> Graph:
     """The best `shortlist` of each query's list, the best queries of each lot, and the pairs that were rescored."""
     prepared = search.prepared
-    queries, lots = look_at_all(search, lists, taken, COLUMN_LIST, threads)
+    queries, lots = pricing.look_at_all(search, lists, taken, COLUMN_LIST, threads)
     rows, place = np.nonzero(lists.lots >= 0)
     everyone = np.arange(prepared.size)[None]
     listed = weigh(prepared, everyone, rows, lists.lots[rows, place].astype(np.int64))
@@ -212,14 +204,8 @@ def _next_graph(prepared: PreparedProblem, graph: Graph, taken: Ints, latest: In
     """The pairs that are still allowed, with the responses that the last round gave taken into account."""
     pairs = graph.pairs
     kept = pairs.only(prepared.allowed(taken, pairs.rows, pairs.lots))
-    new = weigh_again(prepared, latest, kept.rows, kept.lots)
+    new = pricing.weigh_again(prepared, latest, kept.rows, kept.lots)
     return _join(prepared, kept._replace(dissimilarity=np.minimum(kept.dissimilarity, new)))
-
-
-def _edges_of(graph: Graph, held: Ints) -> Ints:
-    """The edge of each query and the lot it holds: lots are sorted within a query."""
-    mine = graph.lots == np.repeat(held, np.diff(graph.indptr))
-    return np.flatnonzero(mine)
 
 
 def _responses(prepared: PreparedProblem, held: Ints) -> Ints:

@@ -194,13 +194,7 @@ def look_at_all(
 
 
 def _fill(
-    search: RelevanceSearch,
-    lists: Shortlists,
-    taken: Ints,
-    rows: Ints,
-    order: Ints,
-    prices: Doubles,
-    block: Floats,
+    search: RelevanceSearch, lists: Shortlists, taken: Ints, rows: Ints, order: Ints, prices: Doubles, block: Floats
 ) -> None:
     """New lists for some queries, at the latest prices; `prices` are the same ones in the order of the columns."""
     from veridical.matching.assignment.kernels import top_rows

@@ -268,15 +268,9 @@ def prepare(problem: AssignmentProblem) -> PreparedProblem:
     parts += [getattr(scores, "lots", np.arange(size)) for scores in (problem.relevance, problem.dissimilarity)]
     needs, lacks = _thermometers(problem)
     parts.append(equal_rows(needs))
-    lots = equal_rows(np.stack(parts, axis=1))
-    members = np.argsort(lots, kind="stable")
-    first = np.concatenate([[0], np.cumsum(np.bincount(lots))]).astype(np.int64)
-    sample = members[first[:-1]]
+    _, begins, lots = np.unique(equal_rows(np.stack(parts, axis=1)), return_index=True, return_inverse=True)
     # Rounds look at lots in this order; by first response instead of by hash, it does not depend on the encoding.
-    order = np.argsort(sample, kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    lots = rank[lots]
+    lots = np.argsort(np.argsort(begins))[lots]
     members = np.argsort(lots, kind="stable")
     first = np.concatenate([[0], np.cumsum(np.bincount(lots))]).astype(np.int64)
     sample = members[first[:-1]]

@@ -1,8 +1,7 @@
 """P_rel and P_sim of all pairs, as calibrated probabilities.
 
 models          inner products of embeddings or words, and their calibration
-relevance       P_rel, learned on the data
-similarity      P_sim
+fit             P_rel, learned on the data, and P_sim
 crossencoder    models that read both texts, for each query's shortlist
 kinds           P_rel at the resolution of kinds of questions
 """

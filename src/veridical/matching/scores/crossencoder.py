@@ -16,9 +16,8 @@ import numpy as np
 
 from veridical.common.arrays import Floats, Ints
 from veridical.matching.assignment.problem import PairScores, log_sigmoid
+from veridical.matching.scores.fit import calibrate_similarity, parts_of
 from veridical.matching.scores.models import Calibration, calibrate, random_partners
-from veridical.matching.scores.relevance import parts_of
-from veridical.matching.scores.similarity import calibrate_similarity
 
 if TYPE_CHECKING:
     from veridical.matching.scores.models import PairModel

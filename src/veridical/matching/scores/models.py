@@ -161,7 +161,10 @@ def calibrate(positive: npt.ArrayLike, negative: npt.ArrayLike, rng: np.random.G
             probabilities.append(fitted.probability(values[half != side]))
             labels.append(np.full(int((half != side).sum()), label))
     p, y = np.concatenate(probabilities), np.concatenate(labels)
-    return Calibration(slope, intercept, calibration_error(p, y), _auc(one, zero), len(p))
+    ordered = np.sort(zero)
+    below = np.searchsorted(ordered, one, "left") + np.searchsorted(ordered, one, "right")  # ties count half
+    auc = float(below.mean() / 2 / len(zero)) if len(one) and len(zero) else 0.5
+    return Calibration(slope, intercept, calibration_error(p, y), auc, len(p))
 
 
 def calibration_error(probabilities: Doubles, labels: Doubles) -> float:
@@ -179,14 +182,6 @@ def calibration_error(probabilities: Doubles, labels: Doubles) -> float:
     parts = [np.flatnonzero(bins == one) for one in np.unique(bins)]
     gaps = [abs(float(probabilities[part].mean() - labels[part].mean())) * len(part) for part in parts]
     return sum(gaps) / len(probabilities)
-
-
-def _auc(positive: Doubles, negative: Doubles) -> float:
-    if not len(positive) or not len(negative):
-        return 0.5
-    ordered = np.sort(negative)
-    below = np.searchsorted(ordered, positive, "left") + np.searchsorted(ordered, positive, "right")
-    return float(below.mean() / 2 / len(negative))
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,29 @@
-"""P_rel: how well a response answers a question, learned on the data where the model is an encoder.
+"""P_rel, how well a response answers a question, and P_sim, how alike two responses are, fitted to the data.
 
-Sentence encoders place a question beside its paraphrases, not beside its answers. So score(q, r) = <q M, r>: a square
-matrix M, started at the identity and trained so that a question picks its own response out of a batch (contrastive
-logistic regression; equal texts are no negatives), mends much of that; q M is again a vector, so the matching needs
-nothing new. M is cross-fitted: the questions of a fold are mapped by a matrix that was trained on other folds, so that
-no pair is scored by a model that saw it. Relevance is calibrated on own against random responses.
+P_rel is learned where the model is an encoder. Encoders put a question beside its paraphrases, not beside its
+answers. So score(q, r) = <q M, r>: a square matrix M, started at the identity and trained so that a question picks its
+own response out of a batch (contrastive logistic regression; equal texts are no negatives), mends much of that; q M is
+again a vector, so the matching needs nothing new. M is cross-fitted: the questions of a fold are mapped by a matrix
+that was trained on other folds, so that no pair is scored by a model that saw it. Relevance is calibrated on own
+against random responses.
+
+P_sim keeps a wrong choice from being right as well. A question/answer file has no labels for that, so what counts as
+similar is made: a response against a light rewording of itself (other articles, a dropped filler, another order of a
+list), against another response drawn at random.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from veridical.common.arrays import Floats, Ints
 from veridical.engine.progress import Progress
-from veridical.matching.scores.models import WORDS, PairModel, calibrate, dots, encoder, random_partners, word_vectors
+from veridical.matching.scores import models
+from veridical.matching.scores.models import WORDS, Calibration, PairModel, calibrate, encoder, random_partners
 
 MOST_PAIRS = 20_000  # that a calibration looks at
 PARTS = 3  # matrices: each is trained on the folds of the other parts
@@ -44,7 +52,7 @@ def fit_relevance(
     """
     helped = False
     if name in WORDS:
-        left, right = word_vectors(queries, responses, "bm25" if name == "bm25" else "tfidf")
+        left, right = models.word_vectors(queries, responses, "bm25" if name == "bm25" else "tfidf")
     else:
         encode = encoder(name)
         left, right = encode(queries), encode(responses)
@@ -53,7 +61,7 @@ def fit_relevance(
     rows = rng.permutation(len(texts))[:MOST_PAIRS]
     partner = random_partners([str(t) for t in texts], rng)
     apart = rows[texts[partner[rows]] != texts[rows]]
-    found = calibrate(dots(left, right, rows, rows), dots(left, right, apart, partner[apart]), rng)
+    found = calibrate(models.dots(left, right, rows, rows), models.dots(left, right, apart, partner[apart]), rng)
     return PairModel(name, left, right, found, True, helped)
 
 
@@ -141,3 +149,60 @@ def _picks(left: Floats, right: Floats, texts: Ints) -> float:
     own = z[np.arange(len(z)), np.arange(len(z))]
     z[texts[:, None] == texts[None, :]] = -np.inf
     return float((1 / (1 + (z > own[:, None]).sum(1))).mean())
+
+
+# --- similarity ------------------------------------------------------------------------------------------------------
+
+_FILLERS = frozenset(
+    {"a", "an", "the", "is", "are", "was", "were", "be", "to", "of", "in", "on", "at", "his", "her", "their", "its"}
+    | {"it", "he", "she", "they", "and", "that", "this"}
+)
+
+
+def fit_similarity(name: str, responses: Sequence[str], rng: np.random.Generator) -> PairModel:
+    """P_sim(response, response). Calibrated on rewordings against random pairs: see above."""
+    if name in WORDS:
+        lexicon = models.Lexicon(responses)
+        table = lexicon.tfidf(responses)  # a similarity is symmetric, BM25 is not
+
+        def score(one: Sequence[str], other: Sequence[str]) -> npt.ArrayLike:
+            return np.asarray(lexicon.tfidf(one).multiply(lexicon.tfidf(other)).sum(1)).reshape(-1)
+
+        return PairModel("tfidf", table, table, calibrate_similarity(responses, score, rng), False)
+    encode = encoder(name)
+    dense = encode(responses)
+    found = calibrate_similarity(responses, lambda one, other: (encode(one) * encode(other)).sum(1), rng)
+    return PairModel(name, dense, dense, found, False)
+
+
+def calibrate_similarity(
+    texts: Sequence[str],
+    score: Callable[[Sequence[str], Sequence[str]], npt.ArrayLike],
+    rng: np.random.Generator,
+    most: int = 2000,
+) -> Calibration:
+    """Calibrate a similarity of two texts: rewordings are similar, random pairs are not."""
+    chosen = rng.permutation(len(texts))[:most]
+    own = [texts[i] for i in chosen]
+    other = random_partners(texts, rng)[chosen]
+    differs = [k for k, (i, j) in enumerate(zip(chosen, other, strict=True)) if texts[i] != texts[j]]
+    positive = score(own, [reworded(text, rng) for text in own])
+    negative = score([own[k] for k in differs], [texts[other[k]] for k in differs])
+    return calibrate(positive, negative, rng)
+
+
+def reworded(text: str, rng: np.random.Generator) -> str:
+    """A text that says the same in other words, or nearly: fillers go or change, halves around "and" change places.
+
+    >>> reworded("The dog", np.random.default_rng(0)) in {"dog", "the dog", "a dog", "Dog.", "dog ."}
+    True
+    """
+    words = re.findall(r"[\w']+|[^\w\s]", text)
+    if "and" in words[1:-1]:
+        middle = words.index("and", 1)
+        words = [*words[middle + 1 :], "and", *words[:middle]]
+    kept = [w for w in words if w.lower() not in _FILLERS or rng.random() < 0.5]
+    kept = kept or words
+    if len(kept) >= 5:  # one word less hardly changes what a long sentence says
+        kept.pop(int(rng.integers(len(kept))))
+    return " ".join(kept).lower()

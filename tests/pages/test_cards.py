@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from veridical.language.programs.explanations import explain
 from veridical.language.programs.terms import Program, parse
-from veridical.pages.drawing import scene
+from veridical.pages.cards import scene
 from veridical.records import Panel
 
 from ..language.programs._programs import box, programs, scenes, thing, tower

@@ -215,9 +215,6 @@ class Sample:
 
         return replace(self, **{name: taken(column) for name, column in vars(self).items()})
 
-    def without_answers(self) -> Self:
-        return replace(self, answer=np.full(len(self), -1, np.int64))
-
     def real(self) -> Bools:
         """(N, C) Which candidates there are."""
         return np.arange(self.width) < self.choices[:, None]

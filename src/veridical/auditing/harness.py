@@ -59,7 +59,8 @@ def run(s: Sample, folds: Sequence[Fold], fit: Fit, seed: int, reference: Refere
             train, test = _apart(s, fold)
             if not len(train) or not len(test):
                 continue
-            scores = fit(train, np.random.default_rng([seed, number]))(test.without_answers())
+            unanswered = replace(test, answer=np.full(len(test), -1, np.int64))
+            scores = fit(train, np.random.default_rng([seed, number]))(unanswered)
             one, lead = _grade(scores, test)
             tested.append(fold.test)
             right.append(one)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from veridical.auditing.data import Predict, Sample, codes, normal
+from veridical.auditing.data import Fit, Predict, Sample, codes, normal
 from veridical.auditing.harness import most_common
 from veridical.auditing.models import fit_binary
 from veridical.common.arrays import Doubles, Ints
@@ -183,20 +183,11 @@ def by_length(train: Sample, rng: np.random.Generator) -> Predict:
     if train.candidates is None:
         x = _query_bins(train)
         return fit_places(x, train, rng, _query_bins, x.argmax(1))
-    return _binned(train, rng, candidate_lengths)
+    return _binned(candidate_lengths, train, rng)
 
 
-def by_frequency(train: Sample, rng: np.random.Generator) -> Predict:
-    """What it says how often a candidate occurs in the items at hand: this needs no label of theirs."""
-    return _binned(train, rng, candidate_frequency)
-
-
-def by_overlap(train: Sample, rng: np.random.Generator) -> Predict:
-    """What it says how many of the question's words a candidate repeats."""
-    return _binned(train, rng, query_overlap)
-
-
-def _binned(train: Sample, rng: np.random.Generator, score: Score) -> Predict:
+def _binned(score: Score, train: Sample, rng: np.random.Generator) -> Predict:
+    """What one number per candidate says, cut into bins."""
     item, place = np.nonzero(train.real())
     values = score(train)
     borders = np.linspace(0, 1, BINS + 1)[1:-1]  # of bins with about equally many values
@@ -241,7 +232,7 @@ def candidate_lengths(s: Sample) -> Doubles:
 
 
 def candidate_frequency(s: Sample) -> Doubles:
-    """(N, C) How many items have the candidate."""
+    """(N, C) How many of the items at hand have the candidate: this needs no label of theirs."""
     counts = Counter(normal(c) for texts in s.candidates or () for c in set(texts))
     return _per_candidate(s, lambda i, text: float(min(counts[normal(text)], 8)))
 
@@ -250,6 +241,10 @@ def query_overlap(s: Sample) -> Doubles:
     """(N, C) The share of the question's words that the candidate repeats."""
     asked = [frozenset(word_codes(q)) for q in s.query or ()]
     return _per_candidate(s, lambda i, text: len(asked[i] & frozenset(word_codes(text))) / max(len(asked[i]), 1))
+
+
+by_frequency: Fit = partial(_binned, candidate_frequency)
+by_overlap: Fit = partial(_binned, query_overlap)
 
 
 def _per_candidate(s: Sample, number: Callable[[int, str], float]) -> Doubles:

@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -184,14 +185,10 @@ def _choose(path: Path, names: Sequence[str], columns: Columns) -> dict[str, str
                 f"{path.name} has no column {name!r}; it has: {', '.join(names) or 'none'}.",
                 f"Say which column it is: --{one.name} NAME.",
             )
-    owners: dict[str, str] = {}
-    for what, name in used.items():
-        if name in owners:
-            raise UserError(
-                f"The column {name!r} is named for both {owners[name]} and {what}.",
-                "Name a column of its own for each.",
-            )
-        owners[name] = what
+    for one, other in combinations(used, 2):
+        if used[one] == used[other]:
+            problem = f"The column {used[one]!r} is named for both {one} and {other}."
+            raise UserError(problem, "Name a column of its own for each.")
     return used
 
 

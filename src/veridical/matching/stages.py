@@ -239,9 +239,10 @@ def _problem(rows: Responses, models: Models, options: StageOptions, here: Ints,
         rng = np.random.default_rng([options.seed, 5, zlib.crc32(fold.encode()), *words])
         relevance = kind_scores(relevance, models.relevance.query_vectors(here), texts, options.kinds, rng)
     if models.reranked is not None:
-        rescored = models.reranked.relevance(here)
-        if (other := models.reranked.similarity(here)) is not None:
-            dissimilarity = Overridden(dissimilarity, *other)
+        reranked = models.reranked.take(here)
+        rescored = reranked.related
+        if reranked.similar is not None:
+            dissimilarity = Overridden(dissimilarity, *reranked.similar)
     return AssignmentProblem(
         relevance,
         dissimilarity,

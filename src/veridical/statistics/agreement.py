@@ -83,8 +83,10 @@ class CountRows:
         return np.asarray((self.rows * (self.rows - 1)).sum(axis=1))  # (K,) ordered pairs of agreeing raters of an item
 
 
-def distinct_rows(counts: ArrayLike) -> CountRows:
+def distinct_rows(counts: ArrayLike | CountRows) -> CountRows:
     """Collapse items to their distinct count rows, leaving out those with fewer than two judgements."""
+    if isinstance(counts, CountRows):
+        return counts
     counts = np.asarray(counts)
     if counts.ndim != 2 or (counts.size and counts.min() < 0):
         raise UserError(
@@ -112,13 +114,13 @@ def krippendorff_alpha(counts: ArrayLike | CountRows) -> float:
     >>> krippendorff_alpha([[3, 0], [0, 3], [2, 1]])
     0.6
     """
-    data = counts if isinstance(counts, CountRows) else distinct_rows(counts)
+    data = distinct_rows(counts)
     return float(_alphas(data, data.times[None])[0])
 
 
 def bootstrap_alpha(counts: ArrayLike | CountRows, rng: np.random.Generator, resamples: int = RESAMPLES) -> Doubles:
     """Alphas of `resamples` bootstrap resamples of the items."""
-    data = counts if isinstance(counts, CountRows) else distinct_rows(counts)
+    data = distinct_rows(counts)
     total = int(data.times.sum())
     if not total:
         return np.full(resamples, np.nan)
@@ -146,7 +148,7 @@ def fleiss_kappa(counts: ArrayLike | CountRows) -> float:
     Defined for a fixed number of raters per item; where items have different numbers, each item's agreement is its
     own share of agreeing pairs and the values' shares are over all judgements.
     """
-    data = counts if isinstance(counts, CountRows) else distinct_rows(counts)
+    data = distinct_rows(counts)
     items, n = int(data.times.sum()), int(data.times @ data.sizes)
     if not items:
         return float("nan")
@@ -164,7 +166,7 @@ def random_rater_kappa(
     (Davies and Fleiss 1982: agreement and chance agreement averaged over pairs of raters; Cohen's kappa for two).
     Only items with the largest number of judgements can be dealt; the others are left out.
     """
-    data = counts if isinstance(counts, CountRows) else distinct_rows(counts)
+    data = distinct_rows(counts)
     if not len(data.times):
         return float("nan")
     raters = int(data.sizes.max())

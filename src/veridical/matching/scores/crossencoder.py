@@ -9,7 +9,8 @@ with `score` and `trained` will do (`encoders.crossencoders` has the one for `tr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -50,14 +51,13 @@ class Overridden:
     rows: Ints
     columns: Ints
     values: Floats
-    _keys: Ints = field(init=False)
-    _order: Ints = field(init=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _sorted(self) -> tuple[Ints, Ints]:
+        """The replaced pairs as sorted numbers, and where each stands in `values`."""
         keys = self.rows * self.base.size + self.columns
         order = np.argsort(keys, kind="stable")
-        object.__setattr__(self, "_keys", keys[order])
-        object.__setattr__(self, "_order", order)
+        return keys[order], order
 
     @property
     def size(self) -> int:
@@ -69,18 +69,20 @@ class Overridden:
 
     def block(self, start: int, stop: int) -> Floats:
         out = np.array(self.base.block(start, stop))
-        low, high = np.searchsorted(self._keys, [start * self.size, stop * self.size])
-        chosen = self._order[low:high]
+        known, order = self._sorted
+        low, high = np.searchsorted(known, [start * self.size, stop * self.size])
+        chosen = order[low:high]
         out[self.rows[chosen] - start, self.columns[chosen]] = self.values[chosen]
         return out
 
     def pairs(self, rows: Ints, columns: Ints) -> Floats:
         out = np.array(self.base.pairs(rows, columns))
         keys = np.asarray(rows, np.int64) * self.size + np.asarray(columns, np.int64)
-        place = np.minimum(np.searchsorted(self._keys, keys), max(len(self._keys) - 1, 0))
-        if len(self._keys):
-            known = self._keys[place] == keys
-            out[known] = self.values[self._order[place[known]]]
+        known, order = self._sorted
+        if len(known):
+            place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+            replaced = known[place] == keys
+            out[replaced] = self.values[order[place[replaced]]]
         return out
 
 
@@ -91,12 +93,6 @@ class Reranked:
     related: Triples | None
     similar: Triples | None
     about: dict[str, object]  # the models and their calibration
-
-    def relevance(self, here: Ints) -> Triples | None:
-        return _among(self.related, here)
-
-    def similarity(self, here: Ints) -> Triples | None:
-        return _among(self.similar, here)
 
     def take(self, kept: Ints) -> Reranked:
         """What was said of some of the rows."""

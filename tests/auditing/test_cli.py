@@ -11,7 +11,7 @@ from tests.commands import invoke
 
 from veridical.auditing import Audit, Finding, WorstExample
 from veridical.auditing.run import html
-from veridical.options import AuditOptions
+from veridical.options.running import AuditOptions
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from veridical.auditing.pictures import describe
 from veridical.benchmark.splits import blocks
 from veridical.common.files import Json
 from veridical.evaluation.bootstrap import stream
-from veridical.options import AuditOptions
+from veridical.options.running import AuditOptions
 
 _SLOW = Effort(plants=1, tries=0)
 _NO_TASK = {

@@ -24,7 +24,7 @@ from veridical.auditing.pictures import elements
 from veridical.auditing.texts import words
 from veridical.common.arrays import Doubles, Ints
 from veridical.evaluation.bootstrap import stream
-from veridical.options import AuditOptions
+from veridical.options.running import AuditOptions
 
 LEAST_GROUPS = 15  # groups that a cue must occur in to be tried
 LONGEST = 3

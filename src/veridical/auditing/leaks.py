@@ -29,8 +29,8 @@ from veridical.benchmark.splits import blocks
 from veridical.common.intervals import Estimate
 from veridical.errors import UserError
 from veridical.evaluation.bootstrap import stream
-from veridical.formats.about import canary
-from veridical.options import AuditOptions
+from veridical.formats.card import canary
+from veridical.options.running import AuditOptions
 
 Keys = Callable[[AuditItem], Iterable[Hashable]]
 Places = dict[Hashable, dict[str, list[AuditItem]]]  # key -> split -> items

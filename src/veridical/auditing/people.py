@@ -11,7 +11,7 @@ from veridical.auditing.findings import ABOUT, Finding, Verdict, WorstExample, n
 from veridical.auditing.harness import share_of
 from veridical.common.arrays import Bools, Ints
 from veridical.evaluation.bootstrap import stream
-from veridical.options import AuditOptions
+from veridical.options.running import AuditOptions
 from veridical.statistics import human_performance
 from veridical.statistics.judgements import NONSENSE, Judged, load_judged
 from veridical.statistics.summary import agreement

@@ -24,7 +24,7 @@ from veridical.common.files import Json, write_whole
 from veridical.common.result import Result, Table
 from veridical.engine import run
 from veridical.errors import UserError
-from veridical.options import AuditOptions
+from veridical.options.running import AuditOptions
 from veridical.pages.markup import Block, Bullets, Chapter, Paragraph, PlotFigure, page
 from veridical.pages.plots import PlotMark, dots
 

@@ -43,7 +43,7 @@ from veridical.matching.stages import (
     mean_relevance,
     responses_of,
 )
-from veridical.options import Columns, Matching, MatchOptions
+from veridical.options.building import Columns, Matching, MatchOptions
 from veridical.records import Pruned
 
 FALLBACK = "hashed-words"  # what machines read with where relevance is lexical

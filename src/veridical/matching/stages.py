@@ -28,7 +28,7 @@ from veridical.matching.scores.crossencoder import Overridden, Reranked, Reranke
 from veridical.matching.scores.fit import fit_relevance, fit_similarity
 from veridical.matching.scores.kinds import KindOptions, kind_scores, scaled
 from veridical.matching.scores.models import PairModel
-from veridical.options import Matching
+from veridical.options.building import Matching
 from veridical.records import Panel, Text
 
 MOST_LEFT_OUT = 0.2  # share of questions; more is an error

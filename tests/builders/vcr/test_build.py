@@ -15,7 +15,7 @@ from veridical.builders.vcr import build_vcr
 from veridical.builders.vcr.written import LEAST_FITTING, same_sayings, write_out_rare
 from veridical.errors import UserError
 from veridical.matching.questions import AnsweredQuestion
-from veridical.options import Matching
+from veridical.options.building import Matching
 from veridical.records import Item, Panel, Ref, SceneObject, Text
 from veridical.sources import open_source
 from veridical.sources.icons.stories import tales

@@ -51,7 +51,7 @@ def test_no_pair_is_scored_by_a_model_that_saw_it() -> None:
     found = rerank(rows, models, options)
     for fold in ("0", "1", "2"):
         here = rows.rows(fold)
-        for triple in (found.relevance(here), found.similarity(here)):
+        for triple in (found.take(here).related, found.take(here).similar):
             assert triple is not None
             left, right, values = triple
             assert len(left) == len(right) == len(values) == 4 * len(here)

@@ -46,6 +46,13 @@ class Word:
     one: str
     many: str
 
+    def counted(self, words: str, number: int) -> str:
+        """ "A dog", "two dogs", "dogs": the word with those of an amount, "a" for one and "" for some."""
+        if words == "a":
+            return a(self.one)
+        noun = self.one if number == 1 else self.many
+        return f"{words} {noun}" if words else noun
+
 
 def plural(noun: str) -> str:
     """The plural of an English noun or of a noun phrase that ends in it.
@@ -155,6 +162,10 @@ class Spoken:
     values: frozenset[str] | None = None  # the values spoken of; None: all
     of: frozenset[str] | None = None  # the categories it is said of; None: all that no other way is for
     least: float = 0  # pixels of the shorter side of a box; of smaller things nobody could tell
+
+    def says(self, value: str | None) -> bool:
+        """Whether there are words for a value."""
+        return value is not None and (self.values is None or value in self.values)
 
 
 @dataclass(frozen=True, slots=True)

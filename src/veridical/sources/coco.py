@@ -322,7 +322,9 @@ def outlines(mask: Mask) -> tuple[tuple[Point, ...], ...]:
     for start in sorted(ahead, key=lambda corner: (corner[1], corner[0])):
         while ahead[start]:
             corners = _walk(ahead, start)
-            if _area(corners) > 0:  # a hole's edge runs the other way
+            after = (*corners[1:], corners[0])
+            area = sum(x * v - u * y for (x, y), (u, v) in zip(corners, after, strict=True))
+            if area > 0:  # a hole's edge runs the other way
                 found.append(tuple((float(x), float(y)) for x, y in corners))
     return tuple(found)
 
@@ -359,14 +361,8 @@ def _walk(ahead: dict[Corner, list[Corner]], start: Corner) -> list[Corner]:
         if here == start:
             break
         path.append(here)
-    return [b for a, b, c in zip((path[-1], *path), path, (*path[1:], path[0]), strict=False) if _turns(a, b, c)]
-
-
-def _turns(a: Corner, b: Corner, c: Corner) -> bool:
-    return (b[0] - a[0]) * (c[1] - b[1]) != (b[1] - a[1]) * (c[0] - b[0])
-
-
-def _area(corners: list[Corner]) -> int:
-    """Twice the area; negative where the corners run anticlockwise."""
-    after = (*corners[1:], corners[0])
-    return sum(x * v - u * y for (x, y), (u, v) in zip(corners, after, strict=True))
+    return [
+        (x, y)
+        for (x0, y0), (x, y), (x2, y2) in zip((path[-1], *path), path, (*path[1:], path[0]), strict=False)
+        if (x - x0) * (y2 - y) != (y - y0) * (x2 - x)
+    ]

@@ -12,7 +12,7 @@ import csv
 import io
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -108,7 +108,7 @@ class Folder(Source):
                 f"{self.folder} has no photographs.",
                 f"Photographs end in one of: {', '.join(SUFFIXES)}; any folder deep.",
             )
-        if bad := sorted(name for name in found if not _is_utf8(name)):
+        if bad := sorted(name for name in found if name.encode(errors="ignore").decode() != name):
             shown = ", ".join(map(repr, bad[:_SHOWN]))
             more = f" and {len(bad) - _SHOWN:,} more" if len(bad) > _SHOWN else ""
             raise UserError(
@@ -122,7 +122,7 @@ class Folder(Source):
         found: dict[str, _Labels] = {}
         problems: list[str] = []
         rows = 0
-        for line, row in [] if self.labels is None else _rows(self.labels):
+        for line, row in self._rows():
             rows += 1
             try:
                 if isinstance(row, str):
@@ -143,10 +143,19 @@ class Folder(Source):
             )
         return found
 
+    def _rows(self) -> Iterable[tuple[int, Json | str]]:
+        """Rows with their line, counted from 1; a row that cannot be read is what is wrong with it."""
+        if self.labels is None:
+            return ()
+        text = read_text(self.labels)
+        return each_line(text, Json) if self.labels.suffix == ".jsonl" else _csv_rows(text, self.labels)
+
     def _read(self, row: Mapping[str, Any], line: int, found: dict[str, _Labels]) -> None:
         values = {_OTHER_NAMES.get(name, name): value for name, value in row.items()}
         if len(values) < len(row):
-            raise _BadRow(f"two columns mean the same: {', '.join(_doubled(row))}.")
+            meant = [_OTHER_NAMES.get(name, name) for name in row]
+            doubled = (name for name, meaning in zip(row, meant, strict=True) if meant.count(meaning) > 1)
+            raise _BadRow(f"two columns mean the same: {', '.join(doubled)}.")
         file = values.pop("file", None)
         if not isinstance(file, str) or not file:
             raise _BadRow("names no file.")
@@ -194,28 +203,8 @@ class Folder(Source):
                 )
 
 
-def _is_utf8(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:  # bytes that the file system gave and that are no text
-        return False
-    return True
-
-
-def _doubled(row: Mapping[str, Any]) -> list[str]:
-    """The names of columns that mean the same."""
-    meant = [_OTHER_NAMES.get(name, name) for name in row]
-    return [name for name in row if meant.count(_OTHER_NAMES.get(name, name)) > 1]
-
-
 class _BadRow(ValueError):
     """What is wrong with a row."""
-
-
-def _rows(path: Path) -> Iterator[tuple[int, Json | str]]:
-    """Rows with their line, counted from 1; a row that cannot be read is what is wrong with it."""
-    text = read_text(path)
-    yield from each_line(text, Json) if path.suffix == ".jsonl" else _csv_rows(text, path)
 
 
 def _csv_rows(text: str, path: Path) -> Iterator[tuple[int, Json | str]]:

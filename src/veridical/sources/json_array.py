@@ -92,7 +92,10 @@ class _Scanner:
         """A bit for each byte, packed: whether it lies in a string (its opening quote does, its closing does not)."""
         quotes = data == _QUOTE
         if b"\\" in chunk:
-            quotes[_escaped(data)] = False
+            slashes = np.concatenate(([False], data == _BACKSLASH, [False]))
+            turns = np.flatnonzero(slashes[1:] != slashes[:-1])
+            starts, ends = turns[::2], turns[1::2]
+            quotes[ends[(ends - starts) % 2 == 1]] = False  # after an odd number of backslashes
         bits = np.packbits(quotes, bitorder="little")
         words = np.zeros(len(bits) // 8 + 1, np.uint64)
         words.view(np.uint8)[: len(bits)] = bits
@@ -105,12 +108,3 @@ class _Scanner:
         words ^= np.uint64(0) - before  # all bits turn where it is odd
         self.in_string = bool(before[-1] ^ parity[-1])
         return words.view(np.uint8)[: len(bits)]
-
-
-def _escaped(data: Pixels) -> Ints:
-    """Places of characters after an odd number of backslashes."""
-    slashes = np.concatenate(([False], data == _BACKSLASH, [False]))
-    turns = np.flatnonzero(slashes[1:] != slashes[:-1])
-    starts, ends = turns[::2], turns[1::2]
-    odd: Ints = ends[(ends - starts) % 2 == 1]
-    return odd

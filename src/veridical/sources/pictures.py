@@ -313,16 +313,12 @@ def _jpeg(data: bytes) -> bytes | None:
             if found is None:
                 return None
             end = found.start()
-        if not _is_metadata(marker, data[at + 4 : at + 16]):
+        wanted = _APPS_KEPT.get(marker)
+        told = marker in _APPS and (wanted is None or not data.startswith(wanted, at + 4))
+        if marker != _COM and not told:
             kept.append(data[at:end])
         at = end
     return None
-
-
-def _is_metadata(marker: int, start: bytes) -> bool:
-    if marker == _COM:
-        return True
-    return marker in _APPS and (marker not in _APPS_KEPT or not start.startswith(_APPS_KEPT[marker]))
 
 
 def _png(data: bytes) -> bytes | None:

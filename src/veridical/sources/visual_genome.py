@@ -252,6 +252,8 @@ def _photograph(image: int, found: Mapping[str, _Element | None]) -> Photograph:
         for region in regions.regions
     )
     panel = Panel(str(image), None, None, width, height, tuple(objects), data.url)
+    file = None if data.url is None else "/".join(data.url.split("/")[-2:])
+    told = (("file", file), ("coco", data.coco_id), ("flickr", data.flickr_id))
     return Photograph(
         panel=panel,
         regions=tuple(Region(phrase, box) for phrase, box in described if phrase and box is not None),
@@ -260,17 +262,8 @@ def _photograph(image: int, found: Mapping[str, _Element | None]) -> Photograph:
             for one in links.relationships
             if one.subject.object_id in known and one.object.object_id in known
         ),
-        tags=_tags(data),
+        tags=tuple((name, str(value)) for name, value in told if value is not None),
     )
-
-
-def _tags(data: _Element) -> Pairs:
-    tags = [] if data.url is None else [("file", "/".join(data.url.split("/")[-2:]))]
-    if data.coco_id is not None:
-        tags.append(("coco", str(data.coco_id)))
-    if data.flickr_id is not None:
-        tags.append(("flickr", str(data.flickr_id)))
-    return tuple(tags)
 
 
 def _objects(

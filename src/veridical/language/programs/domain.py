@@ -80,17 +80,11 @@ def _slack(thing: Thing) -> float:
     return TOUCH * (thing.room[0] or 100.0)
 
 
-def _overlap(a: Thing, b: Thing) -> float:
-    return min(a.right, b.right) - max(a.left, b.left)
-
-
 def on(a: Thing, b: Thing) -> bool:
     """`a` stands on `b`: no visible gap, at least half of the narrower one supported."""
-    return (
-        a.panel == b.panel
-        and abs(b.top - a.bottom) <= _slack(a)
-        and _overlap(a, b) >= min(a.right - a.left, b.right - b.left) / 2
-    )
+    if a.panel != b.panel or abs(b.top - a.bottom) > _slack(a):
+        return False
+    return min(a.right, b.right) - max(a.left, b.left) >= min(a.right - a.left, b.right - b.left) / 2
 
 
 def gap(a: Thing, b: Thing) -> float:
@@ -119,16 +113,12 @@ RELATE: dict[str, Callable[[Thing, Thing], bool]] = {
 }
 
 
-def _distances(thing: Thing) -> dict[str, float]:
-    width, height = thing.room
-    return {"left": thing.left, "top": thing.top, "right": width - thing.right, "bottom": height - thing.bottom}
-
-
 def touches(thing: Thing, place: str, slack: float = 0.5) -> bool:
     """Whether a thing touches a part of its panel's border, within `slack` pixels."""
     if thing.object.box is None or not thing.room[0]:
         return False
-    away = _distances(thing)
+    width, height = thing.room
+    away = {"left": thing.left, "top": thing.top, "right": width - thing.right, "bottom": height - thing.bottom}
     if place in away:
         return away[place] <= slack
     if place == "corner":

@@ -87,6 +87,8 @@ class Term:
 
 
 Program = Term
+_TOO_DEEP = (f"A program has more than {MOST_DEPTH} operators inside one another.", "Write a simpler one.")
+_TOO_LARGE = (f"A program has a number larger than {MOST_NUMBER:,}.", "Write a smaller one.")
 _INTERNED: WeakValueDictionary[tuple[str | Term | Atom, ...], Term] = WeakValueDictionary()  # those still in use
 
 
@@ -104,17 +106,9 @@ def term(op: str, *args: Term | Atom) -> Term:
     if found is None:
         result, depth = _result_type(op, args), 1 + max((a.depth for a in args if isinstance(a, Term)), default=0)
         if depth > MOST_DEPTH:
-            raise _too_deep()
+            raise UserError(*_TOO_DEEP)
         found = _INTERNED[key] = Term(op, args, result, depth)
     return found
-
-
-def _too_deep() -> UserError:
-    return UserError(f"A program has more than {MOST_DEPTH} operators inside one another.", "Write a simpler one.")
-
-
-def _too_large() -> UserError:
-    return UserError(f"A program has a number larger than {MOST_NUMBER:,}.", "Write a smaller one.")
 
 
 def _result_type(op: str, args: tuple[Term | Atom, ...]) -> Type:
@@ -122,7 +116,7 @@ def _result_type(op: str, args: tuple[Term | Atom, ...]) -> Type:
     if signatures is None:
         raise UserError(f"'{op}' is not an operator of the program language.", f"Use one of: {', '.join(SIGNATURES)}.")
     if any(isinstance(a, int) and abs(a) > MOST_NUMBER for a in args):
-        raise _too_large()
+        raise UserError(*_TOO_LARGE)
     for result, wanted in signatures:
         if _fits(args, wanted):
             return result
@@ -198,13 +192,13 @@ def _read(tokens: list[str], at: int, text: str, depth: int) -> tuple[Term | Ato
             return token[1:-1], at + 1
         if _NUMBER.fullmatch(token):
             if len(token) > len(str(MOST_NUMBER)):
-                raise _too_large()
+                raise UserError(*_TOO_LARGE)
             return int(token), at + 1
         return (term(token) if token in _BARE else token), at + 1
     if at + 1 >= len(tokens) or tokens[at + 1] in "()":
         raise UserError(f"The program '{text}' has '(' without an operator.", "Write (operator arguments...).")
     if depth > MOST_DEPTH:
-        raise _too_deep()
+        raise UserError(*_TOO_DEEP)
     op, args, at = tokens[at + 1], [], at + 2
     while at < len(tokens) and tokens[at] != ")":
         arg, at = _read(tokens, at, text, depth + 1)

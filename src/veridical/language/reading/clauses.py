@@ -125,20 +125,15 @@ def shared_modifier(r: Reader, at: int, where: str) -> Iterator[Reading]:
 def comparison(r: Reader, at: int) -> Iterator[Reading]:
     """`more blue items than circles`, `as many circles as squares`, `the number of circles is less than ...`."""
     yield from _numbers_compared(r, at)
+    start, joint, amount = at + 1, "than", {"more": "more-than", "less": "fewer-than"}.get(r.word(at))
     if r.sequence(at, "as", "multiple"):
-        for end, (test, _, _), marks in bare_noun(r, at + 2):
-            if r.word(end) == "as":
-                for last, (other, _, _), marks2 in bare_noun(r, r.skip(end + 1, "the")):
-                    truth: Draft = ("count", ("exactly", ("size", keep(other))), keep(test))
-                    yield last, truth, (*marks, *marks2, "compare")
-    if r.word(at) not in ("more", "less"):
+        start, joint, amount = at + 2, "as", "exactly"
+    if amount is None:
         return
-    amount = "more-than" if r.word(at) == "more" else "fewer-than"
-    for end, (test, _, _), marks in bare_noun(r, at + 1):
-        if r.word(end) == "than":
+    for end, (test, _, _), marks in bare_noun(r, start):
+        if r.word(end) == joint:
             for last, (other, _, _), marks2 in bare_noun(r, r.skip(end + 1, "the")):
-                truth = ("count", (amount, ("size", keep(other))), keep(test))
-                yield last, truth, (*marks, *marks2, "compare")
+                yield last, ("count", (amount, ("size", keep(other))), keep(test)), (*marks, *marks2, "compare")
 
 
 def _numbers_compared(r: Reader, at: int) -> Iterator[Reading]:

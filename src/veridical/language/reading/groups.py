@@ -110,7 +110,10 @@ def _group_modifier(r: Reader, at: int, group: str) -> Iterator[Reading]:
     elif word in ("of", "made"):
         for end, np, marks in noun_phrase(r, r.skip(at, "made", "of"), group):
             yield r.skip(end, "each"), exists(np, group), (*marks, "group.of")
-        yield from ((e, refer(t, THINGS), m) for e, t, m in _of_values(r, at))
+        for end, (does, content, _), marks in of_attribute(r, at):
+            if does != "others":
+                truth = content if does in ("cond", "same") else only(keep(content))
+                yield end, refer(truth, THINGS), (*marks, "group.of-values")
 
 
 def _of_height(r: Reader, at: int, group: str) -> Iterator[Reading]:
@@ -122,14 +125,6 @@ def _of_height(r: Reader, at: int, group: str) -> Iterator[Reading]:
         if q[1] and q[0] not in ("bare", "a", "the"):
             end = r.skip(end, "block", "item", "level")
             yield end, quantify(q, THINGS, group), (*marks, "group.height")
-
-
-def _of_values(r: Reader, at: int) -> Iterator[Reading]:
-    for end, meaning, marks in of_attribute(r, at):
-        if meaning[0] in ("cond", "same"):
-            yield end, meaning[1], (*marks, "group.of-values")
-        elif meaning[0] in ("only", "test"):
-            yield end, only(keep(meaning[1])), (*marks, "group.of-values")
 
 
 def _group_predicate(r: Reader, at: int) -> Iterator[Reading]:

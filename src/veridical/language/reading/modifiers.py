@@ -38,22 +38,16 @@ def place(r: Reader, at: int) -> list[Reading]:
         end += 1
     head = r.word(end)
     named = [("touching", s) for s in dict.fromkeys(sides) if s != "side"]
-    test: Draft | None = None
-    if head in ("edge", "wall", "side", "corner"):
-        end += 1
-        if head == "corner":
-            test = both(("touching", "corner"), *named)
-        elif named:
-            test = both(*named)
-        else:
-            test = ("touching", "wall")
-    elif sides:
-        loose = choice("side", wall=("touching", "wall"), side=("touching", "side"))
-        test = both(*named) if named else loose
-    if test is None:
+    if not sides and head not in ("edge", "wall", "side", "corner"):
         return []
-    if head == "side" and not named:
+    test: Draft = both(*named)
+    if head == "corner":
+        test = both(("touching", "corner"), *named)
+    elif not named and head in ("edge", "wall"):
+        test = ("touching", "wall")
+    elif not named:
         test = choice("side", wall=("touching", "wall"), side=("touching", "side"))
+    end += head in ("edge", "wall", "side", "corner")
     out: list[Reading] = [(end, test, ())]
     after = r.skip(end, "of", "a", "the", "in", "its", "grey")
     if after > end and r.word(after) in ("box", "square"):

@@ -14,15 +14,7 @@ import numpy as np
 from veridical.errors import UserError
 from veridical.records import Box, Pairs, Panel, SceneObject
 from veridical.sources import Relationship
-from veridical.sources.icons.glyphs import (
-    CATEGORIES,
-    PERSON,
-    SIZES,
-    Category,
-    Pose,
-    category,
-    poses,
-)
+from veridical.sources.icons.glyphs import CATEGORIES, PERSON, SIZES, Category, Pose, category, poses
 from veridical.sources.icons.place import LAYOUTS, Piece, place, together
 from veridical.sources.icons.sprites import Look, outline, sprite
 
@@ -112,7 +104,9 @@ def compose(
     """A scene of these groups, with `distractors` more objects of other categories; NoRoom where they do not fit."""
     _check(width, height, background, layout, distractors)
     wanted, links = _wanted(groups, interactions)
-    wanted = [*wanted, *_distractors(rng, groups, distractors)]
+    used = {group.category for group in groups}
+    others = [entry for name, entry in CATEGORIES.items() if name not in used]
+    wanted += [_Wanted(others[int(rng.integers(len(others)))], {}, distractor=True) for _ in range(distractors)]
     if layout == "facing":
         wanted, links = _face_to_face(wanted, links)
     background = background or str(rng.choice(BACKGROUNDS))
@@ -236,21 +230,13 @@ def _face_to_face(
             f"The layout 'facing' was asked for {len(wanted)} objects and {len(links)} interactions.",
             "Give it two objects and no interaction.",
         )
+    turned = []
     for one, facing in zip(wanted, ("right", "left"), strict=True):
         _set_sideways(one.fixed, Group(one.category.name), "facing")
         if one.fixed["facing"] not in ("", facing):
             raise UserError(f"The {one.category.name} cannot face both ways.", "Leave 'facing' free in this layout.")
-    turned = [
-        replace(one, fixed={**one.fixed, "facing": facing})
-        for one, facing in zip(wanted, ("right", "left"), strict=True)
-    ]
+        turned.append(replace(one, fixed={**one.fixed, "facing": facing}))
     return turned, ((0, "looking at", 1), (1, "looking at", 0))
-
-
-def _distractors(rng: np.random.Generator, groups: Sequence[Group], count: int) -> list[_Wanted]:
-    used = {group.category for group in groups}
-    others = [entry for name, entry in CATEGORIES.items() if name not in used]
-    return [_Wanted(others[int(rng.integers(len(others)))], {}, distractor=True) for _ in range(count)]
 
 
 def _sizes(rng: np.random.Generator, count: int, attempt: int) -> str:
@@ -304,26 +290,19 @@ def _drawn(rng: np.random.Generator, wanted: _Wanted, size: str, unit: float, up
     return PlacedIcon(entry.name, attributes, look, 0, 0, int(rng.integers(2**16)), wanted.distractor)
 
 
-def _turned(one: PlacedIcon, facing: str) -> PlacedIcon:
-    """The object, facing this way."""
-    attributes = tuple((name, facing if name == "facing" else value) for name, value in one.attributes)
-    look = replace(one.look, mirrored=facing != one.look.glyph.facing)
-    return replace(one, attributes=attributes, look=look)
-
-
 def _pieces(rng: np.random.Generator, placed: list[PlacedIcon], links: tuple[tuple[int, str, int], ...]) -> list[Piece]:
     """What is placed as one: an interacting pair, or a single object. Turns the partners to each other in `placed`."""
     pieces, joined = [], set()
     for subject, predicate, target in links:
         facing = dict(placed[subject].attributes).get("facing") or ("left", "right")[int(rng.integers(2))]
         if predicate == "chasing":
-            placed[target] = _turned(placed[target], facing)
+            chased = placed[target]
+            attributes = tuple((name, facing if name == "facing" else value) for name, value in chased.attributes)
+            look = replace(chased.look, mirrored=facing != chased.look.glyph.facing)
+            placed[target] = replace(chased, attributes=attributes, look=look)
         joined |= {subject, target}
-        pieces.append(
-            together(
-                rng, predicate, facing, (subject, sprite(placed[subject].look)), (target, sprite(placed[target].look))
-            )
-        )
+        first, second = ((index, sprite(placed[index].look)) for index in (subject, target))
+        pieces.append(together(rng, predicate, facing, first, second))
     singles = [Piece.single(k, sprite(one.look)) for k, one in enumerate(placed) if k not in joined]
     return pieces + singles
 

@@ -52,9 +52,7 @@ class Sprite:
     ink: Image.Image  # the glyph; of a person, the clothes
     border: Image.Image  # the white sticker below
     shadow: Image.Image
-    cells: (
-        Mask  # what ink and border cover, with a cell's room on every side: (height / CELL, width / CELL), rounded up
-    )
+    cells: Mask  # what `covered` covers of the grid: (height / CELL, width / CELL), rounded up
     skin: Image.Image | None = None
     hair: Image.Image | None = None
 

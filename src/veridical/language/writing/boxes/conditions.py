@@ -174,13 +174,9 @@ def _more(pen: Pen, view: Domain) -> Saying:
 def _as_many(pen: Pen, view: Domain) -> Saying:
     """Equal numbers; none of either is a case of it under one reading only."""
     one, other = _contrasted(pen)
-    meaning = term("count", exactly_as_many(other.objects), one.objects)
+    meaning = term("count", term("exactly", term("size", other.objects)), one.objects)
     some = term("and", exists(one.objects), meaning)
     return Saying(f"as many {one.many} as {other.many}", (meaning, some))
-
-
-def exactly_as_many(objects: Term) -> Term:
-    return term("exactly", term("size", objects))
 
 
 def _contrasted(pen: Pen) -> tuple[Noun, Noun]:
@@ -326,32 +322,29 @@ def _all_color(definite: bool, pen: Pen, view: Domain) -> Saying:
     noun = pen.noun_of() if pen.tower else pen.noun_of(None, pen.pick(*SHAPES, None))
     color = pen.pick(*COLORS)
     words = pen.pick("all the", "all of the") if definite else "all"
-    return Saying(f"{words} {noun.many} are {color}", _all(noun.objects, (term("is", "color", color),)))
+    return Saying(f"{words} {noun.many} are {color}", _all(noun.objects, term("is", "color", color)))
 
 
-def _all_touching(definite: bool, pen: Pen, view: Domain) -> Saying:
+def _all_touch(definite: bool, none: bool, pen: Pen, view: Domain) -> Saying:
     noun = pen.noun(view)
     words, tests = touching(pen, definite)
-    return Saying(f"all {noun.many} are {words}", tuple(r for test in tests for r in _all(noun.objects, (test,))))
+    meant = [term("not", test) for test in tests] if none else tests
+    text = f"no {noun.one} is {words}" if none else f"all {noun.many} are {words}"
+    return Saying(text, tuple(reading for test in meant for reading in _all(noun.objects, test)))
 
 
-def _all(objects: Term, tests: Readings) -> Readings:
+def _all(objects: Term, test: Term) -> Readings:
     """All of some objects: that there are some is taken for granted, so the readings without any must agree too."""
-    meaning = term("every", objects, tests[0])
+    meaning = term("every", objects, test)
     return (term("and", exists(objects), meaning), meaning)
-
-
-def _none_touching(pen: Pen, view: Domain) -> Saying:
-    noun = pen.noun(view)
-    words, tests = touching(pen, False)
-    nots = [term("not", test) for test in tests]
-    return Saying(f"no {noun.one} is {words}", tuple(r for test in nots for r in _all(noun.objects, (test,))))
 
 
 CLAUSES: list[Condition] = [
     _condition("all color", ANY, 1, partial(_all_color, False), ALL, moods="some number"),
     _condition("all the color", ANY, 1, partial(_all_color, True), ALL, PRESUPPOSE, moods="some number"),
-    _condition("all touching", SCATTER, 0.5, partial(_all_touching, False), ALL, SPATIAL, moods="some"),
-    _condition("all touching the", SCATTER, 0.5, partial(_all_touching, True), ALL, SPATIAL, PRESUPPOSE, moods="some"),
-    _condition("none touching", SCATTER, 0.3, _none_touching, NOT, SPATIAL, moods="some"),
+    _condition("all touching", SCATTER, 0.5, partial(_all_touch, False, False), ALL, SPATIAL, moods="some"),
+    _condition(
+        "all touching the", SCATTER, 0.5, partial(_all_touch, True, False), ALL, SPATIAL, PRESUPPOSE, moods="some"
+    ),
+    _condition("none touching", SCATTER, 0.3, partial(_all_touch, False, True), NOT, SPATIAL, moods="some"),
 ]

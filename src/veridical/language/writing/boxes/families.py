@@ -37,7 +37,6 @@ from veridical.language.writing.boxes.pen import (
     A_TOWER,
     COLORS,
     SHAPES,
-    Division,
     Noun,
     Pen,
     Quantity,
@@ -46,7 +45,7 @@ from veridical.language.writing.boxes.pen import (
     count,
     every_way,
 )
-from veridical.language.writing.drafting import PANELS, THINGS, NoDraft, Readings, at_least, exactly, exists, keep
+from veridical.language.writing.drafting import PANELS, THINGS, NoDraft, at_least, exactly, exists, keep
 
 # --- the whole image --------------------------------------------------------------------------------------------------
 
@@ -58,9 +57,7 @@ def _be(number: int) -> str:
 def _there_are(pen: Pen, quantity: Quantity, noun: Noun, objects: list[Term]) -> Saying:
     """ "There are exactly two blue circles", counted over the whole image; the readings are of what is counted."""
     words, number, amounts = pen.amount(quantity, pen.size(objects[0], pen.scene))
-    phrase = a(noun.one) if words == "a" else f"{words} {noun.one if number == 1 else noun.many}"
-    meaning = count(amounts, objects)
-    return Saying(f"there {_be(number)} {phrase}", meaning)
+    return Saying(f"there {_be(number)} {noun.counted(words, number)}", count(amounts, objects))
 
 
 def _touches(quantity: Quantity, definite: bool, negated: bool, of_a_box: bool, pen: Pen) -> Saying:
@@ -87,13 +84,9 @@ def _touches_in(quantity: Quantity, pen: Pen) -> Saying:
     in_one = [keep((*noun.tests, test)) for test in tests]
     meaning = count(amounts, in_all)
     apart = count(amounts, in_one)
-    boxes = every_way(lambda box, has: exists(_both(box, has)), inside.readings, apart)
-    phrase = a(noun.one) if words_of == "a" else f"{words_of} {noun.one if number == 1 else noun.many}"
+    boxes = every_way(lambda *held: exists(term("where", term("and", *held), PANELS)), inside.readings, apart)
+    phrase = noun.counted(words_of, number)
     return Saying(f"there {_be(number)} {phrase} {words} in a box with {inside.text}", (*meaning, *boxes))
-
-
-def _both(box: Term, has: Term) -> Term:
-    return term("where", term("and", box, has), PANELS)
 
 
 def _stacked(quantity: Quantity, where: bool, pen: Pen) -> Saying:
@@ -142,15 +135,10 @@ def _spread(universal: bool, pen: Pen) -> Saying:
         meaning = term("count", exactly(1), holding)
         return Saying(words, (meaning, term("and", several, meaning)))
     words, number, amounts = pen.amount("hard", pen.size(holding, pen.scene))
-    phrase = f"{words} {'box' if number == 1 else 'boxes'}"
+    several_in = term("where", several, PANELS)
     return Saying(
-        f"there are {noun.many} in {phrase}",
-        count(amounts, _holding(noun.objects)),
+        f"there are {noun.many} in {words} {'box' if number == 1 else 'boxes'}", count(amounts, (holding, several_in))
     )
-
-
-def _holding(objects: Term) -> Readings:
-    return tuple(term("where", term("count", at_least(n), objects), PANELS) for n in (1, 2))
 
 
 # --- pronouns and definite descriptions -------------------------------------------------------------------------------
@@ -223,33 +211,27 @@ _NAMED = {condition.name: condition for condition in CONDITIONS}
 
 
 def _the_group(names: tuple[str, ...], pen: Pen) -> Saying:
-    """ "The tower with four blocks has a black base": said only where such a tower is in each of the images."""
+    """ "The tower with four blocks has a black base": said only where such a tower is in each of the images.
+
+    It is said of one such group, or of all such groups, and there may have to be one.
+    """
     view = pen.view()
     height = pen.counted("hard", pen.noun_of(), (THINGS,), view)
-    condition = _NAMED[pen.pick(*names)]
-    said = condition.say(pen, view)
-    return _definite(
-        f"the {pen.group.one} with {height.text} has {said.text}", pen.group, height.readings, said.readings
-    )
-
-
-def _definite(text: str, group: Division, which: Readings, said: Readings) -> Saying:
-    """One such group, or all such groups, and there may have to be one."""
-    some = every_way(lambda w, s: exists(term("where", term("and", w, s), group.groups)), which, said)
-    whole = every_way(lambda w, s: term("every", term("where", w, group.groups), s), which, said)
-    return Saying(text, (*some, *whole))
+    said, groups = _NAMED[pen.pick(*names)].say(pen, view), pen.group.groups
+    some = every_way(lambda *held: exists(term("where", term("and", *held), groups)), height.readings, said.readings)
+    whole = every_way(lambda h, s: term("every", term("where", h, groups), s), height.readings, said.readings)
+    return Saying(f"the {pen.group.one} with {height.text} has {said.text}", (*some, *whole))
 
 
 def _the_most(names: tuple[str, ...], pen: Pen) -> Saying:
     """ "The box with the most items has exactly two circles"; where boxes tie, of one as of all."""
     noun = pen.noun_of() if pen.chance(0.6) else pen.noun(pen.scene, plain=False)
-    words, operator = (
-        pen.pick(("the most", "most"), ("the fewest", "least")) if not noun.tests else ("the most", "most")
-    )
+    words, operator = "the most", "most"
+    if not noun.tests:
+        words, operator = pen.pick((words, operator), ("the fewest", "least"))
     groups = term(operator, noun.objects, pen.group.groups)
     ranked = sorted(pen.scene.by_panel, key=lambda view: pen.size(noun.objects, view))
-    condition = _NAMED[pen.pick(*names)]
-    said = condition.say(pen, ranked[-1 if operator == "most" else 0])
+    said = _NAMED[pen.pick(*names)].say(pen, ranked[-1 if operator == "most" else 0])
     some = every_way(lambda s: exists(term("where", s, groups)), said.readings)
     whole = every_way(lambda s: term("every", groups, s), said.readings)
     return Saying(f"the {pen.group.one} with {words} {noun.many} has {said.text}", (*some, *whole))
@@ -299,11 +281,8 @@ def _measure(pen: Pen) -> tuple[Term, str]:
 
 def _all_differ(pen: Pen) -> Saying:
     key, said = _measure(pen)
-    text = f"no two {pen.group.many} have the same {said}"
-    return Saying(
-        text,
-        (term("agree", exactly(1), key, pen.group.groups), term("agree", term("at-most", 1), key, pen.group.groups)),
-    )
+    readings = tuple(term("agree", amount, key, pen.group.groups) for amount in (exactly(1), term("at-most", 1)))
+    return Saying(f"no two {pen.group.many} have the same {said}", readings)
 
 
 def _own(
@@ -312,9 +291,8 @@ def _own(
     return Family(name, arrangements, frozenset(phenomena), weight, write)
 
 
-_SAID_OF_TOWERS = ("end", "end adjective", "some above")
 _SEEN = (EXISTS, SPATIAL)
-_QUANTIFIED: tuple[Quantity, ...] = ("some", "hard", "soft", "no")
+_SAID_OF_TOWERS = ("end", "end adjective", "some above")
 _TOUCHING: tuple[tuple[Quantity, tuple[bool, ...]], ...] = (  # whether what is counted touches, or does not
     ("some", (False,)),
     ("hard", (False, True)),
@@ -339,15 +317,7 @@ OWN: list[Family] = [
         for negated in negations
     ),
     *(
-        _own(
-            f"there {q} touching of a box",
-            SCATTER,
-            6,
-            partial(_touches, q, False, False, True),
-            EXISTS,
-            SPATIAL,
-            *shown,
-        )
+        _own(f"there {q} touching of a box", SCATTER, 6, partial(_touches, q, False, False, True), *_SEEN, *shown)
         for q, shown in (*NUMBERED, ("no", (NOT,)))
     ),
     *(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from veridical.language.english import NUMBER_WORDS, a
+from veridical.language.english import NUMBER_WORDS
 from veridical.language.programs.terms import term
 from veridical.language.writing.boxes.conditions import (
     ALL,
@@ -52,33 +52,17 @@ class _Frame:
     mood: str  # some, number, no, every, not-every
 
 
-def _there(quantity: Quantity, pen: Pen, group: Division, holds: Readings) -> tuple[str, bool, Readings]:
-    """ "There are exactly two towers"."""
-    words, number, amounts = _amount(quantity, pen, group, holds)
-    if words == "no" and pen.chance(0.7):
-        number = 1
-    phrase = a(group.one) if words == "a" else f"{words} {group.one if number == 1 else group.many}"
-    return f"there {'is' if number == 1 else 'are'} {phrase}", number != 1, counts(amounts, group, holds)
-
-
-def _plain(quantity: Quantity, pen: Pen, group: Division, holds: Readings) -> tuple[str, bool, Readings]:
-    """ "Exactly two towers"; a sentence begins with words, not digits."""
-    pen.digits = False
-    words, number, amounts = _amount(quantity, pen, group, holds)
-    if words == "no":
-        number = 1
-    phrase = a(group.one) if words == "a" else f"{words} {group.one if number == 1 else group.many}"
-    return phrase, number != 1, counts(amounts, group, holds)
-
-
-def _amount(quantity: Quantity, pen: Pen, group: Division, holds: Readings) -> tuple[str, int, Readings]:
-    count = pen.size(term("where", holds[0], group.groups), pen.scene)
-    if quantity in ("some", "no"):
-        return pen.amount(quantity, count)
-    words, number, amounts = pen.amount(quantity, count)
+def _counted(quantity: Quantity, there: bool, pen: Pen, group: Division, holds: Readings) -> tuple[str, bool, Readings]:
+    """ "There are exactly two towers", or "exactly two towers": a sentence begins with words, not digits."""
+    if not there:
+        pen.digits = False
+    words, number, amounts = pen.amount(quantity, pen.size(term("where", holds[0], group.groups), pen.scene))
     if words == "a single":
         raise NoDraft
-    return words, number, amounts
+    if words == "no" and (not there or pen.chance(0.7)):
+        number = 1
+    be = "" if not there else "there is " if number == 1 else "there are "
+    return f"{be}{group.counted(words, number)}", number != 1, counts(amounts, group, holds)
 
 
 def counts(amounts: Readings, group: Division, holds: Readings) -> Readings:
@@ -119,10 +103,10 @@ def _frames() -> list[_Frame]:
     for quantity, mood, weight in _QUANTITIES:
         shown = frozenset(OF_QUANTITY[quantity])
         for link, share in (("with", 1.0), ("that has", 0.3), ("where", 0.3)):
-            opening = partial(_there, quantity)
+            opening = partial(_counted, quantity, True)
             frames.append(_Frame(f"there {quantity} {link}", shown | {EXISTS}, share * weight, opening, link, mood))
         if quantity != "some":
-            frames.append(_Frame(f"plain {quantity}", shown, 0.3, partial(_plain, quantity), "has", mood))
+            frames.append(_Frame(f"plain {quantity}", shown, 0.3, partial(_counted, quantity, False), "has", mood))
     return [
         *frames,
         _Frame("of the", frozenset({HARD, PRESUPPOSE}), 0.7, partial(_of_the, "hard"), "has", "number"),
@@ -130,24 +114,6 @@ def _frames() -> list[_Frame]:
         _Frame("every", frozenset({ALL}), 0.6, _every, "has", "every"),
         _Frame("not every", frozenset({ALL, NOT}), 0.2, _not_every, "has", "not-every"),
     ]
-
-
-def _goes_with(frame: _Frame, condition: Condition) -> bool:
-    """No sentence denies or quantifies twice: "no box with no blue item" is hard to read."""
-    return frame.mood in condition.moods and not frame.phenomena & condition.phenomena & {NOT, ALL}
-
-
-def _framed(frame: _Frame, condition: Condition) -> Family:
-    shown = frame.phenomena | condition.phenomena
-    if condition.nested and frame.link == "with":
-        shown |= {PP}
-    return Family(
-        f"{frame.name}: {condition.name}",
-        condition.arrangements,
-        shown,
-        frame.weight * condition.weight,
-        partial(_write_framed, frame, condition),
-    )
 
 
 def _write_framed(frame: _Frame, condition: Condition, pen: Pen) -> Saying:
@@ -160,10 +126,19 @@ def _write_framed(frame: _Frame, condition: Condition, pen: Pen) -> Saying:
 
 
 def framed_families() -> list[Family]:
-    """Every frame with every condition that goes with it."""
+    """Every frame with every condition that goes with it.
+
+    No sentence denies or quantifies twice: "no box with no blue item" is hard to read.
+    """
     return [
-        _framed(frame, condition)
+        Family(
+            f"{frame.name}: {condition.name}",
+            condition.arrangements,
+            frame.phenomena | condition.phenomena | ({PP} if condition.nested and frame.link == "with" else set()),
+            frame.weight * condition.weight,
+            partial(_write_framed, frame, condition),
+        )
         for frame in _frames()
         for condition in (CLAUSES if frame.link == "where" else CONDITIONS)
-        if _goes_with(frame, condition)
+        if frame.mood in condition.moods and not frame.phenomena & condition.phenomena & {NOT, ALL}
     ]

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from veridical.language.english import NUMBER_WORDS, a
+from veridical.language.english import NUMBER_WORDS, Word
 from veridical.language.programs.domain import Domain
 from veridical.language.programs.execution import compiled
 from veridical.language.programs.terms import Term, term
@@ -38,11 +38,9 @@ class Saying:
 
 
 @dataclass(frozen=True, slots=True)
-class Noun:
+class Noun(Word):
     """What some objects are called: "blue circle", "blue circles", and the tests it stands for."""
 
-    one: str
-    many: str
     tests: Readings
 
     @property
@@ -51,11 +49,9 @@ class Noun:
 
 
 @dataclass(frozen=True, slots=True)
-class Division:
+class Division(Word):
     """What a scene is divided into, as the writer calls it: boxes or towers."""
 
-    one: str
-    many: str
     groups: Term
 
 
@@ -144,9 +140,7 @@ class Pen(Dice):
             return "no", self.pick(1, 2), (exactly(0),)
         if count < 1:
             raise NoDraft
-        if quantity == "hard":
-            return self._hard(count)
-        return self._soft(count)
+        return self._hard(count) if quantity == "hard" else self._soft(count)
 
     def _hard(self, count: int) -> tuple[str, int, Readings]:
         number = self.number(count)
@@ -171,5 +165,4 @@ class Pen(Dice):
     def counted(self, quantity: Quantity, noun: Noun, objects: Sequence[Term], view: Domain) -> Saying:
         """An amount of a noun, "exactly two blue circles"; each of `objects` is a reading of what is counted."""
         words, number, amounts = self.amount(quantity, self.size(objects[0], view))
-        text = a(noun.one) if words == "a" else f"{words} {noun.one if number == 1 else noun.many}"
-        return Saying(text, count(amounts, objects))
+        return Saying(noun.counted(words, number), count(amounts, objects))

@@ -15,12 +15,12 @@ import numpy as np
 
 from veridical.errors import UserError
 from veridical.language.phenomena.tagger import PHENOMENA
-from veridical.language.programs.domain import Domain, domain_of
+from veridical.language.programs.domain import domain_of
 from veridical.language.programs.execution import execute
 from veridical.language.programs.terms import Term
 from veridical.language.writing.boxes.families import FAMILIES
 from veridical.language.writing.boxes.frames import Family
-from veridical.language.writing.boxes.pen import Pen, Saying
+from veridical.language.writing.boxes.pen import Pen
 from veridical.language.writing.drafting import NoDraft
 from veridical.records import Panel
 from veridical.sources.boxes.scenes import ARRANGEMENTS, Arrangement, Presentation, sample_presentation
@@ -90,8 +90,13 @@ def contrast(
         if part.readings[0] in seen:
             continue
         seen.add(part.readings[0])
-        if all(_separates(reading, a, b, c, d) for reading in part.readings):
-            return _statement(part, family)
+        if all(
+            execute(reading, a) and not execute(reading, c) and execute(reading, b) and not execute(reading, d)
+            for reading in part.readings
+        ):
+            sentence = f"{part.text[0].upper()}{part.text[1:]}."
+            shown = tuple(name for name in PHENOMENA if name in family.phenomena)
+            return Statement(sentence, part.readings[0], shown, family.name, part.readings)
     return None
 
 
@@ -121,16 +126,6 @@ def write(rng: np.random.Generator, plan: Plan, arrangement: Arrangement, name: 
         f"{PRESENTATIONS:,} {arrangement} presentations had no statement of the family {family.name!r}.",
         "Try another seed, or other shares of phenomena.",
     )
-
-
-def _separates(reading: Term, a: Domain, b: Domain, c: Domain, d: Domain) -> bool:
-    return execute(reading, a) and not execute(reading, c) and execute(reading, b) and not execute(reading, d)
-
-
-def _statement(part: Saying, family: Family) -> Statement:
-    sentence = f"{part.text[0].upper()}{part.text[1:]}."
-    shown = tuple(name for name in PHENOMENA if name in family.phenomena)
-    return Statement(sentence, part.readings[0], shown, family.name, part.readings)
 
 
 # --- plans ------------------------------------------------------------------------------------------------------------

@@ -50,6 +50,16 @@ def count(amounts: Iterable[Term], objects: Iterable[Term]) -> Readings:
     return every_way(lambda amount, items: term("count", amount, items), amounts, objects)
 
 
+def both(one: Iterable[Term], other: Iterable[Term]) -> Readings:
+    """That both of two hold."""
+    return every_way(lambda x, y: term("and", x, y), one, other)
+
+
+def seen(readings: Readings, phrase: Phrase) -> Readings:
+    """The same, and that there are any."""
+    return both(readings, count([AT_LEAST_ONE], phrase.readings))
+
+
 def deny(claim: Term) -> Term:
     """The program that is true wherever another is false."""
     args = claim.args
@@ -83,17 +93,10 @@ class Amount:
         return COMPARE[first.op](count, int(str(first.args[0])))
 
     def of(self, phrase: Phrase) -> str:
-        return _said(self.words, self.number, phrase)
+        return phrase.counted(self.words, self.number)
 
     def denied_of(self, phrase: Phrase) -> str | None:
-        return None if self.opposite is None else _said(*self.opposite, phrase)
-
-
-def _said(words: str, number: int, phrase: Phrase) -> str:
-    if words == "a":
-        return a(phrase.one)
-    noun = phrase.one if number == 1 else phrase.many
-    return f"{words} {noun}" if words else noun
+        return None if self.opposite is None else phrase.counted(*self.opposite)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,13 +229,16 @@ def pair_claim(desk: Desk) -> Claim:
     if one.key[:-1] == other.key[:-1] and joint == "and" and first.words == second.words == "a":
         raise NoDraft
 
-    def make() -> Readings:
-        found = count(first.readings, one.readings), count(second.readings, other.readings)
-        return every_way(lambda x, y: term("and", x, y), *found)
-
     flags = both_flags(flags_of(first, one), flags_of(second, other))
-    both = f"both {first.of(one)} and {second.of(other)}" if first.words == "a" == second.words else None
-    return Claim(f"{first.of(one)} {joint} {second.of(other)}", None, first.number, flags, make, after_not=both)
+    after = f"both {first.of(one)} and {second.of(other)}" if first.words == "a" == second.words else None
+    return Claim(
+        f"{first.of(one)} {joint} {second.of(other)}",
+        None,
+        first.number,
+        flags,
+        lambda: both(count(first.readings, one.readings), count(second.readings, other.readings)),
+        after_not=after,
+    )
 
 
 def contrast_claim(desk: Desk) -> Claim:
@@ -243,40 +249,25 @@ def contrast_claim(desk: Desk) -> Claim:
 
 
 def contrast(desk: Desk, one: Phrase, other: Phrase) -> Claim:
-    """How two phrases compare in number."""
+    """How two phrases compare in number; "as many" of none and none is doubtful, and so is "at least as many"."""
     way = float(desk.rng.random())
     how = "exactly" if way < 0.3 else "more-than" if way < 0.65 else "fewer-than"
     compare = COMPARE[how]
     flags = tuple((compare(x[0], y[0]), compare(x[1], y[1])) for x, y in zip(one.counts, other.counts, strict=True))
-    pair = f"{one.many} than {other.many}"
-    if how == "exactly":
-        said = f"as many {one.many} as {other.many}"
-        denied = f"different numbers of {one.many} and {other.many}"
-        return Claim(said, denied, 2, flags, lambda: _as_many(one, other), after_not=said)
-    said, denied = f"more {pair}", f"no more {pair}"
-    if how == "more-than":
-        return Claim(said, denied, 2, flags, lambda: compared(how, one.readings, other.readings), after_not=said)
-    said, denied = f"fewer {pair}", f"at least as many {one.many} as {other.many}"
-    return Claim(said, denied, 2, flags, lambda: _fewer(one, other), after_not=said)
+    said, denied = {
+        "exactly": (f"as many {one.many} as {other.many}", f"different numbers of {one.many} and {other.many}"),
+        "more-than": (f"more {one.many} than {other.many}", f"no more {one.many} than {other.many}"),
+        "fewer-than": (f"fewer {one.many} than {other.many}", f"at least as many {one.many} as {other.many}"),
+    }[how]
 
+    def make() -> Readings:
+        held = compared(how, one.readings, other.readings)
+        if how == "exactly":
+            return (*held, *seen(held, one))
+        least = compared("at-least", one.readings, other.readings) if how == "fewer-than" else ()
+        return (*held, *(term("not", reading) for reading in seen(least, one)))
 
-def _as_many(one: Phrase, other: Phrase) -> Readings:
-    """As many of one as of the other; none of either is a case of it under one reading only."""
-    same = compared("exactly", one.readings, other.readings)
-    return (*same, *_seen(same, one))
-
-
-def _fewer(one: Phrase, other: Phrase) -> Readings:
-    """Fewer of one; its denial, "at least as many", is doubtful of none and none, just as "as many" is."""
-    least = compared("at-least", one.readings, other.readings)
-    fewer = compared("fewer-than", one.readings, other.readings)
-    return (*fewer, *(term("not", reading) for reading in _seen(least, one)))
-
-
-def _seen(readings: Readings, phrase: Phrase) -> Readings:
-    """The same, and that there are any."""
-    some = count([AT_LEAST_ONE], phrase.readings)
-    return every_way(lambda reading, any_there: term("and", reading, any_there), readings, some)
+    return Claim(said, denied, 2, flags, make, after_not=said)
 
 
 def compared(how: str, one: Readings, other: Readings) -> Readings:

@@ -32,11 +32,9 @@ Counts = tuple[tuple[int, int], ...]  # of each pair: left, right
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
-    """A noun phrase for some things of the images."""
+class Phrase(Word):
+    """A noun phrase for some things of the images: "red dog", "red dogs"."""
 
-    one: str  # "red dog"
-    many: str  # "red dogs"
     key: Values  # (("category", "dog"), ("color", "red")): what it is named by; empty parts for a relation
     readings: tuple[Term, ...]  # the objects of a panel or a pair, for each way to take the words
     counts: Counts  # under the first of the readings
@@ -56,7 +54,11 @@ class Facts:
         self.nouns = nouns
         self.domains = tuple(domain_of(pair) for pair in pairs)
         self.boxed = all(o.box is not None for pair in pairs for panel in pair for o in panel.objects)
-        self._shortest = _shortest_sides(pairs)
+        self._shortest: dict[str, float] = {}  # the shortest side of any box of each category
+        for thing in (o for pair in pairs for panel in pair for o in panel.objects if o.box is not None):
+            left, top, right, bottom = thing.box or (0.0, 0.0, 0.0, 0.0)
+            shortest = min(self._shortest.get(thing.category, math.inf), right - left, bottom - top)
+            self._shortest[thing.category] = shortest
         self._spoken: dict[tuple[str, str], tuple[Spoken, ...]] = {}
         self._phrases: dict[Values, Phrase] = {}
         self._named = {n.values: n for n in nouns.named}
@@ -89,7 +91,8 @@ class Facts:
         out = list(bases)
         for base in bases:
             given = [name for name, _ in base]
-            fresh = [(w.name, values[w.name]) for w in self._ways(base[0]) if _is_said(w, values, given)]
+            ways = [way for way in self._ways(base[0]) if way.name not in given and way.says(values.get(way.name))]
+            fresh = [(way.name, values[way.name]) for way in ways]
             out += [(*base, one) for one in fresh]
             if base is bases[0]:
                 out += [(*base, one, other) for i, one in enumerate(fresh) for other in fresh[i + 1 :]]
@@ -190,28 +193,9 @@ class Facts:
         """How an attribute is spoken of in a category or under a hypernym."""
         return next(way for way in self._ways(head) if way.name == name)
 
-    def attribute_noun(self, head: tuple[str, str], name: str) -> str:
-        """What an attribute is called, or nothing where its values are not compared."""
-        return self.way(name, head).noun
-
     def predicate(self, head: tuple[str, str], name: str, value: str) -> str:
         """What follows "is" to say that a thing has an attribute."""
         return self.way(name, head).predicate.format(value=value)
-
-
-def _is_said(way: Spoken, values: dict[str, str], given: list[str]) -> bool:
-    """Whether a thing has an attribute that there are words for, and that its noun does not tell already."""
-    value = values.get(way.name)
-    return value is not None and (way.values is None or value in way.values) and way.name not in given
-
-
-def _shortest_sides(pairs: Sequence[tuple[Panel, Panel]]) -> dict[str, float]:
-    """The shortest side of any box of each category."""
-    found: dict[str, float] = {}
-    for thing in (o for pair in pairs for panel in pair for o in panel.objects if o.box is not None):
-        left, top, right, bottom = thing.box or (0.0, 0.0, 0.0, 0.0)
-        found[thing.category] = min(found.get(thing.category, math.inf), right - left, bottom - top)
-    return found
 
 
 def _by_pair(numbers: list[int]) -> Counts:

@@ -11,19 +11,8 @@ from collections.abc import Callable, Sequence
 from veridical.language.english import Values, a
 from veridical.language.programs.terms import Term, term
 from veridical.language.writing.drafting import NoDraft, Readings
-from veridical.language.writing.pairs.claims import (
-    AT_LEAST_ONE,
-    PairDraft,
-    a_side,
-    amount,
-    count,
-    every_way,
-    hard,
-    of_side,
-    soft,
-    verbs,
-    within,
-)
+from veridical.language.writing.pairs import claims
+from veridical.language.writing.pairs.claims import PairDraft
 from veridical.language.writing.pairs.phrases import HYPERNYM, RELATIONS, Counts, Desk, Phrase
 
 Sizes = Callable[[Counts], list[int]]
@@ -32,8 +21,8 @@ Sizes = Callable[[Counts], list[int]]
 def _place(desk: Desk, one_image: float = 0.65) -> tuple[str, Callable[[Readings], Readings], Sizes]:
     """Where things are: in one image or in both; their objects there, and how many there are."""
     if desk.chance(one_image):
-        at, name, _ = a_side(desk)
-        return f" in {name}", lambda readings: within(at, readings), lambda counts: [pair[at] for pair in counts]
+        at, name, _ = claims.a_side(desk)
+        return f" in {name}", lambda readings: claims.within(at, readings), lambda counts: [pair[at] for pair in counts]
     words = desk.pick(f" in the two {desk.image}s", "")
     return words, lambda readings: readings, lambda counts: [sum(pair) for pair in counts]
 
@@ -48,7 +37,7 @@ def _property(desk: Desk, fits: Callable[[list[int]], bool], sizes: Sizes) -> tu
             raise NoDraft
         held = facts.related(one, words, other)
         tests = tuple(
-            term("related", relation, AT_LEAST_ONE, landmark)
+            term("related", relation, claims.AT_LEAST_ONE, landmark)
             for relation in RELATIONS[words]
             for landmark in other.readings
         )
@@ -105,11 +94,11 @@ def _all(objects: Readings, tests: Sequence[Term], least: int = 2) -> Readings:
     """That all are so; and that there are as many as "all of them" takes for granted, and all are so."""
     held = _every(objects, tests)
     some = term("at-least", least)
-    return (*held, *every_way(lambda r, items: term("and", term("count", some, items), r), held, objects))
+    return (*held, *claims.every_way(lambda r, items: term("and", term("count", some, items), r), held, objects))
 
 
 def _every(objects: Readings, tests: Sequence[Term]) -> Readings:
-    return every_way(lambda items, test: term("every", items, test), objects, tests)
+    return claims.every_way(lambda items, test: term("every", items, test), objects, tests)
 
 
 def partitive(desk: Desk) -> PairDraft:
@@ -117,7 +106,7 @@ def partitive(desk: Desk) -> PairDraft:
     desk.digits = False  # no sentence starts with one
     where, placed, sizes = _place(desk)
     whole, held, words, _ = _property(desk, lambda n: min(n) >= 2, sizes)
-    much = hard(desk, sizes(held.counts)) if desk.chance(0.65) else soft(desk, sizes(held.counts))
+    much = claims.hard(desk, sizes(held.counts)) if desk.chance(0.65) else claims.soft(desk, sizes(held.counts))
     if much.words in ("a single", "just one"):
         raise NoDraft
     if any(n == m == much.number for n, m in _of_all(whole.counts, held.counts, sizes)):
@@ -128,15 +117,15 @@ def partitive(desk: Desk) -> PairDraft:
         less, number = much.opposite
         less = "none" if less == "no" else less
         denied = f"{less} of the {whole.many}{where} {'is' if number == 1 or less == 'none' else 'are'} {words}"
-    return PairDraft(said, denied, count(much.readings, placed(held.readings)), held.spatial, True)
+    return PairDraft(said, denied, claims.count(much.readings, placed(held.readings)), held.spatial, True)
 
 
 def definite(desk: Desk) -> PairDraft:
     """The dog in the left image is red: each of the pairs has just one there."""
-    at, name, _ = a_side(desk)
+    at, name, _ = claims.a_side(desk)
     whole, held, words, tests = _property(desk, lambda n: min(n) == max(n) == 1, lambda c: [pair[at] for pair in c])
     desk.must_tell([pair[at] == 1 for pair in held.counts])
-    readings = _all(within(at, whole.readings), tests, 1)
+    readings = _all(claims.within(at, whole.readings), tests, 1)
     said = f"the {whole.one} in {name}"
     return PairDraft(f"{said} is {words}", f"{said} is not {words}", readings, held.spatial, True)
 
@@ -148,14 +137,14 @@ def alike(desk: Desk) -> PairDraft:
 
     def fits(key: Values) -> bool:
         whole = facts.counts.get(key[:-1])
-        return whole is not None and min(sizes(whole)) >= 2 and bool(facts.attribute_noun(key[0], key[-1][0]))
+        return whole is not None and min(sizes(whole)) >= 2 and bool(facts.way(key[-1][0], key[0]).noun)
 
     key = _fitting(desk, facts.described, fits)
     name, whole = key[-1][0], facts.phrase(key[:-1])
     if not whole.plain:
         raise NoDraft
     readings = tuple(term("values", name, term("exactly", 1), items) for items in placed(whole.readings))
-    what = f"the same {facts.attribute_noun(whole.head, name)}"
+    what = f"the same {facts.way(name, whole.head).noun}"
     said = desk.pick(f"all the {whole.many}{where} are {what}", f"the {whole.many}{where} are all {what}")
     return PairDraft(said, f"the {whole.many}{where} are not all {what}", readings, presupposes=True)
 
@@ -182,7 +171,7 @@ def hypernym(desk: Desk) -> PairDraft:
 
 def of_them(desk: Desk) -> PairDraft:
     """The left image contains three dogs, and all of them are red."""
-    at, name, _ = a_side(desk)
+    at, name, _ = claims.a_side(desk)
 
     def sizes(counts: Counts) -> list[int]:
         return [pair[at] for pair in counts]
@@ -190,7 +179,7 @@ def of_them(desk: Desk) -> PairDraft:
     whole, held, words, tests = _property(desk, lambda n: max(n) >= 2, sizes)
     seen = sizes(whole.counts)
     numbers = [n for n in seen if n > 1]
-    much = hard(desk, numbers, False) if desk.chance(0.6) else soft(desk, [1, *seen], False)
+    much = claims.hard(desk, numbers, False) if desk.chance(0.6) else claims.soft(desk, [1, *seen], False)
     if much.readings[0].op == "fewer-than" or much.number < 2:
         raise NoDraft
     two = much.number == 2 and much.readings[0].op == "exactly"
@@ -199,11 +188,11 @@ def of_them(desk: Desk) -> PairDraft:
     if two:
         rest = rest.replace("all of them", "both of them").replace("none of them", "neither of them")
     desk.must_tell([much.fits(n) and fits(n, m) for n, m in _of_all(whole.counts, held.counts, sizes)])
-    held_there = every_way(lambda x, y: term("and", x, y), count(much.readings, whole.readings), more())
-    readings = of_side(at, held_there)
+    held_there = claims.both(claims.count(much.readings, whole.readings), more())
+    readings = claims.of_side(at, held_there)
     if desk.chance(0.3):
         return PairDraft(f"there are {much.of(whole)} in {name}, and {rest}", None, readings, held.spatial)
-    return PairDraft(f"{name} {verbs(desk)[0]} {much.of(whole)}, and {rest}", None, readings, held.spatial)
+    return PairDraft(f"{name} {claims.verbs(desk)[0]} {much.of(whole)}, and {rest}", None, readings, held.spatial)
 
 
 def _some_of_them(
@@ -215,9 +204,13 @@ def _some_of_them(
     if way < 0.4:
         return f"all of them are {words}", lambda n, m: n == m, lambda: _every(whole.readings, tests)
     if way < 0.48:
-        return f"none of them is {words}", lambda n, m: m == 0, lambda: count([term("exactly", 0)], held.readings)
-    much = amount(desk, seen, True, False)
+        return (
+            f"none of them is {words}",
+            lambda n, m: m == 0,
+            lambda: claims.count([term("exactly", 0)], held.readings),
+        )
+    much = claims.amount(desk, seen, True, False)
     if much.words in ("a", "", "no", "a single", "just one") or (most is not None and much.number > most):
         raise NoDraft
     said = f"{much.words} of them {'is' if much.number == 1 else 'are'} {words}"
-    return said, lambda n, m: much.fits(m), lambda: count(much.readings, held.readings)
+    return said, lambda n, m: much.fits(m), lambda: claims.count(much.readings, held.readings)

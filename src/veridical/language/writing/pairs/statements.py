@@ -67,19 +67,15 @@ def write(
     spare: PairStatement | None = None
     best = LAST + 1
     for _ in range(tries):
-        for family in _in_order(rng):
+        # each family the sooner the greater its weight: the first is drawn by weight, then the next ...
+        keys = rng.random(len(FAMILIES)) ** (1 / np.array([family.weight for family in FAMILIES]))
+        for family in (FAMILIES[k] for k in np.argsort(-keys)):
             found, rank = _write_family(rng, family, facts, wanted, focus, avoid)
             if found is not None and rank < best:
                 spare, best = found, rank
             if spare is not None and best == 0:
                 return spare
     return spare
-
-
-def _in_order(rng: np.random.Generator) -> list[PairFamily]:
-    """All families, each the sooner the greater its weight: the first is drawn by weight, then the next ..."""
-    keys = rng.random(len(FAMILIES)) ** (1 / np.array([family.weight for family in FAMILIES]))
-    return [FAMILIES[k] for k in np.argsort(-keys)]
 
 
 def _focus(synset: str | None, nouns: Nouns) -> frozenset[tuple[str, str]]:
@@ -111,12 +107,14 @@ def _write_family(
         positive = _polarity(draft.readings, facts, wanted)
         if positive is None:
             continue
-        written = _written(draft, family, positive)
-        if written.sentence in avoid:
+        text = draft.said if positive else draft.denied or f"it is not true that {draft.said}"
+        sentence = f"{text[0].upper()}{text[1:]}."
+        if sentence in avoid:
             continue
         rank = 0 if positive else _rank(draft, rng)
         if rank < best:
-            spare, best = written, rank
+            program = draft.readings[0] if positive else deny(draft.readings[0])
+            spare, best = PairStatement(sentence, str(program), _phenomena(text, draft), family.name), rank
         if best == 0:
             break
     return spare, best
@@ -141,13 +139,6 @@ def _polarity(readings: Readings, facts: Facts, wanted: tuple[bool, ...]) -> boo
             if (bool(run(domain)) == value) != positive:
                 return None
     return positive
-
-
-def _written(draft: PairDraft, family: PairFamily, positive: bool) -> PairStatement:
-    text = draft.said if positive else draft.denied or f"it is not true that {draft.said}"
-    sentence = f"{text[0].upper()}{text[1:]}."
-    program = draft.readings[0] if positive else deny(draft.readings[0])
-    return PairStatement(sentence, str(program), _phenomena(text, draft), family.name)
 
 
 _NUMBER = rf"(?:{'|'.join(NUMBER_WORDS[1:21])}|\d+)"

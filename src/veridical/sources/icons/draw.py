@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import io
 from functools import lru_cache
+from pathlib import Path
 
+import msgspec
 import numpy as np
 from PIL import Image, ImageChops, ImageFilter
 
@@ -16,24 +18,24 @@ from veridical.common.arrays import Doubles, Pixels
 from veridical.sources.icons.scene import IconScene, PlacedIcon
 from veridical.sources.icons.sprites import PAD, Sprite, sprite
 
+Colour = tuple[int, int, int]
+
+
+class _Colours(msgspec.Struct, forbid_unknown_fields=True):
+    """What `colours.json` holds."""
+
+    rgb: dict[str, Colour]  # of each colour's name
+    tints: dict[str, tuple[Colour, ...]]  # that a background may have, by its name
+    skin: tuple[Colour, ...]
+    hair: tuple[Colour, ...]
+    old_hair: tuple[Colour, ...]
+
+
 QUALITY = 88  # of the JPEG files
 PAPER = (242, 241, 238)  # the border
-RGB: dict[str, tuple[int, int, int]] = {
-    "red": (211, 34, 40),
-    "orange": (240, 128, 20),
-    "yellow": (241, 196, 18),
-    "green": (36, 142, 62),
-    "blue": (34, 96, 204),
-    "purple": (124, 50, 168),
-    "pink": (241, 116, 174),
-    "brown": (122, 74, 38),
-    "gray": (138, 142, 148),
-    "black": (26, 26, 30),
-}
+_COLOURS = msgspec.json.decode(Path(__file__).with_name("colours.json").read_bytes(), type=_Colours)
+RGB, TINTS = _COLOURS.rgb, _COLOURS.tints
 TINTED = {name: (r * 3 // 10 + 165, g * 3 // 10 + 165, b * 3 // 10 + 165) for name, (r, g, b) in RGB.items()}
-SKIN = ((241, 204, 170), (224, 172, 126), (176, 122, 80), (118, 78, 54))
-HAIR = ((58, 38, 26), (28, 24, 24), (112, 66, 30))
-OLD_HAIR = ((176, 178, 184), (200, 200, 204))
 BLURS = (0.0, 0.0, 0.45)  # radius of the camera's blur
 SHADE = (20, 18, 30)
 SHADOW = (3, 4)  # to the right and down
@@ -41,18 +43,6 @@ SHADOW = (3, 4)  # to the right and down
 MARGIN = 48  # a tile is this much larger than the picture
 NOISE = 3.5  # standard deviation of the camera's noise, of 255
 LIMIT = 12  # noise is no larger, and no colour nearer to 0 or 255: so it can be added without looking for overflow
-
-TINTS: dict[str, tuple[tuple[int, int, int], ...]] = {
-    "plain": ((214, 226, 233), (236, 225, 204), (222, 214, 232), (212, 230, 214), (236, 214, 212)),
-    "gradient": ((190, 212, 232), (240, 214, 180), (206, 196, 228), (196, 224, 200)),
-    "paper": ((240, 232, 212), (232, 226, 218), (226, 232, 236)),
-    "grass": ((146, 186, 104), (128, 172, 100), (166, 192, 112)),
-    "sand": ((230, 208, 160), (222, 196, 150), (236, 216, 178)),
-    "sky": ((150, 198, 236), (176, 208, 236), (196, 206, 232)),
-    "tiles": ((208, 216, 220), (224, 212, 200), (200, 214, 206)),
-    "wood": ((206, 168, 122), (190, 148, 104), (218, 186, 144)),
-    "water": ((124, 186, 208), (112, 170, 204), (138, 200, 204)),
-}
 
 Field = Doubles  # (height, width) or (height, width, 3)
 Shape = tuple[int, int]
@@ -99,9 +89,9 @@ def _paste(picture: Image.Image, one: PlacedIcon, drawn: Sprite) -> None:
         picture.paste(TINTED[values["color"]], at, drawn.ink)
     picture.paste(color, at, patterned(drawn.ink, pattern, one.look.pixels))
     if drawn.skin is not None and drawn.hair is not None:
-        hair = OLD_HAIR if one.look.age == "elderly" else HAIR
-        picture.paste(SKIN[one.tone % len(SKIN)], at, drawn.skin)
-        picture.paste(hair[one.tone // len(SKIN) % len(hair)], at, drawn.hair)
+        skin, hair = _COLOURS.skin, _COLOURS.old_hair if one.look.age == "elderly" else _COLOURS.hair
+        picture.paste(skin[one.tone % len(skin)], at, drawn.skin)
+        picture.paste(hair[one.tone // len(skin) % len(hair)], at, drawn.hair)
 
 
 def patterned(ink: Image.Image, pattern: str, pixels: int) -> Image.Image:

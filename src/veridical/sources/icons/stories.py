@@ -7,7 +7,6 @@ stand in random order. `stories.json` says what things are for; edit it to tell 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.resources import files
@@ -20,7 +19,7 @@ from veridical.common.files import Json
 from veridical.errors import UserError
 from veridical.sources.icons.glyphs import CATEGORIES, PERSON
 from veridical.sources.icons.scene import Group, IconScene, Interaction, NoRoom, compose
-from veridical.sources.icons.worlds import IconWorld
+from veridical.sources.icons.worlds import IconWorld, one_of
 
 Verb = Literal["hold", "watch", "chase", "act"]
 Facts = dict[str, dict[str, str]]  # name -> what is known of it, by the words of templates
@@ -123,24 +122,24 @@ def _sample(rng: np.random.Generator, width: int, height: int) -> Story:
     for verb in verbs:  # every group here has one object, so that group k is object k
         person = len(groups)
         if verb == "act":
-            groups.append(Group(PERSON, 1, (("action", _one(rng, told.acts)),)))
+            groups.append(Group(PERSON, 1, (("action", one_of(rng, told.acts)),)))
             events.append(Event(verb, person))
             continue
         action, (subject, predicate, target) = _PARTS[verb]
-        thing = _one(rng, (name for name in parts[verb] if name not in used))
+        thing = one_of(rng, (name for name in parts[verb] if name not in used))
         used.add(thing)
         groups += [Group(PERSON, 1, (("action", action),)), _single(thing)]
         interactions.append(Interaction(person + subject, predicate, person + target))
         events.append(Event(verb, person, person + 1))
     groups.append(Group(PERSON, 1, (("action", "standing"),)))
-    counted = _one(rng, told.counted)
+    counted = one_of(rng, told.counted)
     groups.append(Group(counted, int(rng.integers(1, MOST_ALIKE + 1))))
     used.add(counted)
     props = [name for name in (*told.held, *told.watched, *told.chasers, *told.counted) if name not in used]
     chosen = rng.permutation(len(props))[: int(rng.integers(PROPS[0], PROPS[1] + 1))]
     groups += [_single(props[int(k)]) for k in chosen]
     scene = compose(
-        rng, groups, width=width, height=height, background=_one(rng, told.places), interactions=interactions
+        rng, groups, width=width, height=height, background=one_of(rng, told.places), interactions=interactions
     )
     return Story(scene, tuple(events), counted)
 
@@ -164,8 +163,3 @@ def _mixed(rng: np.random.Generator, story: Story) -> Story:
 def _single(thing: str) -> Group:
     upright = "upright" in CATEGORIES[thing].allows("rotation")
     return Group(thing, 1, (("rotation", "upright"),) if upright else ())
-
-
-def _one(rng: np.random.Generator, names: Iterable[str]) -> str:
-    listed = list(names)
-    return listed[int(rng.integers(len(listed)))]

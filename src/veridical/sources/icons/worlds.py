@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
@@ -22,7 +22,7 @@ from veridical.errors import UserError
 from veridical.records import Pairs, Panel
 from veridical.sources import Photograph, Source
 from veridical.sources.icons.draw import encode
-from veridical.sources.icons.glyphs import CATEGORIES, COLORS, LICENCE, PATTERNS, PERSON, PERSON_NOUNS
+from veridical.sources.icons.glyphs import ACTIONS, CATEGORIES, COLORS, LICENCE, PATTERNS, PERSON, PERSON_NOUNS
 from veridical.sources.icons.scene import (
     BACKGROUNDS,
     Group,
@@ -47,7 +47,7 @@ def sample_scene(rng: np.random.Generator, *, width: int = 400, height: int = 30
     interactions: tuple[Interaction, ...] = ()
     if shown[0] == PERSON and len(shown) > 1 and rng.random() < 0.5:
         counts[:2] = [1, 1]
-        interactions = (Interaction(0, ("next to", "holding", "looking at")[int(rng.integers(3))], 1),)
+        interactions = (Interaction(0, one_of(rng, ("next to", "holding", "looking at")), 1),)
     groups = [Group(name, count) for name, count in zip(shown, counts, strict=True)]
     for extra in (int(rng.integers(0, 4)), 0):
         try:
@@ -55,6 +55,12 @@ def sample_scene(rng: np.random.Generator, *, width: int = 400, height: int = 30
         except NoRoom:
             continue  # a small picture: the same without distractors
     return compose(rng, [Group(shown[0])], width=width, height=height)
+
+
+def one_of(rng: np.random.Generator, names: Iterable[str]) -> str:
+    """One of some names, all with the same chance."""
+    listed = list(names)
+    return listed[int(rng.integers(len(listed)))]
 
 
 class IconWorld(Source):
@@ -185,7 +191,7 @@ class IconSeries(IconWorld):
         others = [name for name in CATEGORIES if name != main]
         companions = [others[int(i)] for i in event.choice(len(others), COMPANIONS, replace=False)]
         palette = [COLORS[int(i)] for i in event.choice(len(COLORS), PALETTE, replace=False)]
-        background = BACKGROUNDS[int(event.integers(len(BACKGROUNDS)))]
+        background = one_of(event, BACKGROUNDS)
         rng = np.random.default_rng([self.seed, series, number])
         for attempt in range(TRIES):
             groups = _groups(rng, main, companions, palette, smaller=attempt)
@@ -222,7 +228,7 @@ def _groups(
     for name in companions:
         count = int(rng.integers(0, max(3 - smaller, 0) + 1))
         if count:
-            groups.append(_group(name, count, palette[int(rng.integers(len(palette)))]))
+            groups.append(_group(name, count, one_of(rng, palette)))
     return groups
 
 
@@ -272,15 +278,15 @@ class IconPanels(IconWorld):
     def scene(self, index: int) -> IconScene:
         rng = np.random.default_rng([self.seed, *self.salt, index])
         number = int(rng.choice(10, p=[FEW] * 4 + [MANY] * 6)) + 1
-        attributes: list[tuple[str, str]] = [("color", _one(rng, COLORS)), ("pattern", _one(rng, PATTERNS))]
+        attributes: list[tuple[str, str]] = [("color", one_of(rng, COLORS)), ("pattern", one_of(rng, PATTERNS))]
         if rng.random() < PEOPLE:
             name = PERSON
             attributes += _pose(rng)
         else:
-            name = _one(rng, self.things)
+            name = one_of(rng, self.things)
         if number <= LARGE:
-            attributes.append(("size", _one(rng, ("medium", "large", "large"))))
-        ground = _one(rng, BACKGROUNDS)
+            attributes.append(("size", one_of(rng, ("medium", "large", "large"))))
+        ground = one_of(rng, BACKGROUNDS)
         group = Group(name, number, tuple(attributes))
         return compose(rng, [group], width=self.side, height=self.side, background=ground)
 
@@ -297,14 +303,10 @@ class IconPanels(IconWorld):
         return {"source": self.name, **known, "licence": LICENCE}
 
 
-def _one(rng: np.random.Generator, names: Sequence[str]) -> str:
-    return names[int(rng.integers(len(names)))]
-
-
 def _pose(rng: np.random.Generator) -> list[tuple[str, str]]:
     """An action, and an age and gender in which the font can show it."""
     poses = CATEGORIES[PERSON].poses
-    action = _one(rng, list(dict.fromkeys(pose.action for pose in poses)))
+    action = one_of(rng, ACTIONS)
     known = [(age, gender) for pose in poses if pose.action == action for age in pose.ages for gender in pose.genders]
     age, gender = known[int(rng.integers(len(known)))]
     return [("age", age), ("gender", gender), ("action", action)]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from veridical.language.english import a
+from veridical.language.phenomena.tagger import PHENOMENA
 from veridical.language.programs.domain import Domain
 from veridical.language.programs.terms import Term, term
 from veridical.language.writing.boxes.pen import (
@@ -27,10 +28,8 @@ from veridical.language.writing.boxes.pen import (
 )
 from veridical.language.writing.drafting import THINGS, NoDraft, Readings, at_least, exactly, exists, keep
 
-HARD, SOFT, EXISTS, ALL = "hard cardinality", "soft cardinality", "existential quantifier", "universal quantifier"
-AND, COREF, SPATIAL, COMPARE = "coordination", "coreference", "spatial relation", "comparison"
-PRESUPPOSE, NOT, CC, PP = "presupposition", "negation", "cc ambiguity", "pp ambiguity"
-OF_QUANTITY: dict[Quantity, tuple[str, ...]] = {"some": (), "hard": (HARD,), "soft": (SOFT,), "no": (NOT,)}
+OF_QUANTITY: dict[Quantity, str] = {"some": "", "hard": "hard", "soft": "soft", "no": "negation"}
+_PHENOMENA = {name.split()[0]: name for name in PHENOMENA}
 SCATTER, TOWER, ANY = ("scatter",), ("tower",), ("scatter", "tower")
 
 Say = Callable[[Pen, Domain], Saying]
@@ -47,29 +46,22 @@ DEFINITE = (
 )
 
 
+def shows(words: str) -> frozenset[str]:
+    """Phenomena, named by the first word of each."""
+    return frozenset(_PHENOMENA[word] for word in words.split())
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """Something to say of a group, and what its words always show."""
 
     name: str
     arrangements: tuple[str, ...]  # of scenes
-    phenomena: frozenset[str]
     weight: float
     say: Say
-    moods: frozenset[str]  # of the frames it goes with; with others it hardly ever tells four images apart
+    shown: str = ""  # phenomena, as `shows` takes them
+    moods: str = "some number no"  # of the frames it goes with; with others it hardly ever tells four images apart
     nested: bool = False  # ends in a prepositional phrase after a noun: after "with", it may attach to either
-
-
-def _condition(
-    name: str,
-    arrangements: tuple[str, ...],
-    weight: float,
-    say: Say,
-    *phenomena: str,
-    moods: str = "some number no",
-    nested: bool = False,
-) -> Condition:
-    return Condition(name, arrangements, frozenset(phenomena), weight, say, frozenset(moods.split()), nested)
 
 
 def _contents(quantity: Quantity, pen: Pen, view: Domain) -> Saying:
@@ -263,55 +255,53 @@ def _nth(pen: Pen, view: Domain) -> Saying:
     return Saying(text, (exists(keep(tests)),))
 
 
-_COUNTED: tuple[Quantity, ...] = ("some", "hard", "soft")
-NUMBERED: list[tuple[Quantity, tuple[str, ...]]] = [(name, OF_QUANTITY[name]) for name in _COUNTED]
+NUMBERED: tuple[Quantity, ...] = ("some", "hard", "soft")
 CONDITIONS: list[Condition] = [
-    _condition("hard", ANY, 3, partial(_contents, "hard"), HARD, moods="some number no not-every"),
-    _condition("soft", ANY, 3, partial(_contents, "soft"), SOFT, moods="some number every not-every"),
-    _condition("some", ANY, 3, partial(_contents, "some"), moods="number every not-every"),
-    _condition("no", ANY, 3, partial(_contents, "no"), NOT, moods="some number"),
-    _condition("hard hard", ANY, 2, partial(_pair, "hard", "hard"), HARD, AND),
-    _condition("some some", ANY, 1, partial(_pair, "some", "some"), AND, moods="number"),
-    _condition("some hard", ANY, 2, partial(_pair, "some", "hard"), HARD, AND),
-    _condition("hard soft", ANY, 1, partial(_pair, "hard", "soft"), HARD, SOFT, AND),
-    _condition("soft soft", ANY, 1, partial(_pair, "soft", "soft"), SOFT, AND, moods="some number"),
-    _condition("hard no", ANY, 0.5, partial(_pair, "hard", "no"), HARD, NOT, AND, moods="some"),
-    _condition("colors", ANY, 0.3, _colors, HARD, AND, moods="some"),
-    _condition("of which", ANY, 1, _of_which, HARD),
-    _condition("either color", ANY, 1, _either_color, HARD, AND),
-    _condition("shared color", SCATTER, 2, _shared_color, AND, CC, moods="number"),
-    _condition("shared wall", SCATTER, 0.3, _shared_wall, AND, CC, SPATIAL, moods="number"),
-    _condition("only color", ANY, 1, _only_color, ALL),
-    _condition("same color", ANY, 1, _same_color, SOFT, ALL, COMPARE, moods="some number"),
-    _condition("several colors", ANY, 1, _several_colors, HARD, COMPARE, moods="number"),
-    _condition("more", ANY, 1, _more, COMPARE, moods="some number"),
-    _condition("as many", ANY, 1, _as_many, COMPARE),
+    Condition("hard", ANY, 3, partial(_contents, "hard"), "hard", moods="some number no not-every"),
+    Condition("soft", ANY, 3, partial(_contents, "soft"), "soft", moods="some number every not-every"),
+    Condition("some", ANY, 3, partial(_contents, "some"), moods="number every not-every"),
+    Condition("no", ANY, 3, partial(_contents, "no"), "negation", moods="some number"),
+    Condition("hard hard", ANY, 2, partial(_pair, "hard", "hard"), "hard coordination"),
+    Condition("some some", ANY, 1, partial(_pair, "some", "some"), "coordination", moods="number"),
+    Condition("some hard", ANY, 2, partial(_pair, "some", "hard"), "hard coordination"),
+    Condition("hard soft", ANY, 1, partial(_pair, "hard", "soft"), "hard soft coordination"),
+    Condition("soft soft", ANY, 1, partial(_pair, "soft", "soft"), "soft coordination", moods="some number"),
+    Condition("hard no", ANY, 0.5, partial(_pair, "hard", "no"), "hard negation coordination", moods="some"),
+    Condition("colors", ANY, 0.3, _colors, "hard coordination", moods="some"),
+    Condition("of which", ANY, 1, _of_which, "hard"),
+    Condition("either color", ANY, 1, _either_color, "hard coordination"),
+    Condition("shared color", SCATTER, 2, _shared_color, "coordination cc", moods="number"),
+    Condition("shared wall", SCATTER, 0.3, _shared_wall, "coordination cc spatial", moods="number"),
+    Condition("only color", ANY, 1, _only_color, "universal"),
+    Condition("same color", ANY, 1, _same_color, "soft universal comparison", moods="some number"),
+    Condition("several colors", ANY, 1, _several_colors, "hard comparison", moods="number"),
+    Condition("more", ANY, 1, _more, "comparison", moods="some number"),
+    Condition("as many", ANY, 1, _as_many, "comparison"),
     *(
-        _condition(
+        Condition(
             f"{q} {'not ' if negated else ''}touching {'the' if definite else 'a'}",
             SCATTER,
             2,
             partial(_touching, q, definite, negated),
-            SPATIAL,
-            *shown,
-            *([PRESUPPOSE] if definite else []),
-            *([NOT] if negated else []),
+            f"spatial {OF_QUANTITY[q]}{' presupposition' * definite}{' negation' * negated}",
             moods="some number" if q == "hard" else "some",
         )
-        for q, shown in NUMBERED
+        for q in NUMBERED
         for definite in (False, True)
         for negated in (False, True)
         if q == "hard" or not negated
     ),
-    _condition("end", TOWER, 4, partial(_end, "{noun} at the {end}", "some"), SPATIAL, nested=True),
-    _condition("end adjective", TOWER, 1, partial(_end, "{color} {end}", "some"), SPATIAL),
-    _condition("height end", TOWER, 1, partial(_end, "{noun} at the {end}", "hard"), HARD, AND, SPATIAL, nested=True),
-    _condition("height as end", TOWER, 1, partial(_end, "{color} {end}", "hard"), HARD, AND, SPATIAL),
-    _condition("soft end", TOWER, 1, partial(_end, "{color} {end}", "soft"), SOFT, AND, SPATIAL),
-    _condition("both ends", TOWER, 1, _both_ends, AND, SPATIAL, nested=True),
-    _condition("some above", TOWER, 3, partial(_above, "some"), SPATIAL, nested=True),
-    _condition("hard above", TOWER, 1, partial(_above, "hard"), SPATIAL, HARD, nested=True, moods="some"),
-    _condition("nth", TOWER, 1, _nth, SPATIAL, nested=True),
+    Condition("end", TOWER, 4, partial(_end, "{noun} at the {end}", "some"), "spatial", nested=True),
+    Condition("end adjective", TOWER, 1, partial(_end, "{color} {end}", "some"), "spatial"),
+    Condition(
+        "height end", TOWER, 1, partial(_end, "{noun} at the {end}", "hard"), "hard coordination spatial", nested=True
+    ),
+    Condition("height as end", TOWER, 1, partial(_end, "{color} {end}", "hard"), "hard coordination spatial"),
+    Condition("soft end", TOWER, 1, partial(_end, "{color} {end}", "soft"), "soft coordination spatial"),
+    Condition("both ends", TOWER, 1, _both_ends, "coordination spatial", nested=True),
+    Condition("some above", TOWER, 3, partial(_above, "some"), "spatial", nested=True),
+    Condition("hard above", TOWER, 1, partial(_above, "hard"), "spatial hard", nested=True, moods="some"),
+    Condition("nth", TOWER, 1, _nth, "spatial", nested=True),
 ]
 
 
@@ -340,11 +330,11 @@ def _all(objects: Term, test: Term) -> Readings:
 
 
 CLAUSES: list[Condition] = [
-    _condition("all color", ANY, 1, partial(_all_color, False), ALL, moods="some number"),
-    _condition("all the color", ANY, 1, partial(_all_color, True), ALL, PRESUPPOSE, moods="some number"),
-    _condition("all touching", SCATTER, 0.5, partial(_all_touch, False, False), ALL, SPATIAL, moods="some"),
-    _condition(
-        "all touching the", SCATTER, 0.5, partial(_all_touch, True, False), ALL, SPATIAL, PRESUPPOSE, moods="some"
+    Condition("all color", ANY, 1, partial(_all_color, False), "universal", moods="some number"),
+    Condition("all the color", ANY, 1, partial(_all_color, True), "universal presupposition", moods="some number"),
+    Condition("all touching", SCATTER, 0.5, partial(_all_touch, False, False), "universal spatial", moods="some"),
+    Condition(
+        "all touching the", SCATTER, 0.5, partial(_all_touch, True, False), "universal spatial presupposition", "some"
     ),
-    _condition("none touching", SCATTER, 0.3, partial(_all_touch, False, True), NOT, SPATIAL, moods="some"),
+    Condition("none touching", SCATTER, 0.3, partial(_all_touch, False, True), "negation spatial", moods="some"),
 ]

@@ -6,30 +6,19 @@ that goes with it, and the families of this file, which stand alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from veridical.language.english import NUMBER_WORDS, a
 from veridical.language.programs.terms import Term, term
 from veridical.language.writing.boxes.conditions import (
-    ALL,
-    AND,
     ANY,
-    COMPARE,
     CONDITIONS,
-    COREF,
-    EXISTS,
-    HARD,
-    NOT,
     NUMBERED,
     OF_QUANTITY,
-    PP,
-    PRESUPPOSE,
     SCATTER,
-    SOFT,
-    SPATIAL,
     TOWER,
     above,
+    shows,
     touching,
 )
 from veridical.language.writing.boxes.frames import Family, counts, framed_families
@@ -285,68 +274,64 @@ def _all_differ(pen: Pen) -> Saying:
     return Saying(f"no two {pen.group.many} have the same {said}", readings)
 
 
-def _own(
-    name: str, arrangements: tuple[str, ...], weight: float, write: Callable[[Pen], Saying], *phenomena: str
-) -> Family:
-    return Family(name, arrangements, frozenset(phenomena), weight, write)
-
-
-_SEEN = (EXISTS, SPATIAL)
+_QUANTITIES: tuple[Quantity, ...] = (*NUMBERED, "no")
 _SAID_OF_TOWERS = ("end", "end adjective", "some above")
-_TOUCHING: tuple[tuple[Quantity, tuple[bool, ...]], ...] = (  # whether what is counted touches, or does not
-    ("some", (False,)),
-    ("hard", (False, True)),
-    ("soft", (False,)),
-    ("no", (False,)),
-)
 OWN: list[Family] = [
     *(
-        _own(
-            f"there {q} {'not ' if negated else ''}touching {'the' if definite else 'a'}",
+        Family(
+            f"there {q} {'not ' * negated}touching {'the' if definite else 'a'}",
             SCATTER,
             6,
             partial(_touches, q, definite, negated, False),
-            EXISTS,
-            SPATIAL,
-            *OF_QUANTITY[q],
-            *([PRESUPPOSE] if definite else []),
-            *([NOT] if negated else []),
+            shows(f"existential spatial {OF_QUANTITY[q]}{' presupposition' * definite}{' negation' * negated}"),
         )
-        for q, negations in _TOUCHING
+        for q in _QUANTITIES
         for definite in (False, True)
-        for negated in negations
+        for negated in ((False, True) if q == "hard" else (False,))
     ),
     *(
-        _own(f"there {q} touching of a box", SCATTER, 6, partial(_touches, q, False, False, True), *_SEEN, *shown)
-        for q, shown in (*NUMBERED, ("no", (NOT,)))
+        Family(
+            f"there {q} touching of a box",
+            SCATTER,
+            6,
+            partial(_touches, q, False, False, True),
+            shows(f"existential spatial {OF_QUANTITY[q]}"),
+        )
+        for q in _QUANTITIES
     ),
     *(
-        _own(f"there {q} touching in", SCATTER, 4, partial(_touches_in, q), EXISTS, SPATIAL, HARD, PP)
+        Family(f"there {q} touching in", SCATTER, 4, partial(_touches_in, q), shows("existential spatial hard pp"))
         for q in ("some", "hard")
     ),
     *(
-        _own(f"there {q} stacked", TOWER, 6, partial(_stacked, q, False), EXISTS, SPATIAL, *shown)
-        for q, shown in NUMBERED
+        Family(
+            f"there {q} stacked", TOWER, 6, partial(_stacked, q, False), shows(f"existential spatial {OF_QUANTITY[q]}")
+        )
+        for q in NUMBERED
     ),
-    _own("there some stacked in", TOWER, 6, partial(_stacked, "some", True), EXISTS, SPATIAL, HARD, PP),
-    _own("end of hard", TOWER, 6, partial(_end_of, "hard"), EXISTS, SPATIAL, HARD, PP),
-    _own("end of soft", TOWER, 3, partial(_end_of, "soft"), EXISTS, SPATIAL, SOFT, PP),
-    _own("in every", ANY, 4, _in_every, EXISTS, ALL, SPATIAL),
-    _own("spread", SCATTER, 1, partial(_spread, False), EXISTS, HARD, SPATIAL),
-    _own("all in one", SCATTER, 1, partial(_spread, True), ALL, SPATIAL, COMPARE),
-    _own("it is", ANY, 1, _it_is, EXISTS, HARD, AND, COREF),
-    _own("its end hard", TOWER, 1, partial(_its_end, "hard"), EXISTS, HARD, AND, COREF, SPATIAL),
-    _own("its end soft", TOWER, 1, partial(_its_end, "soft"), EXISTS, SOFT, AND, COREF, SPATIAL),
-    _own("of them", ANY, 1, _of_them, EXISTS, HARD, AND, COREF),
-    _own("the items", SCATTER, 2, _the_items, EXISTS, HARD, AND, PRESUPPOSE, COMPARE),
-    _own("the tower some", TOWER, 2, partial(_the_group, _SAID_OF_TOWERS), HARD, PRESUPPOSE, SPATIAL),
-    _own("the box hard", SCATTER, 1, partial(_the_group, ("hard",)), HARD, PRESUPPOSE),
-    _own("the most", ANY, 1, partial(_the_most, ("hard",)), HARD, PRESUPPOSE, COMPARE),
-    _own("the object", SCATTER, 1, partial(_the_object, "some"), PRESUPPOSE, SPATIAL),
-    _own("the object not", SCATTER, 1, partial(_the_object, "no"), PRESUPPOSE, SPATIAL, NOT),
-    _own("alike there", ANY, 1, partial(_alike, True), EXISTS, HARD, COMPARE),
-    _own("alike", ANY, 1, partial(_alike, False), HARD, COMPARE),
-    _own("all differ", ANY, 1, _all_differ, HARD, COMPARE, NOT),
+    Family("there some stacked in", TOWER, 6, partial(_stacked, "some", True), shows("existential spatial hard pp")),
+    Family("end of hard", TOWER, 6, partial(_end_of, "hard"), shows("existential spatial hard pp")),
+    Family("end of soft", TOWER, 3, partial(_end_of, "soft"), shows("existential spatial soft pp")),
+    Family("in every", ANY, 4, _in_every, shows("existential universal spatial")),
+    Family("spread", SCATTER, 1, partial(_spread, False), shows("existential hard spatial")),
+    Family("all in one", SCATTER, 1, partial(_spread, True), shows("universal spatial comparison")),
+    Family("it is", ANY, 1, _it_is, shows("existential hard coordination coreference")),
+    Family(
+        "its end hard", TOWER, 1, partial(_its_end, "hard"), shows("existential hard coordination coreference spatial")
+    ),
+    Family(
+        "its end soft", TOWER, 1, partial(_its_end, "soft"), shows("existential soft coordination coreference spatial")
+    ),
+    Family("of them", ANY, 1, _of_them, shows("existential hard coordination coreference")),
+    Family("the items", SCATTER, 2, _the_items, shows("existential hard coordination presupposition comparison")),
+    Family("the tower some", TOWER, 2, partial(_the_group, _SAID_OF_TOWERS), shows("hard presupposition spatial")),
+    Family("the box hard", SCATTER, 1, partial(_the_group, ("hard",)), shows("hard presupposition")),
+    Family("the most", ANY, 1, partial(_the_most, ("hard",)), shows("hard presupposition comparison")),
+    Family("the object", SCATTER, 1, partial(_the_object, "some"), shows("presupposition spatial")),
+    Family("the object not", SCATTER, 1, partial(_the_object, "no"), shows("presupposition spatial negation")),
+    Family("alike there", ANY, 1, partial(_alike, True), shows("existential hard comparison")),
+    Family("alike", ANY, 1, partial(_alike, False), shows("hard comparison")),
+    Family("all differ", ANY, 1, _all_differ, shows("hard comparison negation")),
 ]
 
 FAMILIES: tuple[Family, ...] = (*framed_families(), *OWN)

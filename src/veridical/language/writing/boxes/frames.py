@@ -11,18 +11,7 @@ from functools import partial
 
 from veridical.language.english import NUMBER_WORDS
 from veridical.language.programs.terms import term
-from veridical.language.writing.boxes.conditions import (
-    ALL,
-    CLAUSES,
-    CONDITIONS,
-    EXISTS,
-    HARD,
-    NOT,
-    OF_QUANTITY,
-    PP,
-    PRESUPPOSE,
-    Condition,
-)
+from veridical.language.writing.boxes.conditions import CLAUSES, CONDITIONS, OF_QUANTITY, Condition, shows
 from veridical.language.writing.boxes.pen import Division, Pen, Quantity, Saying, every_way
 from veridical.language.writing.drafting import NoDraft, Readings, at_least, exactly
 
@@ -35,9 +24,9 @@ class Family:
 
     name: str
     arrangements: tuple[str, ...]  # of scenes it can be said of
-    phenomena: frozenset[str]  # that it always shows
     weight: float  # how often it is written where no mixture of phenomena asks otherwise
     write: Callable[[Pen], Saying]
+    phenomena: frozenset[str]  # that it always shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,24 +90,25 @@ _QUANTITIES: tuple[tuple[Quantity, str, float], ...] = (
 def _frames() -> list[_Frame]:
     frames = []
     for quantity, mood, weight in _QUANTITIES:
-        shown = frozenset(OF_QUANTITY[quantity])
+        shown = shows(OF_QUANTITY[quantity])
         for link, share in (("with", 1.0), ("that has", 0.3), ("where", 0.3)):
             opening = partial(_counted, quantity, True)
-            frames.append(_Frame(f"there {quantity} {link}", shown | {EXISTS}, share * weight, opening, link, mood))
+            frames.append(
+                _Frame(f"there {quantity} {link}", shown | shows("existential"), share * weight, opening, link, mood)
+            )
         if quantity != "some":
             frames.append(_Frame(f"plain {quantity}", shown, 0.3, partial(_counted, quantity, False), "has", mood))
     return [
         *frames,
-        _Frame("of the", frozenset({HARD, PRESUPPOSE}), 0.7, partial(_of_the, "hard"), "has", "number"),
-        _Frame("none of the", frozenset({NOT, PRESUPPOSE}), 0.2, partial(_of_the, "no"), "has", "no"),
-        _Frame("every", frozenset({ALL}), 0.6, _every, "has", "every"),
-        _Frame("not every", frozenset({ALL, NOT}), 0.2, _not_every, "has", "not-every"),
+        _Frame("of the", shows("hard presupposition"), 0.7, partial(_of_the, "hard"), "has", "number"),
+        _Frame("none of the", shows("negation presupposition"), 0.2, partial(_of_the, "no"), "has", "no"),
+        _Frame("every", shows("universal"), 0.6, _every, "has", "every"),
+        _Frame("not every", shows("universal negation"), 0.2, _not_every, "has", "not-every"),
     ]
 
 
 def _write_framed(frame: _Frame, condition: Condition, pen: Pen) -> Saying:
-    denies = NOT in frame.phenomena
-    said = condition.say(pen, pen.view(other=denies))
+    said = condition.say(pen, pen.view(other="negation" in frame.phenomena))  # what to deny is seen elsewhere
     words, plural, readings = frame.opening(pen, pen.group, said.readings)
     have = "have" if plural else "has"
     link = {"with": "with", "that has": f"that {have}", "has": have, "where": "where"}[frame.link]
@@ -130,15 +120,16 @@ def framed_families() -> list[Family]:
 
     No sentence denies or quantifies twice: "no box with no blue item" is hard to read.
     """
+    twice, nested = shows("negation universal"), shows("pp")
     return [
         Family(
             f"{frame.name}: {condition.name}",
             condition.arrangements,
-            frame.phenomena | condition.phenomena | ({PP} if condition.nested and frame.link == "with" else set()),
             frame.weight * condition.weight,
             partial(_write_framed, frame, condition),
+            frame.phenomena | shows(condition.shown) | (nested if condition.nested and frame.link == "with" else set()),
         )
         for frame in _frames()
         for condition in (CLAUSES if frame.link == "where" else CONDITIONS)
-        if frame.mood in condition.moods and not frame.phenomena & condition.phenomena & {NOT, ALL}
+        if frame.mood in condition.moods.split() and not frame.phenomena & shows(condition.shown) & twice
     ]

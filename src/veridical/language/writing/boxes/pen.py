@@ -102,9 +102,6 @@ class Pen(Dice):
         """How many objects or groups a term finds."""
         return len(compiled(items)(view))
 
-    def holds(self, test: Term, view: Domain) -> bool:
-        return bool(compiled(test)(view))
-
     def noun(self, view: Domain, *, colored: bool = False, plain: bool = True) -> Noun:
         """A noun for something that `view` has: any of its properties named, none only where `plain`."""
         values = self.pick(*view.things).values

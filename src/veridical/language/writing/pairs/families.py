@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from veridical.language.english import a
 from veridical.language.programs.terms import Term, term
-from veridical.language.writing.drafting import PANELS, NoDraft, Readings, exists
+from veridical.language.writing.drafting import PANELS, NoDraft, exists
 from veridical.language.writing.pairs import claims
 from veridical.language.writing.pairs.claims import PairDraft, PairFamily, there
 from veridical.language.writing.pairs.phrases import SIDES, Desk, Phrase
@@ -193,7 +193,11 @@ def same_number(desk: Desk) -> PairDraft:
     if desk.chance(0.25) and phrase.plain:
         at, name, other = claims.a_side(desk)
         tail = f"as many {phrase.many} in {name} as in {other}"
-        return PairDraft(f"there are {tail}", f"there are not {tail}", _as_many_here(at, phrase))
+        here, far = claims.within(at, phrase.readings), claims.within(1 - at, phrase.readings)
+        same, least = claims.compared("exactly", here, far), claims.compared("at-least", here, far)
+        # "not as many" means fewer, and none at all may be a case of it or not
+        readings = (*same, *least, *claims.seen(same, phrase))
+        return PairDraft(f"there are {tail}", f"there are not {tail}", readings)
     same = tuple(term("agree", term("exactly", 2), term("tally", items), PANELS) for items in phrase.readings)
     seen = claims.seen(same, phrase)
     images, verb = desk.pick("both", "the two", "the"), claims.verbs(desk)[1]
@@ -203,14 +207,6 @@ def same_number(desk: Desk) -> PairDraft:
         (*same, *seen),
         phrase.spatial,
     )
-
-
-def _as_many_here(at: int, phrase: Phrase) -> Readings:
-    """As many here as there: "not as many" means fewer, and none at all may be a case of it or not."""
-    here, there = claims.within(at, phrase.readings), claims.within(1 - at, phrase.readings)
-    same, least = claims.compared("exactly", here, there), claims.compared("at-least", here, there)
-    seen = claims.seen(same, phrase)
-    return (*same, *least, *seen)
 
 
 def multiple(desk: Desk) -> PairDraft:

@@ -55,10 +55,10 @@ class Facts:
         self.domains = tuple(domain_of(pair) for pair in pairs)
         self.boxed = all(o.box is not None for pair in pairs for panel in pair for o in panel.objects)
         self._shortest: dict[str, float] = {}  # the shortest side of any box of each category
-        for thing in (o for pair in pairs for panel in pair for o in panel.objects if o.box is not None):
-            left, top, right, bottom = thing.box or (0.0, 0.0, 0.0, 0.0)
-            shortest = min(self._shortest.get(thing.category, math.inf), right - left, bottom - top)
-            self._shortest[thing.category] = shortest
+        for one in (o for pair in pairs for panel in pair for o in panel.objects if o.box is not None):
+            left, top, right, bottom = one.box or (0.0, 0.0, 0.0, 0.0)
+            shortest = min(self._shortest.get(one.category, math.inf), right - left, bottom - top)
+            self._shortest[one.category] = shortest
         self._spoken: dict[tuple[str, str], tuple[Spoken, ...]] = {}
         self._phrases: dict[Values, Phrase] = {}
         self._named = {n.values: n for n in nouns.named}

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from veridical.common.files import (
-    Problem,
+    BadLine,
     atomic,
     bad_line,
     each_line,
@@ -101,7 +101,7 @@ def test_a_wrong_line_is_named(tmp_path: Path, line: bytes, words: str) -> None:
 def test_wrong_lines_can_be_passed_over() -> None:
     found = list(each_line('{"x": 1}\n\n{}\n{"x": 3}', Point))
     assert found == [(1, Point(1)), (3, "the field 'x' is missing."), (4, Point(3))]
-    assert isinstance(found[1][1], Problem)
+    assert isinstance(found[1][1], BadLine)
     assert str(bad_line(Path("a"), 3, "it is odd.")).startswith("a, line 3: it is odd.\n")
 
 

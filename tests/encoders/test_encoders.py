@@ -106,7 +106,7 @@ def test_efficientnet_is_the_published_network() -> None:
 def test_sentences_that_mean_the_same_are_near() -> None:
     package("minilm")
     sentences = ["A dog runs on the grass.", "A puppy is running outside.", "The stock market fell."]
-    a, b, c = features.encode_texts("minilm", sentences, normalise=True)
+    a, b, c = unit(features.TextVectors("minilm").rows(sentences))
     assert a @ b > 0.5 > 0.3 > a @ c
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical import encoders as features
+from veridical.encoders.encoder import unit
 from veridical.encoders.hub import HubEncoder
 from veridical.encoders.store import VectorLog, key_hash
 
@@ -27,30 +29,34 @@ class Counting(HubEncoder):
         return super().texts(texts)
 
 
+def encode_texts(encoder: str | features.Encoder, texts: Sequence[str], **options: Any) -> np.ndarray:
+    return features.TextVectors(encoder, **options).rows(texts)
+
+
 def test_each_distinct_text_is_encoded_once(weights: Path) -> None:
     bert = Counting("tiny/bert")
     texts = ["a dog", "two cats .", "a dog", "a cat"]
-    first = features.encode_texts(bert, texts, batch_size=2)
+    first = encode_texts(bert, texts, batch_size=2)
     assert sorted(bert.asked) == ["a cat", "a dog", "two cats ."]
     np.testing.assert_array_equal(first[0], first[2])
     np.testing.assert_allclose(first, bert.texts(texts), atol=1e-5)
     again = Counting("tiny/bert")
-    np.testing.assert_array_equal(features.encode_texts(again, ["a cat", "a dog"]), first[[3, 0]])
-    features.encode_texts(again, ["a cat", "a dog left"])
+    np.testing.assert_array_equal(encode_texts(again, ["a cat", "a dog"]), first[[3, 0]])
+    encode_texts(again, ["a cat", "a dog left"])
     assert again.asked == ["a dog left"]
-    lengths = np.linalg.norm(features.encode_texts(again, texts, normalise=True), axis=1)
+    lengths = np.linalg.norm(unit(encode_texts(again, texts)), axis=1)
     np.testing.assert_allclose(lengths, 1, rtol=1e-5)
-    assert features.encode_texts(again, []).shape == (0, 16)
+    assert encode_texts(again, []).shape == (0, 16)
 
 
 def test_another_encoder_has_its_own(weights: Path, tmp_path: Path) -> None:
-    features.encode_texts("tiny/bert", ["a dog"])
+    encode_texts("tiny/bert", ["a dog"])
     other = Counting("tiny/clip")
-    assert features.encode_texts(other, ["a dog"]).shape == (1, 12)
+    assert encode_texts(other, ["a dog"]).shape == (1, 12)
     assert other.asked == ["a dog"]
     newer = Counting("tiny/bert")
     newer.recipe = "2"
-    features.encode_texts(newer, ["a dog"])
+    encode_texts(newer, ["a dog"])
     assert newer.asked == ["a dog"]
     assert len(list((tmp_path / "cache" / "texts").iterdir())) == 3
 
@@ -60,7 +66,7 @@ def test_a_cache_that_cannot_be_written_says_so(weights: Path, tmp_path: Path) -
     from veridical.errors import UserError
 
     with pytest.raises(UserError, match="VERIDICAL_CACHE"):
-        features.encode_texts("tiny/bert", ["a dog"], cache=tmp_path / "file")
+        encode_texts("tiny/bert", ["a dog"], cache=tmp_path / "file")
 
 
 @given(cut=st.integers(0, 400), rows=st.integers(1, 4), junk=st.binary(max_size=60))

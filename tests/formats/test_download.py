@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import veridical
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.formats.download import BASE_URL, check_photograph, get
@@ -255,7 +256,7 @@ def test_bad_arguments(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no split 'tset'"):
         get("nlvr", tmp_path / "b", split=["tset"])
     with pytest.raises(UserError, match="0 connections"):
-        get("nlvr", tmp_path / "b", max_connections=0)
+        veridical.get("nlvr", tmp_path / "b", max_connections=0)
     assert BASE_URL.startswith("https://")
 
 

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,71 +40,12 @@ class Course:
     point: str = ""  # what a newcomer should notice
 
 
-LEAKS = ("origin-leak", "image-leak", "text-leak")
-COURSES = (
-    Course(
-        "nlvr",
-        "NLVR: three drawn boxes and a sentence, true or false?",
-        {"presentations": 300, "split": {"train": 0.7, "dev": 0.25, "test-u": 0.05}},
-        "presentations",
-        "dev",
-        {"text only (LSTM)": ("text", {"epochs": 12}), "MaxEnt on the scene": ("maxent", {})},
-        ("label", "text-only", "length", "single-label", *LEAKS),
-        solvers={
-            "programs, from the scene": ("programs", "structure"),
-            "programs, from the pixels": ("programs", "pixels"),
-        },
-        point="Every sentence is true of two of its drawings and false of two: the text alone stays near 50%.\n"
-        "Programs are read from the sentence and run on the scene.",
-    ),
-    Course(
-        "nlvr2",
-        "NLVR2: two pictures and a sentence, true or false?",
-        {"sets": 60, "split": {"train": 0.7, "dev": 0.3}, "hide": ()},
-        "sets",
-        "dev",
-        {
-            "text only (LSTM)": ("text", {"epochs": 12}),
-            "probe of thumbnails": ("probe", {"images": "thumbnail", "texts": "hashed-words", "epochs": 10}),
-        },
-        ("label", "text-only", "length", "single-label", *LEAKS),
-        features={"encoder": "thumbnail"},
-        point="Sets of similar pictures, four pairs a sentence. Simple models are lost here, as in the paper.",
-    ),
-    Course(
-        "vprom",
-        "V-PROM: a matrix of pictures with the ninth missing, which of eight fits?",
-        {"matrices": 1200, "schemes": ("neutral",), "images": 3000},
-        "matrices",
-        "test",
-        {
-            "relation network": ("relation-network", {"images": "thumbnail", "epochs": 8}),
-            "relation network, other items' contexts": (
-                "relation-network",
-                {"images": "thumbnail", "epochs": 4, "context": "other"},
-            ),
-        },
-        ("position", "frequency", "origin-leak", "image-leak"),
-        scheme="neutral",
-        features={"encoder": "thumbnail"},
-        point="No matrix is ambiguous: the simplest relation that any candidate completes fits one candidate only.",
-    ),
-    Course(
-        "vcr",
-        "Visual commonsense reasoning (VCR): a question about a tagged picture, four answers, four reasons",
-        {"photographs": 240, "folds": 4, "hide": (), "relevance": "tfidf", "similarity": "tfidf"},
-        "photographs",
-        "val",
-        {
-            "responses only (LSTM)": ("response-only", {"epochs": 10}),
-            "question and responses": ("grounded", {"photograph": False, "epochs": 10}),
-            "with the picture": ("grounded", {"images": "thumbnail", "epochs": 10}),
-        },
-        ("position", "length", "frequency", "response-only", *LEAKS),
-        features={"encoder": "thumbnail", "objects": True},
-        point="Adversarial Matching: every answer is right once and wrong three times, so answers alone tell nothing.",
-    ),
-)
+@cache
+def courses() -> tuple[Course, ...]:
+    """The courses of the demo, in their order: courses.json."""
+    import msgspec
+
+    return msgspec.json.decode(Path(__file__).with_name("courses.json").read_bytes(), type=tuple[Course, ...])
 
 
 @dataclass(frozen=True)
@@ -164,13 +106,13 @@ def demo(out: Path | str = "demo", scale: float = 1.0, seed: int = 0, only: Sequ
         only: Only this benchmark: nlvr, nlvr2, vprom or vcr; may be repeated.
     """
     start = time.monotonic()
-    unknown = sorted(set(only) - {course.builder for course in COURSES})
-    if unknown:
-        raise UserError(f"There is no benchmark {unknown[0]!r}.", f"Choose: {', '.join(c.builder for c in COURSES)}.")
+    known = [course.builder for course in courses()]
+    if unknown := sorted(set(only) - set(known)):
+        raise UserError(f"There is no benchmark {unknown[0]!r}.", f"Choose: {', '.join(known)}.")
     if scale <= 0:
         raise UserError(f"The scale is {scale}.", "Give a number above 0.")
     folder = Path(out)
-    chosen = [course for course in COURSES if not only or course.builder in only]
+    chosen = [course for course in courses() if not only or course.builder in only]
     done = []
     for number, course in enumerate(chosen, start=1):
         remark(f"\n== {number}/{len(chosen)}  {course.title}")

@@ -63,12 +63,12 @@ def get(
         max_connections: How many files to fetch at once.
         keep_going: Import everything but the lines and images that are wrong.
     """
-    from veridical.formats import download
+    from veridical.formats import download, fetch
 
+    manners = fetch.Manners(connections=max_connections)
     return download.get(
-        release, out, base_url=base_url, split=split, images=images, max_connections=max_connections,
-        keep_going=keep_going,
-    )  # fmt: skip
+        release, out, base_url=base_url, split=split, images=images, keep_going=keep_going, manners=manners
+    )
 
 
 def build(builder: str, out: Path | str, options: Any = None, **fields: Any) -> BuildReport:

@@ -104,7 +104,11 @@ def told(verb: Callable[..., Any]) -> list[Told]:
     out = []
     for one in parameters:
         if is_dataclass(one.default) and not isinstance(one.default, type):
-            out += _fields(one.default)
+            group = type(one.default)
+            types, about = typing.get_type_hints(group, include_extras=True), _helps(group)
+            out += [
+                Told(f.name, types[f.name], getattr(one.default, f.name), about.get(f.name, "")) for f in fields(group)
+            ]
         else:
             out.append(Told(one.name, hints[one.name], one.default, help.get(one.name, "")))
     return out
@@ -159,12 +163,6 @@ def _one(parts: tuple[Any, ...]) -> Any:
     if Any in parts:
         return bool if bool in parts else str
     return reduce(or_, parts)
-
-
-def _fields(options: Any) -> list[Told]:
-    kind = type(options)
-    hints, help = typing.get_type_hints(kind, include_extras=True), _helps(kind)
-    return [Told(f.name, hints[f.name], getattr(options, f.name), help.get(f.name, "")) for f in fields(kind)]
 
 
 def _helps(thing: Any) -> dict[str, str]:

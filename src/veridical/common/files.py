@@ -165,17 +165,17 @@ def numbered_lines(path: Path, shape: type[T], fix: str = CORRECT) -> list[tuple
     """Records with the number of their line, from 1; empty lines hold none."""
     out = []
     for number, found in each_line(read_text(path, "Give a file of JSON lines."), shape):
-        if isinstance(found, Problem):
+        if isinstance(found, BadLine):
             raise UserError(f"{path}, line {number}: {found}", fix)
         out.append((number, found))
     return out
 
 
-class Problem(str):
+class BadLine(str):
     """What is wrong with a line, in words."""
 
 
-def each_line(text: str, shape: type[T]) -> Iterator[tuple[int, T | Problem]]:
+def each_line(text: str, shape: type[T]) -> Iterator[tuple[int, T | BadLine]]:
     """The number of each line that is not empty, with its record or what is wrong with it."""
     decoder = msgspec.json.Decoder(shape)
     for number, line in enumerate(text.split("\n"), start=1):
@@ -183,7 +183,7 @@ def each_line(text: str, shape: type[T]) -> Iterator[tuple[int, T | Problem]]:
             try:
                 yield number, decoder.decode(line)
             except DECODING_ERRORS as error:
-                yield number, Problem(in_words(error))
+                yield number, BadLine(in_words(error))
 
 
 def bad_line(path: Path, number: int, problem: str) -> UserError:

@@ -13,7 +13,7 @@ An encoder is one class and one line in `ENCODERS`, or an entry point of the gro
 """
 
 from veridical.encoders.encoder import ENCODERS, Encoder, Identity, open_encoder
-from veridical.encoders.extract import TextVectors, encode_texts, extract
+from veridical.encoders.extract import TextVectors, extract
 from veridical.encoders.store import Features, load, object_regions, panel_key, region_key
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "Features",
     "Identity",
     "TextVectors",
-    "encode_texts",
     "extract",
     "load",
     "object_regions",

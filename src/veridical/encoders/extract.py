@@ -13,7 +13,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from io import BytesIO
 from itertools import groupby
 from pathlib import Path
@@ -28,7 +28,7 @@ from veridical.benchmark.tables import panels_from
 from veridical.common.files import only_one
 from veridical.encoders import store
 from veridical.encoders.encoder import Encoder, Identity, one_thread_each, open_encoder, unit
-from veridical.encoders.store import About, Features, VectorLog, feature_path, key_hash, open_features, region_key
+from veridical.encoders.store import About, Features, VectorLog, feature_path, key_hash, region_key
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.records import Box
@@ -74,9 +74,13 @@ def extract(
         about = {**asdict(ready.identity), "kind": "image", "normalised": normalise}
         digest = hashlib.sha256(repr(sorted(about.items())).encode()).hexdigest()[:12]
         log = VectorLog(path.with_suffix(f".{digest}.part"), about)
-        known = _reusable(ready, normalise, [path, *(feature_path(Path(r), ready) for r in reuse)])
+        earlier = _earlier(ready, normalise, [path, *(feature_path(Path(r), ready) for r in reuse)])
+        known = [({key_hash(k): row for row, k in enumerate(e.keys.to_pylist())}, e.matrix) for e in earlier]
         _compute(opened, ready, wanted, known, log, batch_size, normalise)
-        _put_together(opened, ready, wanted, path, [log.read(), *known], normalise)
+        here = {address for table in opened.image_tables for address in table["address"].to_pylist()}
+        old = {key for e in earlier if e.path == path for key in e.keys.to_pylist() if key.partition("@")[0] in here}
+        about = About(ready.identity, store.images_hash(opened), normalise, "")
+        _put_together(path, sorted(old | wanted.keys()), [log.read(), *known], about)
         for part in path.parent.glob(path.stem + ".*.part"):
             part.unlink()
     return store.load(opened, ready)
@@ -134,15 +138,12 @@ def _parts(opened: Benchmark, splits: Sequence[str] | None) -> list[tuple[str, s
     return [(scheme, split) for scheme, split in every if split in splits]
 
 
-def _reusable(encoder: Encoder, normalise: bool, paths: Iterable[Path]) -> Known:
-    """Vectors of earlier runs by the same encoder."""
-    out: Known = []
-    for path in paths:
-        if path.exists():
-            found = open_features(path)
-            if found.identity == encoder.identity and found.about.normalised == normalise:
-                found.verify()
-                out.append(({key_hash(k): row for row, k in enumerate(found.keys.to_pylist())}, found.matrix))
+def _earlier(encoder: Encoder, normalise: bool, paths: Iterable[Path]) -> list[Features]:
+    """Vectors of earlier runs by the same encoder, proved whole."""
+    found = [store.open_features(path) for path in paths if path.exists()]
+    out = [one for one in found if one.identity == encoder.identity and one.about.normalised == normalise]
+    for one in out:
+        one.verify()
     return out
 
 
@@ -219,11 +220,8 @@ def _stack(pixels: list[np.ndarray], encoder: Encoder) -> np.ndarray:
     return np.stack(pixels)
 
 
-def _put_together(
-    opened: Benchmark, encoder: Encoder, wanted: Wanted, path: Path, known: Known, normalise: bool
-) -> None:
+def _put_together(path: Path, keys: Sequence[str], known: Known, about: About) -> None:
     """Write the file: what was wanted now, and what earlier runs made of images that are still here."""
-    keys = sorted({*wanted, *_kept(opened, encoder, path, normalise)})
     hashes = [key_hash(key) for key in keys]
     size = next(vectors.shape[1] for places, vectors in known if hashes[0] in places)
     raw = path.with_suffix(".raw")
@@ -237,20 +235,9 @@ def _put_together(
                 if rows:
                     to, source = np.array(rows).T
                     matrix[start + to] = vectors[source]
-        about = About(encoder.identity, store.images_hash(opened), normalise, store.vectors_hash(keys, matrix))
-        store.write_features(path, keys, matrix, about)
+        store.write_features(path, keys, matrix, replace(about, vectors=store.vectors_hash(keys, matrix)))
     finally:
         raw.unlink(missing_ok=True)
-
-
-def _kept(opened: Benchmark, encoder: Encoder, path: Path, normalise: bool) -> list[str]:
-    if not path.exists():
-        return []
-    old = open_features(path)
-    if old.identity != encoder.identity or old.about.normalised != normalise:
-        return []
-    here = {a for table in opened.image_tables for a in table["address"].to_pylist()}
-    return [key for key in old.keys.to_pylist() if key.partition("@")[0] in here]
 
 
 def decode(data: bytes | memoryview, address: str) -> Image.Image:
@@ -291,32 +278,11 @@ def _pixels(size: tuple[int, int], region: Box, address: str) -> tuple[int, int,
     return left, top, right, bottom
 
 
-def encode_texts(
-    encoder: str | Encoder,
-    texts: Sequence[str],
-    *,
-    normalise: bool = False,
-    batch_size: int = 64,
-    device: str | None = None,
-    cache: Path | str | None = None,
-) -> np.ndarray:
-    """One vector per text, in their order: (N, D) float32. With `normalise`, of length 1."""
-    found = TextVectors(encoder, batch_size=batch_size, device=device, cache=cache).rows(texts)
-    return unit(found) if normalise else found
-
-
 class TextVectors:
     """Vectors of texts by one encoder: those that are known, and those it is asked for."""
 
-    def __init__(
-        self,
-        encoder: str | Encoder,
-        *,
-        batch_size: int = 64,
-        device: str | None = None,
-        cache: Path | str | None = None,
-    ) -> None:
-        self.encoder = open_encoder(encoder, device=device)
+    def __init__(self, encoder: str | Encoder, *, batch_size: int = 64, cache: Path | str | None = None) -> None:
+        self.encoder = open_encoder(encoder)
         self.batch_size = batch_size
         about = {**asdict(self.identity), "kind": "text"}
         name = hashlib.sha256(repr(sorted(about.items())).encode()).hexdigest()[:12]

@@ -60,12 +60,13 @@ class HubEncoder(Encoder):
             if self._two_towers:
                 out = _embedding(self._model.get_image_features(pixel_values=x))  # (B, D)
             else:
-                out = _mean_position(self._model(pixel_values=x).last_hidden_state)
+                states = self._model(pixel_values=x).last_hidden_state  # (B, D, H, W) or (B, T, D)
+                out = states.mean((2, 3) if states.ndim == 4 else 1)  # (B, D)
             return out.float().cpu().numpy()
 
     def texts(self, texts: Sequence[str]) -> np.ndarray:
         torch = import_torch()
-        if not self._reads:
+        if not self._two_towers and self._model.main_input_name != "input_ids":
             raise self._cannot("texts")
         padding = "max_length" if self._model_type.startswith("siglip") else True  # SigLIP was trained on padded texts
         inputs = self._tokenizer(
@@ -98,17 +99,9 @@ class HubEncoder(Encoder):
     def _two_towers(self) -> bool:
         return hasattr(self._model, "get_image_features") and hasattr(self._model, "get_text_features")
 
-    @property
-    def _sees(self) -> bool:
-        return self._two_towers or self._model.main_input_name == "pixel_values"
-
-    @property
-    def _reads(self) -> bool:
-        return self._two_towers or self._model.main_input_name == "input_ids"
-
     @cached_property
     def _processor(self) -> Any:
-        if not self._sees:
+        if not self._two_towers and self._model.main_input_name != "pixel_values":
             raise self._cannot("images")
         return load_processor(self.folder)
 
@@ -236,11 +229,6 @@ def _embedding(output: Any) -> torch.Tensor:
     """The joint embedding of a tower; older versions give the tensor itself."""
     found: torch.Tensor = getattr(output, "pooler_output", output)
     return found
-
-
-def _mean_position(states: torch.Tensor) -> torch.Tensor:
-    """The mean over positions: (B, D, H, W) or (B, T, D) -> (B, D)."""
-    return states.mean((2, 3)) if states.ndim == 4 else states.mean(1)
 
 
 def _first_line(error: Exception) -> str:

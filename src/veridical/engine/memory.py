@@ -20,6 +20,7 @@ import struct
 import sys
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from io import BytesIO
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
@@ -34,14 +35,9 @@ class Damaged(Exception):
     """A remembered result that cannot be read; it is computed again."""
 
 
-class Keys:
-    """Names of results: a hash of all that decides each."""
-
-    def __init__(self, function: object) -> None:
-        self._common = fingerprint((__version__, function, _code(function)))
-
-    def of(self, batch: object) -> str:
-        return fingerprint((self._common, batch))
+def common_key(function: object) -> str:
+    """A hash of what decides all results of a function: the function, its config, the code."""
+    return fingerprint((__version__, function, _code(function)))
 
 
 def _code(function: object) -> dict[str, str]:
@@ -60,7 +56,7 @@ class _Modules(pickle.Pickler):
     """Notes the modules that a worker will import when it gets what is dumped; the pickle itself is thrown away."""
 
     def __init__(self) -> None:
-        super().__init__(_Nowhere(), protocol=5)
+        super().__init__(BytesIO(), protocol=5)
         self.names: set[str] = set()
 
     def reducer_override(self, value: Any) -> Any:
@@ -69,13 +65,9 @@ class _Modules(pickle.Pickler):
         return NotImplemented
 
 
-class _Nowhere:
-    def write(self, data: Any) -> int:
-        return len(data)
-
-
-def place(work: Path, name: str) -> Path:
-    """Where a result lies; 256 folders, so that none gets too large."""
+def place(work: Path, common: str, batch: object) -> Path:
+    """Where the result of a batch lies; 256 folders, so that none gets too large."""
+    name = fingerprint((common, batch))
     return work / name[:2] / f"{name[2:]}.result"
 
 

@@ -51,12 +51,12 @@ def run(function: Callable[[Batch], Result], batches: Iterable[Batch], plan: Pla
     count = plan.processes or available()
     if total is not None:
         count = max(1, min(count, total))
-    keys = None
+    common = ""
     if plan.work is not None:
         plan.work.mkdir(parents=True, exist_ok=True)
         memory.clean_up(plan.work)
-        keys = memory.Keys(function)
-    job = _Job(function, pickled, plan.work, keys, plan.retries, plan.label)
+        common = memory.common_key(function)
+    job = _Job(function, pickled, plan.work, common, plan.retries, plan.label)
     return _show(job, iter(batches), count, total)
 
 
@@ -72,7 +72,7 @@ class _Job:
     function: Function
     pickled: bytes  # the function
     work: Path | None
-    keys: memory.Keys | None
+    common: str  # what the keys of all its results begin with
     retries: int
     label: str
 
@@ -107,7 +107,7 @@ def _show(job: _Job, batches: Iterator[Any], count: int, total: int | None) -> I
 
 
 def _task(job: _Job, index: int, batch: Any) -> _Task:
-    path = memory.place(job.work, job.keys.of(batch)) if job.work is not None and job.keys is not None else None
+    path = memory.place(job.work, job.common, batch) if job.work is not None else None
     return _Task(index, pickle.dumps(batch, protocol=5), path)
 
 
@@ -209,7 +209,8 @@ class _Pool:
         theirs.close()
         self.workers.append(_Worker(process, ours))
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it died at once: its first batch will tell
-            ours.send((_script(), self.job.pickled))
+            script = spawn.get_preparation_data("worker")  # where it finds the user's script, if it needs it
+            ours.send(({k: v for k, v in script.items() if k.startswith("init_main")}, self.job.pickled))
         return self.workers[-1]
 
     def _wait(self) -> None:
@@ -269,11 +270,6 @@ def _end(one: _Worker) -> int:
     except subprocess.TimeoutExpired:
         one.process.kill()
         return one.process.wait()
-
-
-def _script() -> dict[str, str]:
-    """Where a worker finds the user's script, if it needs it."""
-    return {k: v for k, v in spawn.get_preparation_data("worker").items() if k.startswith("init_main")}
 
 
 def _there(task: _Task) -> Path:

@@ -82,7 +82,8 @@ class Progress:
         return (self.done - self._skipped) / max(time.monotonic() - self._start, 1e-9)
 
     def _rate_text(self) -> str:
-        return f"{_short(self.rate)} {self.unit}/s"
+        rate = f"{self.rate:,.0f}" if self.rate >= 100 else f"{self.rate:.3g}"
+        return f"{rate} {self.unit}/s"
 
     def _left(self) -> str:
         if self.total is None or self.rate <= 0:
@@ -135,7 +136,3 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
-
-
-def _short(rate: float) -> str:
-    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"

@@ -83,18 +83,11 @@ def table(schema: pa.Schema, n: int, columns: dict[str, pa.Array]) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def judgements(items: Sequence[str], workers: Sequence[str], verdicts: Sequence[str], kind: str) -> pa.Table:
+def judgements(items: pa.Array, workers: pa.Array, verdicts: pa.Array, kind: str) -> pa.Table:
     """Judgements of one kind."""
-    return table(
-        tables.JUDGEMENTS,
-        len(items),
-        {
-            "item": pa.array(items, pa.string()),
-            "worker": pa.array(workers, pa.string()),
-            "verdict": pa.array(verdicts, pa.string()),
-            "kind": constant(kind, pa.string(), len(items)),
-        },
-    )
+    kinds = constant(kind, pa.string(), len(items))
+    found = {"item": items, "worker": workers, "verdict": verdicts, "kind": kinds}
+    return table(tables.JUDGEMENTS, len(items), found)
 
 
 def sparse_lists(values: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:

@@ -14,27 +14,20 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from veridical.common.files import (
-    DECODING_ERRORS,
-    Json,
-    in_words,
-    numbered_lines,
-    only_one,
-    read_json,
-    write_whole,
-)
+from veridical.common import files
+from veridical.common.files import DECODING_ERRORS, Json, in_words, only_one, write_whole
 from veridical.common.result import Result, Table
 from veridical.errors import UserError, missing_extra
 from veridical.formats.fetch import Manners, Outcome, Wanted, fetch
 from veridical.formats.images import BadImage, image_size
 from veridical.formats.lines import LeftOut
+from veridical.formats.releases import import_release, imported
 
 # Where the releases are published: the authors' repository. `--base-url` names a mirror of it.
 BASE_URL = "https://raw.githubusercontent.com/lil-lab/nlvr/master"
@@ -76,8 +69,6 @@ class Fetched(Result):
         return [(kind, n["fetched"], n["had"], n["missing"], n["changed"]) for kind, n in tally.items()]
 
     def parts(self) -> Iterator[Table | str]:
-        from veridical.formats.releases import imported
-
         yield Table("", ("what", "fetched", "had", "missing", "changed"), self.table())
         yield f"Files: {self.folder} (details in .get/report.json)."
         yield from imported(self.benchmark, self.left_out)
@@ -113,9 +104,8 @@ def get(
     base_url: str | None = None,
     split: Sequence[str] = (),
     images: bool = False,
-    max_connections: int = 16,
     keep_going: bool = False,
-    manners: Manners | None = None,
+    manners: Manners = Manners(),
     on_fetched: Callable[[Fetched], None] | None = None,
 ) -> Fetched:
     """Download a release into `OUT.release`, then import it as the benchmark `OUT`.
@@ -124,14 +114,15 @@ def get(
     file that is there is not asked for again, so a run that was stopped or killed continues. `keep_going` imports
     everything but the lines and images that are wrong; `on_fetched` is told what came before that is imported.
     """
-    source = _source(release, split, max_connections)
+    source = _source(release, split)
     base = (base_url or BASE_URL).rstrip("/")
     if images and release == "nlvr2":
         _imagehash()  # say what is not installed before a day of downloading
     target = Path(os.path.abspath(out))
     folder = target.with_name(target.name + ".release")
-    manners = manners or Manners(connections=max_connections)
-    with _alone(folder):
+    (folder / ".get").mkdir(parents=True, exist_ok=True)
+    busy = f"Another `veridical get` is filling {folder}."  # two downloads would write the same files
+    with only_one(folder / ".get" / "lock", busy, "Wait for it, or stop it."):
         chosen = tuple(split) or source.splits
         outcomes = fetch(_texts(source, chosen, base), folder, f"{release} files", manners)
         _need(outcomes, source, chosen)
@@ -139,13 +130,15 @@ def get(
             wanted = [one for name in chosen for one in source.images(folder, name, base)]
             outcomes += fetch(wanted, folder, f"{release} {source.kind}", manners)
         result = Fetched(release, folder, tuple(outcomes))
-        _write_report(result)
+        text = json.dumps(result.to_json(), indent=1, ensure_ascii=False)
+        write_whole(folder / ".get" / "report.json", text + "\n")
         if on_fetched is not None:
             on_fetched(result)
-        return _import(result, target, keep_going)
+        made = import_release(release, folder, target, keep_going=keep_going)
+        return replace(result, benchmark=made.benchmark, counts=dict(made.counts), left_out=made.left_out)
 
 
-def _source(release: str, splits: Sequence[str], connections: int) -> Source:
+def _source(release: str, splits: Sequence[str]) -> Source:
     if release not in SOURCES:
         raise UserError(f"{release!r} cannot be downloaded.", f"Choose one of: {', '.join(SOURCES)}.")
     source = SOURCES[release]
@@ -153,25 +146,20 @@ def _source(release: str, splits: Sequence[str], connections: int) -> Source:
         if split not in source.splits + source.others:
             known = ", ".join(source.splits + source.others)
             raise UserError(f"{release} has no split {split!r}.", f"Choose from: {known}.")
-    if connections < 1:
-        raise UserError(f"{connections} connections cannot fetch anything.", "Use 1 or more.")
     return source
 
 
 def _texts(source: Source, splits: Sequence[str], base: str) -> list[Wanted]:
-    files = [(*source.main, source.splits + source.others), *source.extras]
-    return [
-        Wanted(
-            name.format(split=split),
-            f"{base}/{path.format(split=split)}",
-            MAX_TEXT_BYTES,
-            _check_of(name),
-            "files",
-        )
-        for split in splits
-        for name, path, having in files
-        if split in having
-    ]
+    kinds = [(*source.main, source.splits + source.others), *source.extras]
+    out = []
+    for split in splits:
+        for name, path, having in kinds:
+            if split in having:
+                hashes = name.endswith("_hashes.json")
+                check = _check_text if name.endswith(".txt") else _check_hashes if hashes else _check_lines
+                url = f"{base}/{path.format(split=split)}"
+                out.append(Wanted(name.format(split=split), url, MAX_TEXT_BYTES, check, "files"))
+    return out
 
 
 def _need(outcomes: Sequence[Outcome], source: Source, splits: Sequence[str]) -> None:
@@ -192,12 +180,6 @@ def _check_text(path: Path) -> str:
     with path.open("rb") as file:
         start = file.read(64).lstrip()
     return "a web page came instead of the file" if start[:1] == b"<" else ""
-
-
-def _check_of(name: str) -> Callable[[Path], str]:
-    if name.endswith(".txt"):
-        return _check_text
-    return _check_hashes if name.endswith("_hashes.json") else _check_lines
 
 
 def _check_lines(path: Path) -> str:
@@ -228,7 +210,7 @@ def _check_hashes(path: Path) -> str:
 
 
 def _lines(folder: Path, name: str) -> Iterator[tuple[int, Json]]:
-    yield from numbered_lines(folder / name, Json, "Delete the file and run it again.")
+    yield from files.numbered_lines(folder / name, Json, "Delete the file and run it again.")
 
 
 def _drawings(folder: Path, split: str, base: str) -> list[Wanted]:
@@ -251,7 +233,7 @@ def _photographs(folder: Path, split: str, base: str) -> list[Wanted]:
     del base
     path = folder / f"{split}_hashes.json"
     again = "Delete it and run it again."
-    hashes = read_json(path, dict[str, str], "a list of hashes", again) if path.exists() else {}
+    hashes = files.read_json(path, dict[str, str], "a list of hashes", again) if path.exists() else {}
     out: dict[str, Wanted] = {}
     for number, record in _lines(folder, f"{split}.json"):
         pair = str(record.get("identifier")).rpartition("-")[0]
@@ -298,28 +280,6 @@ def _imagehash() -> Any:
     except ImportError:
         raise missing_extra("imagehash", "build") from None
     return imagehash
-
-
-def _import(result: Fetched, target: Path, keep_going: bool) -> Fetched:
-    from veridical.formats.releases import import_release
-
-    made = import_release(result.release, result.folder, target, keep_going=keep_going)
-    return replace(result, benchmark=made.benchmark, counts=dict(made.counts), left_out=made.left_out)
-
-
-def _write_report(result: Fetched) -> None:
-    text = json.dumps(result.to_json(), indent=1, ensure_ascii=False)
-    write_whole(result.folder / ".get" / "report.json", text + "\n")
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Two downloads into one folder would write the same files."""
-    (folder / ".get").mkdir(parents=True, exist_ok=True)
-    with only_one(
-        folder / ".get" / "lock", f"Another `veridical get` is filling {folder}.", "Wait for it, or stop it."
-    ):
-        yield
 
 
 SOURCES: dict[str, Source] = {

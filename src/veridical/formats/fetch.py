@@ -69,6 +69,10 @@ class Manners:
     silence: float = 20.0  # seconds without a byte after which a connection is given up
     seconds: float = 600.0  # for one try; a longer file continues in the next
 
+    def __post_init__(self) -> None:
+        if self.connections < 1:
+            raise UserError(f"{self.connections} connections cannot fetch anything.", "Use 1 or more.")
+
 
 class _Lost(Exception):
     """This try failed; another may succeed."""
@@ -144,7 +148,7 @@ class _Fetcher:
             nonlocal received
             received += data
 
-        part = self._part(wanted)
+        part = self.folder / PARTIAL / (hashlib.sha256(wanted.name.encode()).hexdigest()[:32] + ".part")
         part.parent.mkdir(parents=True, exist_ok=True)
         for tries in range(self.manners.retries + 1):
             try:
@@ -159,15 +163,9 @@ class _Fetcher:
             except _Lost as error:
                 lost = error
             if tries < self.manners.retries:
-                await asyncio.sleep(self._pause(tries, lost.wait))
+                wait: float = self.manners.first_wait * 2.0**tries * self.jitter.uniform(0.5, 1.5)
+                await asyncio.sleep(min(max(wait, lost.wait or 0.0), self.manners.longest_wait))
         return Outcome(wanted, "missing", f"{lost.reason} ({self.manners.retries + 1} tries)", received)
-
-    def _pause(self, tries: int, asked: float | None) -> float:
-        wait: float = self.manners.first_wait * 2.0**tries * self.jitter.uniform(0.5, 1.5)
-        return min(max(wait, asked or 0.0), self.manners.longest_wait)
-
-    def _part(self, wanted: Wanted) -> Path:
-        return self.folder / PARTIAL / (hashlib.sha256(wanted.name.encode()).hexdigest()[:32] + ".part")
 
     async def _receive(
         self, client: httpx.AsyncClient, wanted: Wanted, part: Path, count: Callable[[int], None]
@@ -209,7 +207,8 @@ class _Fetcher:
             _forget(part)
             raise _Lost("the server refused to continue")
         if response.status_code in TRY_AGAIN:
-            raise _Lost(f"status {response.status_code}", _retry_after(response))
+            asked = response.headers.get("Retry-After", "")
+            raise _Lost(f"status {response.status_code}", float(asked) if asked.isdigit() else None)
         if response.status_code not in (200, 206):
             raise _Final(f"status {response.status_code}")
         encoded = response.headers.get("Content-Encoding", "identity") != "identity"  # though it was not asked for
@@ -268,8 +267,3 @@ def _forget(part: Path) -> None:
     """Drop what was received; the note goes last, as bytes without a note are never used."""
     part.unlink(missing_ok=True)
     part.with_suffix(".json").unlink(missing_ok=True)
-
-
-def _retry_after(response: httpx.Response) -> float | None:
-    value = response.headers.get("Retry-After", "")
-    return float(value) if value.isdigit() else None

@@ -139,14 +139,16 @@ def leaves_folder(path: Path, folder: Path) -> bool:
     return os.path.commonpath([real, os.path.realpath(path)]) != real
 
 
-def walk(folder: Path, prefix: str, suffixes: tuple[str, ...] = (".png",)) -> Iterator[ImageFile]:
-    """Image files under a folder in the order of their names, named `prefix/...`."""
-    yield from _walk(folder, prefix, suffixes, 3, folder, False)
-
-
-def _walk(
-    folder: Path, prefix: str, suffixes: tuple[str, ...], depth: int, root: Path, outside: bool
+def walk(
+    folder: Path,
+    prefix: str,
+    suffixes: tuple[str, ...] = (".png",),
+    depth: int = 3,
+    root: Path | None = None,
+    outside: bool = False,
 ) -> Iterator[ImageFile]:
+    """Image files under a folder in the order of their names, named `prefix/...`."""
+    root = root or folder
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
@@ -156,7 +158,7 @@ def _walk(
         if entry.is_dir():
             if depth:
                 out = outside or (entry.is_symlink() and leaves_folder(Path(entry.path), root))
-                yield from _walk(Path(entry.path), name, suffixes, depth - 1, root, out)
+                yield from walk(Path(entry.path), name, suffixes, depth - 1, root, out)
         elif entry.name.lower().endswith(suffixes):
             path = Path(entry.path)
             yield ImageFile(path, name, outside or (entry.is_symlink() and leaves_folder(path, root)))

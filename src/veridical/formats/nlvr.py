@@ -88,11 +88,10 @@ class _NLVRSplit:
         ids, records = self.ids, self.lines.records
         writer.add_items(self.split, _items(ids, records, self.prefix, views))
         writer.add_panels(_panels(ids, records, views))
-        judged = [(i, w, v) for i, r in zip(ids, records, strict=True) for w, v in r.evals.items()]
+        words = {"false": "0", "true": "1", "nonsense": "nonsense"}
+        judged = [(i, worker, words[v]) for i, r in zip(ids, records, strict=True) for worker, v in r.evals.items()]
         if judged:
-            items, workers, verdicts = zip(*judged, strict=True)
-            words = {"false": "0", "true": "1"}
-            verdicts = tuple(words.get(v, v) for v in verdicts)
+            items, workers, verdicts = (pa.array(column, pa.string()) for column in zip(*judged, strict=True))
             writer.add_judgements(columns.judgements(items, workers, verdicts, "validation"))
         writer.add_raw(self.split, self.lines.raw())
         writer.add_raw(self.split, raw)

@@ -254,16 +254,8 @@ def _read_split(split: str, files: _Files, request: Request, problems: Problems)
 def _judgements(ids: pa.Array, judged: pa.Array, kind: str) -> pa.Table:
     """A list column of judgements as rows of the judgements table."""
     flat = judged.flatten()
-    return columns.table(
-        tables.JUDGEMENTS,
-        len(flat),
-        {
-            "item": ids.take(pc.list_parent_indices(judged)),
-            "worker": flat.field("worker"),
-            "verdict": pc.if_else(pc.equal(flat.field("verdict"), "True"), "1", "0"),
-            "kind": columns.constant(kind, pa.string(), len(flat)),
-        },
-    )
+    verdicts = pc.if_else(pc.equal(flat.field("verdict"), "True"), "1", "0")
+    return columns.judgements(ids.take(pc.list_parent_indices(judged)), flat.field("worker"), verdicts, kind)
 
 
 def _known(addresses: pa.Array) -> pa.Array:

@@ -9,9 +9,9 @@ rationale stage. Files are named as in the release (`train.jsonl`), or their que
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,9 @@ class _Metadata(msgspec.Struct):
     height: int
 
 
+_METADATA = msgspec.json.Decoder(_Metadata)
+
+
 @dataclass
 class _Split:
     """One split of VCR, read and found whole."""
@@ -121,8 +124,7 @@ class _Images:
     lines: str  # the file that names the images
     raw: list[pa.Table] = field(default_factory=list)  # metadata files
     names: dict[str, str] = field(default_factory=dict)  # image file -> content address
-    _left: dict[Path, bool] = field(default_factory=dict)
-    _decoder: msgspec.json.Decoder[_Metadata] = field(default_factory=lambda: msgspec.json.Decoder(_Metadata))
+    _leaves: Callable[[Path, Path], bool] = field(default_factory=lambda: cache(leaves_folder))  # asked for each image
 
     def panel(self, line: _Line, number: int) -> Panel:
         """The panel of a line's image."""
@@ -150,7 +152,7 @@ class _Images:
             return None
         path, name = found
         file = read_text(path, name)
-        metadata = texts.decode_one(file, self._decoder, self.problems)
+        metadata = texts.decode_one(file, _METADATA, self.problems)
         if metadata is None:
             return None
         if problem := _metadata_problem(metadata, line):
@@ -190,12 +192,6 @@ class _Images:
                         return None
                     return path, where
         return None
-
-    def _leaves(self, folder: Path, base: Path) -> bool:
-        """Whether a link leads out of the folder of images; many images are in one folder."""
-        if folder not in self._left:
-            self._left[folder] = leaves_folder(folder, base)
-        return self._left[folder]
 
     @cached_property
     def _bases(self) -> list[tuple[Path, str]]:
@@ -327,20 +323,18 @@ def _items(records: Sequence[_Line], rationales: bool) -> pa.Table:
 def _table(records: Sequence[_Line], values: dict[str, list[Any]]) -> dict[str, pa.Array]:
     """The columns that a question's items share, and some more."""
     kind = columns.ITEM
-    strings = {"movie": [r.movie or r.video_name for r in records], "image": [r.img_fn for r in records]}
-    arrays = {name: pa.array(column, pa.string()) for name, column in strings.items()}
-    cultural = [None if r.cultural_or_not is None else str(r.cultural_or_not) for r in records]
+    origins = [[r.movie or r.video_name for r in records], [r.img_fn for r in records]]
     tags = {
         "likelihood": [r.answer_likelihood for r in records],
         "region": [r.region for r in records],
-        "cultural": cultural,
+        "cultural": [None if r.cultural_or_not is None else str(r.cultural_or_not) for r in records],
     }
     return {
         "task": columns.constant("choice", pa.string(), len(records)),
         "panels": columns.fixed(pa.array([r.img_id for r in records], pa.string()), 1, kind["panels"]),
         "query": _texts([r.question for r in records], kind["query"]),
         "group": pa.array([r.annot_id for r in records], pa.string()),
-        "origins": columns.sparse_lists(list(arrays.values()), kind["origins"]),
+        "origins": columns.sparse_lists([pa.array(one, pa.string()) for one in origins], kind["origins"]),
         "tags": columns.sparse_pairs([(name, pa.array(column, pa.string())) for name, column in tags.items()]),
         **{name: pa.array(column, kind[name]) for name, column in values.items()},
     }

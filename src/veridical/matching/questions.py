@@ -24,7 +24,7 @@ import numpy as np
 from veridical.benchmark import Benchmark
 from veridical.benchmark.splits import blocks, split_by_origin, vcr_folds, vcr_splits
 from veridical.benchmark.writer import check_names
-from veridical.common.files import Json, Problem, each_line, read_text
+from veridical.common.files import BadLine, Json, each_line, read_text
 from veridical.errors import UserError
 from veridical.options.building import Columns
 from veridical.records import Item, Panel, Text
@@ -151,7 +151,7 @@ def _open_json(path: Path, text: str) -> tuple[list[str], Lines]:
     found: list[tuple[int, Mapping[str, Any] | str]] = []
     names: dict[str, None] = {}
     for number, value in each_line(text, Json):
-        if not isinstance(value, Problem):
+        if not isinstance(value, BadLine):
             names.update(dict.fromkeys(value))
         found.append((number, value))
     if found and not names:

@@ -10,7 +10,9 @@ import pytest
 import veridical.evaluation
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.errors import UserError
-from veridical.evaluation import evaluate, official_output, sign_test
+from veridical.evaluation import evaluate
+from veridical.evaluation.bootstrap import sign_test
+from veridical.evaluation.scores import official_output
 from veridical.records import Item, Judgement, pairs
 
 TRUE, FALSE = [0.0, 1.0], [1.0, 0.0]
@@ -98,24 +100,29 @@ def test_comparison(sentences, write_lines) -> None:
     marks = [[int(np.argmax(scores)) == answers[name] for name, scores in rows] for rows in (good, poor)]
     wins = sum(a and not b for a, b in zip(*marks, strict=True))
     losses = sum(b and not a for a, b in zip(*marks, strict=True))
-    assert (compared.items.only_this, compared.items.only_other) == (wins, losses)
-    assert compared.items.p == sign_test(wins, losses)
+    assert (compared.sign_test.only_this, compared.sign_test.only_other) == (wins, losses)
+    assert compared.sign_test.p == sign_test(wins, losses)
     assert compared.accuracy.value == pytest.approx((wins - losses) / 120, abs=1e-15)
     assert compared.accuracy.low < compared.accuracy.value < compared.accuracy.high
     assert compared.accuracy.low > 0
     whole = [np.array(m).reshape(30, 4) for m in marks]
     assert compared.consistency.value == pytest.approx((whole[0].all(1).sum() - whole[1].all(1).sum()) / 30, abs=1e-15)
-    assert compared.groups.only_this == int((whole[0].sum(1) > whole[1].sum(1)).sum())
+    assert compared.sign_test_groups.only_this == int((whole[0].sum(1) > whole[1].sum(1)).sum())
     turned = evaluate(sentences, other, against=this).comparison
     assert turned.accuracy.value == -compared.accuracy.value
-    assert turned.items.p == compared.items.p
+    assert turned.sign_test.p == compared.sign_test.p
     assert "fair coin" in compared.to_json()["meaning"]
 
 
 def test_a_file_against_itself(sentences, write_lines) -> None:
     path = write_lines(choices(sentences, 0, 0.8))
     compared = evaluate(sentences, path, against=path).comparison
-    assert (compared.accuracy.value, compared.accuracy.low, compared.accuracy.high, compared.items.p) == (0, 0, 0, 1)
+    assert (compared.accuracy.value, compared.accuracy.low, compared.accuracy.high, compared.sign_test.p) == (
+        0,
+        0,
+        0,
+        1,
+    )
 
 
 def test_pairing_narrows_the_interval(sentences, write_lines) -> None:

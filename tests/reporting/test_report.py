@@ -47,8 +47,8 @@ def test_numbers_are_those_of_evaluate(nlvr, predict, read_page, tmp_path: Path)
     assert compared is not None
     points = compared.accuracy
     assert f"{100 * points.value:+.1f} [{100 * points.low:+.1f}, {100 * points.high:+.1f}]" in page.cells
-    assert f"{compared.items.only_this:,}" in page.cells
-    assert f"{compared.items.only_other:,}" in page.cells
+    assert f"{compared.sign_test.only_this:,}" in page.cells
+    assert f"{compared.sign_test.only_other:,}" in page.cells
 
 
 def test_published_rows_stand_beside_ours(nlvr, predict, read_page, tmp_path: Path) -> None:

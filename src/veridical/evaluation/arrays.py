@@ -14,10 +14,10 @@ from tokenize import TokenError
 
 import numpy as np
 
-from veridical.common.arrays import Doubles
+from veridical.common.arrays import Doubles, Ints
 from veridical.common.files import read_bytes
 from veridical.errors import UserError
-from veridical.evaluation.key import AnswerKey
+from veridical.evaluation.grade import AnswerKey
 from veridical.evaluation.readers import Predictions, question_predictions
 
 _FIX = (
@@ -93,9 +93,7 @@ def _array(path: Path, data: bytes) -> Doubles:
     return np.asarray(array, np.float64)
 
 
-def _stages(
-    path: Path, parts: dict[str, Doubles], count: int, right: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> Doubles:
+def _stages(path: Path, parts: dict[str, Doubles], count: int, right: Ints) -> Doubles:
     """All stages as (N, 5, 4); what is not there is NaN, which nothing asks for or which is counted as unreadable."""
     scores = np.full((count, 5, 4), np.nan)
     for name, array in parts.items():

@@ -1,22 +1,24 @@
 """Accuracy, consistency, staged accuracy, the breakdown by tags and the comparison of two files, all with intervals.
 
 Accuracy is over all scored examples; consistency is the share of groups all of whose examples are right; staged
-accuracy is VCR's: Q->A the answer, QA->R the rationale given the right answer, Q->AR both.
+accuracy is VCR's: Q->A the answer, QA->R the rationale given the right answer, Q->AR both. They are set beside
+baselines: the most common answer, chance, and people.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from veridical.benchmark import Benchmark
 from veridical.common.arrays import Bools, Ints
 from veridical.common.intervals import Estimate
+from veridical.common.result import plain
 from veridical.errors import UserError
 from veridical.evaluation.bootstrap import intervals_of_parts, resample, sign_test, stream
-from veridical.evaluation.grade import Grades
-from veridical.evaluation.key import AnswerKey
+from veridical.evaluation.grade import AnswerKey, Grades
 
 STAGES = ("Q->A", "QA->R", "Q->AR")
 MEANING = (
@@ -37,12 +39,8 @@ class Row:
     consistency: Estimate
 
     def to_json(self) -> dict[str, object]:
-        return {
-            **self.accuracy.to_json(),
-            "items": self.items,
-            "groups": self.groups,
-            "consistency": self.consistency.to_json(),
-        }
+        counts = {"items": self.items, "groups": self.groups}
+        return {**self.accuracy.to_json(), **counts, "consistency": self.consistency.to_json()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +81,8 @@ def staged_right(key: AnswerKey, right: Ints) -> tuple[Ints, Ints]:
     rationale = rationales[np.arange(len(questions)), np.minimum(key.answer[questions], rationales.shape[1] - 1)]
     keep = (rationale >= 0) & key.scored[rationale]
     answer_right, rationale_right = right[questions[keep]] > 0, right[rationale[keep]] > 0
-    return questions[keep], np.stack([answer_right, rationale_right, answer_right & rationale_right], 1).astype(
-        np.int64
-    )
+    stages = np.stack([answer_right, rationale_right, answer_right & rationale_right], 1)
+    return questions[keep], stages.astype(np.int64)
 
 
 def _staged(key: AnswerKey, right: Ints, resamples: int, seed: int) -> dict[str, Estimate]:
@@ -144,9 +141,6 @@ class SignTest:
     only_other: int
     p: float
 
-    def to_json(self) -> dict[str, float]:
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -156,19 +150,11 @@ class Comparison:
     accuracy: Estimate  # difference in accuracy
     consistency: Estimate  # difference in consistency
     staged: dict[str, Estimate]
-    items: SignTest
-    groups: SignTest
+    sign_test: SignTest  # over examples
+    sign_test_groups: SignTest
 
     def to_json(self) -> dict[str, object]:
-        return {
-            "against": str(self.against),
-            "accuracy": self.accuracy.to_json(),
-            "consistency": self.consistency.to_json(),
-            "staged": {name: estimate.to_json() for name, estimate in self.staged.items()},
-            "sign_test": self.items.to_json(),
-            "sign_test_groups": self.groups.to_json(),
-            "meaning": MEANING,
-        }
+        return {**plain(self), "meaning": MEANING}
 
 
 def compare(this: Grades, other: Grades, against: Path, resamples: int, seed: int) -> Comparison:
@@ -192,8 +178,8 @@ def compare(this: Grades, other: Grades, against: Path, resamples: int, seed: in
         accuracy=drawn.difference(1, 2, 0),
         consistency=drawn.difference(3, 4, 5),
         staged=_staged_difference(this, other, resamples, seed),
-        items=_sign(this.right & ~other.right, other.right & ~this.right),
-        groups=_sign(mine > theirs, theirs > mine),
+        sign_test=_sign(this.right & ~other.right, other.right & ~this.right),
+        sign_test_groups=_sign(mine > theirs, theirs > mine),
     )
 
 
@@ -213,3 +199,122 @@ def _staged_difference(this: Grades, other: Grades, resamples: int, seed: int) -
 def _sign(mine: Bools, theirs: Bools) -> SignTest:
     wins, losses = int(mine.sum()), int(theirs.sum())
     return SignTest(wins, losses, sign_test(wins, losses))
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """One row beside the model's. Chance is known exactly and people have a deviation: they have no interval."""
+
+    name: str  # majority, majority of train, random, human
+    rule: str  # what it is, in words
+    accuracy: Estimate | float
+    consistency: Estimate | float | None = None
+    staged: dict[str, Estimate | float] = field(default_factory=dict)
+    std: float | None = None  # over people
+    workers: int | None = None
+    skip_rate: float | None = None  # of people, where they could skip; `accuracy` is over what they answered
+    skips_wrong: float | None = None  # their accuracy with skips counted as wrong
+
+    def to_json(self) -> dict[str, object]:
+        out: dict[str, object] = {"rule": self.rule, "accuracy": _json(self.accuracy)}
+        if self.consistency is not None:
+            out["consistency"] = _json(self.consistency)
+        if self.staged:
+            out["staged"] = {name: _json(value) for name, value in self.staged.items()}
+        if self.workers is not None:
+            out |= {"std": self.std, "workers": self.workers}
+        if self.skip_rate is not None:
+            out |= {"skip_rate": self.skip_rate, "skips_wrong": self.skips_wrong}
+        return out
+
+
+def _json(value: Estimate | float) -> dict[str, float]:
+    return value.to_json() if isinstance(value, Estimate) else {"value": value}
+
+
+def baselines(benchmark: Benchmark, key: AnswerKey, examples: Ints, resamples: int, seed: int) -> tuple[Baseline, ...]:
+    """The rows of machines: majority of the split, of train where there is one, chance."""
+    truth = benchmark.task == "statement"
+    rows = [_majority(key, examples, truth, (f"{key.split} itself", key.answer, key.parent >= 0), resamples, seed)]
+    if key.split != "train" and "train" in benchmark.splits(key.scheme) and not benchmark.is_hidden("train"):
+        table = benchmark.items_table("train", key.scheme, ["answer", "given"])
+        answers = np.asarray(table["answer"].combine_chunks().cast("int64").fill_null(-1))
+        rationale = np.asarray(table["given"].combine_chunks().is_valid())
+        if (answers >= 0).any():
+            rows.append(_majority(key, examples, truth, ("train", answers, rationale), resamples, seed))
+    return (*rows, _random(key, examples))
+
+
+def _majority(
+    key: AnswerKey,
+    examples: Ints,
+    truth: bool,  # the candidates are false and true
+    source: tuple[str, Ints, Bools],  # in words; the answers to count; which are of rationale items
+    resamples: int,
+    seed: int,
+) -> Baseline:
+    """Always the most common answer (the lowest of equals); answers and rationales are counted apart."""
+    where, answers, rationale = source
+    guess = np.zeros(2, np.int64)
+    for stage in range(2):
+        counted = answers[(rationale == bool(stage)) & (answers >= 0)]
+        guess[stage] = np.bincount(counted).argmax() if len(counted) else 0
+    chosen = guess[(key.parent >= 0).astype(np.int64)]
+    right = np.where(chosen == key.answer, examples, 0)
+    found = measure(key, examples, right, examples, resamples, seed)
+    what = ("false", "true")[int(guess[0])] if truth else f"candidate {int(guess[0])}"
+    if rationale.any():
+        what += f", of rationales {int(guess[1])}"
+    return Baseline(
+        name="majority of train" if where == "train" else "majority",
+        rule=f"always the most common answer of {where}: {what}",
+        accuracy=found.row.accuracy,
+        consistency=found.row.consistency,
+        staged=dict(found.staged),
+    )
+
+
+def _random(key: AnswerKey, examples: Ints) -> Baseline:
+    """The expectation of guessing every example independently."""
+    scored = examples > 0
+    chance = 1.0 / key.candidates[scored]
+    n = examples[scored]
+    logs = np.bincount(key.group[scored], weights=n * np.log(chance), minlength=key.groups)
+    used = np.bincount(key.group[scored], minlength=key.groups) > 0
+    questions = key.questions()
+    staged: dict[str, Estimate | float] = {}
+    if len(questions):
+        rationale = key.rationales()
+        answer_chance = 1.0 / key.candidates[questions]
+        rationale_chance = 1.0 / key.candidates[rationale.max(1)]
+        means = [answer_chance.mean(), rationale_chance.mean(), (answer_chance * rationale_chance).mean()]
+        staged = dict(zip(STAGES, map(float, means), strict=True))
+    return Baseline(
+        name="random",
+        rule="guessing every example, in expectation",
+        accuracy=float((n * chance).sum() / n.sum()),
+        consistency=float(np.exp(logs[used]).mean()),
+        staged=staged,
+    )
+
+
+def human_row(benchmark: Benchmark, key: AnswerKey) -> Baseline | None:
+    """The row of people, where they judged items of the split."""
+    if not benchmark.manifest["counts"].get("judgements") and not benchmark.is_hidden(key.split):
+        return None
+    from veridical.statistics import human_performance
+
+    people = human_performance(benchmark, key.split, scheme=key.scheme, hidden=benchmark.is_hidden(key.split))
+    if people is None or people.mean is None:
+        return None
+    stages = dict(zip(("answer", "rationale", "both"), STAGES, strict=True))
+    return Baseline(
+        name="human",
+        rule=people.rule,
+        accuracy=people.mean,
+        staged={stages[name]: value for name, value in people.staged.items() if name in stages and value is not None},
+        std=people.std,
+        workers=people.workers,
+        skip_rate=people.skip_rate,
+        skips_wrong=people.skips_wrong,
+    )

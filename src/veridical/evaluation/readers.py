@@ -37,6 +37,7 @@ _VCR_COLUMNS = ANSWER_COLUMNS + RATIONALE_COLUMNS
 _TRUTH = {"false": 0, "true": 1}
 _HASH = re.compile(r"[0-9a-f]{64}")
 _NOTES = (".meta.json", ".run.json")
+_ROWS = "Write one row per question. Nothing was scored."
 
 
 @dataclass(frozen=True)
@@ -58,15 +59,9 @@ class Predictions:
 
     def take(self, rows: Ints) -> Predictions:
         """Some of the rows."""
-        return replace(
-            self,
-            names=self.names.take(rows),
-            chosen=self.chosen[rows],
-            width=self.width[rows],
-            tied=self.tied[rows],
-            line=self.line[rows],
-            given=None if self.given is None else self.given[rows],
-        )
+        kept = {name: getattr(self, name)[rows] for name in ("chosen", "width", "tied", "line")}
+        given = None if self.given is None else self.given[rows]
+        return replace(self, names=self.names.take(rows), given=given, **kept)
 
 
 class PredictionLine(msgspec.Struct, gc=False):
@@ -173,10 +168,9 @@ def read_truth_csv(path: Path, text: str) -> Predictions:
 
 def _read_truth_fast(path: Path, text: str) -> Predictions | None:
     """The whole file at once, or None where anything at all is unusual: then it is read line by line."""
-    read, parse = arrow_csv.ReadOptions(column_names=["id", "label"]), arrow_csv.ParseOptions(quote_char=False)
-    convert = arrow_csv.ConvertOptions(
-        column_types={"id": pa.string(), "label": pa.string()}, strings_can_be_null=False
-    )
+    columns = {"id": pa.string(), "label": pa.string()}
+    read, parse = arrow_csv.ReadOptions(column_names=list(columns)), arrow_csv.ParseOptions(quote_char=False)
+    convert = arrow_csv.ConvertOptions(column_types=columns, strings_can_be_null=False)
     try:
         table = arrow_csv.read_csv(io.BytesIO(text.encode()), read, parse, convert)
     except pa.ArrowInvalid:
@@ -240,17 +234,13 @@ def read_vcr_csv(path: Path, text: str) -> Predictions:
     number: list[int] = []
     for n, row in rows:
         if len(row) != len(header):
-            raise UserError(
-                f"{path}, line {n}: {len(row)} cells where the header has {len(header)}.",
-                "Write one row per question. Nothing was scored.",
-            )
+            problem = f"{path}, line {n}: {len(row)} cells where the header has {len(header)}."
+            raise UserError(problem, _ROWS)
         try:
             scores.append([float(row[place]) for place in places])
         except ValueError as error:
-            raise UserError(
-                f"{path}, line {n}: {error}.",
-                "Write a number in each of the 20 columns. Nothing was scored.",
-            ) from None
+            fix = "Write a number in each of the 20 columns. Nothing was scored."
+            raise UserError(f"{path}, line {n}: {error}.", fix) from None
         names.append(row[name_place])
         number.append(n)
     if not names:
@@ -266,9 +256,7 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
             if row:
                 yield reader.line_num, row
     except csv.Error as error:  # a cell of more than 128 KiB, such as after a quotation mark that is never closed
-        raise UserError(
-            f"{path}, line {reader.line_num}: {error}.", "Write one row per question. Nothing was scored."
-        ) from None
+        raise UserError(f"{path}, line {reader.line_num}: {error}.", _ROWS) from None
 
 
 def question_predictions(path: Path, format: Format, names: list[str], scores: Doubles, line: Ints) -> Predictions:
@@ -343,8 +331,3 @@ def said_beside(path: Path) -> frozenset[str]:
             about = record.get("benchmark")
             out += [record.get("benchmark_hash"), about.get("hash") if isinstance(about, dict) else about]
     return _hashes(out)
-
-
-def matches(said: frozenset[str], benchmark: str) -> bool | None:
-    """Whether predictions are for the benchmark with a hash; None where they do not say."""
-    return said == {benchmark} if said else None

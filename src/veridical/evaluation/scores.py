@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +17,11 @@ from veridical.common.files import Json, read_bytes
 from veridical.common.intervals import Estimate
 from veridical.common.result import Result, Table, Verbatim
 from veridical.errors import UserError
+from veridical.evaluation import metrics
 from veridical.evaluation.arrays import are_arrays, read_arrays
-from veridical.evaluation.baselines import Baseline, baselines, human_row
-from veridical.evaluation.grade import NAMED, Grades, grade, guess_split
-from veridical.evaluation.key import AnswerKey, read_key
-from veridical.evaluation.metrics import Comparison, Row, by_tags, compare, measure, per_item
-from veridical.evaluation.readers import matches, read_predictions, said_beside
+from veridical.evaluation.grade import NAMED, AnswerKey, Grades, grade, guess_split, read_key
+from veridical.evaluation.metrics import Baseline, Comparison, Row
+from veridical.evaluation.readers import read_predictions, said_beside
 
 _TROUBLES = ("missing", "extra", "unreadable", "duplicated")
 
@@ -153,8 +152,8 @@ class Trials(Result):
     def parts(self) -> Iterator[Table | str]:
         from veridical.evaluation.shown import trials_parts
 
-        outputs = (Verbatim(official_output(scores)) for scores in self.each) if self.official else None
-        return trials_parts(self) if outputs is None else outputs
+        outputs = (Verbatim(official_output(scores)) for scores in self.each)
+        return outputs if self.official else trials_parts(self)
 
     def to_json(self) -> Json:
         """The keys of one file's result, so that scripts read both alike; further ones are in `each`.
@@ -166,6 +165,8 @@ class Trials(Result):
         first = each[0]
         same = ("items", "examples", "groups", "per_view", "baselines", "benchmark", "split", "scheme")
         answered = [scores.answered for scores in self.each if scores.answered]
+        matches = [one for scores in self.each if (one := scores.benchmark_matches) is not None]
+        names = {name: dict.fromkeys(n for one in each for n in one["names"][name]) for name in _TROUBLES}
         return {
             "trials": len(each),
             **{name: first[name] for name in (*same, "resamples", "seed", "veridical")},
@@ -174,9 +175,9 @@ class Trials(Result):
             "staged": {name: one.to_json() for name, one in self.staged.items()},
             "by": {tag: {value: self._part(tag, value) for value in rows} for tag, rows in self.by.items()},
             **{name: sum(one[name] for one in each) for name in (*_TROUBLES, "tied")},
-            "names": {name: _first_names(one["names"][name] for one in each) for name in _TROUBLES},
+            "names": {name: list(found)[:NAMED] for name, found in names.items()},
             "answered": spread(answered).to_json() if answered else None,
-            "benchmark_matches": _all([scores.benchmark_matches for scores in self.each]),
+            "benchmark_matches": all(matches) if matches else None,  # None where no trial says anything
             "predictions": [one["predictions"] for one in each],
             "comparison": None,  # one per trial
             "each": each,
@@ -187,16 +188,6 @@ class Trials(Result):
         consistency = spread([row.consistency for row in rows]).to_json()
         counts = {"items": rows[0].items, "groups": rows[0].groups}
         return {**self.by[tag][value].to_json(), **counts, "consistency": consistency}
-
-
-def _first_names(lists: Iterable[list[str]]) -> list[str]:
-    return list(dict.fromkeys(name for names in lists for name in names))[:NAMED]
-
-
-def _all(each: list[bool | None]) -> bool | None:
-    """False where one is; None where none says anything."""
-    said = [one for one in each if one is not None]
-    return all(said) if said else None
 
 
 def evaluate(
@@ -211,30 +202,33 @@ def evaluate(
     official: bool = False,
 ) -> Scores:
     """Score one file of predictions: see `veridical.api.evaluate`. `answered` is the accuracy over what is readable."""
-    _check(resamples, seed)
-    bench = Benchmark(benchmark)
-    graded = _grade(bench, Path(predictions), split, scheme)
-    grades, key = graded.grades, graded.grades.key
-    right = per_item(grades.item, grades.right, len(key.ids))
-    answered = per_item(grades.item, grades.chosen >= 0, len(key.ids))
+    if resamples < 1:
+        raise UserError(f"{resamples} resamples give no interval.", "Take at least 1; 2,000 is usual.")
+    if seed < 0:
+        raise UserError(f"The seed {seed} is negative.", "Take 0 or more.")
+    bench, path = Benchmark(benchmark), Path(predictions)
+    grades, digest, said = _grade(bench, path, split, scheme)
+    key = grades.key
+    right = metrics.per_item(grades.item, grades.right, len(key.ids))
+    answered = metrics.per_item(grades.item, grades.chosen >= 0, len(key.ids))
     with ThreadPoolExecutor(1) as aside:
-        people = aside.submit(human_row, bench, key)
-        found = measure(key, grades.examples, right, answered, resamples, seed)
-        by = by_tags(key, grades.examples, right, resamples, seed)
-        beside = baselines(bench, key, grades.examples, resamples, seed)
+        people = aside.submit(metrics.human_row, bench, key)
+        found = metrics.measure(key, grades.examples, right, answered, resamples, seed)
+        by = metrics.by_tags(key, grades.examples, right, resamples, seed)
+        beside = metrics.baselines(bench, key, grades.examples, resamples, seed)
         human = people.result()
     comparison = None
     if against is not None:
-        other = _grade(bench, Path(against), key.split, scheme, key).grades
-        comparison = compare(grades, other, Path(against), resamples, seed)
+        other = _grade(bench, Path(against), key.split, scheme, key)[0]
+        comparison = metrics.compare(grades, other, Path(against), resamples, seed)
     return Scores(
         benchmark=bench.name,
         benchmark_hash=bench.hash,
-        split=grades.key.split,
-        scheme=grades.key.scheme,
-        predictions=graded.path,
-        predictions_hash=graded.digest,
-        benchmark_matches=matches(graded.benchmarks, bench.hash),
+        split=key.split,
+        scheme=key.scheme,
+        predictions=path,
+        predictions_hash=digest,
+        benchmark_matches=said == {bench.hash} if said else None,
         per_view=grades.per_view,
         items=found.row.items,
         examples=len(grades.chosen),
@@ -255,23 +249,6 @@ def evaluate(
         seed=seed,
         official=official,
     )
-
-
-def _check(resamples: int, seed: int) -> None:
-    if resamples < 1:
-        raise UserError(f"{resamples} resamples give no interval.", "Take at least 1; 2,000 is usual.")
-    if seed < 0:
-        raise UserError(f"The seed {seed} is negative.", "Take 0 or more.")
-
-
-@dataclass(frozen=True)
-class _Graded:
-    """A file of predictions, graded, and what it is."""
-
-    grades: Grades
-    path: Path
-    digest: str  # sha256 of the file
-    benchmarks: frozenset[str]  # hashes of the benchmarks that it says it is about
 
 
 def evaluate_files(score: Callable[[Path | str], Scores], files: Sequence[Path | str] | Path | str) -> Scores | Trials:
@@ -303,27 +280,24 @@ def trials_of(each: Sequence[Scores]) -> Trials:
     )
 
 
-def _grade(bench: Benchmark, path: Path, split: str | None, scheme: str, key: AnswerKey | None = None) -> _Graded:
-    """Read and grade one file."""
+def _grade(
+    bench: Benchmark, path: Path, split: str | None, scheme: str, key: AnswerKey | None = None
+) -> tuple[Grades, str, frozenset[str]]:
+    """Read and grade one file; its sha256, and the hashes of the benchmarks that it says it is about."""
     if are_arrays(path):
         if split is None and len(bench.splits(scheme)) > 1:
-            raise UserError(
-                f"{path} holds arrays, which do not say which split they are about.", "Say it with --split."
-            )
+            problem = f"{path} holds arrays, which do not say which split they are about."
+            raise UserError(problem, "Say it with --split.")
         key = key or read_key(bench, split or bench.splits(scheme)[0], scheme)
-        return _Graded(grade(read_arrays(path, key), key), path, _arrays_hash(path), said_beside(path))
+        files = sorted(path.glob("*.npy")) if path.is_dir() else [path]
+        whole = hashlib.sha256(b"".join(file.read_bytes() for file in files))
+        return grade(read_arrays(path, key), key), whole.hexdigest(), said_beside(path)
     data = read_bytes(path)
     with ThreadPoolExecutor(1) as hasher:  # hashing lets go of the interpreter, so it costs a second core only
         digest = hasher.submit(lambda: hashlib.sha256(data).hexdigest())
         predictions = read_predictions(path, data)
         key = key or read_key(bench, split or guess_split(bench, predictions, scheme), scheme)
-        said = predictions.benchmarks | said_beside(path)
-        return _Graded(grade(predictions, key), path, digest.result(), said)
-
-
-def _arrays_hash(path: Path) -> str:
-    files = sorted(path.glob("*.npy")) if path.is_dir() else [path]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+        return grade(predictions, key), digest.result(), predictions.benchmarks | said_beside(path)
 
 
 def _count(grades: Grades, which: Bools) -> Counted:

@@ -9,7 +9,8 @@ from veridical.common.result import Table
 
 if TYPE_CHECKING:
     from veridical.common.intervals import Estimate
-    from veridical.evaluation import Comparison, Row, Scores, Trials
+    from veridical.evaluation.metrics import Comparison, Row
+    from veridical.evaluation.scores import Scores, Trials
 
 ROWS = 12  # values of a tag that are shown
 WORTH_SHOWING = 20  # a tag with many values, none of which has so many items, is only mentioned
@@ -59,7 +60,11 @@ def _troubles(scores: Scores) -> Iterator[str]:
         "duplicated": "predicted more than once; scored once where all agree",
         "extra": "about no item of the split, left out",
     }
-    yield from warnings(scores)
+    if scores.benchmark_matches is False:
+        yield (
+            f"Warning: {scores.predictions.name} says it was made for another benchmark than this {scores.benchmark} "
+            f"(hash {scores.benchmark_hash[:12]}...). It is scored by the names of items, which may have changed since."
+        )
     for name, words in meaning.items():
         counted = getattr(scores, name)
         if counted.count:
@@ -67,15 +72,6 @@ def _troubles(scores: Scores) -> Iterator[str]:
             yield f"{name}: {counted.count:,} ({words}): {', '.join(counted.names[:3])}{more}"
     if scores.tied:
         yield f"tied: {scores.tied:,} have equal highest scores; the first candidate counts."
-
-
-def warnings(scores: Scores) -> Iterator[str]:
-    """What makes the scores doubtful."""
-    if scores.benchmark_matches is False:
-        yield (
-            f"Warning: {scores.predictions.name} says it was made for another benchmark than this {scores.benchmark} "
-            f"(hash {scores.benchmark_hash[:12]}...). It is scored by the names of items, which may have changed since."
-        )
 
 
 def _tag(tag: str, rows: dict[str, Row], grouped: bool) -> Iterator[Table | str]:
@@ -98,12 +94,9 @@ def _tag(tag: str, rows: dict[str, Row], grouped: bool) -> Iterator[Table | str]
 
 def _comparison(found: Comparison) -> Iterator[Table | str]:
     stages = {"accuracy": found.accuracy, "consistency": found.consistency, **found.staged}
-    yield Table(
-        f"difference to {found.against.name}",
-        ["", "difference"],
-        [[name, _points(estimate)] for name, estimate in stages.items()],
-    )
-    one, many = found.items, found.groups
+    rows = [[name, f"{100 * e.value:+.1f} [{100 * e.low:+.1f}, {100 * e.high:+.1f}]"] for name, e in stages.items()]
+    yield Table(f"difference to {found.against.name}", ["", "difference"], rows)
+    one, many = found.sign_test, found.sign_test_groups
     coin = "a fair coin is so one-sided with p ="
     yield f"{one.only_this:,} examples only these get right, {one.only_other:,} only the others: {coin} {one.p:.3g}."
     yield f"{many.only_this:,} groups these get more of, {many.only_other:,} the others: {coin} {many.p:.3g}."
@@ -119,10 +112,8 @@ def trials_parts(trials: Trials) -> Iterator[Table | str]:
         for s in trials.each
     ]
     rows.append(["mean ± standard deviation", *(f"{100 * c.mean:.1f} ± {100 * c.std:.1f}" for c in columns.values())])
-    title = (
-        f"{first.benchmark}, {first.split}: {len(trials.each)} trials, {first.items:,} items in {first.groups:,} groups"
-    )
-    yield Table(title, ["%", *columns], rows)
+    counted = f"{len(trials.each)} trials, {first.items:,} items in {first.groups:,} groups"
+    yield Table(f"{first.benchmark}, {first.split}: {counted}", ["%", *columns], rows)
     for scores in trials.each:
         counts = (scores.missing, scores.unreadable, scores.extra, scores.duplicated)
         if any(counted.count for counted in counts) or scores.benchmark_matches is False:
@@ -133,10 +124,4 @@ def trials_parts(trials: Trials) -> Iterator[Table | str]:
 def _percent(value: Estimate | float | None) -> str:
     if value is None:
         return ""
-    if isinstance(value, float):
-        return f"{100 * value:.1f}"
-    return f"{100 * value.value:.1f} [{100 * value.low:.1f}, {100 * value.high:.1f}]"
-
-
-def _points(value: Estimate) -> str:
-    return f"{100 * value.value:+.1f} [{100 * value.low:+.1f}, {100 * value.high:+.1f}]"
+    return f"{100 * value:.1f}" if isinstance(value, float) else str(value)

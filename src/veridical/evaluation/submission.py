@@ -12,22 +12,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from veridical.benchmark import Benchmark
 from veridical.common.files import read_lines, write_whole
 from veridical.common.result import Result, Table
 from veridical.errors import UserError
-from veridical.evaluation.readers import ANSWER_COLUMNS, RATIONALE_COLUMNS
+from veridical.evaluation.readers import ANSWER_COLUMNS, RATIONALE_COLUMNS, PredictionLine
 from veridical.records import Item, split_view
 
 CHOICES = 4
-
-
-class SubmittedLine(msgspec.Struct):
-    item: str
-    scores: list[float] | None = None
 
 
 @dataclass(frozen=True)
@@ -47,7 +41,8 @@ def write_submission(
     """Write a prediction file (JSON lines) as the official CSV of its benchmark."""
     bench = Benchmark(benchmark)
     items = list(bench.items(split, scheme))
-    scores = _read(Path(predictions))
+    lines = read_lines(Path(predictions), PredictionLine, 'Each line is {"item": "...", "scores": [...]}.')
+    scores = {one.item: one.scores or [] for one in lines}
     if bench.task == "statement":
         rows = _statements(items, scores, split)
     elif bench.task == "choice" and all(len(item.candidates) == CHOICES for item in items):
@@ -59,11 +54,6 @@ def write_submission(
     out = Path(out)
     write_whole(out, text.getvalue())
     return Submission(out, len(rows) - (bench.task == "choice"))
-
-
-def _read(path: Path) -> dict[str, list[float]]:
-    lines = read_lines(path, SubmittedLine, 'Each line is {"item": "...", "scores": [...]}.')
-    return {one.item: one.scores or [] for one in lines}
 
 
 def _statements(items: Sequence[Item], scores: dict[str, list[float]], split: str) -> list[list[str]]:
@@ -85,8 +75,7 @@ def _statements(items: Sequence[Item], scores: dict[str, list[float]], split: st
 def _questions(items: Sequence[Item], scores: dict[str, list[float]]) -> list[list[str]]:
     """A header, and a row for each question: its answers, then the rationales given each answer."""
     rows = [["annot_id", *ANSWER_COLUMNS, *RATIONALE_COLUMNS]]
-    missing = {item.id for item in items} - scores.keys()
-    _all_there(missing)
+    _all_there({item.id for item in items} - scores.keys())
     reasons = {(item.parent, item.given): item.id for item in items if item.parent is not None}
     for item in items:
         if item.parent is not None:

@@ -344,7 +344,7 @@ def _check_options(points: Sequence[Point], given: Mapping[str, Any]) -> None:
 
 def _probe(points: Sequence[Point], settings: Settings, bench: Benchmark) -> None:
     """Encode some items as every model would, and look for the answers that scores need."""
-    from veridical.evaluation.key import read_key
+    from veridical.evaluation.grade import read_key
     from veridical.training import configure
     from veridical.training.batches import examples_of
     from veridical.zoo import load_model

@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 from veridical.benchmark import Benchmark
 from veridical.common.arrays import Ints
 from veridical.common.intervals import Estimate
-from veridical.evaluation import Row, Scores
-from veridical.evaluation.key import Tags
-from veridical.evaluation.metrics import Comparison, by_tags, compare, staged_right
+from veridical.evaluation import Scores
+from veridical.evaluation.grade import Tags
+from veridical.evaluation.metrics import Comparison, Row, by_tags, compare, staged_right
 from veridical.pages.plots import PlotMark, percent
 from veridical.reporting.studies import Part, PartResult, Study, System, part_in_words
 
@@ -161,7 +161,7 @@ class PairedSystems:
     @property
     def verdict(self) -> str:
         """In words: the interval of the difference and the test over groups must both speak."""
-        low, high, p = self.difference.low, self.difference.high, self.found.groups.p
+        low, high, p = self.difference.low, self.difference.high, self.found.sign_test_groups.p
         if low > 0 and p < SURE:
             return f"{self.one.name} is better"
         if high < 0 and p < SURE:

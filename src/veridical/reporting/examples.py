@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from veridical.benchmark.tables import items_from
 from veridical.common.arrays import Bools
 from veridical.common.files import read_lines
-from veridical.evaluation.key import AnswerKey
+from veridical.evaluation.grade import AnswerKey
 from veridical.pages import cards
 from veridical.pages.cards import LETTERS, CandidateLine, Gallery, ItemCard, ItemPictures, SystemAnswer
 from veridical.pages.plots import colour, shorten

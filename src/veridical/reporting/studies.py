@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from veridical.benchmark import Benchmark
 from veridical.common.arrays import Bools, Ints
 from veridical.errors import UserError
-from veridical.evaluation import Estimate, Scores, evaluate
+from veridical.common.intervals import Estimate
+from veridical.evaluation import Scores, evaluate
 from veridical.evaluation.arrays import are_arrays, read_arrays
-from veridical.evaluation.grade import Grades, grade, guess_split
-from veridical.evaluation.key import read_key
+from veridical.evaluation.grade import Grades, grade, guess_split, read_key
 from veridical.evaluation.metrics import per_item
 from veridical.evaluation.readers import Predictions, image_name, read_predictions
 from veridical.options.running import ReportOptions

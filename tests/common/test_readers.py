@@ -77,7 +77,7 @@ def _lists(path: Path) -> object:
 
 
 def _journal(path: Path) -> object:
-    from veridical.solvers.vlm.journal import Journal
+    from veridical.solvers.vlm.answers import Journal
 
     if not path.exists():
         raise UserError("A journal begins where there is none.")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veridical.errors import UserError
-from veridical.solvers.vlm.journal import Asked, Journal, Usage
+from veridical.solvers.vlm.answers import Asked, Journal, Usage
 
 ABOUT = {"benchmark": "abc", "model": "openai/tiny"}
 
@@ -70,7 +70,7 @@ def test_something_else_is_not_taken_for_a_journal(tmp_path: Path) -> None:
 
 def test_two_processes_cannot_ask_for_the_same_output(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from veridical.solvers.vlm.journal import Journal\n"
+        "import sys; from pathlib import Path; from veridical.solvers.vlm.answers import Journal\n"
         "with Journal(Path(sys.argv[1]), {}): print('open', flush=True); sys.stdin.read()"
     )
     path = tmp_path / "p.journal"

@@ -16,18 +16,7 @@ from veridical.errors import UserError
 from veridical.options.running import Asking
 from veridical.records import TRUTH, Item, Panel, Text
 from veridical.solvers.vlm.pictures import Picture, matrix_grid, side_by_side
-from veridical.solvers.vlm.prompts import (
-    ANSWER,
-    COUNT,
-    MATRIX,
-    RATIONALE,
-    STATEMENT,
-    Prompt,
-    Variant,
-    rotation,
-    variants,
-)
-from veridical.solvers.vlm.questions import Question, Questions
+from veridical.solvers.vlm.prompts import COUNT, WORDINGS, Prompt, Question, Questions, Variant, rotation, variants
 
 from ._vlm_world import write_drawings, write_matrices, write_pairs, write_vcr
 
@@ -195,7 +184,8 @@ def test_no_two_wordings_are_the_same_and_all_hold_the_item(
 
 
 def test_every_task_has_as_many_wordings() -> None:
-    for each in (STATEMENT, MATRIX, ANSWER, RATIONALE):
+    assert WORDINGS.keys() == {"statement", "matrix", "answer", "rationale"}
+    for each in WORDINGS.values():
         assert len({(w.opening, w.ask) for w in each}) == COUNT
 
 

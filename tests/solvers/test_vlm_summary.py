@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from veridical.records import TRUTH, Item, Text
-from veridical.solvers.vlm.journal import Asked, Usage
-from veridical.solvers.vlm.summary import merge, summarise
+from veridical.solvers.vlm.answers import Asked, Usage, merge, summarise
 
 FOUR = tuple(Text(x) for x in "wxyz")
 ITEMS = {

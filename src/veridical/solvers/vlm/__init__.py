@@ -2,12 +2,10 @@
 
 In reading order:
 
-    prompts     an item in words (several wordings) and `pictures`
-    questions   which questions a split makes: items, views, wordings, orders
+    prompts     which questions a split makes (items, views, wordings, orders), in words and `pictures`
     reading     an answer out of what a model wrote, as one score per candidate
-    journal     every answer, on disk before anything else happens to it
+    answers     every answer, on disk before anything else happens to it; and what a run says about itself
     run         the solver: asks what is not in the journal
-    summary     what a run says about itself
     tasks       the same questions as Inspect tasks; `hf_vision` is a provider for local weights
 
 How a model is asked and how questions travel are `Asking`, `Sending` and `Generating` of `veridical.options`.

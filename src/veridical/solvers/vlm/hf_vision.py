@@ -14,21 +14,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import anyio
-from inspect_ai.model import (
-    ChatCompletionChoice,
-    ChatMessage,
-    ChatMessageAssistant,
-    ContentImage,
-    ContentText,
-    GenerateConfig,
-    Logprob,
-    Logprobs,
-    ModelAPI,
-    ModelOutput,
-    ModelUsage,
-    TopLogprob,
-    modelapi,
-)
+from inspect_ai import model as inspect_model
+from inspect_ai.model import ChatMessage, GenerateConfig, Logprob, ModelOutput
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from veridical.errors import UserError, missing_extra
@@ -36,8 +23,8 @@ from veridical.errors import UserError, missing_extra
 MAX_TOKENS = 512  # where nobody says how many
 
 
-@modelapi(name="hf-vision")
-class HuggingFaceVisionAPI(ModelAPI):
+@inspect_model.modelapi(name="hf-vision")
+class HuggingFaceVisionAPI(inspect_model.ModelAPI):
     """Models of `transformers.AutoModelForImageTextToText` with their processor's chat template."""
 
     def __init__(
@@ -114,14 +101,14 @@ class HuggingFaceVisionAPI(ModelAPI):
         if config.logprobs:
             # One row of logits per generated token, each (1, V).
             rows = torch.log_softmax(torch.stack([row[0].float() for row in out.logits]), -1)  # (T, V)
-            logprobs = Logprobs(content=self._logprobs(rows, tokens, config.top_logprobs or 1))
+            logprobs = inspect_model.Logprobs(content=self._logprobs(rows, tokens, config.top_logprobs or 1))
         stopped = len(tokens) < how["max_new_tokens"]
-        choice = ChatCompletionChoice(
-            message=ChatMessageAssistant(content=text, model=self.model_name, source="generate"),
+        choice = inspect_model.ChatCompletionChoice(
+            message=inspect_model.ChatMessageAssistant(content=text, model=self.model_name, source="generate"),
             stop_reason="stop" if stopped else "max_tokens",
             logprobs=logprobs,
         )
-        used = ModelUsage(input_tokens=start, output_tokens=len(tokens), total_tokens=start + len(tokens))
+        used = inspect_model.ModelUsage(input_tokens=start, output_tokens=len(tokens), total_tokens=start + len(tokens))
         return ModelOutput(model=self.model_name, choices=[choice], usage=used, time=time.monotonic() - began)
 
     def _logprobs(self, rows: Any, tokens: Any, top: int) -> list[Logprob]:
@@ -129,7 +116,7 @@ class HuggingFaceVisionAPI(ModelAPI):
         out = []
         for place, token in enumerate(tokens.tolist()):
             pairs = zip(indices[place].tolist(), values[place].tolist(), strict=True)
-            likely = [TopLogprob(token=self.processor.decode([i]), logprob=v) for i, v in pairs]
+            likely = [inspect_model.TopLogprob(token=self.processor.decode([i]), logprob=v) for i, v in pairs]
             said = self.processor.decode([token])
             out.append(Logprob(token=said, logprob=float(rows[place, token]), top_logprobs=likely))
         return out
@@ -137,19 +124,18 @@ class HuggingFaceVisionAPI(ModelAPI):
 
 def _message(message: ChatMessage) -> dict[str, Any]:
     """A message as `transformers` has it: pictures beside words, in their order."""
-    parts: Sequence[Any] = [ContentText(text=message.content)] if isinstance(message.content, str) else message.content
+    from PIL import Image
+
+    parts: Sequence[Any] = (
+        [inspect_model.ContentText(text=message.content)] if isinstance(message.content, str) else message.content
+    )
     content: list[dict[str, Any]] = []
     for part in parts:
-        if isinstance(part, ContentText):
+        if isinstance(part, inspect_model.ContentText):
             content.append({"type": "text", "text": part.text})
-        elif isinstance(part, ContentImage):
-            content.append({"type": "image", "image": _picture(part.image)})
+        elif isinstance(part, inspect_model.ContentImage):
+            data = base64.b64decode(part.image.partition(",")[2])
+            content.append({"type": "image", "image": Image.open(io.BytesIO(data)).convert("RGB")})
         else:
             raise UserError(f"A message holds {type(part).__name__}; this provider takes text and pictures.")
     return {"role": message.role, "content": content}
-
-
-def _picture(uri: str) -> Any:
-    from PIL import Image
-
-    return Image.open(io.BytesIO(base64.b64decode(uri.partition(",")[2]))).convert("RGB")

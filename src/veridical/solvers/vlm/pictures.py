@@ -41,10 +41,7 @@ class Pictures:
     def panel(self, name: str) -> Picture:
         """One panel: the image itself, or the region of it that the panel is."""
         panel = self._panel(name)
-        data = self._bytes(panel)
-        if panel.region is None:
-            return _as_it_is(data)
-        return _encode(_open(data).crop(_whole(panel.region)))
+        return _as_it_is(self._bytes(panel)) if panel.region is None else _encode(self._image(name))
 
     def whole(self, item: Item, view: int | None) -> Picture:
         """All panels of an item as one picture: a view's drawing, the image they share, or all side by side."""

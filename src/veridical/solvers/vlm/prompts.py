@@ -1,25 +1,37 @@
-"""One item as a prompt: words and pictures in the order in which they are sent, and which candidate each label means.
+"""Which questions a benchmark's items make, and each as a prompt: words and pictures in the order they are sent.
 
-The prompt knows nothing of Inspect. A candidate order is a rotation, so that over all rotations each candidate stands
-in each place once; a rationale item is conditioned on the answer it assumes, as the rules of VCR demand.
+There is a question per item, view, wording and order, and VCR's follow-ups. The prompt knows nothing of Inspect. A
+candidate order is a rotation, so that over all rotations each candidate stands in each place once; a rationale item is
+conditioned on the answer it assumes, as the rules of VCR demand. The wordings are `wordings.json`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.resources import files
+
+import msgspec
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
+from veridical.language.english import NUMBER_WORDS
 from veridical.options.running import Asking
-from veridical.records import Item, Ref, SceneObject, Text
+from veridical.records import Item, Ref, SceneObject, Text, view_id
 from veridical.solvers.vlm.pictures import Picture, Pictures
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 TRUTH_LABELS = ("false", "true")
-_Later = Callable[[], Picture]  # blind prompts must not need their pictures
+DIRECT = "Answer with {choices} only, and nothing else."
+REASON = 'Think step by step. Then write the answer on the last line as "Answer: X", where X is {choices}.'
+PLACES = {  # names of pictures shown one by one, by how many there are
+    1: ("",),
+    2: ("Left picture:", "Right picture:"),
+    3: ("Left picture:", "Middle picture:", "Right picture:"),
+}
+_Named = list[tuple[str, Callable[[], Picture]]]  # names and pictures; a blind prompt must not need its pictures
 
 
 @dataclass(frozen=True, order=True)
@@ -43,8 +55,7 @@ def variants(asking: Asking) -> tuple[Variant, ...]:
     return tuple(Variant(w, o) for w in range(asking.wordings) for o in range(asking.orders))
 
 
-@dataclass(frozen=True)
-class Wording:
+class Wording(msgspec.Struct, frozen=True):
     """What stands before and after an item, and what its parts are called."""
 
     opening: str  # `{pictures}` is what is shown
@@ -52,48 +63,11 @@ class Wording:
     ask: str  # the task in one sentence; `{choices}` is how the answer is to be written
 
 
-def _wordings(*parts: tuple[str, str]) -> tuple[Wording, ...]:
-    """One after each of the same openings."""
-    openings = "Look at {pictures}.", "You are shown {pictures}.", "Here: {pictures}.", "Study {pictures} carefully."
-    return tuple(Wording(opening, query, ask) for opening, (query, ask) in zip(openings, parts, strict=True))
-
-
-STATEMENT = _wordings(
-    ("Statement", "Is the statement true or false of what is shown?"),
-    ("Sentence", "Decide whether the sentence describes this correctly."),
-    ("Claim", "Check every part of the claim against what you see. Does it hold?"),
-    ("Caption", "Judge whether the caption is an accurate description."),
+# By task; those of choices by stage.
+WORDINGS: dict[str, tuple[Wording, ...]] = msgspec.json.decode(
+    files(__package__).joinpath("wordings.json").read_bytes(), type=dict[str, tuple[Wording, ...]]
 )
-MATRIX = _wordings(
-    ("Matrix", "The ninth panel of the 3x3 matrix is missing. Which candidate completes it?"),
-    ("Puzzle", "The first two rows follow a rule. Which candidate makes the third row follow the same rule?"),
-    (
-        "Matrix",
-        "Find what the panels of each row share or how they change along it, and choose the missing last panel.",
-    ),
-    ("Problem", "Pick the one candidate that belongs in the empty place."),
-)
-ANSWER, RATIONALE = (
-    _wordings(*(("Question", ask) for ask in asks))
-    for asks in (
-        (
-            "Which answer is right?",
-            "Choose the most likely answer given the whole situation.",
-            "Pick the answer that fits what is happening.",
-            "Exactly one answer is correct. Which?",
-        ),
-        (
-            "Which reason best explains why this answer is right?",
-            "Choose the rationale that justifies the given answer.",
-            "Assume the answer is right. Pick the reason for it.",
-            "Exactly one reason supports the answer. Which?",
-        ),
-    )
-)
-
-DIRECT = "Answer with {choices} only, and nothing else."
-REASON = 'Think step by step. Then write the answer on the last line as "Answer: X", where X is {choices}.'
-COUNT = len(STATEMENT)  # wordings of every task
+COUNT = len(WORDINGS["statement"])  # of every task
 
 
 @dataclass(frozen=True)
@@ -115,87 +89,140 @@ class Prompt:
         return tuple(part for part in self.parts if isinstance(part, Picture))
 
 
-class Prompter:
-    """Makes the prompts of one benchmark."""
+@dataclass(frozen=True)
+class Question:
+    """One request: an item (or a view of it) in one wording and order."""
 
-    def __init__(self, benchmark: Benchmark, asking: Asking) -> None:
-        self.benchmark = benchmark
-        self.asking = asking
+    item: Item
+    variant: Variant
+    view: int | None = None
+    parent: Item | None = None  # a rationale item's answer item
+
+    @property
+    def name(self) -> str:
+        """What its prediction is called: `1304-0`, or `1304-0#3` for a view."""
+        return self.item.id if self.view is None else view_id(self.item.id, self.view)
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        return self.name, self.variant.wording, self.variant.order
+
+    @property
+    def id(self) -> str:
+        """Its name in logs: as the prediction's, with the variant behind it where it is not the first."""
+        return self.name if self.variant == Variant() else f"{self.name}/{self.variant.name}"
+
+
+class Questions:
+    """The questions of one split."""
+
+    def __init__(self, benchmark: Benchmark, split: str, asking: Asking, scheme: str = "main") -> None:
+        self.benchmark, self.split, self.scheme, self.asking = benchmark, split, scheme, asking
+        self.items = {item.id: item for item in benchmark.items(split, scheme)}
+        if not self.items:
+            raise UserError(f"Split {split!r} of {benchmark.name} has no items.", "Choose another split.")
+        if asking.answers == "truth" and benchmark.task != "statement":
+            raise UserError(f"The items of {benchmark.name} are not true or false.", "Leave out --answers.")
+        if asking.wordings > COUNT:
+            raise UserError(f"There are {COUNT} wordings, not {asking.wordings}.", f"Ask for 1 to {COUNT} wordings.")
+        self._rationales = {(i.parent, i.given): i for i in self.items.values() if i.parent is not None}
         self._pictures = Pictures(benchmark)
 
-    def prompt(self, item: Item, variant: Variant, *, view: int | None = None, parent: Item | None = None) -> Prompt:
-        """The prompt of an item (of one of its views); `parent` is the answer item of a rationale item."""
+    def first(self, limit: int | None = None) -> Iterator[Question]:
+        """Everything that can be asked at once; `limit` counts items (of VCR: questions with all their rationales)."""
+        roots = [item for item in self.items.values() if item.parent is None]
+        for item in roots[:limit]:
+            yield from self._of(item)
+            for k in range(len(item.candidates) if self.asking.rationales == "all" else 0):
+                if (item.id, k) in self._rationales:
+                    yield from self._of(self._rationales[item.id, k])
+
+    def follow_up(self, question: Question, chosen: int) -> Question | None:
+        """The rationale question given the predicted answer, where only that one is to be asked."""
+        if self.asking.rationales != "predicted" or question.item.parent is not None:
+            return None
+        rationale = self._rationales.get((question.item.id, chosen))
+        return None if rationale is None else Question(rationale, question.variant, parent=question.item)
+
+    def _of(self, item: Item) -> Iterator[Question]:
+        if item.parent is not None and item.parent not in self.items:
+            raise UserError(f"Item {item.id} belongs to {item.parent}, which is not there.", "Run `veridical check`.")
+        parent = self.items[item.parent] if item.parent is not None else None
+        views: list[int | None] = [None]
+        if item.views and self.asking.views == "all":
+            views = list(range(len(item.views)))
+        for view in views:
+            for variant in variants(self.asking):
+                if variant.order < len(item.candidates):  # there are only so many rotations
+                    yield Question(item, variant, view, parent)
+
+    def prompt(self, question: Question) -> Prompt:
+        """What to send for a question."""
+        item = question.item
         if not item.candidates:
             raise UserError(f"Item {item.id} has no candidates.", "Run `veridical check` on the benchmark.")
+        order = shown_order(item, question.variant.order)
+        labels = tuple(LETTERS[: len(order)])
+        if item.task == "statement" and self.asking.answers != "letter":
+            labels = tuple(TRUTH_LABELS[k] for k in order)
+        stage = ("answer" if item.given is None else "rationale") if item.task == "choice" else item.task
+        wording = WORDINGS[stage][question.variant.wording]
         if item.task == "statement":
-            return self._statement(item, variant, view)
-        if item.task == "matrix":
-            return self._matrix(item, variant)
-        return self._choice(item, variant, parent)
+            what, named, lines, texts = self._statement(question, wording, labels, order)
+        elif item.task == "matrix":
+            what, named, lines, texts = *self._matrix(item, labels, order), [], ("",) * len(order)
+        else:
+            what, named, lines, texts = self._choice(question, wording, labels, order)
+        choices = f"{', '.join(labels[:-1])} or {labels[-1]}" if len(labels) > 1 else labels[0]
+        if labels[0] in LETTERS:
+            choices = f"one letter ({choices})"
+        ending = (REASON if self.asking.reasoning else DIRECT).format(choices=choices)
+        shown: list[str | Picture] = []
+        if not self.asking.blind:
+            shown.append(wording.opening.format(pictures=what))
+            for name, picture in named:
+                shown += [name, picture()] if name else [picture()]
+        return Prompt((*shown, "\n".join([*lines, wording.ask, ending])), labels, order, texts)
 
-    def _statement(self, item: Item, variant: Variant, view: int | None) -> Prompt:
-        letters = self.asking.answers == "letter"
-        # True is offered first; without letters, only the order in which the two words are offered changes.
-        order = tuple((k + 1) % len(item.candidates) for k in rotation(len(item.candidates), variant.order))
-        labels = tuple(LETTERS[: len(order)]) if letters else tuple(TRUTH_LABELS[k] for k in order)
-        together = self.asking.layout == "together" if self.asking.layout else bool(item.views)
-        count = len(item.panels)
-        if together:
-            what, shown = self._pictured("the picture", [("", lambda: self._pictures.whole(item, view))])
+    # Each says what is shown, in words and in pictures; the lines below; and the candidates' texts.
+
+    def _statement(
+        self, question: Question, wording: Wording, labels: tuple[str, ...], order: tuple[int, ...]
+    ) -> tuple[str, _Named, list[str], tuple[str, ...]]:
+        item, view = question.item, question.view
+        if self.asking.layout == "together" if self.asking.layout else item.views:
+            what, named = "the picture", [("", partial(self._pictures.whole, item, view))]
         else:
             panels = item.panels
             if item.views and view is not None:
                 panels = tuple(item.panels[k] for k in item.views[view].order)
-            names = _places(count)
-            what, shown = self._pictured(
-                f"the {number_word(count)} pictures" if count > 1 else "the picture",
-                [(name, partial(self._pictures.panel, p)) for name, p in zip(names, panels, strict=True)],
-            )
-        wording = STATEMENT[variant.wording]
-        query = item.query.words() if item.query else ""
+            what, named = _one_by_one(panels, self._pictures.panel)
         texts = tuple(TRUTH_LABELS[k] for k in order)
-        lines = [f"{wording.query}: {query}"]
-        if letters:
+        lines = [f"{wording.query}: {item.query.words() if item.query else ''}"]
+        if labels != texts:
             lines += [f"{label}. {text.capitalize()}" for label, text in zip(labels, texts, strict=True)]
-        return self._finish(wording, what, shown, lines, labels, order, texts)
+        return what, named, lines, texts
 
-    def _matrix(self, item: Item, variant: Variant) -> Prompt:
-        order = rotation(len(item.candidates), variant.order)
-        labels = tuple(LETTERS[: len(order)])
-        wording = MATRIX[variant.wording]
+    def _matrix(self, item: Item, labels: tuple[str, ...], order: tuple[int, ...]) -> tuple[str, _Named]:
         if self.asking.layout == "together":
-            what, shown = self._pictured(
-                "the matrix of pictures and the lettered candidates below it",
-                [("", lambda: self._pictures.matrix(item, labels, order))],
-            )
-        else:
-            named = [
-                (f"Row {n // 3 + 1}, column {n % 3 + 1}:", partial(self._pictures.panel, p))
-                for n, p in enumerate(item.panels)
-            ]
-            named += [
-                (f"Candidate {label}:", partial(self._pictures.panel, str(item.candidates[k])))
-                for label, k in zip(labels, order, strict=True)
-            ]
-            what, shown = self._pictured("these pictures: a 3x3 matrix without its last panel, and candidates", named)
-        return self._finish(wording, what, shown, [], labels, order, ("",) * len(order))
+            whole = partial(self._pictures.matrix, item, labels, order)
+            return "the matrix of pictures and the lettered candidates below it", [("", whole)]
+        names = {f"Row {n // 3 + 1}, column {n % 3 + 1}:": panel for n, panel in enumerate(item.panels)}
+        names |= {f"Candidate {label}:": str(item.candidates[k]) for label, k in zip(labels, order, strict=True)}
+        named = [(name, partial(self._pictures.panel, panel)) for name, panel in names.items()]
+        return "these pictures: a 3x3 matrix without its last panel, and candidates", named
 
-    def _choice(self, item: Item, variant: Variant, parent: Item | None) -> Prompt:
-        order = rotation(len(item.candidates), variant.order)
-        labels = tuple(LETTERS[: len(order)])
-        names = self._names(item)
+    def _choice(
+        self, question: Question, wording: Wording, labels: tuple[str, ...], order: tuple[int, ...]
+    ) -> tuple[str, _Named, list[str], tuple[str, ...]]:
+        item, parent = question.item, question.parent
+        # What the objects of the picture are called, numbered from 1 over all of them as VCR's pages do.
+        each = (enumerate(self._objects(panel), 1) for panel in item.panels)
+        names = {one.id: f"[{one.category}{number}]" for objects in each for number, one in objects}
         mentioned = _mentioned(item, parent, names)
-        candidates = tuple(_words(item.candidates[k], names) for k in order)
-        wording = (ANSWER if item.given is None else RATIONALE)[variant.wording]
-        drawn = self.asking.boxes == "drawn" and bool(mentioned)
-        many = len(item.panels) > 1
-        what, shown = self._pictured(
-            f"the {number_word(len(item.panels))} pictures" if many else "the picture",
-            [
-                (label, partial(self._boxed, p, mentioned) if drawn else partial(self._pictures.panel, p))
-                for label, p in zip(_places(len(item.panels)), item.panels, strict=True)
-            ],
-        )
+        draw = partial(self._pictures.boxed, names=mentioned)
+        drawn = self.asking.boxes == "drawn" and mentioned
+        what, named = _one_by_one(item.panels, draw if drawn else self._pictures.panel)
         lines = []
         if self.asking.boxes == "coordinates" and not self.asking.blind:
             lines += self._coordinates(item, mentioned)
@@ -204,46 +231,9 @@ class Prompter:
             if parent is None:
                 raise UserError(f"Rationale item {item.id} has no answer item.", "Run `veridical check`.")
             lines.append(f"Answer: {_words(parent.candidates[item.given], names)}")
-        lines += [f"{label}. {text}" for label, text in zip(labels, candidates, strict=True)]
-        return self._finish(wording, what, shown, lines, labels, order, candidates)
-
-    def _pictured(self, what: str, named: Sequence[tuple[str, _Later]]) -> tuple[str, list[str | Picture]]:
-        """What is shown, in words, and the pictures with their names; nothing of it where the model is blind."""
-        if self.asking.blind:
-            return "", []
-        out: list[str | Picture] = []
-        for name, picture in named:
-            out += [name, picture()] if name else [picture()]
-        return what, out
-
-    def _finish(
-        self,
-        wording: Wording,
-        what: str,
-        shown: list[str | Picture],
-        lines: list[str],
-        labels: tuple[str, ...],
-        order: tuple[int, ...],
-        texts: tuple[str, ...],
-    ) -> Prompt:
-        choices = f"{', '.join(labels[:-1])} or {labels[-1]}" if len(labels) > 1 else labels[0]
-        if labels[0] in LETTERS:
-            choices = f"one letter ({choices})"
-        ending = (REASON if self.asking.reasoning else DIRECT).format(choices=choices)
-        opening = [wording.opening.format(pictures=what)] if what else []
-        parts = (*opening, *shown, "\n".join([*lines, wording.ask, ending]))
-        return Prompt(parts, labels, order, texts)
-
-    def _boxed(self, panel: str, mentioned: Mapping[str, str]) -> Picture:
-        return self._pictures.boxed(panel, mentioned)
-
-    def _names(self, item: Item) -> dict[str, str]:
-        """What the objects of the picture are called, numbered from 1 over all of them as VCR's pages do."""
-        return {
-            one.id: f"[{one.category}{number}]"
-            for name in item.panels
-            for number, one in enumerate(self._objects(name), 1)
-        }
+        texts = tuple(_words(item.candidates[k], names) for k in order)
+        lines += [f"{label}. {text}" for label, text in zip(labels, texts, strict=True)]
+        return what, named, lines, texts
 
     def _coordinates(self, item: Item, mentioned: Mapping[str, str]) -> list[str]:
         """The boxes as text; pixels from the top left corner, and the size that they are relative to."""
@@ -274,24 +264,19 @@ def rotation(count: int, order: int) -> tuple[int, ...]:
     return tuple((start + k) % count for k in range(count))
 
 
-def number_word(count: int) -> str:
-    """
-    >>> number_word(2)
-    'two'
-    """
-    words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-    return words[count] if count < len(words) else str(count)
+def shown_order(item: Item, order: int) -> tuple[int, ...]:
+    """The candidate at each place: a rotation; of a statement, true is offered first."""
+    first, count = int(item.task == "statement"), len(item.candidates)
+    return tuple((k + first) % count for k in rotation(count, order))
 
 
-def _places(count: int) -> tuple[str, ...]:
-    """Names of pictures shown one by one."""
-    if count == 1:
-        return ("",)
-    if count == 2:
-        return ("Left picture:", "Right picture:")
-    if count == 3:
-        return ("Left picture:", "Middle picture:", "Right picture:")
-    return tuple(f"Picture {k + 1}:" for k in range(count))
+def _one_by_one(panels: Sequence[str], picture: Callable[[str], Picture]) -> tuple[str, _Named]:
+    """Panels shown after each other, in words and with their names."""
+    count = len(panels)
+    names = PLACES.get(count) or tuple(f"Picture {k + 1}:" for k in range(count))
+    number = NUMBER_WORDS[count] if count < 10 else str(count)
+    what = f"the {number} pictures" if count > 1 else "the picture"
+    return what, [(name, partial(picture, panel)) for name, panel in zip(names, panels, strict=True)]
 
 
 def _words(text: Text | str, names: dict[str, str]) -> str:
@@ -312,7 +297,6 @@ def _mentioned(item: Item, parent: Item | None, names: dict[str, str]) -> dict[s
     texts = [item.query, *item.candidates]
     if parent is not None:
         texts += [parent.query, *parent.candidates]
-    used = {
-        o for t in texts if isinstance(t, Text) for token in t.tokens if isinstance(token, Ref) for o in token.objects
-    }
+    tokens = (token for text in texts if isinstance(text, Text) for token in text.tokens)
+    used = {one for token in tokens if isinstance(token, Ref) for one in token.objects}
     return {one: names[one] for one in names if one in used}

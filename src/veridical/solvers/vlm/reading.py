@@ -47,11 +47,7 @@ _ASSERTED = re.compile(
     r"(?P<word>true|false|correct|incorrect|accurate|inaccurate|wrong)\b(?P<after>[^.;!?\n]{0,12})",
     re.IGNORECASE,
 )
-_WORDS = {
-    "true": True, "correct": True, "accurate": True, "false": False, "incorrect": False, "inaccurate": False,
-    "wrong": False,
-}  # fmt: skip
-_YES = {"true": True, "false": False, "yes": True, "no": False}
+_TRUE = ("true", "yes", "correct", "accurate")  # all other words of the patterns say false
 _ENDS = (
     r"(?=\s*(?:$|[.,;:!\n)\]}]|\s[-–—]\s))"  # a label must stand alone: "No." but not "No dogs", "A." but not "A dog"
 )
@@ -132,7 +128,7 @@ def _label(rest: str, start: int, labels: Sequence[str], truth: bool, *, alone: 
                 return None, start
             return labels.index("false" if negated[1].lower() == "true" else "true"), start + negated.start(1)
         others = re.search(r"\b(?:or|and|/)\s*(true|false|yes|no)\b", rest[match.end() :], re.IGNORECASE)
-        value = "true" if _YES[match[1].lower()] else "false"
+        value = "true" if match[1].lower() in _TRUE else "false"
         return (None if others else labels.index(value)), start + match.start(1)
     names = "".join(labels)
     match = re.match(
@@ -157,17 +153,11 @@ def _asserted_truth(text: str, labels: Sequence[str]) -> Iterator[_Found]:
         line = text[match.start() :].split("\n", 1)[0]
         if match.start() == 0 or not line.strip()[len(match[0].strip()) :].strip(" .!"):  # begins the reply, or a line
             yield _label(line, match.start(), labels, True, alone=True)
-    for match in _ANSWER_IS.finditer(text):
-        if not _SUPPOSING.search(text[: match.start()]):
-            place = _label(match["rest"], match.start("rest"), labels, True, alone=True)
-            if place[0] is not None:
-                yield place
-    for match in _ASSERTED.finditer(text):
-        if _SUPPOSING.search(text[: match.start()]):
-            continue
+    yield from _answer_is(text, labels, True)
+    for match in _meant(_ASSERTED, text):
         if re.match(r"\s*(?:or|and|/|,\s*or)\b", match["after"]):
             continue  # "true or false": the question repeated
-        value = _WORDS[match["word"].lower()] != bool(match["not"])
+        value = (match["word"].lower() in _TRUE) != bool(match["not"])
         yield labels.index("true" if value else "false"), match.start("word")
 
 
@@ -181,15 +171,23 @@ def _asserted_letter(text: str, labels: Sequence[str]) -> Iterator[_Found]:
         place = _label(match[0], match.start(), labels, False, alone=True)
         if place[0] is not None:
             yield place
-    for match in _ANSWER_IS.finditer(text):
-        if not _SUPPOSING.search(text[: match.start()]):
-            place = _label(match["rest"], match.start("rest"), labels, False, alone=True)
-            if place[0] is not None:
-                yield place
+    yield from _answer_is(text, labels, False)
     said = rf"(?<![\w'])[(\[]?([{names}])[)\]]?\s+is\s+(?:the\s+)?(?:correct|right|best)\b"
-    for match in re.finditer(said, text):
-        if not _SUPPOSING.search(text[: match.start()]):
-            yield names.index(match[1]), match.start(1)
+    for match in _meant(re.compile(said), text):
+        yield names.index(match[1]), match.start(1)
+
+
+def _meant(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """Where a pattern stands and is asserted, not only supposed."""
+    return (match for match in pattern.finditer(text) if not _SUPPOSING.search(text[: match.start()]))
+
+
+def _answer_is(text: str, labels: Sequence[str], truth: bool) -> Iterator[_Found]:
+    """Answers in running text: "the answer is B"."""
+    for match in _meant(_ANSWER_IS, text):
+        place = _label(match["rest"], match.start("rest"), labels, truth, alone=True)
+        if place[0] is not None:
+            yield place
 
 
 def _repeated(text: str, texts: Sequence[str]) -> Iterator[_Found]:
@@ -265,11 +263,6 @@ def _label_of(token: str, labels: Sequence[str]) -> int | None:
     text = token.strip(_EDGES).lower()
     if not text:
         return None
-    fits = {
-        place
-        for place, label in enumerate(labels)
-        if any(
-            form.lower() == text or (len(label) > 1 and form.startswith(text)) for form in _FORMS.get(label, (label,))
-        )
-    }
+    forms = [(place, form) for place, label in enumerate(labels) for form in _FORMS.get(label, (label,))]
+    fits = {place for place, f in forms if f.lower() == text or (len(labels[place]) > 1 and f.startswith(text))}
     return fits.pop() if len(fits) == 1 else None

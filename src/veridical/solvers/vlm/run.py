@@ -22,10 +22,8 @@ from veridical.errors import UserError, missing_extra
 from veridical.options.running import Asking, Generating, Sending
 from veridical.records import Prediction
 from veridical.solvers.solver import Solver
-from veridical.solvers.vlm.journal import Asked, Journal
-from veridical.solvers.vlm.prompts import Variant
-from veridical.solvers.vlm.questions import Question, Questions
-from veridical.solvers.vlm.summary import Summary, merge, summarise
+from veridical.solvers.vlm.answers import Asked, Journal, Summary, merge, summarise
+from veridical.solvers.vlm.prompts import Question, Questions, Variant
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
@@ -183,22 +181,21 @@ class VisionLanguageModel(Solver):
                 if chain.key not in keys:
                     keys.add(chain.key)
                     asked.append(_priced(one, self.sending.price))
-                chain = _follow(questions, chain, one)
+                chain = questions.follow_up(chain, one.chosen)
         return asked, unanswered
 
     def _write_variants(self, asked: Sequence[Asked], order: Sequence[str], benchmark: Benchmark) -> dict[str, Path]:
         """One prediction file per wording and order, where there are several."""
         from veridical.solvers.solve import write_predictions
 
-        names = sorted({(one.wording, one.order) for one in asked})
-        if len(names) < 2:
-            return {}
+        groups: dict[Variant, list[Asked]] = {}
+        for one in asked:
+            groups.setdefault(Variant(one.wording, one.order), []).append(one)
         files = {}
-        for wording, place in names:
-            name = Variant(wording, place).name
-            files[name] = self.out.with_name(f"{self.out.stem}.{name}{self.out.suffix}")
-            part = [one for one in asked if (one.wording, one.order) == (wording, place)]
-            write_predictions(files[name], merge(part, order), benchmark)
+        for variant in sorted(groups) if len(groups) > 1 else ():
+            path = self.out.with_name(f"{self.out.stem}.{variant.name}{self.out.suffix}")
+            write_predictions(path, merge(groups[variant], order), benchmark)
+            files[variant.name] = path
         return files
 
 
@@ -218,15 +215,9 @@ def _waiting(questions: Questions, wanted: list[Question], journal: Journal) -> 
         asked = journal.asked.get(question.key)
         if asked is None:
             out.append(question)
-        elif (follow := _follow(questions, question, asked)) and follow.key not in journal.asked:
+        elif (follow := questions.follow_up(question, asked.chosen)) and follow.key not in journal.asked:
             out.append(follow)
     return out
-
-
-def _follow(questions: Questions, question: Question, asked: Asked) -> Question | None:
-    if not asked.scores:
-        return None
-    return questions.follow_up(question, max(range(len(asked.scores)), key=asked.scores.__getitem__))
 
 
 def open_model(model: str, sending: Sending, *, blind: bool, temperature: float | None = 0.0) -> Model:

@@ -12,43 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from inspect_ai import Task, task
+from inspect_ai import model as inspect_model
+from inspect_ai import scorer as inspect_scorer
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import (
-    ChatMessage,
-    ChatMessageAssistant,
-    ChatMessageUser,
-    Content,
-    ContentImage,
-    ContentText,
-    GenerateConfig,
-    ModelOutput,
-    get_model,
-)
-from inspect_ai.scorer import (
-    CORRECT,
-    INCORRECT,
-    NOANSWER,
-    Metric,
-    SampleScore,
-    Score,
-    Scorer,
-    Target,
-    accuracy,
-    metric,
-    scorer,
-    stderr,
-)
+from inspect_ai.model import ChatMessage, ChatMessageAssistant, GenerateConfig, ModelOutput, get_model
+from inspect_ai.scorer import Score
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.options import given
 from veridical.options.running import Asking
-from veridical.solvers.vlm.journal import Asked, Journal, Usage
+from veridical.solvers.vlm.answers import Asked, Journal, Usage
 from veridical.solvers.vlm.pictures import Picture
-from veridical.solvers.vlm.prompts import TRUTH_LABELS
-from veridical.solvers.vlm.questions import Question, Questions
+from veridical.solvers.vlm.prompts import TRUTH_LABELS, Question, Questions
 from veridical.solvers.vlm.reading import Token, score
+from veridical.solvers.vlm.run import about
 
 # Importing the provider registers it: Inspect's own `hf` sees no pictures.
 from veridical.solvers.vlm import hf_vision as hf_vision  # isort: skip
@@ -119,7 +98,7 @@ def _ask(
 
     async def answer(question: Question, send: Callable[[list[ChatMessage]], Any]) -> tuple[Asked, list[ChatMessage]]:
         prompt = questions.prompt(question)
-        message = ChatMessageUser(content=[_content(part) for part in prompt.parts])
+        message = inspect_model.ChatMessageUser(content=[_content(part) for part in prompt.parts])
         if question.key in known:
             asked = known[question.key]
             return asked, [message, ChatMessageAssistant(content=asked.text)]
@@ -154,7 +133,7 @@ def _ask(
             if state.output.empty:
                 state.output = ModelOutput.from_content(str(state.model), asked.text)
             state.metadata[_KEY] = {"scores": asked.scores, "reason": asked.reason, "text": asked.text}
-            follow = questions.follow_up(question, best(asked.scores)) if asked.scores else None
+            follow = questions.follow_up(question, asked.chosen)
             if follow is not None:
                 # A fresh conversation: the rationale item says itself which answer it assumes.
                 below, more = await answer(follow, get_model().generate)
@@ -167,17 +146,12 @@ def _ask(
     return ask()
 
 
-def best(scores: list[float]) -> int:
-    """The candidate with the highest score, the first of equals."""
-    return max(range(len(scores)), key=scores.__getitem__)
-
-
-def _content(part: str | Picture) -> Content:
+def _content(part: str | Picture) -> inspect_model.Content:
     if isinstance(part, str):
-        return ContentText(text=part)
+        return inspect_model.ContentText(text=part)
     import base64
 
-    return ContentImage(image=f"data:{part.mime};base64,{base64.b64encode(part.data).decode()}")
+    return inspect_model.ContentImage(image=f"data:{part.mime};base64,{base64.b64encode(part.data).decode()}")
 
 
 def _tokens(output: ModelOutput) -> tuple[Token, ...]:
@@ -202,29 +176,31 @@ def _usage(output: ModelOutput) -> Usage:
     )
 
 
-@metric
-def unreadable() -> Metric:
+@inspect_scorer.metric
+def unreadable() -> inspect_scorer.Metric:
     """The share of answers that could not be read; `accuracy` counts them as wrong."""
 
-    def of(scores: list[SampleScore]) -> float:
+    def of(scores: list[inspect_scorer.SampleScore]) -> float:
         # By its reason: Inspect has turned the value itself into a number by now.
         return sum(one.score.reason == UNREADABLE for one in scores) / len(scores) if scores else 0.0
 
     return of
 
 
-@scorer(metrics=[accuracy(), stderr(), unreadable()], name="veridical_right")
-def _right() -> Scorer:
-    async def of(state: TaskState, target: Target) -> Score:
+@inspect_scorer.scorer(
+    metrics=[inspect_scorer.accuracy(), inspect_scorer.stderr(), unreadable()], name="veridical_right"
+)
+def _right() -> inspect_scorer.Scorer:
+    async def of(state: TaskState, target: inspect_scorer.Target) -> Score:
         found = state.metadata[_KEY]
         scores = found["scores"]
         if not scores:
-            return Score(value=NOANSWER, explanation=found["text"], reason=UNREADABLE)
-        chosen = best(scores)
+            return Score(value=inspect_scorer.NOANSWER, explanation=found["text"], reason=UNREADABLE)
+        chosen = scores.index(max(scores))
         said = TRUTH_LABELS[chosen] if target.text in TRUTH_LABELS else f"candidate {chosen}"
         if not target.text:  # the answer is hidden, or a rationale item assumes a wrong answer
             return Score.unscored(answer=said, explanation=found["text"], reason="no answer known")
-        value = CORRECT if said == target.text else INCORRECT
+        value = inspect_scorer.CORRECT if said == target.text else inspect_scorer.INCORRECT
         return Score(value=value, answer=said, explanation=found["text"], metadata={"scores": scores})
 
     return of
@@ -241,8 +217,6 @@ def _registered(name: str, benchmark: str, split: str, scheme: str, journal: str
     keep: Keep | None = None
     known: Mapping[tuple[str, int, int], Asked] = {}
     if journal:
-        from veridical.solvers.vlm.run import about
-
         opened_journal = Journal(Path(journal), about(str(get_model()), questions))
         _HELD.enter_context(opened_journal)
         keep, known = opened_journal.add, opened_journal.asked

@@ -1,22 +1,141 @@
-"""What a run says about itself: how much was read, what it cost, and how far the result hangs on wording and position.
+"""The answers of a run: kept in a journal, merged into predictions, and summed up.
 
-Accuracy here is over everything asked that has an answer, unreadable replies counting as wrong; intervals and the rest
-are `veridical evaluate`'s business.
+Every finished answer is appended to the journal and synced before anything else happens to it. So a run that is killed
+at any moment has paid at most for the requests that were in flight, and never asks a finished one again. A line that
+was being written at the kill is cut off when the journal is next opened.
+
+The summary is what a run says about itself: how much was read, what it cost, and how far the result hangs on wording
+and position. Accuracy here is over everything asked that has an answer, unreadable replies counting as wrong;
+intervals and the rest are `veridical evaluate`'s business.
 """
 
 from __future__ import annotations
 
+import os
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
-from veridical.common.files import Json
+import msgspec
+
+from veridical.common.files import DECODING_ERRORS, Json, locked
 from veridical.common.result import Table
+from veridical.errors import UserError
 from veridical.records import Item, Prediction, split_view
-from veridical.solvers.vlm.journal import Asked
-from veridical.solvers.vlm.prompts import TRUTH_LABELS, Variant, rotation
+from veridical.solvers.vlm.prompts import LETTERS, TRUTH_LABELS, Variant, shown_order
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens and money of one answer, as the provider reports them."""
+
+    input: int = 0  # all input tokens, cached ones too
+    output: int = 0
+    reasoning: int = 0  # of the output, where the provider says so
+    cost: float | None = None  # in dollars; None where no price is known
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """One finished answer."""
+
+    item: str  # item id, or `item#k` for view k
+    wording: int
+    order: int
+    text: str  # what the model wrote
+    scores: list[float]  # one per candidate, in the benchmark's order; empty where unreadable
+    stop: str = ""  # why the model stopped: stop, max_tokens, content_filter ...
+    reason: str = ""  # why the answer is unreadable
+    probable: bool = False  # the scores are the model's probabilities, not only its choice
+    usage: Usage = Usage()
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        return self.item, self.wording, self.order
+
+    @property
+    def chosen(self) -> int:
+        """The candidate with the highest score, the first of equals; -1 where unreadable."""
+        return max(range(len(self.scores)), key=self.scores.__getitem__, default=-1)
+
+
+class _Head(msgspec.Struct, frozen=True):
+    """The first line: what this journal belongs to."""
+
+    journal: Json
+
+
+_DECODE = msgspec.json.Decoder(Asked)
+
+
+class Journal:
+    """Finished answers of one run, on disk and in memory; use as a context manager. One process at a time."""
+
+    def __init__(self, path: Path, about: Json) -> None:
+        self.path, self.about = path, about
+        self.asked: dict[tuple[str, int, int], Asked] = {}
+        self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        busy = UserError(
+            f"{self.path} is in use: another process is asking for the same output.",
+            "Wait for it, or choose another --out.",
+        )
+        with ExitStack() as stack:
+            self._descriptor = stack.enter_context(locked(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, busy))
+            self._recover()
+            self._held = stack.pop_all()
+        return self
+
+    def __exit__(self, raised: type[BaseException] | None, *more: object) -> None:
+        self._held.close()
+        if raised is not None and not self.asked:
+            self.path.unlink(missing_ok=True)  # nothing was asked: leave nothing behind
+
+    def add(self, asked: Asked) -> None:
+        """Keep one answer; when this returns, it survives a kill and a power cut."""
+        self._append(msgspec.json.encode(asked))
+        self.asked[asked.key] = asked
+
+    def _recover(self) -> None:
+        data = self.path.read_bytes()
+        whole = data.rfind(b"\n") + 1
+        if whole < len(data):  # torn by a kill
+            os.ftruncate(self._descriptor, whole)
+        lines = data[:whole].splitlines()
+        if not lines:
+            self._append(msgspec.json.encode(_Head(self.about)))
+            folder = os.open(self.path.parent, os.O_RDONLY)
+            os.fsync(folder)
+            os.close(folder)
+            return
+        try:
+            found = msgspec.json.decode(lines[0], type=_Head).journal
+            for line in lines[1:]:
+                asked = _DECODE.decode(line)
+                self.asked[asked.key] = asked
+        except DECODING_ERRORS as error:
+            raise UserError(
+                f"{self.path} is no journal of answers, or is damaged: {error}.",
+                "Choose another --out, or remove it and pay for its answers again.",
+            ) from None
+        different = sorted(k for k in {*found, *self.about} if found.get(k) != self.about.get(k))
+        if different:
+            name = different[0]
+            raise UserError(
+                f"{self.path} holds {len(self.asked):,} answers to other questions: "
+                f"{name} was {found.get(name)!r} and is now {self.about.get(name)!r}.",
+                "Choose another --out, or the same settings as before to continue.",
+            )
+
+    def _append(self, line: bytes) -> None:
+        data = line + b"\n"
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+        os.fsync(self._descriptor)
 
 
 @dataclass(frozen=True)
@@ -74,9 +193,9 @@ class Summary:
             "reasons": self.reasons,
             "answers": {label: rate.value for label, rate in self.answers.items()},
             "accuracy": self.accuracy.to_json(),
-            "wordings": {str(k): rate.to_json() for k, rate in self.by_wording.items()} | _spread(self.by_wording),
-            "orders": {str(k): rate.to_json() for k, rate in self.by_order.items()} | _spread(self.by_order),
-            "variants": {k: rate.to_json() for k, rate in self.by_variant.items()},
+            "wordings": _rates(self.by_wording) | _spread(self.by_wording),
+            "orders": _rates(self.by_order) | _spread(self.by_order),
+            "variants": _rates(self.by_variant),
             "positions": {
                 p.place: {"chosen": p.chosen.value, "right": p.right.value, "accuracy": p.accuracy.value}
                 for p in self.positions
@@ -111,6 +230,10 @@ class Summary:
             yield Table("Position bias", ["place", "chosen", "right answer there", "accuracy"], cells)
 
 
+def _rates(rates: Mapping[Any, Rate]) -> Json:
+    return {str(name): rate.to_json() for name, rate in rates.items()}
+
+
 def _spread(rates: Mapping[int, Rate]) -> dict[str, float]:
     """Mean and (population) deviation of accuracy, where there is more than one."""
     values = [rate.value for rate in rates.values() if rate.value is not None]
@@ -121,13 +244,10 @@ def _spread(rates: Mapping[int, Rate]) -> dict[str, float]:
 
 def summarise(asked: Sequence[Asked], items: Mapping[str, Item], letters: bool) -> Summary:
     """Sum up a run. `letters`: whether statements were answered by letter, so that places are letters, not words."""
-    right: list[tuple[Asked, bool | None]] = []
-    said: Counter[str] = Counter()
-    for one in asked:
-        item = _item(one, items)
-        right.append((one, None if item.answer is None else bool(one.scores) and _chosen(one) == item.answer))
-        if one.scores and item.task == "statement":
-            said[TRUTH_LABELS[_chosen(one)]] += 1
+    of = [(one, _item(one, items)) for one in asked]
+    right = [(one, None if item.answer is None else one.chosen == item.answer) for one, item in of]
+    said = Counter(TRUTH_LABELS[one.chosen] for one, item in of if one.scores and item.task == "statement")
+    costs = [cost for one in asked if (cost := one.usage.cost) is not None]
     return Summary(
         asked=len(asked),
         unreadable=sum(not one.scores for one in asked),
@@ -137,15 +257,13 @@ def summarise(asked: Sequence[Asked], items: Mapping[str, Item], letters: bool) 
         by_wording=_by(right, lambda one: one.wording),
         by_order=_by(right, lambda one: one.order),
         by_variant=_by(right, lambda one: Variant(one.wording, one.order).name),
-        positions=_positions(asked, items, letters),
+        positions=_positions(of, letters),
         flipped=_changes(asked, lambda one: (one.item, one.wording)),
         reworded=_changes(asked, lambda one: (one.item, one.order)),
         probable=sum(one.probable for one in asked),
         tokens={name: sum(getattr(one.usage, name) for one in asked) for name in ("input", "output", "reasoning")},
-        cost=sum((c for one in asked if (c := one.usage.cost) is not None), 0.0)
-        if any(one.usage.cost is not None for one in asked)
-        else None,
-        priced=sum(one.usage.cost is not None for one in asked),
+        cost=sum(costs, 0.0) if costs else None,
+        priced=len(costs),
     )
 
 
@@ -163,10 +281,6 @@ def merge(asked: Iterable[Asked], order: Sequence[str]) -> list[Prediction]:
         scores = tuple(sum(column) / len(readable) for column in zip(*readable, strict=True))
         out.append(Prediction(name, scores, "\n---\n".join(one.text for one in found)))
     return out
-
-
-def _chosen(one: Asked) -> int:
-    return max(range(len(one.scores)), key=one.scores.__getitem__)
 
 
 def _rate(values: Iterable[bool | None]) -> Rate:
@@ -191,40 +305,27 @@ def _changes(asked: Sequence[Asked], key: Callable[[Asked], Any]) -> Rate | None
     groups: dict[Any, list[int]] = defaultdict(list)
     for one in asked:
         if one.scores:
-            groups[key(one)].append(_chosen(one))
+            groups[key(one)].append(one.chosen)
     several = [answers for answers in groups.values() if len(answers) > 1]
     return Rate(sum(len(set(answers)) > 1 for answers in several), len(several)) if several else None
 
 
-def _positions(asked: Sequence[Asked], items: Mapping[str, Item], letters: bool) -> tuple[Position, ...]:
+def _positions(answers: Sequence[tuple[Asked, Item]], letters: bool) -> tuple[Position, ...]:
     """Where the chosen and the right candidates stood."""
     chosen: Counter[str] = Counter()
     stood: Counter[str] = Counter()
     hit: Counter[str] = Counter()
-    for one in asked:
-        item = _item(one, items)
-        places = _places(item, one.order, letters)
+    for one, item in answers:
+        # Places are letters; where true and false are words, which of them was offered first.
+        names = ("first", "second") if item.task == "statement" and not letters else LETTERS
+        place = {candidate: names[k] for k, candidate in enumerate(shown_order(item, one.order))}
         if one.scores:
-            chosen[places[_chosen(one)]] += 1
+            chosen[place[one.chosen]] += 1
         if item.answer is not None:
-            stood[places[item.answer]] += 1
-            hit[places[item.answer]] += bool(one.scores) and _chosen(one) == item.answer
+            stood[place[item.answer]] += 1
+            hit[place[item.answer]] += one.chosen == item.answer
+    rates = ((chosen, chosen.total()), (stood, stood.total()))
     return tuple(
-        Position(
-            place,
-            Rate(chosen[place], chosen.total()),
-            Rate(stood[place], stood.total()),
-            Rate(hit[place], stood[place]),
-        )
+        Position(place, *(Rate(seen[place], total) for seen, total in rates), Rate(hit[place], stood[place]))
         for place in sorted({*chosen, *stood})
     )
-
-
-def _places(item: Item, order: int, letters: bool) -> list[str]:
-    """The place of each candidate: first, second ... as a letter; true and false by which was offered first."""
-    count = len(item.candidates)
-    shift = 1 if item.task == "statement" else 0
-    shown = [(k + shift) % count for k in rotation(count, order)]  # candidate at each place
-    if item.task == "statement" and not letters:
-        return ["first" if shown.index(k) == 0 else "second" for k in range(count)]
-    return [chr(ord("A") + shown.index(k)) for k in range(count)]

@@ -16,7 +16,7 @@ from veridical.errors import UserError
 from veridical.formats.releases import import_release
 from veridical.language.programs.execution import execute
 from veridical.records import Panel, SceneObject
-from veridical.solvers.fallback import FallbackConfig
+from veridical.solvers.learned import FallbackConfig
 from veridical.solvers.programs import Example, ProgramSolver, SolverConfig, examples, fingerprint, predict
 
 COLORS = ("black", "blue", "yellow")

@@ -2,10 +2,9 @@
 
 In reading order:
 
-    solver      what a solver is, and `open_solver`, the one place that opens one by name
+    solver      what a solver is, the two simplest (the most common answer; a guess), and what opens one by name
     solve       the verb: predictions and what made them, each in a file
-    baselines   the most common answer; a guess
-    programs    reads a sentence as programs and executes them on the scene; `ranking` and `fallback` are what it learns
+    programs    reads a sentence as programs and executes them on the scene; `learned` is what it learns
     trained     a run of `veridical train`
     vlm/        vision-language models, through Inspect AI
 
@@ -18,6 +17,6 @@ from __future__ import annotations
 # solver -> what opens it (a class of `Solver`; its keywords are its options), as "module:attribute"
 SOLVERS: dict[str, str] = {
     "programs": "veridical.solvers.programs:Programs",
-    "majority": "veridical.solvers.baselines:MajorityAnswer",
-    "random": "veridical.solvers.baselines:Guess",
+    "majority": "veridical.solvers.solver:MajorityAnswer",
+    "random": "veridical.solvers.solver:Guess",
 }

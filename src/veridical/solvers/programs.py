@@ -1,7 +1,7 @@
 """The program solver: reads a human sentence, finds the program it means, executes it on the scene and says why.
 
 A sentence has several candidate programs (`language.reading.grammar`), weighed by a ranking learned from labels
-(`veridical.solvers.ranking`). The answer is their vote; the program shown is the likeliest that gives this answer.
+(`veridical.solvers.learned`). The answer is their vote; the program shown is the likeliest that gives this answer.
 Sentences that no program was found for are left to a trained `Fallback`, never to a crash.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,8 +27,8 @@ from veridical.language.programs.terms import Term
 from veridical.language.reading.grammar import candidates, template
 from veridical.language.reading.lexicon import BOXES, World, read_words
 from veridical.records import Item, Panel, Prediction, view_id
-from veridical.solvers.fallback import BUCKETS, Fallback, FallbackConfig
-from veridical.solvers.ranking import Evidence, RankingConfig, features, learn, posterior, scores
+from veridical.solvers import learned
+from veridical.solvers.learned import BUCKETS, Evidence, Fallback, FallbackConfig, RankingConfig
 from veridical.solvers.solver import Solver
 
 FORMAT = "veridical program solver"
@@ -91,7 +91,7 @@ class ProgramSolver:
         """Learn the ranking and the fallback from labelled examples."""
         known = list(examples)
         domains = [domain_of(e.panels) for e in known]
-        self.weights_ = learn(self._evidence(known, domains), self.config.ranking)
+        self.weights_ = learned.learn(self._evidence(known, domains), self.config.ranking)
         self.fallback_ = Fallback(world=self.world)
         labels = [e.label for e in known]
         self.fallback_.fit([e.sentence for e in known], domains, labels, self.config.fallback)
@@ -110,7 +110,7 @@ class ProgramSolver:
             if sentence not in read:
                 found = candidates(sentence, self.world)
                 shape = template(read_words(sentence), self.world)
-                read[sentence] = [compiled(c.program) for c in found], [features(c, shape) for c in found]
+                read[sentence] = [compiled(c.program) for c in found], [learned.features(c, shape) for c in found]
             runs, named = read[sentence]
             right = [sum(bool(run(domains[k])) == known[k].label for k in members) for run in runs]
             if runs:
@@ -119,20 +119,19 @@ class ProgramSolver:
 
     def programs(self, sentence: str) -> tuple[tuple[Term, float], ...]:
         """The programs a sentence may mean with their probabilities, likeliest first; empty where none was found."""
-        known = self._read.get(sentence)
-        if known is None:
-            known = self._rank(sentence)
+        if sentence not in self._read:
             if len(self._read) >= self.config.remember:
                 self._read.clear()
-            self._read[sentence] = known
-        return known
+            self._read[sentence] = self._rank(sentence)
+        return self._read[sentence]
 
     def _rank(self, sentence: str) -> tuple[tuple[Term, float], ...]:
         found = candidates(sentence, self.world)
         if not found:
             return ()
         shape = template(read_words(sentence), self.world)
-        shares = posterior(scores(self.weights_, [features(c, shape) for c in found]))
+        named = [learned.features(c, shape) for c in found]
+        shares = learned.posterior(learned.scores(self.weights_, named))
         ranked = sorted(zip(found, shares.tolist(), strict=True), key=lambda pair: -pair[1])
         kept = [pair for pair in ranked if pair[1] >= self.config.least_share] or ranked[:1]
         total = sum(share for _, share in kept)
@@ -155,14 +154,9 @@ class ProgramSolver:
         """Write the trained solver as one JSON file: config, weights, and the hash of what it was trained on."""
         weights = self.fallback_.weights
         used = np.flatnonzero(np.abs(weights) > 1e-6)
-        state = {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "config": asdict(self.config),
-            "trained_on": self.trained_on_,
-            "ranking": dict(sorted(self.weights_.items())),
-            "fallback": {"buckets": used.tolist(), "weights": [round(float(w), 6) for w in weights[used]]},
-        }
+        fallback = _FallbackState(used.tolist(), [round(float(w), 6) for w in weights[used]])
+        ranking = dict(sorted(self.weights_.items()))
+        state = _State(FORMAT, FORMAT_VERSION, self.config, self.trained_on_, ranking, fallback)
         write_whole(Path(path), msgspec.json.encode(state), "Choose another place for the solver.")
 
     @classmethod
@@ -261,6 +255,7 @@ class Coverage:
 
 
 Source = Literal["structure", "pixels"]
+Scene = tuple[Panel, ...]
 
 
 def predict(
@@ -271,17 +266,14 @@ def predict(
         need_scenes(benchmark)
     for item in benchmark.items(split):
         if item.query is None:
-            raise UserError(
-                f"{item.id} has no statement to read.", "The program solver answers statements about scenes."
-            )
+            fix = "The program solver answers statements about scenes."
+            raise UserError(f"{item.id} has no statement to read.", fix)
         for name, panels in _scenes(item, benchmark, source, every_view):
             answer = solver.solve(item.query.words(), panels)
             yield Prediction(name, answer.scores), answer
 
 
-def _scenes(
-    item: Item, benchmark: Benchmark, source: Source, every_view: bool
-) -> Iterator[tuple[str, tuple[Panel, ...]]]:
+def _scenes(item: Item, benchmark: Benchmark, source: Source, every_view: bool) -> Iterator[tuple[str, Scene]]:
     """The scene of an item (or of each of its views) under the name its prediction takes."""
     if source == "structure":
         panels = tuple(benchmark.panels[p] for p in item.panels)

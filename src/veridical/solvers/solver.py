@@ -2,17 +2,24 @@
 
 A solver's options are the keywords of its constructor, which are fields of the verb's option groups. Options that were
 given although the chosen solver has no such keyword are refused: silence would be taken for obedience.
+
+The two simplest are here too. They look at nothing: the most common answer of the training split, and a guess.
 """
 
 from __future__ import annotations
 
+import hashlib
 import inspect
-from collections.abc import Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+import numpy as np
+
+from veridical.benchmark import Benchmark
 from veridical.common import registry
 from veridical.common.files import Json
 from veridical.common.result import Table
@@ -21,9 +28,6 @@ from veridical.options import refuse_unused
 from veridical.options.running import Asking, Generating, Sending, SolverOptions
 from veridical.records import Prediction
 from veridical.solvers import SOLVERS
-
-if TYPE_CHECKING:
-    from veridical.benchmark import Benchmark
 
 
 class Details(Protocol):
@@ -36,7 +40,7 @@ class Details(Protocol):
 
 
 class Solver(Protocol):
-    """Answers items. A new one is a subclass with `predict` and `about`, and a line in `SOLVERS` or an entry point."""
+    """Answers items. A new one is a subclass with `predict`, and a line in `SOLVERS` or an entry point."""
 
     shows_progress: bool = False  # it tells itself how far it is
     stopped: bool = False  # the user stopped it: what there is will be written, and the command ends as stopped
@@ -47,6 +51,7 @@ class Solver(Protocol):
 
     def about(self) -> Json:
         """What made the predictions, for the file beside them; asked when the last one was taken."""
+        return {}
 
 
 def open_solver(
@@ -92,3 +97,40 @@ def _maker(name: str) -> Callable[..., Solver]:
     from veridical.solvers.vlm.run import VisionLanguageModel
 
     return partial(VisionLanguageModel, name)
+
+
+class MajorityAnswer(Solver):
+    """Always the most common answer of `train` (the lowest of equals); answers and rationales are counted apart."""
+
+    def predict(self, benchmark: Benchmark, split: str, scheme: str = "main") -> Iterator[Prediction]:
+        if "train" not in benchmark.splits(scheme):
+            raise UserError(
+                f"{benchmark.name} has no split 'train' to take the most common answer from.",
+                f"It has: {', '.join(benchmark.splits(scheme))}. `evaluate` shows the majority of the split itself.",
+            )
+        counts: defaultdict[bool, Counter[int]] = defaultdict(Counter)
+        for item in benchmark.items("train", scheme):
+            if item.answer is not None:
+                counts[item.given is not None][item.answer] += 1
+        if not counts:
+            raise UserError("No item of split 'train' has an answer.", "Solve with another solver.")
+        for item in benchmark.items(split, scheme):
+            seen = counts[item.given is not None]
+            total = max(seen.total(), 1)
+            yield Prediction(item.id, tuple(seen[k] / total for k in range(len(item.candidates))))
+
+
+class Guess(Solver):
+    """A random score for every candidate; the same for an item whatever is solved with it."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+
+    def predict(self, benchmark: Benchmark, split: str, scheme: str = "main") -> Iterator[Prediction]:
+        for item in benchmark.items(split, scheme):
+            name = hashlib.sha256(f"{self.seed}\n{item.id}".encode()).digest()[:8]
+            rng = np.random.default_rng(int.from_bytes(name, "little"))
+            yield Prediction(item.id, tuple(rng.random(len(item.candidates)).tolist()))
+
+    def about(self) -> Json:
+        return {"seed": self.seed}

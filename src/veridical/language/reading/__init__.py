@@ -10,5 +10,5 @@
     clauses     rules for conditions and clauses, and for the whole sentence
     grammar     from a sentence to its candidate programs; words are left out where no reading covers them all
 
-Which of the candidates is meant is learned: `veridical.solvers.ranking`.
+Which of the candidates is meant is learned: `veridical.solvers.learned`.
 """

@@ -1,7 +1,7 @@
 """From a human sentence to candidate programs: read it, and where no reading covers all words, leave some out.
 
 `candidates` gives each program with the names of the decisions that led to it; a learned ranking (see
-`veridical.solvers.ranking`) weighs those names. Numbers, colours and shapes never appear in a name, so evidence is
+`veridical.solvers.learned`) weighs those names. Numbers, colours and shapes never appear in a name, so evidence is
 shared between sentences that differ only in them.
 """
 

@@ -1,12 +1,28 @@
-"""The ranking: credit goes to programs that are right on all images, in spite of noise."""
+"""What the program solver learns.
+
+The ranking: credit goes to programs that are right on all images, in spite of noise. The fallback: words crossed with
+counts of what they mention.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from veridical.language.programs.domain import Domain, domain_of
 from veridical.language.reading.grammar import candidates
-from veridical.solvers.ranking import Evidence, RankingConfig, features, learn, posterior, scores
+from veridical.records import Panel, SceneObject
+from veridical.solvers.learned import (
+    Evidence,
+    Fallback,
+    FallbackConfig,
+    RankingConfig,
+    features,
+    learn,
+    posterior,
+    scene_facts,
+    scores,
+)
 
 GOOD, BAD = ("good",), ("bad",)
 
@@ -62,3 +78,34 @@ def test_features_share_evidence_over_colours_but_know_the_sentence() -> None:
     blue, black = (candidates(f"there are 2 {c} blocks")[0] for c in ("blue", "black"))
     assert features(blue, "t") == features(black, "t")
     assert any(f.endswith("|t") for f in features(blue, "t"))
+
+
+def scene(*colors: str) -> Domain:
+    def item(k: int, c: str) -> SceneObject:
+        return SceneObject(str(k), "circle", (("color", c),), (10.0 * k, 0, 10.0 * k + 10, 10))
+
+    objects = tuple(item(k, c) for k, c in enumerate(colors))
+    return domain_of((Panel("a", width=100, height=100, objects=objects), Panel("b", width=100, height=100)))
+
+
+def test_counts_are_of_what_the_sentence_mentions() -> None:
+    facts = scene_facts(("2", "blue"), scene("blue", "blue", "black"))
+    assert {"all=", "all:2", "most=", "least<", "boxes<", "fullest>", "wall="} <= set(facts)
+    assert scene_facts(("2", "black"), scene("black", "black", "blue")) == facts
+
+
+def test_it_learns_a_word_it_was_never_told_about() -> None:
+    told = [("gleep 1 blue", scene(*["blue"] * n, "black"), n == 1) for n in (0, 1, 2, 3)] * 5
+    model = Fallback()
+    model.fit([t[0] for t in told], [t[1] for t in told], [t[2] for t in told], FallbackConfig(steps=100))
+    assert [model.probability("gleep 1 black", scene(*["black"] * n, "blue")) > 0.5 for n in range(4)] == [
+        False,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_an_untrained_fallback_is_undecided() -> None:
+    assert Fallback().probability("anything", scene("blue")) == 0.5
+    Fallback().fit([], [], [], FallbackConfig())

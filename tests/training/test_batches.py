@@ -8,8 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.training.batches import Dataset, epoch_batches, ordered_batches, pad, padding_share
-from veridical.zoo.inputs import CandidateWords, Pixels
+from veridical.common.arrays import Ints
+from veridical.training.batches import Dataset, epoch_batches, ordered_batches
+from veridical.zoo.inputs import CandidateWords, Pixels, pad
 
 from ..zoo import _small as small
 
@@ -23,6 +24,12 @@ def test_an_epoch_shows_every_example_once(lengths: list[int], size: int, seed: 
     again = epoch_batches(array, size, np.random.default_rng(seed))
     assert all(np.array_equal(a, b) for a, b in zip(batches, again, strict=True))
     assert sorted(np.concatenate(ordered_batches(array, size)).tolist()) == list(range(len(lengths)))
+
+
+def padding_share(lengths: Ints, batches: list[Ints]) -> float:
+    """Which part of the padded batches is padding."""
+    padded = sum(int(lengths[rows].max()) * len(rows) for rows in batches)
+    return 1 - sum(int(lengths[rows].sum()) for rows in batches) / padded
 
 
 def test_examples_of_similar_length_share_a_batch() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from veridical import train
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
+from veridical.options.running import TrainOptions
 from veridical.records import Item
 from veridical.training import configure
 from veridical.training.batches import Dataset, examples_of, run_module, with_context
@@ -81,7 +82,7 @@ def test_only_matrices_have_a_context_to_exchange() -> None:
 
 def held(folder: Path, **options: object) -> tuple[list[str], list[str]]:
     _, training = configure(load_model("relation-network"), options)
-    found = _examples(Benchmark(folder), "train", None, "main", training, 0)
+    found = _examples(Benchmark(folder), TrainOptions(), training)
     training_items, validation_items = ([e.item.id for e in part] for part in found)
     return training_items, validation_items
 

@@ -17,7 +17,7 @@ import veridical.zoo
 from veridical.errors import UserError
 from veridical.records import TASKS
 from veridical.training import Trained, configure, load_trained
-from veridical.training.batches import Dataset, candidate_scores
+from veridical.training.batches import Dataset, run_module
 from veridical.training.trained import WEIGHTS, build, config_json, save_estimator, save_inputs, save_tensors
 from veridical.zoo import MODELS, load_model, models
 from veridical.zoo.architecture import Architecture, Example
@@ -136,8 +136,8 @@ def test_gradients_reach_every_parameter_and_seeds_differ(case: Case, folders: d
     rows = np.arange(len(data))
     views = rows % 6 if data.per_view else None
     module.train()
-    scores = candidate_scores(module, data, rows, views, "cpu")
-    nn.functional.cross_entropy(scores, data.answer_batch(rows)).backward()
+    scores, _ = run_module(module, data, rows, views, "cpu")
+    nn.functional.cross_entropy(scores, torch.from_numpy(data.answers[rows])).backward()
     for parameter_name, parameter in module.named_parameters():
         assert parameter.grad is not None, parameter_name
         assert parameter.grad.abs().sum() > 0, parameter_name

@@ -126,4 +126,4 @@ def test_scene_facts_are_ones_and_zeros(folder: Path) -> None:
     row = source.encode(examples[0])
     assert row.shape == (source.size,)
     assert set(row.tolist()) == {0.0, 1.0}
-    assert {source.state[i] for i in np.flatnonzero(row)} <= SceneFacts.facts(examples[0].panels)
+    assert {source.state[i] for i in np.flatnonzero(row)} <= source.texts(examples[0])[0]

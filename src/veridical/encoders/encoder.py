@@ -126,7 +126,7 @@ def unit(vectors: np.ndarray) -> np.ndarray:
     >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return (vectors / np.where(norms > 0, norms, 1)).astype(np.float32, copy=False)
 
 

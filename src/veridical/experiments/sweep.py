@@ -11,25 +11,32 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypedDict
 
 from veridical.benchmark import Benchmark
-from veridical.common.files import Json, read_json
+from veridical.common.files import Json, read_json, write_json
+from veridical.encoders import load
 from veridical.engine import run
 from veridical.errors import UserError
 from veridical.evaluation import evaluate, trials_of
+from veridical.evaluation.grade import read_key
 from veridical.evaluation.scores import Spread
-from veridical.options.running import Context, SolverOptions, TrainOptions
+from veridical.experiments import SWEEP, TYPES
+from veridical.options.running import Context, SolverOptions, SweepOptions, TrainOptions
 from veridical.solvers.solve import solve
+from veridical.training import TrainingConfig, configure, train
+from veridical.training.batches import examples_of
+from veridical.training.run import check_run, settings_of
+from veridical.zoo import load_model
 
-SWEEP, POINT, RUNS, VECTORS = "sweep.json", "point.json", "runs", "vectors.json"
+POINT, RUNS, VECTORS = "point.json", "runs", "vectors.json"
 _POINT, _AGAIN = "a finished run of a sweep", "Delete its folder and run the sweep again."
-TYPES = ("relation", "element")  # tags that accuracies are broken down by
 _OWN = {"images": "features", "fraction": "fractions", "context": "controls"}  # what points differ in -> what sets it
+_SHARED = ("split", "test", "seed", "trials", "controls", "resamples", "device")  # what all points share
 _PROBED = 16  # items of each split that are encoded before any training
 # As the paper's tables call them.
 TITLES = {
@@ -76,21 +83,6 @@ def titles(points: Iterable[Point]) -> dict[Point, str]:
     return {p: p.title(p.features if times[Path(p.features).name] > 1 else Path(p.features).name) for p in points}
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What all points share."""
-
-    benchmark: str  # its folder
-    split: str = "train"
-    test: str = "test"
-    seed: int = 0
-    trials: int = 1
-    controls: bool = True  # also test on contexts of other items and on shuffled ones
-    resamples: int = 2000
-    device: str = "cpu"
-    options: Mapping[str, Any] = field(default_factory=dict)  # of models and training, by name
-
-
 def plan(
     models: Sequence[str],
     schemes: Sequence[str],
@@ -131,30 +123,28 @@ class PointScores(Tested):
     seconds: float
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a sweep's points."""
+def run_sweep(
+    points: Sequence[Point], benchmark: str, options: SweepOptions, out: Path, processes: int | None = None
+) -> tuple[list[Json], list[Json], float]:
+    """Run every point that is not finished; OUT/sweep.json holds their scores and those of earlier calls.
 
-    points: list[Json]  # scores of those that were asked for
-    failed: list[Json]  # those without, and why
-    seconds: float  # of this call
-
-
-def run_sweep(points: Sequence[Point], settings: Settings, out: Path, processes: int | None = None) -> Outcome:
-    """Run every point that is not finished; OUT/sweep.json holds their scores and those of earlier calls."""
-    start = time.monotonic()
-    here = replace(settings, benchmark=os.path.abspath(settings.benchmark))
-    bench = Benchmark(here.benchmark)
-    made = _check(points, here, out, bench)
-    found = {point: _finished(out / RUNS / point.folder, made[point]) for point in points}
-    left = [point for point, result in found.items() if result is None]
+    Returned are the points that have scores, those without and why, and the seconds that this call took.
+    """
+    start, bench = time.monotonic(), Benchmark(benchmark)
+    made = _check(points, options, out, bench)
+    found: dict[Point, Json] = {}
+    for point in points:
+        path = out / RUNS / point.folder / POINT
+        if path.exists() and (result := read_json(path, Json, _POINT, _AGAIN))["made"] == made[point]:
+            found[point] = result
+    left = [point for point in made if point not in found]
     if left:
-        function = partial(run_point, here, out.absolute())
+        function = partial(run_point, benchmark, options, out.absolute())
         work = [(point, made[point]) for point in left]
         found |= dict(zip(left, run(function, work, processes=processes, label="sweep"), strict=True))
-    results = {point: result for point, result in found.items() if result is not None}
+    results = {point: found[point] for point in made}
     done = {point: result for point, result in results.items() if "problem" not in result}
-    earlier = _earlier(out, here, bench, set(points))
+    earlier = _earlier(out, options, bench, set(points))
     if not done and not earlier:
         first = next(iter(results.values()))
         raise UserError(first["problem"], first["fix"])
@@ -163,24 +153,17 @@ def run_sweep(points: Sequence[Point], settings: Settings, out: Path, processes:
     failed = [{**result, "title": names[point]} for point, result in results.items() if point not in done]
     seconds = round(time.monotonic() - start, 1)
     record = {
-        "benchmark": {"name": bench.name, "hash": bench.hash, "folder": here.benchmark},
-        "settings": {k: v for k, v in asdict(settings).items() if k != "benchmark"},
+        "benchmark": {"name": bench.name, "hash": bench.hash, "folder": benchmark},
+        "settings": {**{name: getattr(options, name) for name in _SHARED}, "options": dict(options.set or {})},
         "seconds": seconds,
         "points": [*scores, *({**result, "title": names[point]} for point, result in earlier.items())],
         "failed": failed,
     }
-    _write(out / SWEEP, record)
-    return Outcome(scores, failed, seconds)
+    write_json(out / SWEEP, record)
+    return scores, failed, seconds
 
 
-def _finished(folder: Path, made: Json) -> Json | None:
-    """The scores of a run that was finished with the same settings on the same vectors."""
-    path = folder / POINT
-    found = read_json(path, Json, _POINT, _AGAIN) if path.exists() else None
-    return found if found is not None and found["made"] == made else None
-
-
-def _earlier(out: Path, settings: Settings, bench: Benchmark, known: set[Point]) -> dict[Point, Json]:
+def _earlier(out: Path, options: SweepOptions, bench: Benchmark, known: set[Point]) -> dict[Point, Json]:
     """Points of earlier calls that this one did not ask for, and that would come out the same today."""
     found: dict[Point, Json] = {}
     vectors: dict[str, str] = {}
@@ -191,7 +174,7 @@ def _earlier(out: Path, settings: Settings, bench: Benchmark, known: set[Point])
             continue
         try:
             vectors |= {} if point.features in vectors else _vectors(bench, [point])
-            wanted = _made(point, settings, bench, vectors)
+            wanted = _made(point, options, bench, vectors)
         except UserError:  # its vectors or its model are not here any more
             continue
         if result["made"] == wanted:
@@ -199,32 +182,29 @@ def _earlier(out: Path, settings: Settings, bench: Benchmark, known: set[Point])
     return found
 
 
-def run_point(settings: Settings, out: Path, work: tuple[Point, Json]) -> Json:
+def run_point(benchmark: str, options: SweepOptions, out: Path, work: tuple[Point, Json]) -> Json:
     """Train, solve and score one point; training that was stopped continues. Of one that fails, the reason."""
     os.environ["VERIDICAL_PROGRESS"] = "0"  # this is a worker: the sweep shows how far it is
     point, made = work
-    about = {**asdict(point), "folder": f"{RUNS}/{point.folder}"}
+    about, folder = {**asdict(point), "folder": f"{RUNS}/{point.folder}"}, out / RUNS / point.folder
     try:
-        result = {**about, **_train_and_score(settings, out / RUNS / point.folder, point), "made": made}
+        result = {**about, **_train_and_score(benchmark, options, folder, point), "made": made}
     except UserError as error:
         return about | {"problem": error.problem, "fix": error.fix}
-    _write(out / RUNS / point.folder / POINT, result)
+    write_json(folder / POINT, result)
     return result
 
 
-def _train_and_score(settings: Settings, folder: Path, point: Point) -> PointScores:
-    from veridical.training import train
-
+def _train_and_score(benchmark: str, options: SweepOptions, folder: Path, point: Point) -> PointScores:
     start = time.monotonic()
-    done = train(point.model, settings.benchmark, folder, _training(point, settings))
+    done = train(point.model, benchmark, folder, _training(point, options))
     contexts: tuple[Context, ...] = (point.context,)
-    if settings.controls and point.context == "own" and point.fraction == 1:
+    if options.controls and point.context == "own" and point.fraction == 1:
         contexts = ("own", "other", "shuffled")
-    scores = {context: _scores(folder, point, settings, context) for context in contexts}
+    scores = {context: _scores(benchmark, options, folder, point, context) for context in contexts}
     own = scores[point.context]
     return {
-        "accuracy": own["accuracy"],
-        "by": {tag: own["by"].get(tag, {}) for tag in TYPES},
+        **own,
         "controls": {c: scores[c]["accuracy"] for c in contexts if c != point.context},
         "validation": done.mean,
         "epochs": [t["epochs"] for t in done.trials],
@@ -233,18 +213,18 @@ def _train_and_score(settings: Settings, folder: Path, point: Point) -> PointSco
     }
 
 
-def _scores(folder: Path, point: Point, settings: Settings, context: Context) -> Tested:
+def _scores(benchmark: str, options: SweepOptions, folder: Path, point: Point, context: Context) -> Tested:
     """Predictions of all trials for the test split, and their scores. Controls are called otherwise: no report mixes
     them up with the real ones."""
-    name = f"predictions-{settings.test}" if context == point.context else f"control-{context}-{settings.test}"
-    files = []
-    for trial in range(settings.trials):
+    split, scheme = options.test, point.scheme
+    name = f"predictions-{split}" if context == point.context else f"control-{context}-{split}"
+    each = []
+    for trial in range(options.trials):
         file = folder / (f"{name}.jsonl" if not trial else f"{name}-{trial}.jsonl")
-        options = SolverOptions(trial=trial, device=settings.device, context=context, seed=settings.seed)
-        solve(str(folder), settings.benchmark, options, split=settings.test, out=file, scheme=point.scheme)
-        files.append(file)
-    how = partial(evaluate, settings.benchmark, split=settings.test, scheme=point.scheme, resamples=settings.resamples)
-    found = trials_of([how(file) for file in files])
+        how = SolverOptions(trial=trial, device=options.device, context=context, seed=options.seed)
+        solve(str(folder), benchmark, how, split=split, out=file, scheme=scheme)
+        each.append(evaluate(benchmark, file, split=split, scheme=scheme, resamples=options.resamples))
+    found = trials_of(each)
     by = {tag: {value: _part(one) for value, one in found.by.get(tag, {}).items()} for tag in TYPES}
     return {"accuracy": _part(found.accuracy) | {"items": found.each[0].items}, "by": by}
 
@@ -255,9 +235,6 @@ def _part(one: Spread) -> Part:
 
 def _options(point: Point, given: Mapping[str, Any]) -> Json:
     """A point's own options, and those of all that this model has; `auxiliary` says which loss, where there is one."""
-    from veridical.training import TrainingConfig
-    from veridical.zoo import load_model
-
     known = {f.name for kind in (load_model(point.model).config, TrainingConfig) for f in fields(kind)}
     if not point.auxiliary:
         known -= {"auxiliary", "auxiliary_weight"}
@@ -267,64 +244,42 @@ def _options(point: Point, given: Mapping[str, Any]) -> Json:
     return {**own, **{name: value for name, value in given.items() if name in known}}
 
 
-def _made(point: Point, settings: Settings, bench: Benchmark, vectors: Mapping[str, str]) -> Json:
+def _made(point: Point, options: SweepOptions, bench: Benchmark, vectors: Mapping[str, str]) -> Json:
     """Everything that a point's scores depend on."""
-    scored = {name: getattr(settings, name) for name in ("test", "trials", "controls", "resamples")}
-    return _run_settings(point, settings, bench) | scored | {"vectors": vectors[point.features]}
+    scored = {name: getattr(options, name) for name in ("test", "trials", "controls", "resamples")}
+    trained = settings_of(point.model, bench, _training(point, options))  # what its run folder is tied to
+    return trained | scored | {"vectors": vectors[point.features]}
 
 
-def _run_settings(point: Point, settings: Settings, bench: Benchmark) -> Json:
-    """What its run folder is tied to."""
-    from veridical.training.run import settings_of
-
-    return settings_of(point.model, bench, _training(point, settings))
-
-
-def _training(point: Point, settings: Settings) -> TrainOptions:
+def _training(point: Point, options: SweepOptions) -> TrainOptions:
     """How a point is trained."""
-    return TrainOptions(
-        set=_options(point, settings.options),
-        split=settings.split,
-        scheme=point.scheme,
-        seed=settings.seed,
-        trials=settings.trials,
-        device=settings.device,
-    )
+    shared = {name: getattr(options, name) for name in ("split", "seed", "trials", "device")}
+    return TrainOptions(set=_options(point, options.set or {}), scheme=point.scheme, **shared)
 
 
 def _vectors(bench: Benchmark, points: Iterable[Point]) -> dict[str, str]:
     """Encoder -> a hash over its vectors."""
-    from veridical.encoders import load
-
     return {name: load(bench, name).about.vectors for name in dict.fromkeys(point.features for point in points)}
 
 
-def _check(points: Sequence[Point], settings: Settings, out: Path, bench: Benchmark) -> dict[Point, Json]:
+def _check(points: Sequence[Point], options: SweepOptions, out: Path, bench: Benchmark) -> dict[Point, Json]:
     """What each point would be made from; all that can be known to be wrong is found before any model is trained."""
-    from veridical.training.run import check_run
-
     if bench.task != "matrix":
         raise UserError(f"{bench.name} has {bench.task} items.", "A sweep is about matrices: see `veridical train`.")
-    if (
-        out.exists()
-        and not (out / SWEEP).exists()
-        and not (out / RUNS).is_dir()
-        and (out.is_file() or any(out.iterdir()))
-    ):
+    is_sweep = (out / SWEEP).exists() or (out / RUNS).is_dir()
+    if out.exists() and not is_sweep and (out.is_file() or any(out.iterdir())):
         raise UserError(f"{out} exists and is not a sweep.", "Choose another folder.")
-    _check_options(points, settings.options)
+    _check_options(points, options.set or {})
     vectors = _vectors(bench, points)
-    made = {point: _made(point, settings, bench, vectors) for point in points}
+    made = {point: _made(point, options, bench, vectors) for point in points}
     for point in points:
-        check_run(out / RUNS / point.folder, _run_settings(point, settings, bench))
-    _probe(points, settings, bench)
+        check_run(out / RUNS / point.folder, settings_of(point.model, bench, _training(point, options)))
+    _probe(points, options, bench)
     _claim(out, vectors)
     return made
 
 
 def _check_options(points: Sequence[Point], given: Mapping[str, Any]) -> None:
-    from veridical.zoo import load_model
-
     for name in _OWN.keys() & given.keys():
         raise UserError(f"The option {name} is what the runs of a sweep differ in.", f"Say it with --{_OWN[name]}.")
     if given.get("auxiliary") == "none":
@@ -342,27 +297,22 @@ def _check_options(points: Sequence[Point], given: Mapping[str, Any]) -> None:
         raise UserError(f"No model of matrices has an option {unused[0]!r}.", "See `veridical models --json`.")
 
 
-def _probe(points: Sequence[Point], settings: Settings, bench: Benchmark) -> None:
+def _probe(points: Sequence[Point], options: SweepOptions, bench: Benchmark) -> None:
     """Encode some items as every model would, and look for the answers that scores need."""
-    from veridical.evaluation.grade import read_key
-    from veridical.training import configure
-    from veridical.training.batches import examples_of
-    from veridical.zoo import load_model
-
     some = {}
     for scheme in dict.fromkeys(point.scheme for point in points):
-        for split in (settings.split, settings.test):
+        for split in (options.split, options.test):
             some[scheme, split] = examples_of(bench, list(islice(bench.items(split, scheme), _PROBED)))
-        read_key(bench, settings.test, scheme)
+        read_key(bench, options.test, scheme)
     for point in {(p.model, p.features, p.auxiliary): p for p in points}.values():
         architecture = load_model(point.model)
-        config, _ = configure(architecture, _options(point, settings.options))
+        config, _ = configure(architecture, _options(point, options.set or {}))
         sources, targets = architecture.inputs(config), architecture.targets(config)
         for (_, split), examples in some.items():
             for example in examples:
                 for source in sources.values():
                     source.encode(example)
-                for target in targets.values() if split == settings.split else ():
+                for target in targets.values() if split == options.split else ():
                     target.encode(example)
 
 
@@ -377,10 +327,4 @@ def _claim(out: Path, vectors: Mapping[str, str]) -> None:
                 "Choose another folder, or delete it to start again.",
             )
     (out / RUNS).mkdir(parents=True, exist_ok=True)
-    _write(path, {**before, **vectors})
-
-
-def _write(path: Path, value: Any) -> None:
-    from veridical.common.files import write_json
-
-    write_json(path, value)
+    write_json(path, {**before, **vectors})

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from veridical.benchmark import Benchmark
 from veridical.common.files import Json
+from veridical.common.intervals import Estimate
 from veridical.common.result import Result, Table
 from veridical.errors import UserError
-from veridical.experiments.sweep import TITLES, Settings, plan, run_sweep
+from veridical.experiments.sweep import TITLES, plan, run_sweep
 from veridical.options.running import SweepOptions
 
 ALL = tuple(model for model in TITLES if model != "vqa-attention")  # every row of the paper's tables
@@ -37,8 +38,8 @@ class Swept(Result):
     def parts(self) -> Iterator[Table | str]:
         rows = []
         for point in self.points:
-            other, shuffled = (point["controls"].get(name) for name in ("other", "shuffled"))
-            shown = (_percent(one) for one in (point["accuracy"], other, shuffled))
+            measured = [point["accuracy"], *(point["controls"].get(name) for name in ("other", "shuffled"))]
+            shown = (str(Estimate(one["value"], one["low"], one["high"])) if one else "" for one in measured)
             rows.append((point["title"], point["scheme"], *shown))
         rows += [(point["title"], point["scheme"], "failed", "", "") for point in self.failed]
         columns = ("system", "scheme", "accuracy, %", "other item's context", "shuffled")
@@ -63,16 +64,12 @@ def sweep(benchmark: Path | str, out: Path | str, options: SweepOptions, process
     bad = [x for x in options.fractions if not 0 < x <= 1]
     if bad:
         raise UserError(f"{bad[0]:g} is no fraction of the training data.", "Give numbers above 0, at most 1.")
-    settings = Settings(
-        str(benchmark), options.split, options.test, options.seed, options.trials, options.controls, options.resamples,
-        options.device, dict(options.set or {}),
-    )  # fmt: skip
     chosen = options.bound or ("relation-network" if "relation-network" in models else models[-1])
     where = named if options.bounds == "all" else named[:1]
     bound = chosen if options.controls else None
     points = plan(models, named, options.features, AUXILIARY[options.auxiliary], options.fractions, bound, where)
-    done = run_sweep(points, settings, target, processes)
-    return Swept(target, target / PAGE, tuple(done.points), done.seconds, tuple(done.failed))
+    done, failed, seconds = run_sweep(points, os.path.abspath(benchmark), options, target, processes)
+    return Swept(target, target / PAGE, tuple(done), seconds, tuple(failed))
 
 
 def _schemes(bench: Benchmark, wanted: Sequence[str] | None) -> list[str]:
@@ -83,7 +80,3 @@ def _schemes(bench: Benchmark, wanted: Sequence[str] | None) -> list[str]:
     for scheme in wanted:
         bench.splits(scheme)  # an error where there is none
     return list(dict.fromkeys(wanted))
-
-
-def _percent(one: dict[str, float] | None) -> str:
-    return "" if one is None else f"{100 * one['value']:.1f} [{100 * one['low']:.1f}, {100 * one['high']:.1f}]"

@@ -19,7 +19,7 @@ import msgspec
 from veridical.common.files import Json, read_json
 from veridical.common.intervals import Estimate
 from veridical.errors import UserError
-from veridical.experiments.sweep import SWEEP
+from veridical.experiments import SWEEP
 
 _FIX = "Give prediction files, folders of `veridical train` or `veridical sweep`, or the JSON of `veridical audit`."
 RUN, RESULT = "run.json", "result.json"

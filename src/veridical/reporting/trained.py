@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from veridical.experiments.sweep import TYPES
+from veridical.experiments import TYPES
 from veridical.pages.markup import Block, PlotFigure, Section
 from veridical.pages.plots import Series, colour, lines, percent
 from veridical.pages.tables import Cell, PageTable, TableRow, estimate_cell, facts

@@ -4,10 +4,9 @@ In reading order:
 
     config      how a model is trained, and how options given by name reach its config
     batches     a benchmark's items as encoded examples, cut into batches, and a module's scores of them
-    trainer     the loop: one module on one data set, with checkpoints
-    curves      learning curves: TensorBoard's events, and a picture
+    trainer     the loop: one module on one data set, with checkpoints and TensorBoard's events
     trained     a model read back from its folder
-    run         the verb: one or several trials in a run folder
+    run         the verb: one or several trials in a run folder, with a picture of their learning curves
 
 From outside: `train`, `configure`, `load_trained`, and `batches.examples_of`.
 """

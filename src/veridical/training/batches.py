@@ -19,33 +19,29 @@ from veridical.common.arrays import Array, Doubles, Ints
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.options.running import Context
-from veridical.records import Item, Panel, Text
+from veridical.records import Item, Text
 from veridical.zoo.architecture import Encoded, Example, Input, LookedUp, Prepared, Target
+from veridical.zoo.inputs import pad
 
 POOL = 50  # batches whose examples are sorted by length together
 
 
 def examples_of(benchmark: Benchmark, items: Iterable[Item]) -> list[Example]:
     """Items with their panels; reasons with the answers they assume."""
-    panels = benchmark.panels
     items = list(items)
-    answers = _assumed(benchmark, items)
+    panels, answers = benchmark.panels, _assumed(benchmark, items)
 
     def image(address: str) -> bytes:
         return bytes(benchmark.image(address))
 
-    def choices(item: Item) -> tuple[Panel, ...]:
-        return tuple(panels[c] for c in item.candidates if isinstance(c, str))
-
     return [
         Example(
-            item,
-            tuple(panels[p] for p in item.panels),
-            image,
-            None,
-            choices(item),
-            benchmark.directory,
-            answers.get(item.id),
+            item=item,
+            panels=tuple(panels[p] for p in item.panels),
+            image=image,
+            choices=tuple(panels[c] for c in item.candidates if isinstance(c, str)),
+            folder=benchmark.directory,
+            assumed=answers.get(item.id),
         )
         for item in items
     ]
@@ -164,33 +160,12 @@ class Dataset:
             out[name] = torch.from_numpy(pad(arrays))
         return out
 
-    def answer_batch(self, rows: Ints) -> Tensor:
-        return torch.from_numpy(self.answers[rows])
-
-    def target_batch(self, name: str, rows: Ints) -> Tensor:
-        return torch.from_numpy(self.targets[name][rows])
-
     def blank(self, rows: Ints) -> Tensor | None:
         """True where an example has no such candidate, (B, C); None where all have the same number."""
         own = self.candidates[rows]
         if own.min() == own.max():
             return None
         return torch.from_numpy(np.arange(own.max())[None] >= own[:, None])
-
-
-def pad(arrays: Sequence[Array]) -> Array:
-    """Arrays of different sizes in one, filled up with zeros.
-
-    >>> pad([np.array([1, 2]), np.array([3])]).tolist()
-    [[1, 2], [3, 0]]
-    """
-    shape = tuple(np.max([a.shape for a in arrays], axis=0).tolist())
-    if all(a.shape == shape for a in arrays):
-        return np.stack(arrays)
-    out = np.zeros((len(arrays), *shape), arrays[0].dtype)
-    for place, array in zip(out, arrays, strict=True):
-        place[tuple(slice(0, n) for n in array.shape)] = array
-    return out
 
 
 def epoch_batches(lengths: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
@@ -210,12 +185,6 @@ def ordered_batches(lengths: Ints, size: int) -> list[Ints]:
     return [order[i : i + size] for i in range(0, len(order), size)]
 
 
-def padding_share(lengths: Ints, batches: Sequence[Ints]) -> float:
-    """Which part of the padded batches is padding."""
-    padded = sum(int(lengths[rows].max()) * len(rows) for rows in batches)
-    return 1 - float(sum(int(lengths[rows].sum()) for rows in batches)) / padded if padded else 0.0
-
-
 def run_module(
     module: nn.Module, data: Dataset, rows: Ints, views: Ints | None, device: str
 ) -> tuple[Tensor, dict[str, Tensor]]:
@@ -227,11 +196,6 @@ def run_module(
     return scores if blank is None else scores.masked_fill(blank.to(device), float("-inf")), extra
 
 
-def candidate_scores(module: nn.Module, data: Dataset, rows: Ints, views: Ints | None, device: str) -> Tensor:
-    """Scores (B, C) of some examples."""
-    return run_module(module, data, rows, views, device)[0]
-
-
 def score(module: nn.Module, data: Dataset, views: Ints | None, batch: int, device: str = "cpu") -> list[Doubles]:
     """The scores of every example in its order, one array each; of its first view where `views` is None."""
     out: list[Doubles] = [np.zeros(0)] * len(data)
@@ -239,7 +203,7 @@ def score(module: nn.Module, data: Dataset, views: Ints | None, batch: int, devi
     module.eval()
     with torch.inference_mode():
         for rows in ordered_batches(data.lengths, batch):
-            scores = candidate_scores(module, data, rows, None if views is None else views[rows], device)
+            scores, _ = run_module(module, data, rows, None if views is None else views[rows], device)
             for row, values in zip(rows.tolist(), scores.double().cpu().numpy(), strict=True):
                 out[row] = values[: data.candidates[row]]
     module.train(was_training)

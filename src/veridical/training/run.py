@@ -23,14 +23,14 @@ from veridical.common.files import Json, read_json, remove_parts, write_json, wr
 from veridical.common.result import Result, Table
 from veridical.errors import UserError
 from veridical.options.running import TrainOptions
+from veridical.pages.plots import Series, colour, lines, picture
 from veridical.records import Item
 from veridical.training.batches import Dataset, examples_of, with_context
 from veridical.training.config import Stage, TrainingConfig, configure, of_stage
-from veridical.training.curves import curves_svg
 from veridical.training.trained import Trained, build, config_json, restore_inputs, save_estimator, save_inputs
 from veridical.training.trainer import CHECKPOINT, AfterStep, Epoch, Trainer
 from veridical.zoo import load_model
-from veridical.zoo.architecture import Architecture, Estimator, Example
+from veridical.zoo.architecture import Architecture, Example
 
 RUN, RESULT, CURVES = "run.json", "result.json", "curves.svg"
 
@@ -97,7 +97,12 @@ def train(
         raise UserError(f"The seed {seed} is negative.", "Take 0 or more.")
     check_device(options.device)
     bench, folder = Benchmark(benchmark), Path(out)
-    _check_task(architecture, bench)
+    if bench.task not in architecture.tasks:
+        raise UserError(
+            f"{architecture.name} is a model for {' and '.join(architecture.tasks)} items; {bench.name} has "
+            f"{bench.task} items.",
+            "`veridical models` lists the models of each task.",
+        )
     settings = settings_of(model, bench, options)
     _open(folder, settings)
     results = []
@@ -162,39 +167,17 @@ def fit_trial(
         )
         done = trainer.run(f"{architecture.name}, seed {seed}")
         result = TrialResult(best=done.best, best_epoch=done.best_epoch, epochs=done.epoch, history=done.history)
-    else:
-        result = _fit_estimator(architecture, config, model, learning, checking, folder, about)
+    else:  # a model that fits itself has no epochs; the validation part chooses nothing and is only reported
+        model.fit(learning.kept, learning.answers, int(learning.candidates.max()))
+        trained = Trained(architecture, config, inputs, model, about)
+        best = trained.accuracy(checking)
+        save_estimator(folder, model, about | {"validation": best})
+        result = TrialResult(best=best, best_epoch=0, epochs=0, train=trained.accuracy(learning), history=[])
     result["seed"] = seed
     result["training_items"], result["validation_items"] = len(learning), len(checking)
     write_json(folder / RESULT, result)
     (folder / CHECKPOINT).unlink(missing_ok=True)
     return result
-
-
-def _fit_estimator(
-    architecture: Architecture,
-    config: Any,
-    model: Estimator,
-    learning: Dataset,
-    checking: Dataset,
-    folder: Path,
-    about: Json,
-) -> TrialResult:
-    """A model that fits itself: no epochs, nothing to choose on the validation part but to report it."""
-    model.fit(learning.kept, learning.answers, int(learning.candidates.max()))
-    trained = Trained(architecture, config, learning.inputs, model, about)
-    best = trained.accuracy(checking)
-    save_estimator(folder, model, about | {"validation": best})
-    return {"best": best, "best_epoch": 0, "epochs": 0, "train": trained.accuracy(learning), "history": []}
-
-
-def _check_task(architecture: Architecture, bench: Benchmark) -> None:
-    if bench.task not in architecture.tasks:
-        raise UserError(
-            f"{architecture.name} is a model for {' and '.join(architecture.tasks)} items; {bench.name} has "
-            f"{bench.task} items.",
-            "`veridical models` lists the models of each task.",
-        )
 
 
 def check_device(device: str) -> None:
@@ -280,3 +263,20 @@ def _close(folder: Path, settings: Json, results: list[TrialResult]) -> TrainRes
         write_whole(folder / CURVES, curves_svg(done.model, [r["history"] for r in results]).encode())
     write_json(folder / RUN, settings | {"results": done.to_json()})
     return done
+
+
+def curves_svg(title: str, histories: Sequence[Sequence[dict[str, float]]]) -> str:
+    """Accuracy and loss by epoch, a line per trial, as one SVG picture."""
+    accuracy, loss = [], []
+    for trial, rows in enumerate(histories):
+        of = f", trial {trial}" if len(histories) > 1 else ""
+        for name, dashed in (("validation", False), ("train", True)):
+            points = tuple((row["epoch"], row[name]) for row in rows)
+            accuracy.append(Series(f"{name}{of}", points, colour(trial), dashed))
+        loss.append(Series(f"loss{of}", tuple((row["epoch"], row["loss"]) for row in rows), colour(trial)))
+    drawn = [
+        lines("Accuracy by epoch", accuracy, "epoch", "accuracy, % (dashed: on training items)"),
+        lines("Loss by epoch", loss, "epoch", "training loss", in_percent=False),
+    ]
+    keys = [(f"trial {trial}", colour(trial)) for trial in range(len(histories))] if len(histories) > 1 else []
+    return picture(f"{title}: learning curves", drawn, keys)

@@ -40,11 +40,6 @@ class Trained:
     model: nn.Module | Estimator
     about: Json  # config, benchmark hash, seed, version
 
-    @property
-    def per_view(self) -> bool:
-        """Whether it looks at single views of an item."""
-        return any(i.per_view for i in self.inputs.values())
-
     def encode(self, examples: Sequence[Example], label: str = "encoding") -> Dataset:
         """Examples of any split, as this model sees them."""
         return Dataset.encode(examples, self.inputs, label)

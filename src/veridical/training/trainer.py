@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,9 @@ from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.training.batches import Dataset, epoch_batches, run_module, score
 from veridical.training.config import TrainingConfig
-from veridical.training.curves import Log
 from veridical.training.trained import WEIGHTS, load_tensors, save_tensors
 
-CHECKPOINT = "checkpoint.safetensors"
+CHECKPOINT, LOGS = "checkpoint.safetensors", "logs"
 AfterStep = Callable[[int], None]  # called with the number of steps done
 
 
@@ -82,16 +82,13 @@ class Trainer:
         with deterministic():
             torch.manual_seed(self.seed)
             self._resume()
-            with Log(self.folder, self.place.history) as log, self._progress(label) as progress:
+            progress = Progress(label, self.config.epochs * self.steps_per_epoch, "steps")
+            progress.advance(self.place.step, skipped=True)
+            with events(self.folder / LOGS, self.place.history) as log, progress:
                 while self.place.epoch < self.config.epochs and self.place.countdown > 0:
                     self._epoch(progress)
-                    log.add(self._finish_epoch())
+                    log(self._finish_epoch())
         return self.place
-
-    def _progress(self, label: str) -> Progress:
-        progress = Progress(label, self.config.epochs * self.steps_per_epoch, "steps")
-        progress.advance(self.place.step, skipped=True)
-        return progress
 
     def _epoch(self, progress: Progress) -> None:
         """The steps of an epoch that are still to do."""
@@ -112,12 +109,12 @@ class Trainer:
     def _step(self, rows: Ints, views: Ints | None) -> None:
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate(self.place.step)
-        answers = self.training.answer_batch(rows).to(self.device)  # (B,)
+        answers = torch.from_numpy(self.training.answers[rows]).to(self.device)  # (B,)
         chosen = None if views is None else views[rows]
         scores, extra = run_module(self.module, self.training, rows, chosen, self.device)  # (B, C), (B, K) each
         loss = functional.cross_entropy(scores, answers)
         for name, logits in extra.items():
-            wanted = self.training.target_batch(name, rows).to(self.device)  # (B, K)
+            wanted = torch.from_numpy(self.training.targets[name][rows]).to(self.device)  # (B, K)
             loss = loss + self.config.auxiliary_weight * functional.cross_entropy(logits, wanted)
         self.optimizer.zero_grad()
         torch.autograd.backward(loss)
@@ -162,7 +159,8 @@ class Trainer:
             place.best, place.best_epoch = accuracy, place.epoch
             place.patience *= self.config.patience_growth
             place.countdown = place.patience
-            self._save_weights()
+            about = self.about | {"epoch": place.epoch, "validation": place.best}
+            save_tensors(self.folder / WEIGHTS, dict(self.module.state_dict()), about)
         else:
             place.countdown -= 1
         place.position, place.loss, place.right, place.seen = 0, 0.0, 0, 0
@@ -175,10 +173,6 @@ class Trainer:
         views = np.array([r % max(data.views(r), 1) for r in range(len(data))], np.int64) if data.per_view else None
         scores = score(self.module, data, views, self.config.batch, self.device)
         return float((np.array([row.argmax() for row in scores]) == data.answers).mean())
-
-    def _save_weights(self) -> None:
-        about = self.about | {"epoch": self.place.epoch, "validation": self.place.best}
-        save_tensors(self.folder / WEIGHTS, dict(self.module.state_dict()), about)
 
     def _checkpoint(self) -> None:
         tensors, rest = snapshot(self.module, self.optimizer, self.device)
@@ -208,6 +202,28 @@ def _optimizer(module: nn.Module, config: TrainingConfig, device: str) -> Optimi
         weight_decay=config.weight_decay,
         fused=torch.device(device).type in ("cpu", "cuda"),  # one pass over memory: 2.5x on wide embeddings
     )
+
+
+@contextlib.contextmanager
+def events(folder: Path, history: Sequence[Epoch]) -> Iterator[Callable[[Epoch], None]]:
+    """TensorBoard's events of one trial: what is to be called with each epoch.
+
+    They are written anew from the history when a run continues, so a killed run leaves no doubled points.
+    """
+    from torch.utils.tensorboard import SummaryWriter
+
+    names = {"loss": "loss/train", "train": "accuracy/train", "validation": "accuracy/validation", "rate": "rate"}
+    shutil.rmtree(folder, ignore_errors=True)
+    with SummaryWriter(str(folder)) as writer:
+
+        def add(row: Epoch) -> None:
+            for name, tag in names.items():
+                writer.add_scalar(tag, row[name], int(row["epoch"]))
+            writer.flush()
+
+        for row in history:
+            add(row)
+        yield add
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ In reading order:
     inputs            words, candidate texts, pixels and stored vectors, as arrays
     facts             properties and counts of a scene of boxes, crossed with n-grams
     layers            a sentence encoder, a small CNN, perceptrons
-    majority, cnn_rnn, structure                               NLVR's baselines
+    cnn_rnn, structure                                         NLVR's baselines
     matrices; mlp_panels, gru_panels, vqa_panels, relation_network   what V-PROM's models share; the models
     responses, grounded                                        VCR's blind models, and a small R2C
     probe             over frozen encoders, for every task
@@ -25,7 +25,7 @@ from veridical.common.result import ResultList, Table
 from veridical.zoo.architecture import Architecture
 
 MODELS: dict[str, str] = {
-    "majority": "veridical.zoo.majority:MODEL",
+    "majority": "veridical.zoo.cnn_rnn:MAJORITY",
     "text": "veridical.zoo.cnn_rnn:TEXT",
     "image": "veridical.zoo.cnn_rnn:IMAGE",
     "cnn-rnn": "veridical.zoo.cnn_rnn:CNN_RNN",
@@ -36,12 +36,7 @@ MODELS: dict[str, str] = {
     "question-only": "veridical.zoo.responses:QUESTION_ONLY",
     "probe": "veridical.zoo.probe:MODEL",
     "grounded": "veridical.zoo.grounded:MODEL",
-    "mlp-sum-2": "veridical.zoo.mlp_panels:SUM_2",
-    "mlp-sum-4": "veridical.zoo.mlp_panels:SUM_4",
-    "mlp-sum-6": "veridical.zoo.mlp_panels:SUM_6",
-    "mlp-cat-2": "veridical.zoo.mlp_panels:CAT_2",
-    "mlp-cat-4": "veridical.zoo.mlp_panels:CAT_4",
-    "mlp-cat-6": "veridical.zoo.mlp_panels:CAT_6",
+    **{f"mlp-{j}-{k}": f"veridical.zoo.mlp_panels:{j.upper()}_{k}" for j in ("sum", "cat") for k in (2, 4, 6)},
     "gru": "veridical.zoo.gru_panels:MODEL",
     "gru-shared": "veridical.zoo.gru_panels:SHARED",
     "vqa": "veridical.zoo.vqa_panels:MODEL",

@@ -1,5 +1,6 @@
-"""CNN+RNN and its blind halves (NLVR sections 6.1 and 6.3): an LSTM over the sentence, a CNN over the picture, both.
+"""CNN+RNN, its blind halves and the majority (NLVR sections 6.1 and 6.3): an LSTM over the sentence, a CNN, both, none.
 
+    majority  the logarithms of the answers' shares in training, whatever an item shows
     text      h = LSTM(w_1 .. w_T)        s = W h + b
     image     x = CNN(pixels)             s = W3 relu(W2 relu(W1 x + b1) + b2) + b3
     cnn-rnn                               s = W2 relu(W1 [x; h] + b1) + b2                    p = softmax(s)
@@ -10,16 +11,40 @@ reads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from veridical.zoo.architecture import Architecture, Input
+from veridical.common.arrays import Array, Doubles, Ints
+from veridical.records import TASKS
+from veridical.zoo.architecture import Architecture, Encoded, Input
 from veridical.zoo.inputs import Pixels, Words
 from veridical.zoo.layers import PictureEncoder, SentenceEncoder, perceptron
+
+
+@dataclass(frozen=True)
+class MajorityConfig:
+    """Nothing to choose."""
+
+
+class Majority:
+    """Scores are the logarithms of the answers' shares in training."""
+
+    def __init__(self, config: MajorityConfig) -> None:
+        self.arrays: dict[str, Array] = {}
+
+    def fit(self, encoded: Sequence[Encoded], answers: Ints, candidates: int) -> None:
+        """Count the answers."""
+        self.arrays = {"answers": np.bincount(answers, minlength=candidates)}
+
+    def scores(self, encoded: Sequence[Encoded]) -> Doubles:
+        """The same scores for each, (N, C)."""
+        seen = self.arrays["answers"].astype(np.float64)  # (C,)
+        return np.tile(np.log((seen + 1) / (seen + 1).sum()), (len(encoded), 1))
 
 
 @dataclass(frozen=True)
@@ -111,6 +136,15 @@ def _model(
     return Architecture(name, summary, paper, ("statement",), config, inputs, module, training=training, sees=sees)
 
 
+MAJORITY = Architecture(
+    name="majority",
+    summary="the most common answer of training",
+    paper="NLVR section 6.1",
+    tasks=TASKS,
+    config=MajorityConfig,
+    inputs=lambda config: {},
+    estimator=Majority,
+)
 TEXT = _model("text", "an LSTM over the sentence, blind to the picture", "6.1", TextOnly, TextConfig, ("text",))
 IMAGE = _model("image", "a small CNN over the picture, deaf to the sentence", "6.1", ImageOnly, ImageConfig, ("image",))
 CNN_RNN = _model("cnn-rnn", "picture and sentence, concatenated", "6.3", CnnRnn, CnnRnnConfig, ("text", "image"))

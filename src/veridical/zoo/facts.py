@@ -10,8 +10,7 @@ circles"; classes that the sentence does not name are left out.
 from __future__ import annotations
 
 import itertools
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +19,7 @@ from veridical.common.arrays import Floats, Ints
 from veridical.language.reading.lexicon import NUMBERS
 from veridical.records import Box, Panel
 from veridical.zoo.architecture import Example
-from veridical.zoo.inputs import FIRST, text_words
+from veridical.zoo.inputs import FIRST, Vocabulary, text_words
 
 LONGEST = 6  # words of an n-gram
 COLORS = ("black", "blue", "yellow")
@@ -29,15 +28,8 @@ SIZES = ("small", "medium", "large")
 NAMED = {**dict.fromkeys(COLORS, "color"), **dict.fromkeys(SHAPES, "shape"), **dict.fromkeys(SIZES, "size")}
 HEIGHTS = (1, 2, 3, 4)  # of towers
 TOWER_GAP = 1  # pixels between the blocks of a drawn tower
-PLURALS = {shape + "s": shape for shape in SHAPES} | {
-    "boxes": "box",
-    "blocks": "block",
-    "items": "object",
-    "item": "object",
-    "objects": "object",
-    "towers": "tower",
-}
-WALLS = ("left", "top", "right", "bottom")
+PLURALS = {f"{one}s": one for one in (*SHAPES, "block", "object", "tower")}
+PLURALS |= {"boxes": "box", "items": "object", "item": "object"}
 COMPARED = {-1: "fewer", 0: "as many", 1: "more"}
 
 Block = tuple[list[str], list[str]]  # facts and n-grams: each pair of one and the other is a feature
@@ -54,6 +46,10 @@ class Thing:
     walls: int  # how many sides of its panel it touches
     on_floor: bool  # touches the bottom of its panel
     centred: bool  # as far from the left side as from the right
+
+    @property
+    def traits(self) -> tuple[str, str, str]:
+        return self.size, self.color, self.shape
 
 
 def things(panel: Panel) -> list[Thing]:
@@ -103,32 +99,21 @@ def counts(panels: Sequence[Panel], named: Iterable[str] = tuple(NAMED)) -> set[
     boxes = [things(panel) for panel in panels]
     known = set(named)
     found: set[tuple[str, int]] = set()
-    for which, want in _classes(known):
-        held = [[t for t in box if _is(t, want)] for box in boxes]
+    # Every class by size, colour and shape, each given or open.
+    for want in itertools.product(*(("", *(v for v in values if v in known)) for values in (SIZES, COLORS, SHAPES))):
+        which = " ".join(filter(None, want)) or "object"
+        held = [[t for t in box if all(w in ("", v) for w, v in zip(want, t.traits, strict=True))] for box in boxes]
         numbers = [len(own) for own in held]
         found.add((f"{which} in all", sum(numbers)))
         found.update((f"{which} in a box", n) for n in numbers)
         found.add((f"boxes with {which}", sum(n > 0 for n in numbers)))
         found.add((f"boxes with only {which}", sum(n == len(b) for n, b in zip(numbers, boxes, strict=True))))
-        if not want[2]:
+        if not want[0]:
             found.add((f"{which} touching wall", sum(t.walls > 0 for own in held for t in own)))
     for name in ("color", "shape"):
         found.update((f"{name}s in a box", len({getattr(t, name) for t in box})) for box in boxes)
     found.update(_tower_counts([stack for box in boxes if (stack := tower(box))], known))
     return found
-
-
-def _classes(known: set[str]) -> Iterator[tuple[str, tuple[str, str, str]]]:
-    """Every class of objects by colour, shape and size, each given or open."""
-    for size in ("", *(z for z in SIZES if z in known)):
-        for color in ("", *(c for c in COLORS if c in known)):
-            for shape in ("", *(s for s in SHAPES if s in known)):
-                yield " ".join(filter(None, (size, color, shape))) or "object", (color, shape, size)
-
-
-def _is(thing: Thing, want: tuple[str, str, str]) -> bool:
-    color, shape, size = want
-    return color in ("", thing.color) and shape in ("", thing.shape) and size in ("", thing.size)
 
 
 def _tower_counts(towers: Sequence[Sequence[Thing]], known: set[str]) -> Iterator[tuple[str, int]]:
@@ -191,10 +176,6 @@ def variables(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     return out, named
 
 
-def _rename(fact: str, named: Mapping[str, str]) -> str:
-    return " ".join(named.get(word, word) for word in fact.split())
-
-
 def property_features(words: Sequence[str], panels: Sequence[Panel], longest: int = LONGEST) -> Iterator[Block]:
     """Properties crossed with every n-gram."""
     yield sorted(properties(panels)), sorted(ngrams(words, longest))
@@ -204,7 +185,8 @@ def count_features(words: Sequence[str], panels: Sequence[Panel], longest: int =
     """Counts, compared with each number of the sentence, crossed with the n-grams around that number."""
     renamed, named = variables(words)
     around = list(numbers(renamed, longest))
-    seen = {(_rename(fact, named), n) for fact, n in counts(panels, named)} if around else set()
+    found = counts(panels, named) if around else set()
+    seen = {(" ".join(named.get(word, word) for word in fact.split()), n) for fact, n in found}
     for number, grams in around:
         yield sorted({f"{COMPARED[(n > number) - (n < number)]} {fact}" for fact, n in seen}), sorted(grams)
 
@@ -284,36 +266,15 @@ def _union(codes: list[Ints]) -> Ints:
     return np.unique(np.concatenate(codes)) if codes else np.zeros(0, np.int64)
 
 
-class SceneFacts:
+class SceneFacts(Vocabulary):
     """Which properties hold and how many there are of each class, without the sentence: (D,) zeros and ones."""
 
-    per_view = False
+    first = 0
 
-    def __init__(self, least: int = 20) -> None:
-        self.least = least
-        self.ids: dict[str, int] = {}
-
-    @staticmethod
-    def facts(panels: Sequence[Panel]) -> set[str]:
-        return properties(panels) | {f"{n} {which}" for which, n in counts(panels)}
-
-    def learn(self, examples: Sequence[Example]) -> None:
-        seen = Counter(fact for example in examples for fact in self.facts(example.panels))
-        self.state = sorted(fact for fact, n in seen.items() if n >= self.least)
+    def texts(self, example: Example) -> list[set[str]]:
+        return [properties(example.panels) | {f"{n} {which}" for which, n in counts(example.panels)}]
 
     def encode(self, example: Example) -> Floats:
-        out = np.zeros(len(self.ids), np.float32)
-        out[[self.ids[fact] for fact in self.facts(example.panels) if fact in self.ids]] = 1
+        out = np.zeros(self.size, np.float32)
+        out[[self.ids[fact] for fact in self.texts(example)[0] if fact in self.ids]] = 1
         return out
-
-    @property
-    def size(self) -> int:
-        return len(self.ids)
-
-    @property
-    def state(self) -> list[str]:
-        return list(self.ids)
-
-    @state.setter
-    def state(self, known: list[str]) -> None:
-        self.ids = {fact: n for n, fact in enumerate(known)}

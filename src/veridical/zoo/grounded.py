@@ -24,7 +24,7 @@ from veridical.errors import UserError
 from veridical.language.reading.lexicon import words
 from veridical.records import Panel, Ref, Text
 from veridical.zoo.architecture import Architecture, Example, Input
-from veridical.zoo.inputs import StoredVectors, Vocabulary, candidate_texts, scaled
+from veridical.zoo.inputs import StoredVectors, Vocabulary, candidate_texts, pad, scaled
 from veridical.zoo.layers import perceptron
 
 WHOLE = 1  # the number of the whole photograph among objects; 0 is no object
@@ -69,10 +69,8 @@ def only_panel(example: Example) -> Panel:
 class TaggedQuery(Vocabulary):
     """The question, for a reason with the assumed answer: (T, 2) word ids and object numbers."""
 
-    per_view = False
-
-    def learn(self, examples: Sequence[Example]) -> None:
-        self.learn_words([word for word, _ in text] for example in examples for text in self.read(example))
+    def texts(self, example: Example) -> list[list[str]]:
+        return [[word for word, _ in text] for text in self.read(example)]
 
     def read(self, example: Example) -> list[list[Pair]]:
         return [tagged_words(example.query, only_panel(example))]
@@ -81,7 +79,7 @@ class TaggedQuery(Vocabulary):
         return self.pairs(self.read(example)[0])
 
     def pairs(self, text: list[Pair]) -> Ints:
-        ids = self.number([word for word, _ in text])
+        ids = self.number(word for word, _ in text)
         numbers = np.array([number for _, number in text], np.int64)
         return np.stack([ids, numbers], axis=1) if text else np.zeros((1, 2), np.int64)
 
@@ -93,27 +91,17 @@ class TaggedResponses(TaggedQuery):
         return [tagged_words(text, only_panel(example)) for text in candidate_texts(example)]
 
     def encode(self, example: Example) -> Ints:
-        rows = [self.pairs(text) for text in self.read(example)]
-        out = np.zeros((len(rows), max(len(row) for row in rows), 2), np.int64)
-        for place, row in zip(out, rows, strict=True):
-            place[: len(row)] = row
-        return out
+        return pad([self.pairs(text) for text in self.read(example)])
 
 
 class ObjectClasses(Vocabulary):
     """The classes of the photograph and its objects: (1 + O,) ids."""
 
-    per_view = False
-
-    def learn(self, examples: Sequence[Example]) -> None:
-        self.learn_words(self._names(example) for example in examples)
+    def texts(self, example: Example) -> list[list[str]]:
+        return [[PHOTOGRAPH, *(one.category.lower() for one in only_panel(example).objects)]]
 
     def encode(self, example: Example) -> Ints:
-        return self.number(self._names(example))
-
-    @staticmethod
-    def _names(example: Example) -> list[str]:
-        return [PHOTOGRAPH, *(one.category.lower() for one in only_panel(example).objects)]
+        return self.number(self.texts(example)[0])
 
 
 class ObjectVectors(StoredVectors):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from veridical.common import arrays
-from veridical.common.arrays import Floats, Ints
+from veridical.common.arrays import Array, Floats, Ints
 from veridical.encoders import Features, load
 from veridical.encoders.encoder import unit
 from veridical.errors import UserError
@@ -42,22 +42,29 @@ def text_words(text: Text | None, panels: Sequence[Panel]) -> list[str]:
 
 
 class Vocabulary:
-    """Words that training showed at least `least` times, in alphabetical order."""
+    """Words that training showed at least `least` times, in alphabetical order; each input says which words it has."""
+
+    per_view = False
+    first = FIRST  # the lowest id
 
     def __init__(self, least: int = 1) -> None:
         self.least = least
         self.ids: dict[str, int] = {}
 
-    def learn_words(self, sentences: Iterable[list[str]]) -> None:
-        seen = Counter(word for sentence in sentences for word in sentence)
+    def texts(self, example: Example) -> Iterable[Iterable[str]]:
+        """The words of an example, text by text."""
+        raise NotImplementedError
+
+    def learn(self, examples: Sequence[Example]) -> None:
+        seen = Counter(word for example in examples for text in self.texts(example) for word in text)
         self.state = sorted(word for word, n in seen.items() if n >= self.least)
 
-    def number(self, sentence: Sequence[str]) -> Ints:
+    def number(self, sentence: Iterable[str]) -> Ints:
         return np.array([self.ids.get(word, UNKNOWN) for word in sentence], np.int64)
 
     @property
     def size(self) -> int:
-        return len(self.ids) + FIRST
+        return len(self.ids) + self.first
 
     @property
     def state(self) -> list[str]:
@@ -65,43 +72,42 @@ class Vocabulary:
 
     @state.setter
     def state(self, known: list[str]) -> None:
-        self.ids = {word: FIRST + n for n, word in enumerate(known)}
+        self.ids = {word: self.first + n for n, word in enumerate(known)}
 
 
-class Texts(Vocabulary):
-    """A vocabulary over texts of an example; each input says which."""
-
-    per_view = False
-
-    def learn(self, examples: Sequence[Example]) -> None:
-        self.learn_words(sentence for example in examples for sentence in self.read(example))
-
-    def read(self, example: Example) -> list[list[str]]:
-        raise NotImplementedError
-
-
-class Words(Texts):
+class Words(Vocabulary):
     """The words of the sentence or question, for a reason also of the assumed answer: (T,) ids."""
 
-    def read(self, example: Example) -> list[list[str]]:
+    def texts(self, example: Example) -> list[list[str]]:
         return [text_words(example.query, example.panels)]
 
     def encode(self, example: Example) -> Ints:
-        return self.number(self.read(example)[0])
+        return self.number(self.texts(example)[0])
 
 
-class CandidateWords(Texts):
+class CandidateWords(Vocabulary):
     """The words of each candidate: (C, T) ids."""
 
-    def read(self, example: Example) -> list[list[str]]:
+    def texts(self, example: Example) -> list[list[str]]:
         return [text_words(text, example.panels) for text in candidate_texts(example)]
 
     def encode(self, example: Example) -> Ints:
-        rows = [self.number(sentence) for sentence in self.read(example)]
-        out = np.zeros((len(rows), max(1, *map(len, rows))), np.int64)
-        for row, ids in zip(out, rows, strict=True):
-            row[: len(ids)] = ids
-        return out
+        return pad([self.number(sentence) if sentence else np.zeros(1, np.int64) for sentence in self.texts(example)])
+
+
+def pad(arrays: Sequence[Array]) -> Array:
+    """Arrays of different sizes in one, filled up with zeros.
+
+    >>> pad([np.array([1, 2]), np.array([3])]).tolist()
+    [[1, 2], [3, 0]]
+    """
+    shape = tuple(np.max([a.shape for a in arrays], axis=0).tolist())
+    if all(a.shape == shape for a in arrays):
+        return np.stack(arrays)
+    out = np.zeros((len(arrays), *shape), arrays[0].dtype)
+    for place, array in zip(out, arrays, strict=True):
+        place[tuple(slice(0, n) for n in array.shape)] = array
+    return out
 
 
 def candidate_texts(example: Example) -> list[Text]:

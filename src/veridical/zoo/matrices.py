@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from veridical.common.arrays import Floats, Ints
 from veridical.encoders import Features, object_regions, panel_key, region_key
+from veridical.encoders.encoder import unit
 from veridical.errors import UserError
 from veridical.records import Panel
 from veridical.zoo.architecture import Architecture, Example, Input, Target
@@ -31,13 +32,8 @@ CONTEXT, CANDIDATES = 8, 8
 PANELS = CONTEXT + CANDIDATES
 RELATIONS = ("and", "or", "progression", "union")
 ELEMENTS = ("attribute", "object", "count")
-TRAINING = {  # section 4.1 and supplement B
-    "optimizer": "adadelta",
-    "rate": 1.0,
-    "batch": 128,
-    "validation": 0.1,
-    "validation_items": 8000,
-}
+# Section 4.1 and supplement B.
+TRAINING = {"optimizer": "adadelta", "rate": 1.0, "batch": 128, "validation": 0.1, "validation_items": 8000}
 
 Auxiliary = Literal["none", "two", "seven"]
 Predicted = Tensor | tuple[Tensor, dict[str, Tensor]]  # scores, in training perhaps with logits of auxiliary targets
@@ -105,12 +101,12 @@ class Panels(StoredVectors):
         """(B, 16) -> (B, 16, D); (B, 16, R) -> (B, 16, R, D), or pooled to (B, 16, D)."""
         found = self._gather(rows)
         if self._regions and self._pooled:
-            found = _unit(found.sum(2))
+            found = unit(found.sum(2))
         mean = self.state.get("mean")
         if mean is None:
             return found
         there = np.abs(found).max(-1, keepdims=True) > 0
-        return _unit((found - np.asarray(mean, np.float32)) * there)
+        return unit((found - np.asarray(mean, np.float32)) * there)
 
     def _gather(self, rows: Ints) -> Floats:
         number = int(rows.flat[0] >> _FILE)
@@ -154,12 +150,6 @@ class Panels(StoredVectors):
                 places = np.concatenate([places, np.full(self._regions - len(places), -1)])
             self._known[number, panel.id] = places if self._regions else places[0]
         return self._known[number, panel.id]
-
-
-def _unit(vectors: Floats) -> Floats:
-    """(.., D) with length 1, or 0 where it is 0."""
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32, copy=False)
 
 
 def _scales(matrix: Floats) -> Floats:

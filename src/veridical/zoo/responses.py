@@ -27,49 +27,35 @@ class ResponsesConfig:
     least: int = 2  # times a word must occur in training to have a vector of its own
 
 
-class ResponseOnly(nn.Module):
-    """Scores each candidate by its own words."""
+class Responses(nn.Module):
+    """Scores each candidate by its own words and, where it has them, those of the question."""
 
     def __init__(self, config: ResponsesConfig, sizes: Mapping[str, int]) -> None:
         super().__init__()
-        self.response = SentenceEncoder(sizes["responses"], config.embedding, config.hidden, config.dropout)
-        self.output = perceptron([config.hidden, config.hidden, 1], config.dropout, last_bias=False)
+        size = config.embedding, config.hidden, config.dropout
+        self.response = SentenceEncoder(sizes["responses"], *size)
+        self.question = SentenceEncoder(sizes["words"], *size) if "words" in sizes else None
+        parts = 1 if self.question is None else 3
+        self.output = perceptron([parts * config.hidden, config.hidden, 1], config.dropout, last_bias=False)
 
-    def forward(self, responses: Tensor) -> Tensor:
-        """responses (B, C, T) ids -> scores (B, C)."""
-        batch, candidates, _ = responses.shape
-        read = self.response(responses.flatten(0, 1))  # (B * C, H)
-        scores: Tensor = self.output(read).view(batch, candidates)
-        return scores
-
-
-class QuestionOnly(nn.Module):
-    """Scores each candidate by its own words and those of the question."""
-
-    def __init__(self, config: ResponsesConfig, sizes: Mapping[str, int]) -> None:
-        super().__init__()
-        self.response = SentenceEncoder(sizes["responses"], config.embedding, config.hidden, config.dropout)
-        self.question = SentenceEncoder(sizes["words"], config.embedding, config.hidden, config.dropout)
-        self.output = perceptron([3 * config.hidden, config.hidden, 1], config.dropout, last_bias=False)
-
-    def forward(self, responses: Tensor, words: Tensor) -> Tensor:
+    def forward(self, responses: Tensor, words: Tensor | None = None) -> Tensor:
         """responses (B, C, T) ids, words (B, T) ids -> scores (B, C)."""
-        batch, candidates, _ = responses.shape
-        read = self.response(responses.flatten(0, 1)).view(batch, candidates, -1)  # (B, C, H)
-        asked = self.question(words)[:, None].expand_as(read)  # (B, C, H)
-        scores: Tensor = self.output(torch.cat([read, asked, read * asked], dim=2)).squeeze(2)  # (B, C)
+        read = self.response(responses.flatten(0, 1)).unflatten(0, responses.shape[:2])  # (B, C, H)
+        parts = [read]
+        if self.question is not None and words is not None:
+            asked = self.question(words)[:, None].expand_as(read)  # (B, C, H)
+            parts += [asked, read * asked]
+        scores: Tensor = self.output(torch.cat(parts, dim=2)).squeeze(2)  # (B, C)
         return scores
 
 
-def _model(name: str, summary: str, module: type[nn.Module], sees: tuple[str, ...]) -> Architecture:
+def _model(name: str, summary: str, *sees: str) -> Architecture:
     def inputs(config: ResponsesConfig) -> dict[str, Input]:
         out: dict[str, Input] = {"responses": CandidateWords(config.least)}
         return out | ({"words": Words(config.least)} if "text" in sees else {})
 
-    return Architecture(name, summary, "VCR section 6", ("choice",), ResponsesConfig, inputs, module, sees=sees)
+    return Architecture(name, summary, "VCR section 6", ("choice",), ResponsesConfig, inputs, Responses, sees=sees)
 
 
-RESPONSE_ONLY = _model("response-only", "each candidate text alone", ResponseOnly, ("candidates",))
-QUESTION_ONLY = _model(
-    "question-only", "question and candidate texts, blind to the picture", QuestionOnly, ("text", "candidates")
-)
+RESPONSE_ONLY = _model("response-only", "each candidate text alone", "candidates")
+QUESTION_ONLY = _model("question-only", "question and candidate texts, blind to the picture", "text", "candidates")

@@ -18,8 +18,7 @@ from veridical.errors import UserError
 from veridical.options.running import Asking, Generating, Sending, SolverOptions
 from veridical.records import split_view
 from veridical.solvers import SOLVERS
-from veridical.solvers.solve import solve
-from veridical.solvers.solver import open_solver
+from veridical.solvers.solver import open_solver, solve
 
 from ..zoo import _small as small
 

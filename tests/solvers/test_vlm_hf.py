@@ -19,7 +19,7 @@ from inspect_ai.model import ChatMessage, ChatMessageUser, ContentImage, Content
 from veridical import solve
 from veridical.errors import UserError
 from veridical.options.running import Asking, Generating, Sending
-from veridical.solvers.solve import Solved
+from veridical.solvers.solver import Solved
 from veridical.solvers.vlm.run import ModelDetails, open_model
 
 from ._vlm_world import png, write_pairs

@@ -21,7 +21,7 @@ from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.evaluation import evaluate
 from veridical.options.running import Asking, Generating, Sending
-from veridical.solvers.solve import Solved
+from veridical.solvers.solver import Solved
 from veridical.solvers.vlm.run import ModelDetails
 
 from ._vlm_server import Site, brightness, serve

@@ -15,7 +15,7 @@ from veridical.errors import UserError
 from veridical.evaluation.scores import evaluate
 from veridical.options.running import SolverOptions
 from veridical.records import split_view
-from veridical.solvers.solve import Solved, solve
+from veridical.solvers.solver import Solved, solve
 
 from ..zoo import _matrices as matrices
 from ..zoo import _small as small

@@ -83,7 +83,7 @@ def test_an_item_with_two_photographs_is_refused() -> None:
 
 
 def test_a_run_of_one_stage_predicts_that_stage(folder: Path, tmp_path: Path) -> None:
-    from veridical.solvers.solve import solve
+    from veridical.solvers.solver import solve
 
     options = {"images": "thumbnail", "hidden": 8, "embedding": 8, "epochs": 1}
     for stage, count in (("answer", 32), ("rationale", 128), ("both", 160)):

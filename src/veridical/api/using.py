@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from veridical.experiments.swept import Swept
     from veridical.language.phenomena.tagger import TaggedSentence
     from veridical.reporting.run import Report
-    from veridical.solvers.solve import Solved
+    from veridical.solvers.solver import Solved
     from veridical.statistics import Stats
     from veridical.training import TrainResult
     from veridical.zoo.architecture import Architecture
@@ -222,7 +222,7 @@ def solve(
         sending: How questions travel to models.
         generating: How models write.
     """
-    from veridical.solvers import solve as room
+    from veridical.solvers import solver as room
 
     groups = gathered((options, asking, sending, generating), fields)
     return room.solve(solver, benchmark, *groups, split=split, out=out, scheme=scheme)

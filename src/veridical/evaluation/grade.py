@@ -29,7 +29,7 @@ _LEAVES = ("candidates.list.element.panel", "views.list.element.order.list.eleme
 NAMED = 20  # how many missing, extra ... predictions are named
 
 _NOWHERE, _NOT_ASKED = -1, -2  # row of a file: no such item; a stage that the benchmark does not have
-_MISSING, _UNREADABLE = -2, -1  # choice of an example
+MISSING, UNREADABLE = -2, -1  # choice of an example
 _VIEW = re.compile(r"(?P<item>.+)#(?P<view>[0-9]{1,9})")
 _IMAGE = re.compile(r"(?P<item>.+)-(?P<view>[0-9]{1,9})(\.[A-Za-z]+)?")
 
@@ -174,14 +174,6 @@ class Grades:
         """Per example: whether the right candidate was chosen."""
         return np.equal(self.chosen, self.key.answer[self.item])
 
-    @property
-    def missing(self) -> Bools:
-        return np.equal(self.chosen, _MISSING)
-
-    @property
-    def unreadable(self) -> Bools:
-        return np.equal(self.chosen, _UNREADABLE)
-
     def names(self, which: Bools) -> tuple[str, ...]:
         """The names of the first of some examples."""
         first = np.flatnonzero(which)[:NAMED]
@@ -216,10 +208,10 @@ def grade(predictions: Predictions, key: AnswerKey) -> Grades:
     start = np.cumsum(examples) - examples
     rows = found[key.scored[item[found]]]
     place = start[item[rows]] + np.maximum(view[rows], 0)
-    chosen = np.full(int(examples.sum()), _MISSING, np.int64)
+    chosen = np.full(int(examples.sum()), MISSING, np.int64)
     chosen[place] = predictions.chosen[rows]
     # Rows of one example that disagree leave no choice to score.
-    chosen[place[chosen[place] != predictions.chosen[rows]]] = _UNREADABLE
+    chosen[place[chosen[place] != predictions.chosen[rows]]] = UNREADABLE
     return Grades(
         key=key,
         per_view=per_view,

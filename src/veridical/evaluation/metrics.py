@@ -29,27 +29,26 @@ MEANING = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Row:
-    """The result on a part of the split, or of a baseline."""
+    """The result on the split, or on a part of it."""
 
-    items: int
+    items: int  # with an answer
     groups: int
-    accuracy: Estimate
-    consistency: Estimate
+    accuracy: Estimate  # over all examples; missing and unreadable ones are not right
+    consistency: Estimate  # groups all of whose examples are right
 
     def to_json(self) -> dict[str, object]:
         counts = {"items": self.items, "groups": self.groups}
         return {**self.accuracy.to_json(), **counts, "consistency": self.consistency.to_json()}
 
 
-@dataclass(frozen=True, slots=True)
-class Measures:
+@dataclass(frozen=True)
+class Measures(Row):
     """What one set of choices achieves on the whole split."""
 
-    row: Row
-    answered: Estimate | None  # accuracy over the examples that have a readable prediction
-    staged: dict[str, Estimate]
+    answered: Estimate | None  # accuracy over the examples that have a readable prediction; None where there are none
+    staged: dict[str, Estimate]  # Q->A, QA->R, Q->AR where items have rationales
 
 
 def per_item(item: Ints, flags: Bools, items: int) -> Ints:
@@ -63,8 +62,14 @@ def measure(key: AnswerKey, examples: Ints, right: Ints, answered: Ints, resampl
     right_of = _by_group(key, right)
     table = np.stack([n, right_of, n == right_of, np.ones_like(n), _by_group(key, answered)], 1)[n > 0]  # (G, 5)
     drawn = resample(table, resamples, stream(seed, "all"))
-    row = Row(int((examples > 0).sum()), len(table), drawn.ratio(1, 0), drawn.ratio(2, 3))
-    return Measures(row, drawn.ratio(1, 4) if answered.any() else None, _staged(key, right, resamples, seed))
+    return Measures(
+        items=int((examples > 0).sum()),
+        groups=len(table),
+        accuracy=drawn.ratio(1, 0),
+        consistency=drawn.ratio(2, 3),
+        answered=drawn.ratio(1, 4) if answered.any() else None,
+        staged=_staged(key, right, resamples, seed),
+    )
 
 
 def staged_right(key: AnswerKey, right: Ints) -> tuple[Ints, Ints]:
@@ -268,8 +273,8 @@ def _majority(
     return Baseline(
         name="majority of train" if where == "train" else "majority",
         rule=f"always the most common answer of {where}: {what}",
-        accuracy=found.row.accuracy,
-        consistency=found.row.consistency,
+        accuracy=found.accuracy,
+        consistency=found.consistency,
         staged=dict(found.staged),
     )
 

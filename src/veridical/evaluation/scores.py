@@ -19,7 +19,7 @@ from veridical.common.result import Result, Table, Verbatim
 from veridical.errors import UserError
 from veridical.evaluation import metrics
 from veridical.evaluation.arrays import are_arrays, read_arrays
-from veridical.evaluation.grade import NAMED, AnswerKey, Grades, grade, guess_split, read_key
+from veridical.evaluation.grade import MISSING, NAMED, UNREADABLE, AnswerKey, Grades, grade, guess_split, read_key
 from veridical.evaluation.metrics import Baseline, Comparison, Row
 from veridical.evaluation.readers import read_predictions, said_beside
 
@@ -35,7 +35,7 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Scores(Result):
+class Scores(metrics.Measures, Result):
     """How good one file of predictions is on one split. Fractions, not percent."""
 
     benchmark: str
@@ -46,13 +46,7 @@ class Scores(Result):
     predictions_hash: str  # sha256 of the file
     benchmark_matches: bool | None  # whether they say they were made for this benchmark; None where they do not say
     per_view: bool  # every view of an item is an example (NLVR's images)
-    items: int  # items with an answer
     examples: int  # what accuracy is over: the items, or their views
-    groups: int
-    accuracy: Estimate  # over all examples; missing and unreadable ones are not right
-    consistency: Estimate  # groups all of whose examples are right
-    answered: Estimate | None  # accuracy over the examples with a readable prediction; None where there are none
-    staged: dict[str, Estimate]  # Q->A, QA->R, Q->AR where items have rationales
     by: dict[str, dict[str, Row]]  # tag -> value -> result
     missing: Counted
     extra: Counted  # predictions for what is no item of the split
@@ -222,6 +216,7 @@ def evaluate(
         other = _grade(bench, Path(against), key.split, scheme, key)[0]
         comparison = metrics.compare(grades, other, Path(against), resamples, seed)
     return Scores(
+        **vars(found),
         benchmark=bench.name,
         benchmark_hash=bench.hash,
         split=key.split,
@@ -230,17 +225,11 @@ def evaluate(
         predictions_hash=digest,
         benchmark_matches=said == {bench.hash} if said else None,
         per_view=grades.per_view,
-        items=found.row.items,
         examples=len(grades.chosen),
-        groups=found.row.groups,
-        accuracy=found.row.accuracy,
-        consistency=found.row.consistency,
-        answered=found.answered,
-        staged=found.staged,
         by=by,
-        missing=_count(grades, grades.missing),
+        missing=_count(grades, np.equal(grades.chosen, MISSING)),
         extra=Counted(len(grades.extra), grades.extra[:NAMED]),
-        unreadable=_count(grades, grades.unreadable),
+        unreadable=_count(grades, np.equal(grades.chosen, UNREADABLE)),
         duplicated=_count(grades, grades.duplicated),
         tied=grades.tied,
         baselines=(*beside, human) if human else beside,

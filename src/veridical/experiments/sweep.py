@@ -27,7 +27,7 @@ from veridical.evaluation.grade import read_key
 from veridical.evaluation.scores import Spread
 from veridical.experiments import SWEEP, TYPES
 from veridical.options.running import Context, SolverOptions, SweepOptions, TrainOptions
-from veridical.solvers.solve import solve
+from veridical.solvers.solver import solve
 from veridical.training import TrainingConfig, configure, train
 from veridical.training.batches import examples_of
 from veridical.training.run import check_run, settings_of

@@ -2,13 +2,12 @@
 
 In reading order:
 
-    solver      what a solver is, the two simplest (the most common answer; a guess), and what opens one by name
-    solve       the verb: predictions and what made them, each in a file
+    solver      what a solver is, what opens one by name, the verb; the two simplest: the most common answer, a guess
     programs    reads a sentence as programs and executes them on the scene; `learned` is what it learns
     trained     a run of `veridical train`
     vlm/        vision-language models, through Inspect AI
 
-From outside: `solver.Solver` and `open_solver`, `solve.solve`. Other packages add solvers by entry points of the group
+From outside: `solver.Solver`, `open_solver` and `solve`. Other packages add solvers by entry points of the group
 `veridical.solvers`.
 """
 

@@ -244,7 +244,7 @@ def _spread(rates: Mapping[int, Rate]) -> dict[str, float]:
 
 def summarise(asked: Sequence[Asked], items: Mapping[str, Item], letters: bool) -> Summary:
     """Sum up a run. `letters`: whether statements were answered by letter, so that places are letters, not words."""
-    of = [(one, _item(one, items)) for one in asked]
+    of = [(one, items.get(one.item) or items[split_view(one.item)[0]]) for one in asked]  # an item, or a view of it
     right = [(one, None if item.answer is None else one.chosen == item.answer) for one, item in of]
     said = Counter(TRUTH_LABELS[one.chosen] for one, item in of if one.scores and item.task == "statement")
     costs = [cost for one in asked if (cost := one.usage.cost) is not None]
@@ -286,11 +286,6 @@ def merge(asked: Iterable[Asked], order: Sequence[str]) -> list[Prediction]:
 def _rate(values: Iterable[bool | None]) -> Rate:
     known = [value for value in values if value is not None]
     return Rate(sum(known), len(known))
-
-
-def _item(one: Asked, items: Mapping[str, Item]) -> Item:
-    """The item of an answer, which may be about one view of it."""
-    return items[one.item] if one.item in items else items[split_view(one.item)[0]]
 
 
 def _by(right: Iterable[tuple[Asked, bool | None]], key: Callable[[Asked], Any]) -> dict[Any, Rate]:

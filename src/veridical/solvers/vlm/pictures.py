@@ -97,7 +97,7 @@ class Pictures:
 def side_by_side(images: Sequence[Image.Image]) -> Image.Image:
     """Pictures in one row at the height of the lowest, so that none is enlarged."""
     height = min(image.height for image in images)
-    scaled = [_to_height(image, height) for image in images]
+    scaled = [i.resize((max(1, round(i.width * height / i.height)), height)) for i in images]
     out = Image.new("RGB", (sum(i.width for i in scaled) + GAP * (len(scaled) - 1), height), WHITE)
     left = 0
     for image in scaled:
@@ -139,12 +139,6 @@ def _paste(out: Image.Image, image: Image.Image, place: tuple[int, int], cell: i
     scale = cell / max(image.size)
     image = image.resize((max(1, round(image.width * scale)), max(1, round(image.height * scale))))
     out.paste(image, (place[0] + (cell - image.width) // 2, place[1] + (cell - image.height) // 2))
-
-
-def _to_height(image: Image.Image, height: int) -> Image.Image:
-    return (
-        image.resize((max(1, round(image.width * height / image.height)), height)) if image.height > height else image
-    )
 
 
 def _open(data: bytes) -> Image.Image:

@@ -21,7 +21,7 @@ from veridical.engine.progress import Progress
 from veridical.errors import UserError, missing_extra
 from veridical.options.running import Asking, Generating, Sending
 from veridical.records import Prediction
-from veridical.solvers.solver import Solver
+from veridical.solvers.solver import Solver, write_predictions
 from veridical.solvers.vlm.answers import Asked, Journal, Summary, merge, summarise
 from veridical.solvers.vlm.prompts import Question, Questions, Variant
 
@@ -81,13 +81,12 @@ class VisionLanguageModel(Solver):
         model: str,
         out: Path,
         limit: int | None = None,
-        asking: Asking | None = None,
-        sending: Sending | None = None,
-        generating: Generating | None = None,
+        asking: Asking = Asking(),
+        sending: Sending = Sending(),
+        generating: Generating = Generating(),
     ) -> None:
         self.model, self.out, self.limit = model, out, limit
-        self.asking, self.sending = asking or Asking(), sending or Sending()
-        self.generating = generating or Generating()
+        self.asking, self.sending, self.generating = asking, sending, generating
         self.details: ModelDetails | None = None
         self._settings: Json = {}
         if self.sending.max_connections < 1:
@@ -186,8 +185,6 @@ class VisionLanguageModel(Solver):
 
     def _write_variants(self, asked: Sequence[Asked], order: Sequence[str], benchmark: Benchmark) -> dict[str, Path]:
         """One prediction file per wording and order, where there are several."""
-        from veridical.solvers.solve import write_predictions
-
         groups: dict[Variant, list[Asked]] = {}
         for one in asked:
             groups.setdefault(Variant(one.wording, one.order), []).append(one)

@@ -6,6 +6,7 @@ does not lie in memory as base64. `veridical solve` runs the same tasks.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -149,8 +150,6 @@ def _ask(
 def _content(part: str | Picture) -> inspect_model.Content:
     if isinstance(part, str):
         return inspect_model.ContentText(text=part)
-    import base64
-
     return inspect_model.ContentImage(image=f"data:{part.mime};base64,{base64.b64encode(part.data).decode()}")
 
 

@@ -155,9 +155,11 @@ class Trunk:
     def losses(self) -> dict[str, torch.Tensor]:
         """Of the answers and of each auxiliary target, by hand: -log p, the mean over items."""
         scores, extra = run_module(self.module, self.data, self.rows, None, "cpu")
-        wanted = torch.nn.functional.one_hot(self.data.answer_batch(self.rows), 8).float()
+        wanted = torch.nn.functional.one_hot(torch.from_numpy(self.data.answers[self.rows]), 8).float()
         found = {"answer": (scores, wanted)}
-        found |= {name: (logits, self.data.target_batch(name, self.rows)) for name, logits in extra.items()}
+        found |= {
+            name: (logits, torch.from_numpy(self.data.targets[name][self.rows])) for name, logits in extra.items()
+        }
         return {
             name: -(truth * (out - out.logsumexp(1, keepdim=True))).sum(1).mean()
             for name, (out, truth) in found.items()

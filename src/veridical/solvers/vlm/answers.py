@@ -319,8 +319,7 @@ def _positions(answers: Sequence[tuple[Asked, Item]], letters: bool) -> tuple[Po
         if item.answer is not None:
             stood[place[item.answer]] += 1
             hit[place[item.answer]] += one.chosen == item.answer
-    rates = ((chosen, chosen.total()), (stood, stood.total()))
     return tuple(
-        Position(place, *(Rate(seen[place], total) for seen, total in rates), Rate(hit[place], stood[place]))
-        for place in sorted({*chosen, *stood})
+        Position(p, Rate(chosen[p], chosen.total()), Rate(stood[p], stood.total()), Rate(hit[p], stood[p]))
+        for p in sorted({*chosen, *stood})
     )

@@ -31,7 +31,7 @@ PLACES = {  # names of pictures shown one by one, by how many there are
     2: ("Left picture:", "Right picture:"),
     3: ("Left picture:", "Middle picture:", "Right picture:"),
 }
-_Named = list[tuple[str, Callable[[], Picture]]]  # names and pictures; a blind prompt must not need its pictures
+_Named = Sequence[tuple[str, Callable[[], Picture]]]  # names and pictures; a blind prompt must not need its pictures
 
 
 @dataclass(frozen=True, order=True)
@@ -190,6 +190,7 @@ class Questions:
         self, question: Question, wording: Wording, labels: tuple[str, ...], order: tuple[int, ...]
     ) -> tuple[str, _Named, list[str], tuple[str, ...]]:
         item, view = question.item, question.view
+        named: _Named
         if self.asking.layout == "together" if self.asking.layout else item.views:
             what, named = "the picture", [("", partial(self._pictures.whole, item, view))]
         else:

@@ -165,10 +165,10 @@ def differences(found: Sequence[PairedSystems], galleries: Sequence[Gallery]) ->
         return None
     rows = []
     for p in found:
-        points, items = p.difference, p.found.sign_test
+        points, items, groups = p.difference, p.found.sign_test, p.found.sign_test_groups
         by = f"{_signed(points.value)} [{_signed(points.low)}, {_signed(points.high)}]"
         only = f"{items.only_this:,}", f"{items.only_other:,}"
-        rows.append([f"{p.one.name} − {p.other.name}", by, *only, _p(items.p), _p(p.found.sign_test_groups.p), p.verdict])
+        rows.append([f"{p.one.name} − {p.other.name}", by, *only, _p(items.p), _p(groups.p), p.verdict])
     what = "Q→AR difference" if found[0].found.staged else "difference"
     columns = [what, "only first right", "only second right", "p, examples", "p, groups", "so"]
     note = (

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark
 from veridical.common.arrays import Bools, Ints
-from veridical.errors import UserError
 from veridical.common.intervals import Estimate
+from veridical.errors import UserError
 from veridical.evaluation import Scores, evaluate
 from veridical.evaluation.arrays import are_arrays, read_arrays
 from veridical.evaluation.grade import Grades, grade, guess_split, read_key

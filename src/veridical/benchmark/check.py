@@ -122,7 +122,7 @@ def _decode(data: bytes) -> tuple[int, int] | str:
 
 def _files(opened: Benchmark) -> Iterator[Problem]:
     yield from _listed(opened.directory, opened.manifest["files"])
-    counted = {f"items-{c}-{s}.parquet" for c in opened.schemes for s in opened.splits(c)}
+    counted = {f"items-{scheme}-{split}.parquet" for scheme, split in opened.parts}
     secret = {f"raw-{split}.parquet" for split in opened.manifest["hidden"]}
     for path in sorted(opened.directory.iterdir()):
         name = path.name
@@ -182,10 +182,9 @@ def _images(opened: Benchmark) -> Iterator[Problem]:
 def _wanted(opened: Benchmark, stored: pa.ChunkedArray) -> Iterator[Problem]:
     """Every image that a panel or a view names is stored."""
     wanted = [opened.panels_table(["image"])["image"]]
-    for scheme in opened.schemes:
-        for split in opened.splits(scheme):
-            views = pc.list_flatten(opened.items_table(split, scheme, ["views"])["views"])
-            wanted.append(pc.struct_field(views, "image"))
+    for scheme, split in opened.parts:
+        views = pc.list_flatten(opened.items_table(split, scheme, ["views"])["views"])
+        wanted.append(pc.struct_field(views, "image"))
     for column in wanted:
         named = pc.unique(column.drop_null())
         missing = named.filter(pc.invert(pc.is_in(named, value_set=stored)))
@@ -209,25 +208,24 @@ def _regions(opened: Benchmark, sizes: dict[str, tuple[int, int]]) -> Iterator[P
 
 def _hidden(opened: Benchmark) -> Iterator[Problem]:
     """Nothing in the public folder may give an answer of a hidden split away."""
-    for scheme in opened.schemes:
-        for split in (s for s in opened.splits(scheme) if opened.is_hidden(s)):
-            where = f"items-{scheme}-{split}.parquet"
-            table = opened.items_table(split, scheme)
-            for column in ("answer", "program"):
-                told = pc.is_valid(table[column])
-                if pc.any(told).as_py():
-                    named = some(table["id"].filter(told))
-                    yield Problem(f"hidden-{column}", where, f"the split is hidden, and {named} tells its {column}")
-            names = pc.struct_field(pc.list_flatten(table["tags"]), "name")
-            told_tags = pc.unique(names.filter(pc.invert(pc.is_in(names, pa.array(sorted(PUBLIC_TAGS))))))
-            if len(told_tags):
-                yield Problem("hidden-tag", where, f"the split is hidden, and its tags may tell: {some(told_tags)}")
-            judged = opened.judgements_table()["item"]
-            told = pc.is_in(judged, value_set=table["id"])
+    for scheme, split in [part for part in opened.parts if opened.is_hidden(part[1])]:
+        where = f"items-{scheme}-{split}.parquet"
+        table = opened.items_table(split, scheme)
+        for column in ("answer", "program"):
+            told = pc.is_valid(table[column])
             if pc.any(told).as_py():
-                named = some(pc.unique(judged.filter(told)))
-                yield Problem("hidden-judgement", "judgements.parquet", f"tells how {named} was judged")
-            yield from _hidden_objects(opened, table)
+                named = some(table["id"].filter(told))
+                yield Problem(f"hidden-{column}", where, f"the split is hidden, and {named} tells its {column}")
+        names = pc.struct_field(pc.list_flatten(table["tags"]), "name")
+        told_tags = pc.unique(names.filter(pc.invert(pc.is_in(names, pa.array(sorted(PUBLIC_TAGS))))))
+        if len(told_tags):
+            yield Problem("hidden-tag", where, f"the split is hidden, and its tags may tell: {some(told_tags)}")
+        judged = opened.judgements_table()["item"]
+        told = pc.is_in(judged, value_set=table["id"])
+        if pc.any(told).as_py():
+            named = some(pc.unique(judged.filter(told)))
+            yield Problem("hidden-judgement", "judgements.parquet", f"tells how {named} was judged")
+        yield from _hidden_objects(opened, table)
 
 
 def _hidden_objects(opened: Benchmark, table: pa.Table) -> Iterator[Problem]:
@@ -260,13 +258,12 @@ def _hidden_folder(opened: Benchmark) -> Iterator[Problem]:
     yield from found
     if found:
         return
-    for scheme in opened.schemes:
-        for split in (s for s in opened.splits(scheme) if opened.is_hidden(s)):
-            path = folder / f"answers-{scheme}-{split}.parquet"
-            if path.exists():
-                answers = pq.read_table(path, columns=["id", "answer"], partitioning=None)
-                items = opened.items_table(split, scheme, ["id", "candidates", "parent"])
-                yield from _answers(items, answers, f"{folder.name}/{path.name}")
+    for scheme, split in [part for part in opened.parts if opened.is_hidden(part[1])]:
+        path = folder / f"answers-{scheme}-{split}.parquet"
+        if path.exists():
+            answers = pq.read_table(path, columns=["id", "answer"], partitioning=None)
+            items = opened.items_table(split, scheme, ["id", "candidates", "parent"])
+            yield from _answers(items, answers, f"{folder.name}/{path.name}")
 
 
 def _answers(items: pa.Table, answers: pa.Table, where: str) -> Iterator[Problem]:

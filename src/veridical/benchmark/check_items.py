@@ -104,7 +104,7 @@ def check_judgements(opened: Benchmark) -> Iterator[Problem]:
     if pc.any(bad).as_py():
         yield from marked(table["item"], bad, "judgement", where, "unknown verdict for")
         return
-    parts = [opened.items_table(s, c, ["id", "candidates"]) for c in opened.schemes for s in opened.splits(c)]
+    parts = [opened.items_table(s, c, ["id", "candidates"]) for c, s in opened.parts]
     items = pa.concat_tables([tables.ITEMS.empty_table().select(["id", "candidates"]), *parts])
     place = pc.index_in(table["item"], value_set=items["id"].combine_chunks())
     choices = pc.list_value_length(items["candidates"]).take(place)

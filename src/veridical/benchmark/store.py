@@ -20,15 +20,10 @@ import pyarrow.parquet as pq
 
 from veridical.benchmark import tables
 from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST, hidden_dir
-from veridical.benchmark.writer import FORMAT
+from veridical.benchmark.writer import FORMAT, FileEntry
 from veridical.common.files import Json
 from veridical.errors import UserError
 from veridical.records import Item, Judgement, Panel
-
-
-class _File(msgspec.Struct):
-    sha256: str
-    bytes: int
 
 
 class _Counts(msgspec.Struct):
@@ -43,14 +38,14 @@ class _Manifest(msgspec.Struct):
     name: str
     task: str
     counts: _Counts
-    files: dict[str, _File]
+    files: dict[str, FileEntry]
     hidden: list[str]
     official: bool
 
 
 class _HiddenManifest(msgspec.Struct):
     benchmark: str
-    files: dict[str, _File]
+    files: dict[str, FileEntry]
 
 
 class Benchmark:
@@ -99,6 +94,11 @@ class Benchmark:
         if scheme not in self.manifest["counts"]["items"]:
             raise UserError(f"{self.name} has no scheme {scheme!r}.", f"It has: {', '.join(self.schemes)}.")
         return tuple(sorted(self.manifest["counts"]["items"][scheme]))
+
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        """Every scheme with each of its splits."""
+        return [(scheme, split) for scheme in self.schemes for split in self.splits(scheme)]
 
     def is_hidden(self, split: str) -> bool:
         return split in self.manifest["hidden"]

@@ -44,22 +44,18 @@ def atomic(path: Path, fix: str = "Choose another place.", *, quick: bool = Fals
         raise UserError(f"{path} is a folder, and a file is to be written.", fix)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        try:
+        with _writing(path, fix):
             path.parent.mkdir(parents=True, exist_ok=True)
             if not quick:
                 remove_parts(path)
             file = part.open("wb")
-        except OSError as error:
-            raise _unwritable(path, error, fix) from None
         with file:
             yield file
-            try:
+            with _writing(path, fix):
                 file.flush()
                 if not quick:
                     os.fsync(file.fileno())
                 part.replace(path)
-            except OSError as error:
-                raise _unwritable(path, error, fix) from None
     finally:
         if part.exists():
             part.unlink()
@@ -67,11 +63,8 @@ def atomic(path: Path, fix: str = "Choose another place.", *, quick: bool = Fals
 
 def write_whole(path: Path, data: bytes | str, fix: str = "Choose another place.") -> None:
     """Write a file, text as UTF-8, or nothing where the process ends before it is done."""
-    with atomic(path, fix) as file:
-        try:
-            file.write(data.encode() if isinstance(data, str) else data)
-        except OSError as error:
-            raise _unwritable(path, error, fix) from None
+    with atomic(path, fix) as file, _writing(path, fix):
+        file.write(data.encode() if isinstance(data, str) else data)
 
 
 def write_json(path: Path, value: object, *, indent: int = 2) -> None:
@@ -104,9 +97,14 @@ def is_running(pid: int) -> bool:
     return True
 
 
-def _unwritable(path: Path, error: OSError, fix: str) -> UserError:
-    reason = "its folder is a file" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
-    return UserError(f"{path} cannot be written: {reason}.", fix)
+@contextmanager
+def _writing(path: Path, fix: str) -> Iterator[None]:
+    """Say it in words where a file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        reason = "its folder is a file" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
+        raise UserError(f"{path} cannot be written: {reason}.", fix) from None
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------

@@ -78,11 +78,9 @@ class CrossEncoder:
 
     @cached_property
     def _model(self) -> Any:
+        model = self._load(heads=None if self._weights is None else 1)
         if self._weights is not None:
-            model = self._load(heads=1)
             model.load_state_dict(self._weights)
-        else:
-            model = self._load(heads=None)
         return model.eval()
 
     def _load(self, heads: int | None) -> Any:

@@ -129,13 +129,12 @@ def _object_keys(table: pa.Table) -> Iterator[tuple[str, tuple[str, Box]]]:
 
 def _parts(opened: Benchmark, splits: Sequence[str] | None) -> list[tuple[str, str]]:
     """The (scheme, split) pairs that are asked for."""
-    every = [(scheme, split) for scheme in opened.schemes for split in opened.splits(scheme)]
     if splits is None:
-        return every
-    names = {split for _, split in every}
+        return opened.parts
+    names = {split for _, split in opened.parts}
     if unknown := sorted(set(splits) - names):
         raise UserError(f"{opened.name} has no split {unknown[0]!r}.", f"It has: {', '.join(sorted(names))}.")
-    return [(scheme, split) for scheme, split in every if split in splits]
+    return [(scheme, split) for scheme, split in opened.parts if split in splits]
 
 
 def _earlier(encoder: Encoder, normalise: bool, paths: Iterable[Path]) -> list[Features]:

@@ -32,13 +32,10 @@ _OFFSET_POSITIONS = {"roberta", "xlm-roberta", "camembert", "mpnet"}  # two posi
 class HubEncoder(Encoder):
     """A `transformers` checkpoint."""
 
-    def find(self) -> Path:
-        """The folder of the checkpoint: on this machine, or else fetched."""
-        return find_checkpoint(self.name)
-
     @cached_property
     def folder(self) -> Path:
-        return self.find()
+        """The folder of the checkpoint: on this machine, or else fetched."""
+        return find_checkpoint(self.name)
 
     @property
     def slug(self) -> str:

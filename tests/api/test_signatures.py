@@ -16,7 +16,8 @@ from tests.commands import invoke
 import veridical
 from veridical import api
 from veridical.builders import BUILDERS, load_builder
-from veridical.cli import VERBS, app
+from veridical.cli import VERBS, app, commands
+from veridical.common.result import Result, ResultList
 from veridical.errors import UserError
 from veridical.options import gathered, given, refuse_unused
 from veridical.options.building import MatchOptions, NLVROptions
@@ -136,6 +137,51 @@ def test_mistakes_are_one_line_with_what_was_meant() -> None:
     assert done.stderr == "veridical: Unknown option: --splitt.\n  Did you mean --split?\n"
     assert "Did you mean" in invoke("evalute", "b").stderr
     assert invoke("match", "qa.csv").stderr.startswith("veridical: ")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("evaluate", "B", "a", "b", "--split", "dev"),
+        ("evaluate", "B", "a", "--split", "dev", "b"),
+        ("evaluate", "B", "--split", "dev", "a", "b"),
+        ("evaluate", "--split", "dev", "B", "a", "b"),
+        ("evaluate", "B", "--split=dev", "--against", "x", "a", "--official", "b", "--json"),
+        ("report", "B", "a", "--out", "x", "b"),
+        ("report", "--out", "x", "B", "a", "b"),
+        ("report", "B", "--out", "x", "a", "--benchmark", "y", "b"),
+    ],
+)
+def test_several_files_stand_before_between_and_after_options(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: dict[str, Any] = {}
+
+    def verb(**given: Any) -> Result:
+        told.update(given)
+        return ResultList()
+
+    verb.__signature__ = inspect.signature(VERBS[words[0]])  # type: ignore[attr-defined]
+    verb.__doc__, made = VERBS[words[0]].__doc__, VERBS[words[0]]
+    monkeypatch.setattr("veridical.cli.commands.told", lambda _, known=commands.told(made): known)
+    monkeypatch.setitem(VERBS, words[0], verb)
+    assert invoke(*words).exit_code == 0
+    files = [told["benchmark"], *told["predictions"]] if words[0] == "evaluate" else told["runs"]
+    assert files == [Path("B"), Path("a"), Path("b")]
+
+
+def test_several_files_are_at_least_one() -> None:
+    assert "Usage: veridical evaluate [OPTIONS] BENCHMARK PREDICTIONS...\n" in invoke("evaluate", "--help").stdout
+    assert invoke("evaluate", "B").stderr.startswith("veridical: ")
+    assert invoke("evaluate", "B").exit_code == 2
+
+
+def test_a_whole_number_is_not_rounded(tmp_path: Path) -> None:
+    for words in (("build", "nlvr", "--presentations", "2.7"), ("build", "nlvr2", "--sets", "1e3")):
+        done = invoke(*words, "--out", tmp_path / "b")
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert done.stderr == f"veridical: {words[2]} is {words[3]!r}.\n  Give a whole number, such as 100.\n"
+    assert "--seed is '1.5'" in invoke("evaluate", "B", "p", "--seed", "1.5").stderr
 
 
 def test_shells_complete_options() -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, get_args, get_origin
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 
 from veridical.common.result import QUIET, Result
 from veridical.errors import UserError
@@ -46,6 +46,11 @@ class Told:
         return self.default is inspect.Parameter.empty and self.name != "out"
 
     @property
+    def is_several(self) -> bool:
+        """Whether it is all the arguments that are left."""
+        return self.is_argument and get_origin(self.type) is list
+
+    @property
     def names(self) -> tuple[str, ...]:
         return self.spelled.names or (option(self.name),)
 
@@ -65,7 +70,7 @@ class Told:
         """As cyclopts reads it."""
         kind = self.type
         text = kind is Mapping or self.spelled.commas
-        hint = list[str] if text else kind
+        hint = list[str] if text else get_args(kind)[0] if self.is_several else kind
         optional = hint if self.default is not None else hint | None
         metavar = "NAME=VALUE" if kind is Mapping else "A,B" if text else None
         names = None if self.is_argument else self.names
@@ -76,9 +81,13 @@ class Told:
             negative=negative,
             negative_iterable=(),
             metavar=metavar,
+            required=True if self.is_several else None,
+            converter=_whole_number if int in (hint, *get_args(hint)) else None,
             show_default=self.default is not False and self.default not in (None, "", ()),
         )
         where = inspect.Parameter.POSITIONAL_ONLY if self.is_argument else inspect.Parameter.KEYWORD_ONLY
+        if self.is_several:  # a positional-only list would end at the first option
+            where = inspect.Parameter.VAR_POSITIONAL
         shown = self.default if not text or not self.default else ",".join(map(str, self.default))
         annotation: Any = Annotated.__class_getitem__((optional, about))  # type: ignore[attr-defined]
         return inspect.Parameter(self.name, where, default=shown, annotation=annotation)
@@ -118,9 +127,12 @@ def command(verb: Callable[..., Any]) -> Callable[..., int]:
     """The function that cyclopts calls: it runs the verb and shows its result; what it gives is the exit code."""
     known = told(verb)
     arguments = [one.name for one in known if one.is_argument]
+    several = any(one.is_several for one in known)  # the last argument
     by_name = {one.name: one for one in known}
 
     def run(*args: Any, json: bool = False, quiet: bool = False, **given: Any) -> int:
+        if several:
+            args = (*args[: len(arguments) - 1], list(args[len(arguments) - 1 :]))
         given |= dict(zip(arguments, args, strict=True))
         with _silence() if quiet else nullcontext():
             result: Result = verb(**{name: by_name[name].read(value) for name, value in given.items()})
@@ -171,6 +183,18 @@ def _helps(thing: Any) -> dict[str, str]:
 
     found = parse_from_object(thing).params
     return {one.arg_name: " ".join((one.description or "").split()) for one in found}
+
+
+def _whole_number(hint: Any, tokens: Sequence[Token]) -> int | str:
+    """A whole number, which cyclopts would make of any number; or a text, where that will do."""
+    text = tokens[0].value
+    try:
+        return int(text)
+    except ValueError:
+        if str in get_args(hint):
+            return text
+        fix = "Give a whole number, such as 100."
+        raise UserError(f"{tokens[0].keyword} is {text!r}.", fix) from None
 
 
 def _numbers(words: Sequence[str], name: str, given: Sequence[str]) -> list[float]:

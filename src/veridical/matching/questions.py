@@ -185,9 +185,9 @@ def _choose(path: Path, names: Sequence[str], columns: Columns) -> dict[str, str
                 f"{path.name} has no column {name!r}; it has: {', '.join(names) or 'none'}.",
                 f"Say which column it is: --{one.name} NAME.",
             )
-    for one, other in combinations(used, 2):
-        if used[one] == used[other]:
-            problem = f"The column {used[one]!r} is named for both {one} and {other}."
+    for what, other in combinations(used, 2):
+        if used[what] == used[other]:
+            problem = f"The column {used[what]!r} is named for both {what} and {other}."
             raise UserError(problem, "Name a column of its own for each.")
     return used
 

@@ -59,11 +59,11 @@ class PartResult:
 
     def solved(self) -> Bools:
         """Per item: whether all of its examples are right."""
-        return np.logical_and(self.grades.examples > 0, self.right() == self.grades.examples)
+        return np.asarray((self.grades.examples > 0) & (self.right() == self.grades.examples))
 
     def failed(self) -> Bools:
         """Per item: whether at least half of its examples are wrong."""
-        return np.logical_and(self.grades.examples > 0, 2 * self.right() <= self.grades.examples)
+        return np.asarray((self.grades.examples > 0) & (2 * self.right() <= self.grades.examples))
 
 
 @dataclass
@@ -141,8 +141,9 @@ def study(files: Sequence[RunFile], benchmarks: Sequence[Path | str], options: R
         if home.is_hidden(part[1]) and not answers.is_file():
             here.notes.append(f"{run.name}: split {part[1]} is hidden and its answers are not here; it is not scored.")
             continue
-        how = {"resamples": options.resamples, "seed": options.seed}
-        scores = evaluate(home.directory, run.path, split=part[1], scheme=part[0], **how)
+        scores = evaluate(
+            home.directory, run.path, split=part[1], scheme=part[0], resamples=options.resamples, seed=options.seed
+        )
         key = read_key(home, part[1], part[0])
         grades = grade(read if read is not None else read_arrays(run.path, key), key)
         waiting.setdefault((home.hash, run.name, part), []).append((run, grades, scores))

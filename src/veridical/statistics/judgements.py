@@ -194,7 +194,7 @@ def _numbers(column: pa.ChunkedArray, words: dict[str, int]) -> Ints:
                 "Run `veridical check`, then import or build the benchmark again.",
             )
         values.append(words[word] if word in words else int(word))
-    return np.array(values, np.int64)[pc.index_in(column, value_set=found).to_numpy()]
+    return np.asarray(np.array(values, np.int64)[pc.index_in(column, value_set=found).to_numpy()])
 
 
 def prune_nlvr(judged: Judged) -> Reasons:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -16,11 +17,12 @@ from tests.commands import invoke
 import veridical
 from veridical import api
 from veridical.builders import BUILDERS, load_builder
+from veridical.builders.nlvr2.collection import read_config
 from veridical.cli import VERBS, app, commands
 from veridical.common.result import Result, ResultList
 from veridical.errors import UserError
-from veridical.options import gathered, given, refuse_unused
-from veridical.options.building import MatchOptions, NLVROptions
+from veridical.options import gathered, given, given_names, refuse_unused
+from veridical.options.building import MatchOptions, NLVR2Options, NLVROptions
 from veridical.options.running import Asking, SolverOptions
 
 SPELLED = {"weight": "lambda", "source": "from"}  # Python's own words; `source` is so called by `solve` alone
@@ -106,6 +108,8 @@ def test_what_nobody_uses_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     for words, unused in (
         (("majority", "--temperature", 1), "--temperature"),
+        (("majority", "--temperature", 0.0), "--temperature"),  # its default
+        (("random", "--from", "structure"), "--from"),
         (("random", "--from", "pixels"), "--from"),
         ((tmp_path / "run", "--blind"), "--blind"),
         (("openai/x", "--weights", "w"), "--weights"),
@@ -113,8 +117,37 @@ def test_what_nobody_uses_is_refused(tmp_path: Path) -> None:
         done = invoke("solve", words[0], tmp_path / "b", "--out", tmp_path / "p.jsonl", *words[1:])
         assert done.exit_code == 2
         assert f"has no use for {unused}" in done.stderr
-    for words in (("--source", "icons", "--detector", "x"), ("--threshold", 0.9)):
+    for words in (("--source", "icons", "--detector", "x"), ("--threshold", 0.9), ("--threshold", 0.5)):
         assert invoke("build", "nlvr2", "--out", tmp_path / "c", *words).exit_code == 2
+
+
+def test_options_know_what_was_given(tmp_path: Path) -> None:
+    assert given_names(NLVROptions()) == set()
+    assert given_names(NLVROptions(seed=3)) == {"seed"}
+    made = given(given(NLVROptions(seed=3), {"presentations": 3962}), {"licence": ""})
+    assert made == NLVROptions(seed=3)
+    assert given_names(made) == {"seed", "presentations", "licence"}
+    (tmp_path / "o.json").write_text('{"sets": 10, "seed": 4}')
+    assert read_config(tmp_path / "o.json", NLVR2Options(sets=5)) == NLVR2Options(sets=5, seed=4)
+    assert read_config(tmp_path / "o.json", given(NLVR2Options(), {"sets": None})) == NLVR2Options(seed=4)
+    (tmp_path / "qa.csv").write_text("question,answer\nwho?,me\n")
+    done = invoke("match", tmp_path / "qa.csv", "--out", tmp_path / "m", "--sweep", "0.1,1", "--lambda", "0.3")
+    assert (done.exit_code, "Leave --lambda out" in done.stderr) == (2, True)
+
+
+def test_quiet_leaves_the_environment_of_others_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VERIDICAL_PROGRESS", "1")
+    monkeypatch.delenv("VERIDICAL_QUIET", raising=False)
+
+    def models() -> ResultList[str]:
+        monkeypatch.setenv("OTHERS", "kept")  # a library of the verb's room does so
+        assert os.environ["VERIDICAL_QUIET"] == "1"
+        return ResultList()
+
+    monkeypatch.setitem(VERBS, "models", models)
+    assert invoke("models", "--quiet").exit_code == 0
+    assert (os.environ["OTHERS"], os.environ["VERIDICAL_PROGRESS"]) == ("kept", "1")
+    assert "VERIDICAL_QUIET" not in os.environ
 
 
 def test_results_go_to_stdout_and_remarks_to_stderr(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ class Told:
             converter=_whole_number if int in (hint, *get_args(hint)) else None,
             show_default=self.default is not False and self.default not in (None, "", ()),
         )
-        where = inspect.Parameter.POSITIONAL_ONLY if self.is_argument else inspect.Parameter.KEYWORD_ONLY
+        where: Any = inspect.Parameter.POSITIONAL_ONLY if self.is_argument else inspect.Parameter.KEYWORD_ONLY
         if self.is_several:  # a positional-only list would end at the first option
             where = inspect.Parameter.VAR_POSITIONAL
         shown = self.default if not text or not self.default else ",".join(map(str, self.default))
@@ -154,13 +154,17 @@ def command(verb: Callable[..., Any]) -> Callable[..., int]:
 @contextmanager
 def _silence() -> Iterator[None]:
     """No progress and no remarks, of worker processes either."""
-    before = dict(os.environ)
-    os.environ |= {QUIET: "1", "VERIDICAL_PROGRESS": "0"}
+    ours = {QUIET: "1", "VERIDICAL_PROGRESS": "0"}
+    before = {name: os.environ.get(name) for name in ours}
+    os.environ |= ours
     try:
         yield
     finally:
-        os.environ.clear()
-        os.environ |= before
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def description(verb: Callable[..., Any]) -> str:

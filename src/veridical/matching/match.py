@@ -43,6 +43,7 @@ from veridical.matching.stages import (
     mean_relevance,
     responses_of,
 )
+from veridical.options import given_names
 from veridical.options.building import Columns, Matching, MatchOptions
 from veridical.records import Pruned
 
@@ -94,7 +95,7 @@ def match_file(
     file: Path | str, out: Path | str, request: MatchOptions, matching: Matching, columns: Columns
 ) -> MatchReport:
     """Match a file or a benchmark: see `veridical.api.match`."""
-    if request.sweep and matching.weight != Matching().weight:
+    if request.sweep and "weight" in given_names(matching):
         raise UserError(f"A sweep tries lambdas of its own, and {matching.weight:g} was given.", "Leave --lambda out.")
     options = StageOptions.of(
         matching,

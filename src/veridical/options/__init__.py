@@ -35,6 +35,7 @@ FROM = Spelled(("--from",))
 MODEL_ARG = Spelled(("--model-arg", "-M"), json=True)
 
 Given = TypeVar("Given")
+_GIVEN = "_given"  # the attribute of options that keeps the names of what keywords gave
 
 
 def given(options: Given, values: Mapping[str, Any]) -> Given:
@@ -56,13 +57,36 @@ def gathered(groups: tuple[Any, ...], values: Mapping[str, Any]) -> tuple[Any, .
 
             close = get_close_matches(name, [n for names in known for n in names], 1)
             raise TypeError(f"there is no option {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
-    made = tuple(
-        replace(group, **{name: value for name, value in values.items() if name in names})
-        for group, names in zip(groups, known, strict=True)
-    )
-    for group in made:
-        check_choices(group)
-    return made
+    made = []
+    for group, names in zip(groups, known, strict=True):
+        its = {name: value for name, value in values.items() if name in names}
+        made.append(_remembering(replace(group, **its), given_names(group) | its.keys()))
+        check_choices(made[-1])
+    return tuple(made)
+
+
+def given_names(options: Any) -> frozenset[str]:
+    """The fields that were given: those that keywords set, even to their defaults, and those that differ from them."""
+    defaults = {f.name: f.default if f.default_factory is MISSING else f.default_factory() for f in fields(options)}
+    differing = {name for name, default in defaults.items() if getattr(options, name) != default}
+    return frozenset(differing | vars(options).get(_GIVEN, set()))
+
+
+def filled(options: Given, values: Mapping[str, Any]) -> Given:
+    """Options with those fields set that were not given.
+
+    >>> filled(Spelled(json=True), {"json": False, "commas": True})
+    Spelled(names=(), commas=True, json=True)
+    """
+    names = given_names(options)
+    made = replace(options, **{name: value for name, value in values.items() if name not in names})  # type: ignore[type-var]
+    return typing.cast(Given, _remembering(made, names))
+
+
+def _remembering(options: Any, names: Collection[str]) -> Any:
+    """The same options, which know what was given; they stay equal to others, and no record shows it."""
+    object.__setattr__(options, _GIVEN, frozenset(names))
+    return options
 
 
 def check_choices(options: Any) -> None:
@@ -90,8 +114,8 @@ def refuse_unused(who: str, used: Collection[str], *groups: Any) -> None:
     """Refuse options that were given although `who` has no use for them: silence would be taken for obedience."""
     for group in groups:
         hints = typing.get_type_hints(type(group), include_extras=True)
+        names = given_names(group)
         for one in fields(group):
-            default = one.default if one.default_factory is MISSING else one.default_factory()
-            if one.name not in used and getattr(group, one.name) != default:
+            if one.name in names and one.name not in used:
                 extras = typing.get_args(hints[one.name])[1:]
                 raise UserError(f"{who} has no use for {option(one.name, extras)}.", "Leave it out.")

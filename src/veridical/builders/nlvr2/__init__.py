@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veridical.errors import UserError
-from veridical.options import given
+from veridical.options import given, given_names
 from veridical.options.building import NLVR2Options
 
 if TYPE_CHECKING:
@@ -60,9 +60,11 @@ def build_nlvr2(
     from veridical.builders.nlvr2.collection import read_config
     from veridical.builders.nlvr2.takedown import takedown as take_down
 
-    made = given(options if config is None else read_config(config, options), fields)
+    made = given(options, fields)
+    if config is not None:
+        made = read_config(config, made)
     if takedown is None:
         return room.build(out, made, until=until, work=work, sheets=sheets, processes=processes)
-    if made != NLVR2Options() or until != "all" or sheets:
+    if given_names(made) or until != "all" or sheets:
         raise UserError("--takedown removes photographs and does nothing else.", "Leave the other options out.")
     return take_down(out, takedown, work=work)

@@ -30,7 +30,7 @@ from veridical.builders.nlvr2.work import Found, ImageSet, PrunedSet, Seen, Sent
 from veridical.common.files import Json, read_json, read_text
 from veridical.encoders import open_encoder
 from veridical.errors import UserError
-from veridical.options import refuse_unused
+from veridical.options import filled, refuse_unused
 from veridical.options.building import NLVR2Options
 from veridical.records import Panel
 from veridical.sources import Photograph, Source
@@ -60,6 +60,8 @@ def hashes(options: NLVR2Options, *names: str) -> dict[str, str]:
 
 def checked(options: NLVR2Options) -> NLVR2Options:
     """The options, of the types that they should have; what cannot be built is refused."""
+    if options.detector is None:
+        refuse_unused("A build without --detector", {f.name for f in fields(options)} - {"threshold"}, options)
     options = replace(options, **_typed({f.name: getattr(options, f.name) for f in fields(options)}, "The options"))
     check_seed(options.seed)
     check_splits(dict(options.split or PAPER_SPLITS), hidden_splits(options))
@@ -75,15 +77,13 @@ def checked(options: NLVR2Options) -> NLVR2Options:
         raise UserError(f"A detector has nothing to find in {options.source}.", "Give --source folder:PATH.")
     if not 0 <= options.threshold <= 1:
         raise UserError(f"The threshold is {options.threshold}.", "A score lies between 0 and 1.")
-    if options.detector is None:
-        refuse_unused("A build without --detector", {f.name for f in fields(options)} - {"threshold"}, options)
     if options.source == "none" and not options.search:
         raise UserError("There is neither a source nor a saved search.", "Give --search, or another --source.")
     return options
 
 
 def read_config(path: Path | str, options: NLVR2Options = NLVR2Options()) -> NLVR2Options:
-    """Options with those of a JSON or TOML file set; unknown ones and wrong types are refused."""
+    """Options, and where they were not given those of a JSON or TOML file; unknown ones and wrong types are refused."""
     path = Path(path)
     fix = 'Write such as {"source": "icons", "sets": 100}, or the same as TOML.'
     if path.suffix == ".toml":
@@ -98,7 +98,7 @@ def read_config(path: Path | str, options: NLVR2Options = NLVR2Options()) -> NLV
     for name in found:
         if name not in known:
             raise UserError(f"{path}: there is no option {name!r}.", f"The options are: {', '.join(sorted(known))}.")
-    return replace(options, **_typed(found, str(path)))
+    return filled(options, _typed(found, str(path)))
 
 
 def _typed(values: Mapping[str, object], where: str) -> dict[str, Any]:

@@ -33,7 +33,7 @@ bench: install-dev  ## every measurement in benchmarks/, as ratios in one run
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 docs: install-dev  ## write the command reference and the site (site/index.html)
-	$(BIN)/python -m veridical.cli.reference > docs/commands.md
+	$(BIN)/python scripts/command_reference.py > docs/commands.md
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:  ## remove the environment and what the demo wrote

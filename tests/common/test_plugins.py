@@ -15,7 +15,7 @@ from veridical.sources import open_source
 
 CODE = '''
 from dataclasses import dataclass
-from veridical.builders.report import BuildReport
+from veridical.builders import BuildReport
 from veridical.options import given
 from veridical.sources import Source
 

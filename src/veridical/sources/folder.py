@@ -21,16 +21,7 @@ from typing import Any
 from veridical.common.files import Json, each_line, read_text
 from veridical.errors import UserError
 from veridical.records import Box, Panel, SceneObject
-from veridical.sources import Photograph, Source
-from veridical.sources.pictures import (
-    BadPhotograph,
-    clipped,
-    fitting,
-    objects_inside,
-    read_picture,
-    scaled,
-    upright_size,
-)
+from veridical.sources import Photograph, Source, pictures
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 LABELS = ("labels.csv", "labels.jsonl")
@@ -84,7 +75,7 @@ class Folder(Source):
     def picture(self, photograph: Photograph) -> bytes:
         """The encoded picture; `BadPhotograph` where it is missing or damaged."""
         path = self.folder / photograph.panel.id
-        return fitting(read_picture(path, max_side=self.max_side), photograph.panel, str(path))
+        return pictures.fitting(pictures.read_picture(path, max_side=self.max_side), photograph.panel, str(path))
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -181,21 +172,21 @@ class Folder(Source):
     def _photograph(self, file: str) -> Photograph:
         labels = self._labels.get(file) or _Labels()
         try:
-            size: tuple[int | None, int | None] = upright_size(self.folder / file)
-        except BadPhotograph:
+            size: tuple[int | None, int | None] = pictures.upright_size(self.folder / file)
+        except pictures.BadPhotograph:
             size = (None, None)
         objects = tuple(labels.objects)
         if size[0] is not None and size[1] is not None:
             self._must_meet(objects, file, size[0], size[1])
-            objects = objects_inside(objects, size[0], size[1])
+            objects = pictures.objects_inside(objects, size[0], size[1])
         panel = Panel(file, width=size[0], height=size[1], objects=objects, uri=labels.known.get("address"))
         made = Photograph(panel, labels.known.get("licence", ""), tuple(labels.captions), tags=tuple(labels.tags))
-        return scaled(made, self.max_side)
+        return pictures.scaled(made, self.max_side)
 
     def _must_meet(self, objects: tuple[SceneObject, ...], file: str, width: int, height: int) -> None:
         """Refuse a box of which no part is in the picture."""
         for thing in objects:
-            if thing.box is not None and clipped(thing.box, width, height) is None:
+            if thing.box is not None and pictures.clipped(thing.box, width, height) is None:
                 raise UserError(
                     f"{self.labels}: the box {thing.box} of a {thing.category} lies outside of {file}, "
                     f"which has {width} x {height} pixels.",

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from veridical.common.result import QUIET, Result, ResultList, Table
+from veridical.common.result import QUIET, Caution, Result, ResultList, Table, Verbatim
+from veridical.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,29 @@ def test_tables_and_remarks_have_their_own_stream(
     monkeypatch.setenv(QUIET, "1")
     FOUND.show()
     assert capsys.readouterr().err == ""
+
+
+def test_a_caution_is_always_said_and_a_text_that_is_the_result_is_no_json(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Official(Result):
+        def parts(self) -> Iterator[Table | str]:
+            yield Caution("Look out.")
+            yield Verbatim("precision=1\n")
+            yield "A remark."
+
+    class Refused(Found):
+        def parts(self) -> Iterator[Table | str]:
+            yield Table("", ("what",), [("it",)])
+            raise UserError("It cannot be shown.")
+
+    monkeypatch.setenv(QUIET, "1")
+    for as_json in (False, True):
+        Official().show(json=as_json)
+        assert capsys.readouterr() == ("precision=1\n", "Look out.\n")
+        with pytest.raises(UserError):
+            Refused(0.5, Path("a"), {}).show(json=as_json)
+        assert capsys.readouterr().out == ""
 
 
 def test_notebooks_get_escaped_html() -> None:

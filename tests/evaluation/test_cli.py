@@ -62,9 +62,11 @@ def test_trials(files) -> None:
 def test_what_the_published_scripts_print(files) -> None:
     made, good, poor = files
     assert run(made, poor, "--official").stdout == "precision=0.5\nconsistency=0.0\n"
-    refused = invoke("evaluate", made, good, "--official")
-    assert refused.exit_code == 2
-    assert "2 predictions are missing" in refused.stderr
+    assert run(made, poor, poor, "--official", "--json").stdout == 2 * "precision=0.5\nconsistency=0.0\n"
+    for words in ((good, "--official"), (good, "--official", "--json"), (poor, good, "--official")):
+        refused = invoke("evaluate", made, *words)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert "2 predictions are missing" in refused.stderr
 
 
 def test_stages_have_a_table_of_their_own(write_benchmark, question, write_lines) -> None:
@@ -84,7 +86,7 @@ def test_no_consistency_where_every_item_is_its_own_group(write_benchmark, state
     assert "consistency" not in shown
 
 
-@pytest.mark.parametrize("options", [(), ("--json",)])
+@pytest.mark.parametrize("options", [(), ("--json",), ("--quiet",), ("--json", "--quiet")])
 def test_predictions_for_another_benchmark_are_scored_with_a_warning(files, options: tuple[str, ...]) -> None:
     made, good, poor = files
     poor.with_name("poor.jsonl.meta.json").write_text(json.dumps({"benchmark": "b", "benchmark_hash": "0" * 64}))

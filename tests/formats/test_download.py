@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -242,7 +243,9 @@ def test_a_bad_line_is_told_after_the_table_and_can_be_left_out(site: Site, tmp_
     run += ["--base-url", site.url, "--json"]
     out = subprocess.run(run, capture_output=True, text=True)
     assert out.returncode == 2
-    assert out.stderr.index("fetched") < out.stderr.index("dev.json, line 2: this is not valid JSON")
+    came = re.search(r"^files: [1-9] fetched, 0 had, \d missing, 0 changed\.$", out.stderr, re.MULTILINE)
+    assert came is not None, out.stderr
+    assert came.start() < out.stderr.index("dev.json, line 2: this is not valid JSON")
     assert "--keep-going" in out.stderr
     out = subprocess.run([*run, "--keep-going"], capture_output=True, text=True, check=True)
     report = json.loads(out.stdout)

@@ -207,7 +207,7 @@ def test_export_tells_of_hidden_files(tmp_path: Path) -> None:
     write_lines(tmp_path / "r" / "dev.json", nlvr_line("7-1"))
     import_release("nlvr", tmp_path / "r", tmp_path / "b", hide=["dev"])
     run = [sys.executable, "-m", "veridical", "export", "official", str(tmp_path / "b"), "--out", str(tmp_path / "out")]
-    out = subprocess.run([*run, "--json"], capture_output=True, check=True, text=True)
+    out = subprocess.run([*run, "--json", "--quiet"], capture_output=True, check=True, text=True)
     size = (tmp_path / "r" / "dev.json").stat().st_size
     found = json.loads(out.stdout)
     assert (found["files"], found["hidden_files"], found["hidden_bytes"]) == (0, 1, size)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veridical.common.result import remark
 from veridical.errors import UserError
 from veridical.options import gathered
 from veridical.options.building import Columns, Matching, MatchOptions
@@ -67,8 +68,16 @@ def get(
 
     manners = fetch.Manners(connections=max_connections)
     return download.get(
-        release, out, base_url=base_url, split=split, images=images, keep_going=keep_going, manners=manners
-    )
+        release, out, base_url=base_url, split=split, images=images, keep_going=keep_going, manners=manners,
+        on_fetched=_say_what_came,
+    )  # fmt: skip
+
+
+def _say_what_came(fetched: Fetched) -> None:
+    """Before it is imported, which may fail."""
+    words = ("fetched", "had", "missing", "changed")
+    for what, *counts in fetched.table():
+        remark(f"{what}: " + ", ".join(f"{count:,} {word}" for count, word in zip(counts, words, strict=True)) + ".")
 
 
 def build(builder: str, out: Path | str, options: Any = None, **fields: Any) -> BuildReport:

@@ -28,7 +28,11 @@ class Table:
 
 
 class Verbatim(str):
-    """Text that is the result itself, and is printed as it stands."""
+    """Text that is the result itself, and is printed as it stands, also where JSON was asked for."""
+
+
+class Caution(str):
+    """A remark that must be read: `--quiet` does not silence it."""
 
 
 class Result:
@@ -49,17 +53,17 @@ class Result:
 
     def show(self, *, json: bool = False) -> None:
         """Print it: tables, or with `json` one JSON document, to stdout; remarks to stderr."""
-        if json:
+        parts = list(self.parts())  # before anything is printed: they may be refused
+        if json and not any(isinstance(part, Verbatim) for part in parts):
             import msgspec
 
             sys.stdout.flush()
             text = msgspec.json.format(msgspec.json.encode(plain(self.to_json())), indent=2)
             sys.stdout.write(text.decode() + "\n")
-        for part in self.parts():
-            if isinstance(part, Table | Verbatim):
-                if not json:
-                    _print(part)
-            else:
+        for part in parts:
+            if isinstance(part, Verbatim) or (isinstance(part, Table) and not json):
+                _print(part)
+            elif not isinstance(part, Table):
                 remark(part)
         sys.stdout.flush()
 
@@ -75,8 +79,8 @@ class ResultList(list[Element], Result):
 
 
 def remark(text: str) -> None:
-    """Say something to people beside the result; `--quiet` silences it."""
-    if os.environ.get(QUIET) != "1":
+    """Say something to people beside the result; `--quiet` silences it, unless it is a `Caution`."""
+    if isinstance(text, Caution) or os.environ.get(QUIET) != "1":
         print(text, file=sys.stderr)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from veridical.common.result import Table
+from veridical.common.result import Caution, Table
 
 if TYPE_CHECKING:
     from veridical.common.intervals import Estimate
@@ -61,7 +61,7 @@ def _troubles(scores: Scores) -> Iterator[str]:
         "extra": "about no item of the split, left out",
     }
     if scores.benchmark_matches is False:
-        yield (
+        yield Caution(
             f"Warning: {scores.predictions.name} says it was made for another benchmark than this {scores.benchmark} "
             f"(hash {scores.benchmark_hash[:12]}...). It is scored by the names of items, which may have changed since."
         )

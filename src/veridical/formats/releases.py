@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.place import hidden_dir, outside, staging
 from veridical.common import registry
-from veridical.common.result import Result, Table
+from veridical.common.result import Caution, Result, Table
 from veridical.errors import UserError
 from veridical.formats import EXPORTS, FORMATS
 from veridical.formats.card import describe
@@ -71,7 +71,7 @@ class ExportResult(Result):
     def parts(self) -> Iterator[Table | str]:
         yield Table("", ("written to", "files", "bytes"), [(self.out, f"{self.files:,}", f"{self.bytes:,}")])
         if self.hidden is not None:
-            yield (
+            yield Caution(
                 f"Wrote {self.hidden_files:,} files ({self.hidden_bytes:,} bytes) that tell hidden answers to "
                 f"{self.hidden}: do not publish them."
             )

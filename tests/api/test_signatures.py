@@ -89,6 +89,35 @@ def test_keywords_are_fields() -> None:
         given(SolverOptions(), {"source": "smell"})
 
 
+def test_old_keywords_are_answered_with_the_new_ones(tmp_path: Path) -> None:
+    calls: dict[str, Callable[[], Any]] = {
+        "set": lambda: veridical.train("mac", tmp_path, tmp_path / "run", config={}),
+        "check": lambda: veridical.audit(tmp_path, checks=["blind"]),
+        "learn": lambda: veridical.match(tmp_path, tmp_path / "m", learned=False),
+        "split": lambda: veridical.match(tmp_path, tmp_path / "m", splits={"dev": 1.0}),
+        "hide": lambda: veridical.match(tmp_path, tmp_path / "m", hidden=["test"]),
+        "until": lambda: veridical.build("nlvr2", tmp_path / "b", stage="sets"),
+    }
+    for name, call in calls.items():
+        with pytest.raises(TypeError, match=f"did you mean '{name}'"):
+            call()
+
+
+def test_flags_that_are_off_can_be_said_to_be_off() -> None:
+    for words in ("features --no-views --no-objects --no-normalise", "match --no-integrity --no-keep-going --no-learn"):
+        name, *flags = words.split()
+        assert set(flags) <= {
+            one for argument in command(name).assemble_argument_collection() for one in argument.names
+        }
+    assert "--no-json" not in command("match").assemble_argument_collection()[-1].names
+
+
+def test_help_is_for_the_command_line() -> None:
+    for name in COMMANDS:
+        assert "Python" not in "".join(one.help for one in commands.told(COMMANDS[name]))
+    assert "('test',)" not in invoke("build", "vcr", "--help").stdout
+
+
 def test_a_dataclass_or_its_fields(tmp_path: Path) -> None:
     share = {"train": 1.0}
     one = veridical.build("nlvr", tmp_path / "a", presentations=2, split=share, hide=[], processes=1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from veridical.options import gathered, given
+from veridical.options import NEGATIVE, gathered, given
 from veridical.options.running import (
     Asking,
     AuditOptions,
@@ -85,7 +85,7 @@ def audit(
 
     Args:
         benchmark: A benchmark folder.
-        out: The page to write; its numbers go beside it as JSON. Python: None writes nothing.
+        out: The page to write; its numbers go beside it as JSON. Python: it is written unless out is None.
         check: Run only this check; may be repeated.
         skip: Leave this check out; may be repeated.
         neural: Also train blind neural models (an LSTM, a CNN); slow, needs torch.
@@ -103,9 +103,9 @@ def features(
     encoder: Any,
     benchmark: Path | str,
     split: Sequence[str] | None = None,
-    views: bool = False,
-    objects: bool = False,
-    normalise: bool = False,
+    views: Annotated[bool, NEGATIVE] = False,
+    objects: Annotated[bool, NEGATIVE] = False,
+    normalise: Annotated[bool, NEGATIVE] = False,
     batch_size: int = 32,
     device: str | None = None,
     reuse: Sequence[Path | str] = (),

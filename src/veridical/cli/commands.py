@@ -74,7 +74,7 @@ class Told:
         optional = hint if self.default is not None else hint | None
         metavar = "NAME=VALUE" if kind is Mapping else "A,B" if text else None
         names = None if self.is_argument else self.names
-        negative = () if self.default is False else None  # --no-learn, but no --no-json
+        negative = () if self.default is False and not self.spelled.negative else None  # --no-learn, but no --no-json
         about = Parameter(
             name=names,
             help=self.help,
@@ -83,7 +83,7 @@ class Told:
             metavar=metavar,
             required=True if self.is_several else None,
             converter=_whole_number if int in (hint, *get_args(hint)) else None,
-            show_default=self.default is not False and self.default not in (None, "", ()),
+            show_default=bool(self.default) if text else _says_something(self.default),
         )
         where: Any = inspect.Parameter.POSITIONAL_ONLY if self.is_argument else inspect.Parameter.KEYWORD_ONLY
         if self.is_several:  # a positional-only list would end at the first option
@@ -173,6 +173,11 @@ def description(verb: Callable[..., Any]) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
+def _says_something(default: Any) -> bool:
+    """Whether help shows a default; where it is a list, the words of the help say it."""
+    return default is not False and default not in (None, "") and not isinstance(default, tuple)
+
+
 def _one(parts: tuple[Any, ...]) -> Any:
     if Path in parts:
         return Path
@@ -182,11 +187,11 @@ def _one(parts: tuple[Any, ...]) -> Any:
 
 
 def _helps(thing: Any) -> dict[str, str]:
-    """What docstrings say of each parameter of a function, or of each field of a dataclass."""
+    """What docstrings say of each parameter of a function, or of each field of a dataclass, but to Python alone."""
     from docstring_parser import parse_from_object
 
     found = parse_from_object(thing).params
-    return {one.arg_name: " ".join((one.description or "").split()) for one in found}
+    return {one.arg_name: " ".join((one.description or "").split()).partition(" Python: ")[0] for one in found}
 
 
 def _whole_number(hint: Any, tokens: Sequence[Token]) -> int | str:

@@ -27,14 +27,21 @@ class Spelled:
     names: tuple[str, ...] = ()  # instead of --its-name
     commas: bool = False  # a list is written with commas
     json: bool = False  # values of NAME=VALUE that are JSON are taken as such
+    negative: bool = False  # a flag has its --no-flag, although it is off anyway
 
 
+NEGATIVE = Spelled(negative=True)
 COMMAS = Spelled(commas=True)
 LAMBDA = Spelled(("--lambda",))
 FROM = Spelled(("--from",))
 MODEL_ARG = Spelled(("--model-arg", "-M"), json=True)
 
 Given = TypeVar("Given")
+# what keywords were called once
+RENAMED = {
+    "checks": "check", "config": "set", "hidden": "hide", "kind": "builder", "learned": "learn", "splits": "split",
+    "stage": "until",
+}  # fmt: skip
 _GIVEN = "_given"  # the attribute of options that keeps the names of what keywords gave
 
 
@@ -55,7 +62,7 @@ def gathered(groups: tuple[Any, ...], values: Mapping[str, Any]) -> tuple[Any, .
         if not any(name in names for names in known):
             from difflib import get_close_matches
 
-            close = get_close_matches(name, [n for names in known for n in names], 1)
+            close = [RENAMED[name]] if name in RENAMED else get_close_matches(name, set().union(*known), 1)
             raise TypeError(f"there is no option {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
     made = []
     for group, names in zip(groups, known, strict=True):
@@ -76,7 +83,7 @@ def filled(options: Given, values: Mapping[str, Any]) -> Given:
     """Options with those fields set that were not given.
 
     >>> filled(Spelled(json=True), {"json": False, "commas": True})
-    Spelled(names=(), commas=True, json=True)
+    Spelled(names=(), commas=True, json=True, negative=False)
     """
     names = given_names(options)
     made = replace(options, **{name: value for name, value in values.items() if name not in names})  # type: ignore[type-var]

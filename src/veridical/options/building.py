@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from veridical.options import COMMAS, LAMBDA
+from veridical.options import COMMAS, LAMBDA, NEGATIVE
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ class MatchOptions:
     """Lambdas to try, '0.01,0.1,0.3,1,3': machines, plot, advice."""
     people: Path | str | None = None
     """People's answers to a lambda curve (--sweep): lambda, id, choice."""
-    integrity: bool = False
+    integrity: Annotated[bool, NEGATIVE] = False
     """Report what the choices of each stage give away."""
     seed: int = 0
     """What decides everything random."""
@@ -229,5 +229,5 @@ class MatchOptions:
     """The benchmark's name."""
     licence: str = ""
     """The licence of the benchmark."""
-    keep_going: bool = False
+    keep_going: Annotated[bool, NEGATIVE] = False
     """Leave bad rows out."""

@@ -210,7 +210,7 @@ def test_a_release_that_is_not_there(site: Site, tmp_path: Path) -> None:
 
 def test_a_line_nested_too_deeply(site: Site, tmp_path: Path) -> None:
     good = b'{"identifier": "1-0", "directory": "0"}\n'
-    site.files["/nlvr/dev/dev.json"] = good + b"[" * 9999 + b"\n" + good
+    site.files["/nlvr/dev/dev.json"] = good + b'{"a":' * 9999 + b"\n" + good
     with pytest.raises(UserError, match=r"dev\.json, line 2: lists or objects are nested too deeply"):
         get("nlvr", tmp_path / "b", base_url=site.url, split=["dev"], images=True, manners=QUICK)
 

@@ -43,7 +43,7 @@ _AT_ONCE = 4  # images that a processor's core does at a time: more do not fit i
 _BLOCK = 64 << 20  # bytes copied at a time when the file is put together
 
 Wanted = dict[str, tuple[str, Box | None]]  # key -> content address and region
-Known = list[tuple[Mapping[bytes, int], np.ndarray]]  # where vectors lie by key hash, and the vectors
+Known = Sequence[tuple[Mapping[bytes, int], np.ndarray]]  # where vectors lie by key hash, and the vectors
 
 
 def extract(
@@ -71,9 +71,9 @@ def extract(
     wanted = _wanted(opened, splits, views, objects)
     path = feature_path(opened.directory, ready)
     with only_one(path.with_suffix(".lock"), f"Another process is extracting {path.name}."):
-        about = {**asdict(ready.identity), "kind": "image", "normalised": normalise}
-        digest = hashlib.sha256(repr(sorted(about.items())).encode()).hexdigest()[:12]
-        log = VectorLog(path.with_suffix(f".{digest}.part"), about)
+        header = {**asdict(ready.identity), "kind": "image", "normalised": normalise}
+        digest = hashlib.sha256(repr(sorted(header.items())).encode()).hexdigest()[:12]
+        log = VectorLog(path.with_suffix(f".{digest}.part"), header)
         earlier = _earlier(ready, normalise, [path, *(feature_path(Path(r), ready) for r in reuse)])
         known = [({key_hash(k): row for row, k in enumerate(e.keys.to_pylist())}, e.matrix) for e in earlier]
         _compute(opened, ready, wanted, known, log, batch_size, normalise)

@@ -20,11 +20,12 @@ import numpy as np
 import pyarrow as pa
 
 from veridical.benchmark import tables
+from veridical.benchmark.check import MAX_PIXELS
 from veridical.common.files import DECODING_ERRORS, in_words
 from veridical.engine.progress import Progress
 from veridical.formats import columns
 from veridical.formats import lines as texts
-from veridical.formats.images import MAX_PIXELS, BadImage, is_inside, leaves_folder, read_image
+from veridical.formats.images import BadImage, is_inside, leaves_folder, read_image
 from veridical.formats.lines import Lines, Problems, decode_lines, raw_table, read_text
 from veridical.formats.releases import Format, Part, Request, Writer, find_files, one_per_split
 from veridical.formats.vcr_writing import encode

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from types import NoneType, SimpleNamespace, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from cyclopts import App
@@ -30,15 +31,34 @@ COMMANDS: dict[str, Callable[..., Any]] = {name: verb for name, verb in VERBS.it
 COMMANDS |= {f"build {name}": load_builder(name) for name in BUILDERS}
 
 
-def flattened(verb: Callable[..., Any]) -> dict[str, Any]:
-    """Everything that a verb can be told, by name: its default."""
-    out: dict[str, Any] = {}
+def flattened(verb: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
+    """Everything that a verb can be told, by name: its default and its type."""
+    out: dict[str, tuple[Any, Any]] = {}
     for name, one in inspect.signature(verb).parameters.items():
         if is_dataclass(one.default):
-            out |= {field.name: getattr(one.default, field.name) for field in fields(one.default)}
+            hints = get_type_hints(type(one.default))
+            out |= {field.name: (getattr(one.default, field.name), hints[field.name]) for field in fields(one.default)}
         elif one.kind is not one.VAR_KEYWORD:
-            out[name] = one.default
+            where = SimpleNamespace(__annotations__={name: one.annotation})
+            out[name] = (one.default, get_type_hints(where, verb.__globals__)[name])
     return out
+
+
+def alternatives(hint: Any) -> set[Any]:
+    """The types that a hint allows: Path | str | None are Path and str."""
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    return {part for part in parts if part is not NoneType}
+
+
+def is_list(hint: Any) -> bool:
+    return get_origin(hint) in (list, Sequence, Mapping) or (get_origin(hint) is tuple and get_args(hint)[-1] is ...)
+
+
+def elements(hint: Any) -> set[Any]:
+    """What a list holds: the types of its elements; of NAME=VALUE and of anything, what words can say."""
+    found = alternatives(hint)
+    found = {inner for part in found for inner in (alternatives(get_args(part)[0]) if is_list(part) else {part})}
+    return found | ({str, bool} if Any in found else set())
 
 
 @cache
@@ -65,6 +85,22 @@ def test_a_command_takes_what_its_verb_takes(name: str, time: int) -> None:
     found = {next((n for n in one.names if n.startswith("--")), one.name) for one in arguments}
     found = {option.strip("-").lower().replace("-", "_") for option in found}
     assert found == wanted | {"json", "quiet"}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_defaults_and_types_are_those_of_the_verb(name: str) -> None:
+    wanted = flattened(COMMANDS[name])
+    for one in command(name).assemble_argument_collection():
+        if one.field_info.name in ("json", "quiet"):
+            continue
+        default, hint = wanted[one.field_info.name]
+        assert one.required is (default is inspect.Parameter.empty), one.name
+        found = one.field_info.default
+        if default is not inspect.Parameter.empty:
+            assert found == (",".join(map(str, default)) if isinstance(found, str) and found != default else default)
+        assert (Path in elements(one.hint)) is (Path in elements(hint)), one.name
+        assert any(map(is_list, alternatives(one.hint))) is any(map(is_list, alternatives(hint))), one.name
+        assert elements(one.hint) <= elements(hint) | ({str} if one.parameter.metavar == "A,B" else set()), one.name
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from veridical.api.courses import courses, demo
+from veridical.api.demo import courses, demo
 from veridical.errors import UserError
 
 

@@ -5,13 +5,13 @@ them takes their fields as keywords, too: `veridical.match(file, out, folds=5)` 
 `veridical.match(file, out, MatchOptions(folds=5))`. What it returns is a `veridical.common.result.Result`.
 
     making      import_release, get, build, match, export
-    courses     demo: the whole path on all four benchmarks
+    demo        demo: the whole path on all four benchmarks
     using       check, stats, audit, features, train, sweep, models, solve, evaluate, report, tag
 
 The builders' own signatures (`build nlvr` ...) are in `veridical.builders`, each in its folder's `__init__`.
 """
 
-from veridical.api.courses import demo
+from veridical.api.demo import demo
 from veridical.api.making import build, export, get, import_release, match
 from veridical.api.using import (
     audit,

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import veridical
+from veridical import api
 from veridical.common.intervals import Estimate
 from veridical.common.result import Result, Table, remark
 from veridical.errors import UserError
@@ -42,10 +42,10 @@ class Course:
 
 @cache
 def courses() -> tuple[Course, ...]:
-    """The courses of the demo, in their order: courses.json."""
+    """The courses of the demo, in their order: demo.json."""
     import msgspec
 
-    return msgspec.json.decode(Path(__file__).with_name("courses.json").read_bytes(), type=tuple[Course, ...])
+    return msgspec.json.decode(Path(__file__).with_name("demo.json").read_bytes(), type=tuple[Course, ...])
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def demo(out: Path | str = "demo", scale: float = 1.0, seed: int = 0, only: Sequ
     page = folder / "report.html"
     runs = [f"{row}={path}" for one in done for row, path in one.predictions.items()]
     runs += [str(one.audit) for one in done]
-    veridical.report(runs, page, benchmark=[one.benchmark for one in done], title="Veridical: the demo")
+    api.report(runs, page, benchmark=[one.benchmark for one in done], title="Veridical: the demo")
     return DemoResult(tuple(done), page, time.monotonic() - start)
 
 
@@ -132,18 +132,18 @@ def _run(course: Course, folder: Path, scale: float, seed: int) -> Finished:
     options = dict(course.build)
     options[course.sized] = max(1, round(options[course.sized] * scale))
     remark(f"   building {options[course.sized]:,} {course.sized} from seed {seed}")
-    veridical.build(course.builder, benchmark, seed=seed, **options)
-    checked = veridical.check(benchmark)
+    api.build(course.builder, benchmark, seed=seed, **options)
+    checked = api.check(benchmark)
     if not checked.ok:
         raise UserError(f"{benchmark} is damaged: {checked.problems[0].message}", "Remove it and run the demo again.")
     remark(f"   checked, whole: {checked.items:,} items, {checked.images:,} images, no leak between splits")
     audit = folder / f"{course.builder}-audit.html"
-    audited = veridical.audit(benchmark, audit, course.audited, scheme=course.scheme, items=1500, seed=seed)
+    audited = api.audit(benchmark, audit, course.audited, scheme=course.scheme, items=1500, seed=seed)
     verdicts = Counter(finding.verdict for finding in audited.findings)
     remark(f"   audited: {', '.join(f'{count} {verdict}' for verdict, count in verdicts.items())}")
     if course.features:
         rest = {name: value for name, value in course.features.items() if name != "encoder"}
-        veridical.features(course.features["encoder"], benchmark, **rest)
+        api.features(course.features["encoder"], benchmark, **rest)
     predictions = dict(_predictions(course, benchmark, folder, seed))
     scores = {
         row: evaluate(benchmark, path, split=course.split, scheme=course.scheme) for row, path in predictions.items()
@@ -155,14 +155,14 @@ def _predictions(course: Course, benchmark: Path, folder: Path, seed: int) -> It
     rows: dict[str, tuple[str, dict[str, Any]]] = {"random": ("random", {"seed": seed})}
     for row, (model, config) in course.trained.items():
         run = folder / "runs" / f"{course.builder}-{_slug(row)}"
-        trained = veridical.train(model, benchmark, run, set=config, scheme=course.scheme, seed=seed)
+        trained = api.train(model, benchmark, run, set=config, scheme=course.scheme, seed=seed)
         remark(f"   trained {row}: {100 * trained.mean:.1f}% on a held-out slice of training")
         rows[row] = (str(run), {})
     rows |= {row: (solver, {"source": sees}) for row, (solver, sees) in course.solvers.items()}
     for row, (solver, options) in rows.items():
         path = folder / "predictions" / f"{course.builder}-{_slug(row)}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
-        veridical.solve(solver, benchmark, split=course.split, scheme=course.scheme, out=path, **options)
+        api.solve(solver, benchmark, split=course.split, scheme=course.scheme, out=path, **options)
         yield row, path
 
 

@@ -1,4 +1,6 @@
-"""The command line: the verbs of `veridical.api` as commands, made of their signatures and docstrings (`commands`).
+"""The command line: the verbs of `veridical.api` as commands, made of their signatures and docstrings.
+
+    commands    a verb becomes a command
 
 Only the verb that is asked for is made whole, so that `veridical --help` answers at once. Bad input ends in two lines
 on stderr and exit code 2.
@@ -20,7 +22,7 @@ VERBS: dict[str, Callable[..., Any]] = {name.removesuffix("_release"): getattr(a
 COMPLETION, COMPLETES = "--install-completion", "Let your shell complete commands and options with Tab."
 HELP = """Build, audit and run visual-reasoning benchmarks: tests that a model can only pass by looking and reasoning.
 
-Results go to stdout (with --json as one JSON document), progress and remarks to stderr (with --quiet they do not)."""
+Results go to stdout (with --json as one JSON document), progress and remarks to stderr (with --quiet only warnings)."""
 
 
 def app(*verbs: str) -> App:

@@ -141,7 +141,7 @@ def command(verb: Callable[..., Any]) -> Callable[..., int]:
 
     everywhere = [
         Told("json", bool, False, "Print the result as JSON, and nothing else, to stdout."),
-        Told("quiet", bool, False, "Show no progress and no remarks."),
+        Told("quiet", bool, False, "Show no progress and no remarks but warnings."),
     ]
     made = [one.parameter() for one in (*known, *everywhere)]
     signature = inspect.Signature(sorted(made, key=lambda p: p.kind))

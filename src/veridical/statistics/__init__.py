@@ -5,6 +5,7 @@
     agreement    Krippendorff's alpha and Fleiss' kappa, with bootstrap intervals
     human        how well people do, as each paper measures it
     language     lengths of sentences and vocabulary
+    shown        all of it as tables for people
 
 From outside: what is imported below, `judgements` (builders prune by its rules), and `language`'s lengths.
 """

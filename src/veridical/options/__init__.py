@@ -39,8 +39,7 @@ MODEL_ARG = Spelled(("--model-arg", "-M"), json=True)
 Given = TypeVar("Given")
 # what keywords were called once
 RENAMED = {
-    "checks": "check", "config": "set", "hidden": "hide", "kind": "builder", "learned": "learn", "splits": "split",
-    "stage": "until",
+    "checks": "check", "config": "set", "hidden": "hide", "learned": "learn", "splits": "split", "stage": "until",
 }  # fmt: skip
 _GIVEN = "_given"  # the attribute of options that keeps the names of what keywords gave
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,14 @@ import numpy.typing as npt
 from veridical.errors import UserError, missing_extra
 
 FOLDS = 5
+
+
+@dataclass(frozen=True)
+class LabelledPhotograph:
+    """Whether somebody found a photograph interesting."""
+
+    photograph: str
+    interesting: bool
 
 
 def learn_interest(

@@ -136,13 +136,11 @@ def _people(answers: Mapping[str, list[int]], found: Choices) -> Estimate | None
 
 def recommend(points: Sequence[LambdaPoint], chance: float = 0.25) -> LambdaCurve:
     """The smallest lambda at which people are above 90%; without people the smallest that gives little away."""
-    asked = [point for point in points if point.people is not None]
+    asked = {point.weight: point.people.value for point in points if point.people is not None}
     if asked:
-        able = [point for point in asked if point.people is not None and point.people.value > PEOPLE]
-        if able:
-            return LambdaCurve(tuple(points), able[0].weight, PEOPLE_CAN, chance)
-        best = max(asked, key=lambda point: point.people.value if point.people else 0.0)
-        return LambdaCurve(tuple(points), best.weight, PEOPLE_CANNOT, chance)
+        able = [weight for weight, right in asked.items() if right > PEOPLE]
+        best = able[0] if able else max(asked, key=asked.__getitem__)
+        return LambdaCurve(tuple(points), best, PEOPLE_CAN if able else PEOPLE_CANNOT, chance)
     fair = [point for point in points if point.machines["all"].value <= chance + CLOSE]
     if fair:
         hardest = min(fair, key=lambda point: point.machines["question"].value)

@@ -24,25 +24,14 @@ from veridical.engine.progress import Clock
 from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.matching import items
+from veridical.matching import stages as matching_stages
 from veridical.matching.items import Laid, choices_of, lay_out, table_rows, write_table
 from veridical.matching.lambda_curve import check_lambdas, lambda_curve, plot
 from veridical.matching.questions import AnsweredQuestion, deal, read_benchmark, read_table, split_of
 from veridical.matching.report import Bias, MatchReport, integrity, kinds_used, notes_on, random_wrong, shared_tags
 from veridical.matching.scores.crossencoder import Reranker
 from veridical.matching.scores.models import WORDS, encoder
-from veridical.matching.stages import (
-    Matched,
-    MatchedStages,
-    Models,
-    Responses,
-    StageOptions,
-    check_folds,
-    check_options,
-    fit_models,
-    match_stages,
-    mean_relevance,
-    responses_of,
-)
+from veridical.matching.stages import Matched, MatchedStages, Models, Responses, StageOptions, mean_relevance
 from veridical.options import given_names
 from veridical.options.building import Columns, Matching, MatchOptions
 from veridical.records import Pruned
@@ -107,20 +96,20 @@ def match_file(
         similarity_reranker=_reranker(request.rerank_similarity),
     )
     job = _MatchJob(Path(file), Path(os.path.abspath(out)), options, request, columns, time.perf_counter())
-    check_options(job.options)
+    matching_stages.check_options(job.options)
     _check(job)
     rows = _hide(job, _read(job))
     stages = {"answer": _responses(rows, "answer")}
     if rows and all(row.rationale is not None for row in rows):
         stages["rationale"] = _responses(rows, "rationale")
     for stage, found in stages.items():
-        check_folds(found, job.options.wrong, stage)
+        matching_stages.check_folds(found, job.options.wrong, stage)
     job.clock.done("reading")
     if job.request.sweep:
         return _curve(job, rows, stages)
-    models = {stage: fit_models(found, job.options) for stage, found in stages.items()}
+    models = {stage: matching_stages.fit_models(found, job.options) for stage, found in stages.items()}
     job.clock.done("models")
-    done = match_stages(stages, models, job.options, job.clock.done)
+    done = matching_stages.match_stages(stages, models, job.options, job.clock.done)
     whole, rows = rows, [rows[i] for i in done.kept]
     if len(rows) < len(whole):
         job.notes.append(
@@ -210,7 +199,7 @@ def _hide(job: _MatchJob, rows: list[AnsweredQuestion]) -> list[AnsweredQuestion
 
 
 def _responses(rows: Sequence[AnsweredQuestion], stage: str) -> Responses:
-    return responses_of(
+    return matching_stages.responses_of(
         [items.query(row, stage) for row in rows],
         [items.response(row, stage) for row in rows],
         [row.panel for row in rows],
@@ -295,7 +284,7 @@ def _curve(job: _MatchJob, rows: Sequence[AnsweredQuestion], stages: Mapping[str
     check_lambdas(job.request.sweep, found)
     if len(stages) > 1:
         job.notes.append("A sweep matches answers only.")
-    models = fit_models(found, job.options)
+    models = matching_stages.fit_models(found, job.options)
     job.clock.done("models")
 
     def laid_of(one: MatchedStages) -> tuple[list[AnsweredQuestion], Laid]:

@@ -17,27 +17,16 @@ from veridical.benchmark.splits import secret_words
 from veridical.benchmark.writer import content_address
 from veridical.language.writing.boxes.statements import make_plan, present, write
 from veridical.records import TRUTH, Item, Panel, Text, View, pairs
+from veridical.sources.boxes import scenes as box_scenes
 from veridical.sources.boxes.drawings import draw_boxes
-from veridical.sources.boxes.scenes import (
-    ARRANGEMENTS,
-    COLORS,
-    ORDERS,
-    SHAPES,
-    SIZES,
-    Arrangement,
-    Figure,
-    Placed,
-    Scene,
-    panel,
-    placed,
-)
+from veridical.sources.boxes.scenes import Arrangement, Figure, Placed, Scene, panel, placed
 
 GENERATOR = "generator"  # the writer of generated statements
-_COLORS, _SIZES = tuple(COLORS), tuple(SIZES.values())
+_COLORS, _SIZES = tuple(box_scenes.COLORS), tuple(box_scenes.SIZES.values())
 _FIELDS = 3  # bytes an object: y, x, and what it is
 _CODES = {
     Figure(shape, color, size): 9 * s + 3 * c + z
-    for s, shape in enumerate(SHAPES)
+    for s, shape in enumerate(box_scenes.SHAPES)
     for c, color in enumerate(_COLORS)
     for z, size in enumerate(_SIZES)
 }
@@ -122,7 +111,7 @@ def write_batch(sampling: Sampling, numbers: Sequence[tuple[int, bool]]) -> list
 
 def arrangement_of(number: int) -> Arrangement:
     """Scatter and tower scenes in equal number."""
-    return ARRANGEMENTS[number % len(ARRANGEMENTS)]
+    return box_scenes.ARRANGEMENTS[number % len(box_scenes.ARRANGEMENTS)]
 
 
 def _packed(number: int, scenes: Sequence[Scene], rng: np.random.Generator) -> Packed:
@@ -181,7 +170,7 @@ def _item(name: str, one: Packed, label: int, panels: Sequence[str], addresses: 
         answer=label,
         group=one.presentation,
         origins=(one.presentation,),
-        views=tuple(View(order, address) for order, address in zip(ORDERS, addresses, strict=True)),
+        views=tuple(View(order, address) for order, address in zip(box_scenes.ORDERS, addresses, strict=True)),
         program=one.program,
         writer=one.writer,
         tags=pairs(scene=one.arrangement, phenomenon=one.phenomena),

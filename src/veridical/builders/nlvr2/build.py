@@ -84,8 +84,7 @@ def collect(made: Collection, until: str) -> None:
 
 def keep_items(made: Collection) -> Validated:
     """The items that are kept, in splits."""
-    done = _validated(made)
-    done = split(done, made.judgements, _rng(made), made.options.split, extra=made.judged_by_people)
+    done = _validated(made, extra=made.judged_by_people)
     gone = taken_down(made.work.folder, made.photographs.seen)
     done.drop("takedown", TAKEN_DOWN, lambda k: not gone.isdisjoint(k.task.pairs[k.pair]))
     check_left(done, done.items, "No item is left")
@@ -94,15 +93,13 @@ def keep_items(made: Collection) -> Validated:
     return done
 
 
-def _validated(made: Collection) -> Validated:
+def _validated(made: Collection, *, extra: bool) -> Validated:
+    """The items that people or programs confirm, in splits; `extra`: see `split`."""
     done = validate(made.tasks, made.sentences, made.judgements)
     bad = {one.id for one in made.photographs.seen if one.problem}  # people may have put them into tasks.jsonl
     done.drop("pictures", NO_PICTURE, lambda k: not bad.isdisjoint(k.task.pairs[k.pair]))
-    return done
-
-
-def _rng(made: Collection) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(made.options.seed, spawn_key=(0,)))
+    rng = np.random.default_rng(np.random.SeedSequence(made.options.seed, spawn_key=(0,)))
+    return split(done, made.judgements, rng, made.options.split, extra=extra)
 
 
 # what a build is given, and what it reports
@@ -125,7 +122,7 @@ def _stopped(made: Collection, step: str, out: Path, sheets: bool, notes: list[s
     work = made.work
     collect(made, "judgements" if step == "extra" else step)
     if step == "extra":
-        done = split(_validated(made), made.judgements, _rng(made), made.options.split)
+        done = _validated(made, extra=True)
         items = {k.id: k for k in done.items}
         rows = [{"item": name, "sentence": items[name].sentence.sentence} for name in done.held_out if name in items]
         write_lines(work.path("extra.jsonl"), rows)

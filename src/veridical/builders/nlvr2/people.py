@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from veridical.benchmark.splits import blocks, nlvr2_held_out, nlvr2_thirds, split_by_origin
+from veridical.builders.interest import LabelledPhotograph
 from veridical.builders.nlvr2.pairs import PAIRS
 from veridical.builders.nlvr2.sets import MARKED
 from veridical.builders.nlvr2.work import Found, PrunedSet, Sentence, Task, Verdict, item_id
@@ -52,14 +53,6 @@ class MarkedPhotograph:
     set: str
     photograph: str
     reason: str = ""
-
-
-@dataclass(frozen=True)
-class LabelledPhotograph:
-    """Whether somebody found a photograph interesting."""
-
-    photograph: str
-    interesting: bool
 
 
 def read_marks(path: Path, sets: Iterable[Found | PrunedSet]) -> dict[tuple[str, str], str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
@@ -74,7 +74,8 @@ def look(
     if (count := source.count) is not None:
         batches = [range(i, min(i + BATCH, count)) for i in range(0, count, BATCH)]
     else:
-        batches = _batches(source.photographs(), BATCH)
+        photographs = source.photographs()
+        batches = iter(lambda: list(islice(photographs, BATCH)), [])
     function = partial(_look_batch, reader, encoder)
     seen: list[Seen] = []
     vectors: list[np.ndarray] = []
@@ -168,11 +169,6 @@ def annotation_vectors(seen: Sequence[Seen]) -> np.ndarray:
         for term, weight in row.items():
             vector[places[term]] = weight * np.log(1 + len(seen) / documents[term])
     return unit(out)
-
-
-def _batches(photographs: Iterator[Photograph], size: int) -> Iterator[list[Photograph]]:
-    while batch := list(islice(photographs, size)):
-        yield batch
 
 
 def _fetch_batch(source: Source, names: Sequence[str]) -> list[Photograph]:

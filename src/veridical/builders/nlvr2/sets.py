@@ -103,11 +103,8 @@ def removal_marks(marks: Mapping[tuple[str, str], str]) -> Rule:
 
 def interest_marks(dull: set[tuple[str, str]]) -> Rule:
     """What people did not mark as dull is interesting (section 3.1)."""
-
-    def judge(one: Seen, synset: Synset, number: str) -> str:
-        return "" if (number, one.id) in dull else "people"
-
-    return Rule("people", "interesting unless people marked a photograph as not", judge, {"marks": len(dull)})
+    about, facts = "interesting unless people marked a photograph as not", {"marks": len(dull)}
+    return Rule("people", about, lambda one, _, number: "" if (number, one.id) in dull else "people", facts)
 
 
 def classifier(labels: Mapping[str, bool], seen: Sequence[Seen], vectors: np.ndarray, seed: int) -> Rule:
@@ -115,11 +112,8 @@ def classifier(labels: Mapping[str, bool], seen: Sequence[Seen], vectors: np.nda
     counts = np.array([[len(one.objects), sum(one.objects.values()), len(one.touching)] for one in seen], np.float64)
     table = np.hstack([vectors.astype(np.float64), np.log1p(counts)])  # (N, D + 3)
     said, facts = learn_interest(labels, [one.id for one in seen], table, seed)
-
-    def judge(one: Seen, synset: Synset, number: str) -> str:
-        return "classifier" if said.get(one.id, False) else ""
-
-    return Rule("classifier", "interesting: a classifier trained on labels", judge, facts)
+    about = "interesting: a classifier trained on labels"
+    return Rule("classifier", about, lambda one, *_: "classifier" if said.get(one.id, False) else "", facts)
 
 
 def prune(

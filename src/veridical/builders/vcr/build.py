@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from veridical.benchmark import Benchmark, BenchmarkWriter, splits
+from veridical.benchmark import Benchmark, BenchmarkWriter, splits, tables
 from veridical.benchmark.place import hidden_dir
 from veridical.benchmark.splits import SECRET, secret_words
 from veridical.builders import BuildReport
@@ -264,19 +264,9 @@ def _write(
             if chosen:
                 writer.add_items(split, chosen)
         writer.add_panels(panels)
-        writer.add_photographs(_sources(material, used))
+        found = [material.photographs[name] for name in used]
+        sources = [(one.panel.id, one.panel.id.partition("-")[0], one.panel.uri, one.licence) for one in found]
+        columns = [list(column) for column in zip(*sources, strict=True)]
+        writer.add_photographs(pa.table(columns, schema=tables.PHOTOGRAPHS))
         if material.pruned:
             writer.add_pruned(material.pruned)
-
-
-def _sources(material: _Material, used: Mapping[str, None]) -> pa.Table:
-    """Where each photograph came from."""
-    found = [material.photographs[name] for name in used]
-    return pa.table(
-        {
-            "id": [one.panel.id for one in found],
-            "source": [one.panel.id.partition("-")[0] for one in found],
-            "uri": pa.array([one.panel.uri for one in found], pa.string()),
-            "licence": [one.licence for one in found],
-        }
-    )

@@ -83,7 +83,10 @@ def _tell(stories: IconStories, each: int, numbers: range) -> list[Told]:
 def draft_questions(story: Story, rng: np.random.Generator, most: int = 3, image: str = "") -> list[Written]:
     """Up to `most` questions about a story, one of each topic: an answer to one must not answer another as well."""
     drafts = [_drafts(_event(story, event), rng) for event in story.events]
-    drafts += [_drafts(_count(story, rng), rng), _drafts(_place(story, rng), rng)]
+    drafts.append(_drafts(_count(story, rng), rng))
+    place = tales().places[story.scene.background]
+    where = _Topic("where", f"place {place['place']}", {"p": _person(story, rng), **place})
+    drafts.append(_drafts(where, rng))
     chosen = [drafts[k] for k in rng.permutation(len(drafts))[:most]]
     asked = [some[int(rng.integers(len(some)))] for some in chosen]
     return [replace(one, id=f"{image}-{k}", image=image) for k, one in enumerate(asked)]
@@ -160,11 +163,6 @@ def _count(story: Story, rng: np.random.Generator) -> _Topic:
         "rights": str(right),
     }
     return _Topic("how many" if number > 1 else "how many, of one", f"count {number} {category.name}", values)
-
-
-def _place(story: Story, rng: np.random.Generator) -> _Topic:
-    facts = tales().places[story.scene.background]
-    return _Topic("where", f"place {facts['place']}", {"p": _person(story, rng), **facts})
 
 
 def _person(story: Story, rng: np.random.Generator) -> Ref:

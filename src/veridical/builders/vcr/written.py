@@ -26,7 +26,7 @@ import msgspec
 import numpy as np
 
 from veridical.benchmark.splits import blocks
-from veridical.builders.interest import learn_interest
+from veridical.builders.interest import LabelledPhotograph, learn_interest
 from veridical.common.arrays import Doubles
 from veridical.common.files import Json, numbered_lines, read_lines
 from veridical.errors import UserError
@@ -82,14 +82,9 @@ def by_rule(panel: Panel) -> bool:
     return statistics(panel)[3] < CLOSE_UP and (people >= 2 or (people >= 1 and categories >= 2) or categories >= 3)
 
 
-class _Interest(msgspec.Struct, frozen=True):
-    photograph: str
-    interesting: bool
-
-
 def read_interest(path: Path) -> dict[str, bool]:
     """Labels of people: lines `{"photograph": "...", "interesting": true}`."""
-    lines = read_lines(path, _Interest, 'Each line is {"photograph": "photo.jpg", "interesting": true}.')
+    lines = read_lines(path, LabelledPhotograph, 'Each line is {"photograph": "photo.jpg", "interesting": true}.')
     return {label.photograph: label.interesting for label in lines}
 
 

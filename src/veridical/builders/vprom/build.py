@@ -260,10 +260,10 @@ class VPROMJob:
     def _looked_at(self) -> Iterator[tuple[Mined, dict[str, str]]]:
         photographs = self.source.photographs()
         function = partial(_mine, self.source, self.lists, self.mining)
-        yield from map(function, _batches(islice(photographs, FEW), MINE_BATCH))
-        rest = _batches(photographs, MINE_BATCH)
-        if (first := next(rest, None)) is not None:
-            more = chain([first], rest)
+        batches = iter(lambda: list(islice(photographs, MINE_BATCH)), [])
+        yield from map(function, islice(batches, FEW // MINE_BATCH))
+        if (first := next(batches, None)) is not None:
+            more = chain([first], batches)
             yield from run(function, more, processes=self.processes, work=self.work, label="mining")
 
     def say_bad(self, pool: Pool) -> None:
@@ -366,8 +366,3 @@ def _mine(source: Source, lists: Lists, config: Mining, photographs: list[Photog
     bad = storing.bad_pictures(source, (one for one, own in zip(photographs, found.crops, strict=True) if own))
     crops = tuple(() if name in bad else own for name, own in zip(found.names, found.crops, strict=True))
     return replace(found, crops=crops), bad
-
-
-def _batches(photographs: Iterator[Photograph], size: int) -> Iterator[list[Photograph]]:
-    while part := list(islice(photographs, size)):
-        yield part

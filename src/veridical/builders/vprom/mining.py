@@ -24,17 +24,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from veridical.builders.vprom.elements import (
-    CROWD,
-    MOST,
-    CountWords,
-    Element,
-    Labels,
-    Lists,
-    Reader,
-    count_element,
-    in_order,
-)
+from veridical.builders.vprom.elements import CROWD, MOST, CountWords, Element, Lists, Reader, count_element, in_order
 from veridical.builders.vprom.pool import Lists2D, Pool
 from veridical.language.english import NUMBER_WORDS
 from veridical.options.building import Mining
@@ -76,11 +66,10 @@ def mine(photographs: Iterable[Photograph], lists: Lists, config: Mining, *, exa
     reader, lost = Reader(lists), Counter[tuple[str, str]]()
     names, crops = [], []
     for photograph in photographs:
-        labels = [reader.read(thing) for thing in photograph.panel.objects]
-        for one in labels:
+        seen = _Seen(photograph, reader, lists, exact)
+        for one in seen.labels:
             lost.update(one.lost)
         names.append(photograph.panel.id)
-        seen = _Seen(photograph, labels, lists, exact)
         crops.append(tuple(_crops(seen, config, lost)))
     return Mined(tuple(names), tuple(crops), lost)
 
@@ -97,10 +86,10 @@ class _Part:
 class _Seen:
     """A photograph's annotations as arrays."""
 
-    def __init__(self, photograph: Photograph, labels: Sequence[Labels], lists: Lists, exact: bool) -> None:
+    def __init__(self, photograph: Photograph, reader: Reader, lists: Lists, exact: bool) -> None:
         panel = photograph.panel
         self.width, self.height = panel.width or 0, panel.height or 0
-        self.exact, self.labels = exact, labels
+        self.exact, self.labels = exact, [reader.read(thing) for thing in panel.objects]
         self.words = [thing.category for thing in panel.objects]
         self.boxes = np.array([thing.box or (0, 0, 0, 0) for thing in panel.objects], float).reshape(-1, 4)
         self.is_crowd = [CROWD in thing.attributes for thing in panel.objects]
@@ -162,7 +151,8 @@ def _crops(seen: _Seen, config: Mining, lost: Counter[tuple[str, str]]) -> list[
         lost.update(("purity", element.type) for element in mixed)
         others = len(rows) - (np.isin(part.members, rows).sum() if part.members else part.number or 0)
         reason = None
-        if not _is_large(part.region, seen, config.least_side):
+        left, top, right, bottom = part.region or (0, 0, seen.width, seen.height)
+        if min(right - left, bottom - top) < config.least_side:
             reason = "quality"
         elif others > config.most_others or any(seen.words[row] in seen.crowd for row in part.members):
             reason = "purity"
@@ -195,12 +185,6 @@ def _depicted(seen: _Seen, part: _Part) -> tuple[set[Element], set[Element]]:
     if part.number is not None and 1 <= part.number <= MOST and alike:
         wanted.add(count_element(part.number))
     return wanted, mixed
-
-
-def _is_large(region: Box | None, seen: _Seen, least: int) -> bool:
-    if region is None:
-        return min(seen.width, seen.height) >= least
-    return min(region[2] - region[0], region[3] - region[1]) >= least
 
 
 class _Gathered:
@@ -311,9 +295,20 @@ def count_in(phrase: str, words: CountWords) -> int | None:
     if not rest or rest[0] in words.not_followed_by:
         return None
     counted = list(takewhile(lambda word: word not in words.stops, rest))
-    if _is_group(counted, rest[len(counted) :], words) or (count > 1) != _has_plural(counted, words):
+    # groups, of which the picture shows the members: "one large group of people"
+    of_members = rest[len(counted) : len(counted) + 1] == ["of"]
+    if counted and counted[-1] in words.groups and (of_members or counted[-1] in words.not_followed_by):
         return None
-    return None if count == 1 and _is_pronoun(found[:place], counted, words) else count
+    if (count > 1) != any(_is_plural(word, words) for word in counted):
+        return None
+    # "one" may stand for a thing that is not named: "the one standing"
+    named = any(w in words.nouns or (w not in words.not_nouns and not w.endswith(_NOT_NOUN)) for w in counted)
+    return None if count == 1 and (found[:place][-1:] == ["the"] or not named) else count
+
+
+def _is_plural(word: str, words: CountWords) -> bool:
+    regular = word.endswith("s") and not word.endswith(("ss", "'s"))
+    return word in words.plurals or (regular and word not in words.singulars)
 
 
 def _opens(before: list[str], words: CountWords) -> bool:
@@ -322,29 +317,4 @@ def _opens(before: list[str], words: CountWords) -> bool:
         return True
     return any(
         " ".join(before[:size]) in words.openers and _opens(before[size:], words) for size in range(1, len(before) + 1)
-    )
-
-
-def _has_plural(counted: list[str], words: CountWords) -> bool:
-    """Whether what is counted is several things."""
-    return any(
-        word in words.plurals
-        or (word.endswith("s") and not word.endswith(("ss", "'s")) and word not in words.singulars)
-        for word in counted
-    )
-
-
-def _is_group(counted: list[str], after: list[str], words: CountWords) -> bool:
-    """Whether groups are counted, of which the picture shows the members: "one large group of people"."""
-    if not counted or counted[-1] not in words.groups:
-        return False
-    return after[:1] == ["of"] or counted[-1] in words.not_followed_by
-
-
-def _is_pronoun(before: list[str], counted: list[str], words: CountWords) -> bool:
-    """Whether "one" stands for a thing that is not named: "the one standing"."""
-    if before[-1:] == ["the"]:
-        return True
-    return not any(
-        word in words.nouns or (word not in words.not_nouns and not word.endswith(_NOT_NOUN)) for word in counted
     )

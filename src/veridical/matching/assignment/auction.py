@@ -23,14 +23,7 @@ import numpy as np
 from veridical.common.arrays import Doubles, Floats, Ints
 from veridical.matching.assignment import pricing
 from veridical.matching.assignment.pricing import RelevanceSearch, Shortlists, Weighed, weigh
-from veridical.matching.assignment.problem import (
-    AssignmentProblem,
-    CertifiedMatching,
-    NoMatching,
-    PreparedProblem,
-    check,
-    prepare,
-)
+from veridical.matching.assignment.problem import AssignmentProblem, CertifiedMatching, PreparedProblem, check, prepare
 
 FINEST = 1e-7  # weights that differ by less than this a query are equal
 SHARE = 0.3  # of the allowed gap is for the auction's epsilon; the rest for pairs outside the graph
@@ -118,8 +111,11 @@ def _rounds(
         taken = np.ascontiguousarray(np.concatenate(texts, axis=1), np.int64)  # (N, k): texts that may not come again
         if number == 0:
             graph = _first_graph(search, lists, taken, shortlist, threads)
-        else:
-            graph = _next_graph(prepared, rounds[-1].graph, taken, given[-1])
+        else:  # the pairs that are still allowed, with what the last round gave taken into account
+            pairs = rounds[-1].graph.pairs
+            kept = pairs.only(prepared.allowed(taken, pairs.rows, pairs.lots))
+            new = pricing.weigh_again(prepared, given[-1], kept.rows, kept.lots)
+            graph = _join(prepared, kept._replace(dissimilarity=np.minimum(kept.dissimilarity, new)))
         if plan is not None and number > 0:
             lists = Shortlists.empty(prepared)  # what was planned for this round is free now: old lists lack it
         start = greedy(prepared, graph, prepared.total(graph.relevance, graph.dissimilarity))
@@ -127,7 +123,7 @@ def _rounds(
         if len(left):
             if plan is None and number > 0 and not prepared.needs.shape[1]:
                 return None
-            raise _no_matching(prepared, left, number)
+            raise prepared.no_matching(left, number)
         graph = _join(prepared, graph.pairs, weigh(prepared, given, queries, start))
         rounds.append(_solve(search, market, lists, taken, given, graph, tolerance, threads))
         given = np.concatenate([given, _responses(prepared, rounds[-1].held)[None]])
@@ -200,14 +196,6 @@ def _first_graph(search: RelevanceSearch, lists: Shortlists, taken: Ints, shortl
     return _join(prepared, listed, weigh(prepared, everyone, rows[fine], lots[fine]))
 
 
-def _next_graph(prepared: PreparedProblem, graph: Graph, taken: Ints, latest: Ints) -> Graph:
-    """The pairs that are still allowed, with the responses that the last round gave taken into account."""
-    pairs = graph.pairs
-    kept = pairs.only(prepared.allowed(taken, pairs.rows, pairs.lots))
-    new = pricing.weigh_again(prepared, latest, kept.rows, kept.lots)
-    return _join(prepared, kept._replace(dissimilarity=np.minimum(kept.dissimilarity, new)))
-
-
 def _responses(prepared: PreparedProblem, held: Ints) -> Ints:
     """(N,): a response for each query, of the lot it holds, each response once."""
     wrong = np.empty(prepared.size, np.int64)
@@ -228,19 +216,6 @@ def _plan(prepared: PreparedProblem) -> Ints:
     for number in range(prepared.problem.rounds):
         plan[number, order] = np.roll(order, -(number + 1) * step)
     return plan
-
-
-def _no_matching(prepared: PreparedProblem, left: Ints, number: int) -> NoMatching:
-    problem = prepared.problem
-    fold = f"Fold {problem.name!r}" if problem.name else "The fold"
-    count = int(prepared.copies[left].sum())
-    return NoMatching(
-        f"{fold}: in round {number + 1} of {problem.rounds} no choice of places serves all responses; without one are "
-        f"{count:,}, such as that of pair {prepared.sample[left[0]]}.",
-        "These responses name objects that too few other photographs have, or their texts are too frequent: leave "
-        f"them out (each needs {problem.rounds} other questions that can take it), or use larger folds.",
-        problem.name,
-    )
 
 
 class Market(NamedTuple):

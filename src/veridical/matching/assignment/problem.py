@@ -140,6 +140,10 @@ class AssignmentProblem:
     def size(self) -> int:
         return len(self.texts)
 
+    @property
+    def fold(self) -> str:
+        return f"Fold {self.name!r}" if self.name else "The fold"
+
 
 @dataclass(frozen=True)
 class CertifiedMatching:
@@ -170,7 +174,6 @@ class CertifiedMatching:
 def check(problem: AssignmentProblem) -> None:
     """Raise a UserError where no matching can exist, a ValueError where the arrays do not belong together."""
     size, rounds = problem.size, problem.rounds
-    fold = f"Fold {problem.name!r}" if problem.name else "The fold"
     for name in ("relevance", "dissimilarity"):
         if getattr(problem, name).size != size:
             raise ValueError(f"{name} is of {getattr(problem, name).size} pairs, texts of {size}")
@@ -182,16 +185,16 @@ def check(problem: AssignmentProblem) -> None:
         raise UserError(f"{rounds} wrong choices for each question were asked for.", "Choose 1 or more (VCR has 3).")
     if size < rounds + 1:
         raise UserError(
-            f"{fold} has {size} question-answer pairs; {rounds + 1} choices each need {rounds + 1} or more.",
+            f"{problem.fold} has {size} question-answer pairs; {rounds + 1} choices each need {rounds + 1} or more.",
             "Use fewer folds or more data.",
         )
     _, first, counts = np.unique(problem.texts, return_index=True, return_counts=True)
     worst = int(counts.argmax())
     if counts[worst] * (rounds + 1) > size:
         raise UserError(
-            f"{fold}: one response text (that of pair {first[worst]}) is {counts[worst]:,} of {size:,} responses, "
-            f"{counts[worst] / size:.1%}. It must be a choice of {rounds + 1} different questions for each copy, so it "
-            f"can be {1 / (rounds + 1):.1%} at most.",
+            f"{problem.fold}: one response text (that of pair {first[worst]}) is {counts[worst]:,} of {size:,} "
+            f"responses, {counts[worst] / size:.1%}. It must be a choice of {rounds + 1} different questions for each "
+            f"copy, so it can be {1 / (rounds + 1):.1%} at most.",
             "Leave out some of the pairs with that response, use larger folds, or ask for fewer wrong choices.",
         )
 
@@ -259,6 +262,17 @@ class PreparedProblem:
         if self.needs.shape[1]:
             fine &= ((self.needs[lots] & self.lacks[rows]) == 0).all(axis=1)
         return fine
+
+    def no_matching(self, left: Ints, number: int) -> NoMatching:
+        """Why a round ends: the lots of which copies are left over, and the number of the round, from 0."""
+        problem, count = self.problem, int(self.copies[left].sum())
+        return NoMatching(
+            f"{problem.fold}: in round {number + 1} of {problem.rounds} no choice of places serves all responses; "
+            f"without one are {count:,}, such as that of pair {self.sample[left[0]]}.",
+            "These responses name objects that too few other photographs have, or their texts are too frequent: leave "
+            f"them out (each needs {problem.rounds} other questions that can take it), or use larger folds.",
+            problem.name,
+        )
 
 
 def prepare(problem: AssignmentProblem) -> PreparedProblem:

@@ -234,19 +234,15 @@ def _smallest(z: Callable[[float], float], fail: float, at_fail: float, tries: i
         guess = min(max(edge * ratio, LEAST_STRENGTH), MOST_STRENGTH)
         at_guess = z(guess)
         if (at_guess >= wanted) != seen:
-            one, other = (edge, at_edge), (guess, at_guess)
-            return _between(min(one, other), max(one, other), wanted)
+            # the line through the two points on logarithmic scales; no gain lies far down on it
+            low, high = sorted([(edge, at_edge), (guess, at_guess)])
+            one, other = math.log(max(low[1], 0.1)), math.log(min(high[1], 1e3))
+            along = (math.log(wanted) - one) / max(other - one, 1e-9)
+            return float(low[0] * (high[0] / low[0]) ** min(max(along, 0.0), 1.0))
         edge, at_edge = guess, at_guess
         if edge in (LEAST_STRENGTH, MOST_STRENGTH):
             break
     return edge if seen else None
-
-
-def _between(low: tuple[float, float], high: tuple[float, float], wanted: float) -> float:
-    """Where the line through two points reaches a height, on logarithmic scales; no gain lies far down on it."""
-    one, other = math.log(max(low[1], 0.1)), math.log(min(high[1], 1e3))
-    along = (math.log(wanted) - one) / max(other - one, 1e-9)
-    return float(low[0] * (high[0] / low[0]) ** min(max(along, 0.0), 1.0))
 
 
 # --- plants ----------------------------------------------------------------------------------------------------------

@@ -58,15 +58,13 @@ class PictureHashes:
         self.split = np.array([own.pop() if len(own) == 1 else -1 for own in owners], np.int64)  # -1: several
         self.thumbs: dict[int, Floats] = {}
         self.published = published
-        self.hashes = np.array([self._hash(k) for k in range(len(self.names))], np.uint64)
+        own_hash = [difference_hash(self._open(k)) if self._stored(k) else published[n] for k, n in enumerate(users)]
+        self.hashes = np.array(own_hash, np.uint64)
 
     def _open(self, k: int) -> Any:
         from PIL import Image
 
         return Image.open(BytesIO(self.data.benchmark.image(self.names[k]).to_pybytes())).convert("RGB")
-
-    def _hash(self, k: int) -> int:
-        return self.published[self.names[k]] if not self._stored(k) else difference_hash(self._open(k))
 
     def _thumb(self, k: int) -> Floats:
         if k not in self.thumbs:

@@ -216,14 +216,10 @@ def _bin_rows(s: Sample, values: Doubles, cuts: Doubles, item: Ints, place: Ints
     least = np.where(real, values, np.inf).min(1)
     own = values[item, place]
     ends = np.stack([own == most[item], own == least[item]], 1)
-    return np.concatenate([_one_hot(_from_mean(values, s)[item, place], cuts), ends], 1).astype(np.float64)
-
-
-def _one_hot(values: Doubles, cuts: Doubles) -> Doubles:
-    """Bins between the cuts; what lies far outside all cuts has bins of its own."""
-    spread = max(float(cuts[-1] - cuts[0]), 1.0)
+    spread = max(float(cuts[-1] - cuts[0]), 1.0)  # what lies far outside all cuts has bins of its own
     borders = np.concatenate([[cuts[0] - spread], cuts, [cuts[-1] + spread]])
-    return np.eye(len(borders) + 1)[np.searchsorted(borders, values)]
+    bins = np.eye(len(borders) + 1)[np.searchsorted(borders, _from_mean(values, s)[item, place])]
+    return np.concatenate([bins, ends], 1).astype(np.float64)
 
 
 def candidate_lengths(s: Sample) -> Doubles:

@@ -58,7 +58,11 @@ def check_items(opened: Benchmark) -> Iterator[Problem]:
                 yield Problem("columns", where, "its columns are not those of a benchmark of this format")
                 continue
             yield from _values(table, where, opened.task, opened.is_hidden(split))
-            yield from _references(table, where, panels)
+            candidates = pc.struct_field(pc.list_flatten(table["candidates"]), "panel").drop_null()
+            for column in (pc.list_flatten(table["panels"]), candidates):
+                unknown = pc.invert(pc.is_in(column, value_set=panels))
+                if pc.any(unknown).as_py():
+                    yield Problem("missing-panel", where, f"no such panel: {some(pc.unique(column.filter(unknown)))}")
             yield from _views(table, where)
             yield from _families(table, where, opened.is_hidden(split))
         yield from duplicates(pa.chunked_array([c for t in parts.values() for c in t["id"].chunks]), scheme, "item")
@@ -144,14 +148,6 @@ def _values(table: pa.Table, where: str, task: str, hidden: bool) -> Iterator[Pr
     if not hidden:
         none = pc.and_(pc.is_null(answer), pc.is_null(table["parent"]))
         yield from marked(table["id"], none, "no-answer", where, "no answer in a split that is not hidden:")
-
-
-def _references(table: pa.Table, where: str, panels: pa.ChunkedArray) -> Iterator[Problem]:
-    candidates = pc.struct_field(pc.list_flatten(table["candidates"]), "panel").drop_null()
-    for column in (pc.list_flatten(table["panels"]), candidates):
-        unknown = pc.invert(pc.is_in(column, value_set=panels))
-        if pc.any(unknown).as_py():
-            yield Problem("missing-panel", where, f"no such panel: {some(pc.unique(column.filter(unknown)))}")
 
 
 def _views(table: pa.Table, where: str) -> Iterator[Problem]:

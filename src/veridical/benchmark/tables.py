@@ -121,7 +121,10 @@ def panels_from(table: pa.Table) -> Iterator[Panel]:
     """The panels of a table, in its order."""
     for row in _rows(table):
         row["region"] = _box_from(row["region"])
-        row["objects"] = tuple(_object_from(o) for o in row["objects"])
+        for o in row["objects"]:
+            o["attributes"], o["box"] = _pairs_from(o["attributes"]), _box_from(o["box"])
+            o["polygons"] = tuple(tuple((x, y) for x, y in polygon) for polygon in o["polygons"])
+        row["objects"] = tuple(SceneObject(**o) for o in row["objects"])
         yield Panel(**row)
 
 
@@ -164,12 +167,6 @@ def _tokens(text: Text) -> list[tuple[str | None, tuple[str, ...]]]:
 
 def _tokens_from(rows: list[TableRow]) -> tuple[str | Ref, ...]:
     return tuple(r["word"] if r["word"] is not None else Ref(tuple(r["refs"])) for r in rows)
-
-
-def _object_from(row: TableRow) -> SceneObject:
-    row["attributes"], row["box"] = _pairs_from(row["attributes"]), _box_from(row["box"])
-    row["polygons"] = tuple(tuple((x, y) for x, y in polygon) for polygon in row["polygons"])
-    return SceneObject(**row)
 
 
 def _pairs_from(rows: list[dict[str, str]]) -> Pairs:

@@ -201,7 +201,9 @@ def open_features(path: Path, *, normalise: bool = False) -> Features:
 def write_features(path: Path, keys: Sequence[str], matrix: np.ndarray, about: About) -> None:
     """Write all vectors as one batch, so that reading gives one array; the file is there whole or not at all."""
     addresses = pa.array(keys, pa.string())
-    vectors = pa.FixedSizeListArray.from_arrays(_arrow(matrix), matrix.shape[1])
+    # the numbers of the C-contiguous matrix are not copied: it may be larger than memory
+    numbers = pa.Array.from_buffers(pa.float32(), matrix.size, [None, pa.py_buffer(matrix.reshape(-1))])
+    vectors = pa.FixedSizeListArray.from_arrays(numbers, matrix.shape[1])
     metadata = {_ABOUT: json.dumps(about.to_json(), sort_keys=True).encode()}
     schema = pa.schema([("address", pa.string()), ("vector", vectors.type)], metadata)
     options = pa.ipc.IpcWriteOptions(allow_64bit=True)
@@ -217,11 +219,6 @@ def vectors_hash(keys: Sequence[str] | pa.Array, matrix: np.ndarray) -> str:
     for start in range(0, len(matrix), step):
         digest.update(np.ascontiguousarray(matrix[start : start + step]).data)
     return digest.hexdigest()
-
-
-def _arrow(matrix: np.ndarray) -> pa.Array:
-    """The numbers of a C-contiguous matrix as an Arrow array, not copied (it may be larger than memory)."""
-    return pa.Array.from_buffers(pa.float32(), matrix.size, [None, pa.py_buffer(matrix.reshape(-1))])
 
 
 def _damaged(path: Path, problem: str) -> UserError:
@@ -302,17 +299,16 @@ class VectorLog:
         record = _record(head["size"])
         count = max(self.path.stat().st_size - len(line), 0) // record.itemsize
         records = np.memmap(self.path, record, "r", len(line), (count,)) if count else np.zeros(0, record)
-        while count and not _sound(records[count - 1]):
+        while count:
+            last = records[count - 1]
+            if zlib.crc32(last["vector"].tobytes(), zlib.crc32(last["key"].tobytes())) == last["check"]:
+                break
             count -= 1
         return len(line), records[:count]
 
 
 def _record(size: int) -> np.dtype[Any]:
     return np.dtype([("key", "V32"), ("check", "<u4"), ("vector", "<f4", (size,))])
-
-
-def _sound(record: np.void) -> bool:
-    return bool(zlib.crc32(record["vector"].tobytes(), zlib.crc32(record["key"].tobytes())) == record["check"])
 
 
 def _write(descriptor: int, data: bytes) -> None:

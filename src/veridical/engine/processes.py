@@ -169,9 +169,15 @@ class _Pool:
                 elif self.given == self.taken and self.exhausted:
                     return
                 else:
-                    self._wait()
+                    by_pipe = {one.pipe: one for one in self.workers}
+                    for ready in pipes.wait(list(by_pipe)):  # of one that said something or died, which closes its pipe
+                        self._hear(by_pipe[ready])  # type: ignore[index]
         finally:
-            self._stop()
+            for one in self.workers:
+                one.process.terminate()
+            for one in self.workers:
+                _end(one)
+            self.workers.clear()
 
     def _take(self) -> None:
         while not self.exhausted and self.taken - self.given < self.count * WINDOW:
@@ -198,7 +204,10 @@ class _Pool:
             try:
                 free.pipe.send((task.index, task.batch, task.path))
             except (BrokenPipeError, ConnectionResetError):
-                self._lose(free)
+                while free in self.workers and free.pipe.poll():  # it is gone: hear what it had sent
+                    self._hear(free)
+                if free in self.workers:
+                    self._bury(free)
 
     def _hire(self) -> _Worker:
         ours, theirs = pipes.Pipe()
@@ -212,19 +221,6 @@ class _Pool:
             script = spawn.get_preparation_data("worker")  # where it finds the user's script, if it needs it
             ours.send(({k: v for k, v in script.items() if k.startswith("init_main")}, self.job.pickled))
         return self.workers[-1]
-
-    def _wait(self) -> None:
-        """Wait until some worker has said something or died, which closes its pipe."""
-        by_pipe = {one.pipe: one for one in self.workers}
-        for ready in pipes.wait(list(by_pipe)):
-            self._hear(by_pipe[ready])  # type: ignore[index]
-
-    def _lose(self, one: _Worker) -> None:
-        """A worker is gone: hear what it had sent, then take back the rest."""
-        while one in self.workers and one.pipe.poll():
-            self._hear(one)
-        if one in self.workers:
-            self._bury(one)
 
     def _hear(self, one: _Worker) -> None:
         try:
@@ -253,13 +249,6 @@ class _Pool:
         tasks[0].tries += 1
         if tasks[0].tries > self.job.retries:
             raise _death(self.job, tasks[0], code)
-
-    def _stop(self) -> None:
-        for one in self.workers:
-            one.process.terminate()
-        for one in self.workers:
-            _end(one)
-        self.workers.clear()
 
 
 def _end(one: _Worker) -> int:

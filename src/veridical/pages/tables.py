@@ -138,7 +138,8 @@ def to_latex(table: PageTable) -> str:
             out.append(rf"\multicolumn{{{count + 1}}}{{l}}{{\emph{{{_tex(short)}}}}} \\")
         if group:
             out.append(rf"\multicolumn{{{count + 1}}}{{l}}{{{_tex(group)}}} \\")
-        out.append(" & ".join([("\\quad " if row.group else "") + _tex(row.name), *map(_tex_cell, row.cells)]) + r" \\")
+        cells = [_tex(c.text) + (rf" {{\scriptsize {_tex(c.detail)}}}" if c.detail else "") for c in row.cells]
+        out.append(" & ".join([("\\quad " if row.group else "") + _tex(row.name), *cells]) + r" \\")
     out += [r"\bottomrule", r"\end{tabular}"]
     sources = dict.fromkeys(f"{row.source}." for row in table.rows if row.source)
     caption = " ".join([f"{table.title}.", *table.notes, *sources])
@@ -176,8 +177,3 @@ def _tex(text: str) -> str:
     '50\\\\% of a\\\\_b $\\\\pm$ 1'
     """
     return "".join(_TEX.get(letter, letter) for letter in " ".join(text.split()))
-
-
-def _tex_cell(cell: Cell) -> str:
-    detail = rf" {{\scriptsize {_tex(cell.detail)}}}" if cell.detail else ""
-    return _tex(cell.text) + detail

@@ -269,16 +269,13 @@ def _beside(best: Scores) -> list[str]:
     if best.staged:
         return []
     who = {"majority": "always giving the most common answer reaches", "human": "people reach"}
-    accuracies = {row.name: row.accuracy for row in best.baselines}
-    said = [f"{words} {_number(accuracies[name])}%" for name, words in who.items() if name in accuracies]
+    reached = {row.name: row.accuracy for row in best.baselines}
+    accuracies = {name: a.value if isinstance(a, Estimate) else a for name, a in reached.items()}
+    said = [f"{words} {percent(accuracies[name])}%" for name, words in who.items() if name in accuracies]
     out = [f"On the same items, {' and '.join(said)}."] if said else []
     if best.groups < best.examples:
         out.append(f"It is right on every image of {percent(best.consistency.value)}% of the {best.groups:,} groups.")
     return out
-
-
-def _number(value: Estimate | float) -> str:
-    return percent(value.value if isinstance(value, Estimate) else value)
 
 
 def _hardest(name: str, tags: Sequence[Breakdown], best: Scores) -> list[str]:

@@ -66,7 +66,8 @@ class Chooser:
         """The most instructive of some items."""
         numbers = np.flatnonzero(which).tolist()
         names = dict(zip(numbers, self.key.ids.take(pa.array(numbers, pa.int64())).to_pylist(), strict=True))
-        order = sorted(numbers, key=lambda n: (self._doubt(n), zlib.crc32(names[n].encode()), names[n]))
+        doubt = {n: 1 - said.agree / said.asked for n, said in self.people.items()}
+        order = sorted(numbers, key=lambda n: (doubt.get(n, 0.5), zlib.crc32(names[n].encode()), names[n]))
         out: dict[int, int] = {}
         for number in sorted(order, key=lambda n: int(self.key.group[n]) in self._shown):  # new ones first
             out.setdefault(int(self.key.group[number]), number)
@@ -74,10 +75,6 @@ class Chooser:
                 break
         self._shown.update(out)
         return tuple(out.values())
-
-    def _doubt(self, number: int) -> float:
-        said = self.people.get(number)
-        return 1 - said.agree / said.asked if said else 0.5
 
     def gallery(self, title: str, lead: str, which: Bools) -> ChosenItems | None:
         which = which & self.asked

@@ -183,7 +183,10 @@ def read_inputs(runs: Sequence[Path | str]) -> Inputs:
     audits: list[AuditRecord] = []
     sweeps: list[SweepFolder] = []
     for run in runs:
-        name, path = _named(str(run))
+        name, path = None, Path(run)
+        before, _, after = str(run).partition("=")
+        if before and after and os.sep not in before and not path.exists():  # a path may have an equals sign too
+            name, path = before, Path(after)
         if not path.exists():
             raise UserError(f"{path} does not exist.", _FIX)
         if (path / SWEEP).is_file():
@@ -202,14 +205,6 @@ def read_inputs(runs: Sequence[Path | str]) -> Inputs:
     if not runs:
         raise UserError("There is nothing to report on.", _FIX)
     return Inputs(*_distinct(files, trained), tuple(audits), tuple(sweeps))
-
-
-def _named(run: str) -> tuple[str | None, Path]:
-    """`NAME=PATH` or a path (which may have an equals sign of its own)."""
-    name, mark, rest = run.partition("=")
-    if mark and name and rest and os.sep not in name and not Path(run).exists():
-        return name, Path(rest)
-    return None, Path(run)
 
 
 def _file(path: Path, name: str | None, folder: Path | None = None) -> RunFile:
@@ -307,8 +302,10 @@ def _distinct(files: list[RunFile], trained: list[TrainedRun]) -> tuple[tuple[Ru
     loose = [one for one in files if not one.named and one.folder is None]
     times = Counter(one.name for one in loose if not one.config)
     makes: dict[str, set[bytes]] = {}
+    passing = ("seed", "items", "limit", "benchmark", "split", "scheme")  # trials differ in their seed alone
     for one in loose:
-        makes.setdefault(one.name, set()).add(_make(one))
+        make = {k: v for k, v in one.config.items() if k not in passing}
+        makes.setdefault(one.name, set()).add(msgspec.json.encode(make, order="sorted"))
     out = []
     for one in files:
         if one.folder in renamed:
@@ -319,9 +316,3 @@ def _distinct(files: list[RunFile], trained: list[TrainedRun]) -> tuple[tuple[Ru
             one = replace(one, name=f"{one.name} ({one.path.stem})")
         out.append(one)
     return tuple(out), tuple(msgspec.structs.replace(r, name=renamed.get(r.path, r.name)) for r in trained)
-
-
-def _make(one: RunFile) -> bytes:
-    """What distinguishes a solver from another of the same name; trials differ in their seed alone."""
-    passing = ("seed", "items", "limit", "benchmark", "split", "scheme")
-    return msgspec.json.encode({k: v for k, v in one.config.items() if k not in passing}, order="sorted")

@@ -76,7 +76,9 @@ def report(
     chapters += _rest(given)
     target = Path(os.path.abspath(out))
     names = tuple(s.name for one in studies for s in one.systems)
-    heading = options.title or _title(studies)
+    on = list(dict.fromkeys(one.benchmark.name for one in studies))
+    said = " and ".join([", ".join(on[:-1]), on[-1]] if len(on) > 1 else on)
+    heading = options.title or (f"Results on {said}" if on else "Training and audits")
     chapters.append(Chapter("Where the numbers come from", tuple(sections.provenance(studies))))
     html = page("Veridical report", heading, [Paragraph(_lead(studies, given))], chapters)
     data = html.encode("utf-8")
@@ -145,14 +147,6 @@ def _rest(given: Inputs) -> list[Chapter]:
         return []
     names = [name for name, some in (("Training", given.trained), ("Audits", given.audits)) if some]
     return [Chapter(" and ".join(names), (), tuple(found))]
-
-
-def _title(studies: Sequence[Study]) -> str:
-    names = list(dict.fromkeys(one.benchmark.name for one in studies))
-    if not names:
-        return "Training and audits"
-    what = " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
-    return f"Results on {what}"
 
 
 def _lead(studies: Sequence[Study], given: Inputs) -> str:

@@ -115,7 +115,12 @@ def train(
             fit_trial(architecture, model_config, training, *data, place, about=about, after_step=after_step)
         found = read_json(place / RESULT, Json, "the result of a trial", "Delete its folder and train again.")
         results.append(cast(TrialResult, found))
-    return _close(folder, settings, results)
+    best = [float(r["best"]) for r in results]
+    done = TrainResult(folder, str(settings["model"]), tuple(results), float(np.mean(best)), float(np.std(best)))
+    if any(r["history"] for r in results):
+        write_whole(folder / CURVES, curves_svg(done.model, [r["history"] for r in results]).encode())
+    write_json(folder / RUN, settings | {"results": done.to_json()})
+    return done
 
 
 def settings_of(model: str, bench: Benchmark, options: TrainOptions) -> Json:
@@ -254,15 +259,6 @@ def check_run(folder: Path, settings: Mapping[str, Any]) -> None:
             f"{folder} is a run with other settings: {', '.join(other)} differ.",
             "Choose another folder, or delete it to start again.",
         )
-
-
-def _close(folder: Path, settings: Json, results: list[TrialResult]) -> TrainResult:
-    best = [float(r["best"]) for r in results]
-    done = TrainResult(folder, str(settings["model"]), tuple(results), float(np.mean(best)), float(np.std(best)))
-    if any(r["history"] for r in results):
-        write_whole(folder / CURVES, curves_svg(done.model, [r["history"] for r in results]).encode())
-    write_json(folder / RUN, settings | {"results": done.to_json()})
-    return done
 
 
 def curves_svg(title: str, histories: Sequence[Sequence[dict[str, float]]]) -> str:

@@ -94,7 +94,10 @@ class Trainer:
         """The steps of an epoch that are still to do."""
         rng = np.random.default_rng([self.seed, self.place.epoch])
         batches = epoch_batches(self.training.lengths, self.config.batch, rng)
-        views = _one_view_each(self.training, rng)
+        views = None
+        if self.training.per_view:  # a random view of each item; over the epochs all are seen
+            most = [max(self.training.views(row), 1) for row in range(len(self.training))]
+            views = np.array([rng.integers(n) for n in most], np.int64)
         self.module.train()
         for rows in batches[self.place.position :]:
             self._step(rows, views)
@@ -184,13 +187,6 @@ class Trainer:
             tensors, about = load_tensors(path)
             restore(self.module, self.optimizer, self.device, tensors, about["optimizer"])
             self.place = Place(**about["place"])
-
-
-def _one_view_each(data: Dataset, rng: np.random.Generator) -> Ints | None:
-    """A random view of each item for one epoch; over the epochs all are seen."""
-    if not data.per_view:
-        return None
-    return np.array([rng.integers(max(data.views(r), 1)) for r in range(len(data))], np.int64)
 
 
 def _optimizer(module: nn.Module, config: TrainingConfig, device: str) -> Optimizer:

@@ -86,7 +86,10 @@ class Pictures:
     def _image(self, name: str) -> Image.Image:
         panel = self._panel(name)
         image = _open(self._bytes(panel))
-        return image.crop(_whole(panel.region)) if panel.region else image
+        if panel.region is None:
+            return image
+        left, top, right, bottom = (round(edge) for edge in panel.region)
+        return image.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
 
     def _bytes(self, panel: Panel) -> bytes:
         if panel.image is None:
@@ -161,11 +164,6 @@ def _encode(image: Image.Image) -> Picture:
     out = io.BytesIO()
     image.save(out, "PNG")
     return Picture(out.getvalue(), "image/png")
-
-
-def _whole(box: tuple[float, float, float, float]) -> tuple[int, int, int, int]:
-    left, top, right, bottom = (round(edge) for edge in box)
-    return left, top, max(right, left + 1), max(bottom, top + 1)
 
 
 @lru_cache

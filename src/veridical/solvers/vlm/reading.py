@@ -92,7 +92,8 @@ def read(reply: str, labels: Sequence[str], texts: Sequence[str] = ()) -> Readin
     if not found:
         found = list(_asserted_truth(text, labels) if truth else _asserted_letter(text, labels))
         if not found and not truth:
-            found = list(_repeated(text, texts))
+            same = [k for k, one in enumerate(texts) if one and _plain(clean(one)) == _plain(text)]  # word for word
+            found = [(same[0], 0)] if len(same) == 1 else []
     places = {place for place, _ in found}
     if not places:
         return Reading(reason="no answer")
@@ -188,14 +189,6 @@ def _answer_is(text: str, labels: Sequence[str], truth: bool) -> Iterator[_Found
         place = _label(match["rest"], match.start("rest"), labels, truth, alone=True)
         if place[0] is not None:
             yield place
-
-
-def _repeated(text: str, texts: Sequence[str]) -> Iterator[_Found]:
-    """The reply is one of the candidates, word for word."""
-    said = _plain(text)
-    same = [k for k, one in enumerate(texts) if one and _plain(clean(one)) == said]
-    if len(same) == 1:
-        yield same[0], 0
 
 
 def _plain(text: str) -> str:

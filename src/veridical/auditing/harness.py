@@ -52,11 +52,17 @@ class Run:
 
 
 def run(s: Sample, folds: Sequence[Fold], fit: Fit, seed: int, reference: Reference = "majority") -> Run:
-    """Train and test on every fold; each item is tested once."""
+    """Train and test on every fold; each item is tested once.
+
+    Both share no sentence, and candidates whose text the test uses are not trained on.
+    """
     tested, right, margin, majority = [], [], [], []
     with one_thread():
         for number, fold in enumerate(folds):
-            train, test = _apart(s, fold)
+            test = s.take(fold.test)
+            train = s.take(fold.train[~np.isin(s.query_key[fold.train], test.query_key)])
+            used = test.candidate_key[test.candidate_key >= 0]
+            train = replace(train, usable=train.real() & ~np.isin(train.candidate_key, used))
             if not len(train) or not len(test):
                 continue
             unanswered = replace(test, answer=np.full(len(test), -1, np.int64))
@@ -110,15 +116,6 @@ def most_common(train: Sample, rng: np.random.Generator | None = None) -> Predic
     """Always the most common answer of the training items."""
     counts = np.bincount(train.answer, minlength=train.width).astype(np.float64)
     return lambda test: np.tile(counts[: test.width], (len(test), 1))
-
-
-def _apart(s: Sample, fold: Fold) -> tuple[Sample, Sample]:
-    """Training and test samples that share no sentence; candidates whose text the test uses are not trained on."""
-    test = s.take(fold.test)
-    keep = fold.train[~np.isin(s.query_key[fold.train], test.query_key)]
-    train = s.take(keep)
-    used = test.candidate_key[test.candidate_key >= 0]
-    return replace(train, usable=train.real() & ~np.isin(train.candidate_key, used)), test
 
 
 def _grade(scores: Doubles, test: Sample) -> tuple[Doubles, Doubles]:

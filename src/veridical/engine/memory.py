@@ -36,20 +36,16 @@ class Damaged(Exception):
 
 
 def common_key(function: object) -> str:
-    """A hash of what decides all results of a function: the function, its config, the code."""
-    return fingerprint((__version__, function, _code(function)))
+    """A hash of what decides all results of a function: the function, its config, the code.
 
-
-def _code(function: object) -> dict[str, str]:
-    """Hashes of this package's files and of the files of all functions and classes that the function carries."""
+    The code is this package's files and the files of all functions and classes that the function carries.
+    """
     found = _Modules()
     found.dump(function)
     files = set(Path(__file__).parents[1].rglob("*.py"))
-    for name in found.names:
-        file = getattr(sys.modules.get(name), "__file__", None)
-        if file:
-            files.add(Path(file))
-    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(files) if path.is_file()}
+    files |= {Path(file) for name in found.names if (file := getattr(sys.modules.get(name), "__file__", None))}
+    code = {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(files) if path.is_file()}
+    return fingerprint((__version__, function, code))
 
 
 class _Modules(pickle.Pickler):

@@ -191,9 +191,10 @@ def read_inputs(runs: Sequence[Path | str]) -> Inputs:
             raise UserError(f"{path} does not exist.", _FIX)
         if (path / SWEEP).is_file():
             sweeps.append(read_sweep(path))
-            found, runs_of = _swept(sweeps[-1])
-            files += found
-            trained += runs_of
+            for point in sweeps[-1].points:
+                found, run_of = _folder(path / point.folder, point.title)
+                files += found if point.whole else []  # the others belong into no table of results
+                trained.append(msgspec.structs.replace(run_of, name=f"{point.title}, {point.scheme}"))
         elif path.is_dir() and not any((path / f"{name}.npy").is_file() for name in ("answers", "rationales")):
             found, run_of = _folder(path, name)
             files += found
@@ -232,7 +233,12 @@ def _folder(path: Path, name: str | None) -> tuple[list[RunFile], TrainedRun]:
     """A folder of `veridical train`, with the predictions that `veridical solve` wrote into it."""
     if not (path / RUN).is_file():
         raise UserError(f"{path} is a folder without {RUN}: it is no training run.", _FIX)
-    trained = _trained(path, name)
+    about = read_json(path / RUN, TrainedRun, _WRITTEN, _AGAIN)
+    finished = sorted(path.glob(f"trial-*/{RESULT}"), key=lambda p: (len(p.parent.name), p.parent.name))
+    trials = tuple(read_json(one, Trial, _WRITTEN, _AGAIN) for one in finished)
+    if not trials:
+        raise UserError(f"{path}: no trial of this run is finished.", "Run the same `veridical train` again.")
+    trained = msgspec.structs.replace(about, name=name or about.model, path=path, trials=trials)
     found = []
     for file in sorted(path.rglob("predictions*")):
         if file.suffix in _SUFFIXES:
@@ -249,16 +255,6 @@ def _folder(path: Path, name: str | None) -> tuple[list[RunFile], TrainedRun]:
     return found, trained
 
 
-def _trained(folder: Path, name: str | None) -> TrainedRun:
-    """The settings of a run and all of its finished trials."""
-    about = read_json(folder / RUN, TrainedRun, _WRITTEN, _AGAIN)
-    found = sorted(folder.glob(f"trial-*/{RESULT}"), key=lambda p: (len(p.parent.name), p.parent.name))
-    trials = tuple(read_json(path, Trial, _WRITTEN, _AGAIN) for path in found)
-    if not trials:
-        raise UserError(f"{folder}: no trial of this run is finished.", "Run the same `veridical train` again.")
-    return msgspec.structs.replace(about, name=name or about.model, path=folder, trials=trials)
-
-
 def read_sweep(folder: Path) -> SweepFolder:
     """The scores of a sweep."""
     path = folder / SWEEP
@@ -266,17 +262,6 @@ def read_sweep(folder: Path) -> SweepFolder:
     if not found.points:
         raise UserError(f"{path} has no runs.", "Run the sweep again, with at least one model.")
     return msgspec.structs.replace(found, path=folder)
-
-
-def _swept(sweep: SweepFolder) -> tuple[list[RunFile], list[TrainedRun]]:
-    """All runs of a sweep, and the predictions of those that belong into tables of results."""
-    files: list[RunFile] = []
-    trained: list[TrainedRun] = []
-    for point in sweep.points:
-        found, run = _folder(sweep.path / point.folder, point.title)
-        files += found if point.whole else []
-        trained.append(msgspec.structs.replace(run, name=f"{point.title}, {point.scheme}"))
-    return files, trained
 
 
 def _audit(path: Path, name: str | None) -> AuditRecord:

@@ -152,7 +152,10 @@ def stats(
     total = _summary(opened, names, scheme, hidden=hidden, pruned=has_pruned) if whole else parts[names[0]]
     config = opened.manifest["config"]
     made = {"collection": config.get("collection", {}), "mined": config.get("mined")}
-    return Stats(opened.name, opened.hash, scheme, total, parts, _pruned(opened), others, **made)
+    rows = opened.pruned_table().group_by(["stage", "reason"]).aggregate([("item", "count")]).to_pylist()
+    named = {f"{r['stage']}: {r['reason']}" if r["stage"] else r["reason"]: r["item_count"] for r in rows}
+    removed = dict(sorted(named.items(), key=lambda pair: (-pair[1], pair[0])))  # by reason, most first
+    return Stats(opened.name, opened.hash, scheme, total, parts, removed, others, **made)
 
 
 def _summary(
@@ -276,10 +279,3 @@ def _synsets(table: pa.Table) -> Synsets | None:
     counts = np.array([number for _, number in found])
     most, least = dict(found[:SYNSETS_SHOWN]), dict(found[: -SYNSETS_SHOWN - 1 : -1])
     return Synsets(len(found), float(counts.mean()), float(counts.std()), most, least)
-
-
-def _pruned(benchmark: Benchmark) -> dict[str, int]:
-    """Items removed while the benchmark was built, by reason (with the stage where one is given), most first."""
-    rows = benchmark.pruned_table().group_by(["stage", "reason"]).aggregate([("item", "count")]).to_pylist()
-    named = {f"{r['stage']}: {r['reason']}" if r["stage"] else r["reason"]: r["item_count"] for r in rows}
-    return dict(sorted(named.items(), key=lambda pair: (-pair[1], pair[0])))

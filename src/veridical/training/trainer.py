@@ -81,7 +81,10 @@ class Trainer:
         """Train to the end, from the checkpoint where there is one."""
         with deterministic():
             torch.manual_seed(self.seed)
-            self._resume()
+            if (self.folder / CHECKPOINT).exists():
+                tensors, about = load_tensors(self.folder / CHECKPOINT)
+                restore(self.module, self.optimizer, self.device, tensors, about["optimizer"])
+                self.place = Place(**about["place"])
             progress = Progress(label, self.config.epochs * self.steps_per_epoch, "steps")
             progress.advance(self.place.step, skipped=True)
             with events(self.folder / LOGS, self.place.history) as log, progress:
@@ -180,13 +183,6 @@ class Trainer:
     def _checkpoint(self) -> None:
         tensors, rest = snapshot(self.module, self.optimizer, self.device)
         save_tensors(self.folder / CHECKPOINT, tensors, self.about | {"place": asdict(self.place), "optimizer": rest})
-
-    def _resume(self) -> None:
-        path = self.folder / CHECKPOINT
-        if path.exists():
-            tensors, about = load_tensors(path)
-            restore(self.module, self.optimizer, self.device, tensors, about["optimizer"])
-            self.place = Place(**about["place"])
 
 
 def _optimizer(module: nn.Module, config: TrainingConfig, device: str) -> Optimizer:

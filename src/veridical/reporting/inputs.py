@@ -183,7 +183,8 @@ def read_inputs(runs: Sequence[Path | str]) -> Inputs:
     audits: list[AuditRecord] = []
     sweeps: list[SweepFolder] = []
     for run in runs:
-        name, path = None, Path(run)
+        name: str | None = None
+        path = Path(run)
         before, _, after = str(run).partition("=")
         if before and after and os.sep not in before and not path.exists():  # a path may have an equals sign too
             name, path = before, Path(after)

@@ -302,25 +302,20 @@ def _record_sets(manifest: Mapping[str, Any]) -> list[Json]:
             where = "" if scheme == "main" else f" of scheme {scheme}"
             secret = " Its answers are hidden." if split in hidden else ""
             about = f"Split {split}{where}: {count:,} items.{secret}"
-            out.append(
-                _record_set(f"items-{scheme}-{split}", f"items-{scheme}-{split}.parquet", _WORDS.tables["items"], about)
-            )
+            out.append(_record_set(f"items-{scheme}-{split}", _WORDS.tables["items"], about))
     others = [name for name in ("panels", "judgements") if f"{name}.parquet" in manifest["files"]]
-    return out + [_record_set(name, f"{name}.parquet", _WORDS.tables[name], f"All {name}.") for name in others]
+    return out + [_record_set(name, _WORDS.tables[name], f"All {name}.") for name in others]
 
 
-def _record_set(name: str, file: str, columns: Sequence[Column], about: str) -> Json:
-    fields = [_field(name, file, column) for column in columns]
+def _record_set(name: str, columns: Sequence[Column], about: str) -> Json:
+    fields = [_field(name, f"{name}.parquet", column) for column in columns]
     out = {"@type": "cr:RecordSet", "@id": name, "name": name, "description": about}
     key = {"key": {"@id": f"{name}/id"}} if columns[0].name == "id" else {}
     return {**out, **key, "field": fields}
 
 
 def _field(record_set: str, file: str, column: Column) -> Json:
-    source: Json = {
-        "fileObject": {"@id": file},
-        "extract": {"column": column.column or column.name},
-    }
+    source: Json = {"fileObject": {"@id": file}, "extract": {"column": column.column or column.name}}
     if column.inside:
         source["transform"] = {"jsonPath": f"$.{column.inside}"}
     field = {

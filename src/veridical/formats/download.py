@@ -114,7 +114,12 @@ def get(
     file that is there is not asked for again, so a run that was stopped or killed continues. `keep_going` imports
     everything but the lines and images that are wrong; `on_fetched` is told what came before that is imported.
     """
-    source = _source(release, split)
+    if release not in SOURCES:
+        raise UserError(f"{release!r} cannot be downloaded.", f"Choose one of: {', '.join(SOURCES)}.")
+    source = SOURCES[release]
+    known = source.splits + source.others
+    if unknown := [name for name in split if name not in known]:
+        raise UserError(f"{release} has no split {unknown[0]!r}.", f"Choose from: {', '.join(known)}.")
     base = (base_url or BASE_URL).rstrip("/")
     if images and release == "nlvr2":
         _imagehash()  # say what is not installed before a day of downloading
@@ -136,17 +141,6 @@ def get(
             on_fetched(result)
         made = import_release(release, folder, target, keep_going=keep_going)
         return replace(result, benchmark=made.benchmark, counts=dict(made.counts), left_out=made.left_out)
-
-
-def _source(release: str, splits: Sequence[str]) -> Source:
-    if release not in SOURCES:
-        raise UserError(f"{release!r} cannot be downloaded.", f"Choose one of: {', '.join(SOURCES)}.")
-    source = SOURCES[release]
-    for split in splits:
-        if split not in source.splits + source.others:
-            known = ", ".join(source.splits + source.others)
-            raise UserError(f"{release} has no split {split!r}.", f"Choose from: {known}.")
-    return source
 
 
 def _texts(source: Source, splits: Sequence[str], base: str) -> list[Wanted]:

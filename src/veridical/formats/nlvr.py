@@ -148,7 +148,11 @@ def _read_split(split: str, path: Path, request: Request, problems: Problems) ->
     labelled = not lines.records or any(line.label is not None for line in lines.records)
     lines.drop(find_wrong(lines.records, lambda line: _problem(line, labelled)), problems)
     lines.drop(find_duplicates([line.identifier for line in lines.records], lines.numbers), problems)
-    folder = _image_folder(split, path, request)
+    if (base := request.images) is not None:
+        places = [base / split / "images", base / f"{split}-images", base / split, base]
+    else:
+        places = [path.parent / "images", path.parent / f"{split}-images", path.parent / split / "images"]
+    folder = next((place for place in places if place.is_dir()), None)
     images = {} if folder is None else _index_images(split, folder, request, problems)
     return _NLVRSplit(split, labelled, lines, images)
 
@@ -171,14 +175,6 @@ def _problem(line: _Example, labelled: bool) -> str | None:
                     f"which is {BOX} x {BOX}."
                 )
     return None
-
-
-def _image_folder(split: str, path: Path, request: Request) -> Path | None:
-    if (base := request.images) is not None:
-        places = [base / split / "images", base / f"{split}-images", base / split, base]
-    else:
-        places = [path.parent / "images", path.parent / f"{split}-images", path.parent / split / "images"]
-    return next((place for place in places if place.is_dir()), None)
 
 
 def _index_images(split: str, folder: Path, request: Request, problems: Problems) -> dict[str, list[ImageFile | None]]:

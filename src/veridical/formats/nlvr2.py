@@ -70,7 +70,10 @@ class _Split:
         panels, photographs, missing = self._panels(writer, problems)
         writer.add_panels(panels)
         for name, kind in (("validation", "validation"), ("extra_validations", "extra")):
-            writer.add_judgements(_judgements(self.rows["identifier"], self.rows[name], kind))
+            judged = self.rows[name]  # of each item a list of judgements
+            items, flat = self.rows["identifier"].take(pc.list_parent_indices(judged)), judged.flatten()
+            verdicts = pc.if_else(pc.equal(flat.field("verdict"), "True"), "1", "0")
+            writer.add_judgements(columns.judgements(items, flat.field("worker"), verdicts, kind))
         for rows in self.subsets.values():
             writer.add_raw(self.split, rows.file.raw(rows.dropped))
         for file in self.others:
@@ -249,13 +252,6 @@ def _read_split(split: str, files: _Files, request: Request, problems: Problems)
         out.phenomena = _phenomena(file, problems)
         out.others.append(file)
     return out
-
-
-def _judgements(ids: pa.Array, judged: pa.Array, kind: str) -> pa.Table:
-    """A list column of judgements as rows of the judgements table."""
-    flat = judged.flatten()
-    verdicts = pc.if_else(pc.equal(flat.field("verdict"), "True"), "1", "0")
-    return columns.judgements(ids.take(pc.list_parent_indices(judged)), flat.field("worker"), verdicts, kind)
 
 
 def _known(addresses: pa.Array) -> pa.Array:

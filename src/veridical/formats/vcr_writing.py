@@ -62,18 +62,13 @@ def _fields(item: Item, reasons: dict[int, Item], panel: Panel, number: int) -> 
     if likelihood := item.tag("likelihood"):
         fields["answer_likelihood"] = likelihood[0]
     fields["question"] = _tokens(item.query, index)
-    for kind, one in (("answer", item), ("rationale", _reason(item, reasons))):
+    # the rationale item that assumes the right answer; a question without a rationale stage repeats its answers
+    reason = reasons[item.answer] if item.answer in reasons else next(iter(reasons.values()), item)
+    for kind, one in (("answer", item), ("rationale", reason)):
         fields[f"{kind}_choices"] = [_tokens(text, index) for text in one.candidates if isinstance(text, Text)]
         if one.answer is not None:
             fields[f"{kind}_label"] = one.answer
     return fields | {"img_id": panel.id, "question_number": number, "annot_id": item.id}
-
-
-def _reason(item: Item, reasons: dict[int, Item]) -> Item:
-    """The rationale item that assumes the right answer; a question without a rationale stage repeats its answers."""
-    if not reasons:
-        return item
-    return reasons[item.answer] if item.answer in reasons else next(iter(reasons.values()))
 
 
 def _tokens(text: Text, index: dict[str, int]) -> msgspec.Raw:

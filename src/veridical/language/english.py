@@ -217,18 +217,10 @@ def nouns_of(panels: Iterable[Panel]) -> Nouns:
             if found:
                 attribute = attribute or found
                 above.setdefault(thing.category, thing.attribute(found) or "")
-    hypernyms = {}
-    for name in sorted(set(above.values())):
-        if name not in UNSPOKEN and name not in categories:
-            hypernyms[name] = word(name)
+    hypernyms = {name: word(name) for name in sorted({*above.values()} - UNSPOKEN - {*categories})}
     ordered = dict(sorted(categories.items()))
-    return Nouns(
-        ordered,
-        hypernyms,
-        {c: above[c] for c in ordered if above.get(c) in hypernyms},
-        attribute,
-        PLAIN_ATTRIBUTES,
-    )
+    known = {c: above[c] for c in ordered if above.get(c) in hypernyms}
+    return Nouns(ordered, hypernyms, known, attribute, PLAIN_ATTRIBUTES)
 
 
 PATTERN_NAMES = frozenset(("striped", "dotted", "checked"))

@@ -317,7 +317,7 @@ def outlines(mask: Mask) -> tuple[tuple[Point, ...], ...]:
     >>> outlines(np.array([[0, 0, 0], [0, 1, 1]], bool))
     (((1.0, 1.0), (3.0, 1.0), (3.0, 2.0), (1.0, 2.0)),)
     """
-    ahead = _edges(mask)
+    ahead = edges(mask)
     found = []
     for start in sorted(ahead, key=lambda corner: (corner[1], corner[0])):
         while ahead[start]:
@@ -329,7 +329,7 @@ def outlines(mask: Mask) -> tuple[tuple[Point, ...], ...]:
     return tuple(found)
 
 
-def _edges(mask: Mask) -> dict[Corner, list[Corner]]:
+def edges(mask: Mask) -> dict[Corner, list[Corner]]:
     """Where one can go from each corner along a pixel's edge, with the mask on the right hand."""
     padded = np.pad(mask, 1)
     inside = padded[1:-1, 1:-1]

@@ -16,6 +16,8 @@ import stat
 import struct
 import warnings
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -73,11 +75,8 @@ class EncodedPicture:
 
 def read_picture(path: Path | str, *, max_side: int | None = None) -> EncodedPicture:
     """The photograph of a file, upright RGB; with `max_side`, made smaller so that no side is longer."""
-    try:
-        _must_be_regular(path)
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise BadPhotograph(str(path), f"it cannot be read ({error.strerror})") from None
+    with _regular_file(path) as file:
+        data = file.read()
     return prepare_picture(data, str(path), max_side=max_side)
 
 
@@ -108,12 +107,8 @@ def prepare_picture(data: bytes, name: str, *, max_side: int | None = None) -> E
 
 def upright_size(path: Path | str) -> tuple[int, int]:
     """Width and height of a photograph as it will be stored, from its header: its pixels are not decoded."""
-    try:
-        _must_be_regular(path)
-        with Path(path).open("rb") as file:
-            return _header(file, str(path))[:2]
-    except OSError as error:
-        raise BadPhotograph(str(path), f"it cannot be read ({error.strerror})") from None
+    with _regular_file(path) as file:
+        return _header(file, str(path))[:2]
 
 
 def scaled_size(width: int, height: int, max_side: int | None) -> tuple[int, int]:
@@ -180,10 +175,16 @@ def _scaled_box(box: Box, x: float, y: float) -> Box:
     return box[0] * x, box[1] * y, box[2] * x, box[3] * y
 
 
-def _must_be_regular(path: Path | str) -> None:
-    """Refuse pipes and devices, which may never end, or never begin."""
-    if not stat.S_ISREG(Path(path).stat().st_mode):
-        raise BadPhotograph(str(path), "it is not a regular file")
+@contextmanager
+def _regular_file(path: Path | str) -> Iterator[BinaryIO]:
+    """A file to read; pipes and devices, which may never end, or never begin, are refused."""
+    try:
+        if not stat.S_ISREG(Path(path).stat().st_mode):
+            raise BadPhotograph(str(path), "it is not a regular file")
+        with Path(path).open("rb") as file:
+            yield file
+    except OSError as error:
+        raise BadPhotograph(str(path), f"it cannot be read ({error.strerror})") from None
 
 
 def _header(file: BinaryIO, name: str) -> tuple[int, int, str]:
@@ -206,8 +207,7 @@ def _opened(file: BinaryIO, name: str) -> Image.Image:
         raise BadPhotograph(name, "it is empty (0 bytes)")
     file.seek(0)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             return Image.open(file)
     except UnidentifiedImageError:
         raise BadPhotograph(name, "it is not an image that can be read") from None
@@ -218,8 +218,7 @@ def _opened(file: BinaryIO, name: str) -> Image.Image:
 
 
 def _damage(data: bytes) -> str | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         try:
             return decoding_error(data)
         except _DECODER_ERRORS as error:
@@ -228,8 +227,7 @@ def _damage(data: bytes) -> str | None:
 
 def _orientation(image: Image.Image) -> int:
     """1 to 8 as EXIF counts; 1 is upright. An entry that cannot be read says nothing."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         try:
             found = image.getexif().get(_ORIENTATION, 1)
         except _DECODER_ERRORS:

@@ -159,12 +159,8 @@ class VisualGenome(Source):
         return self.folder, self.pictures
 
     def config(self) -> Json:
-        return {
-            "source": self.name,
-            "files": sorted(self.files),
-            "annotations": "CC-BY-4.0",
-            "max_side": self.max_side,
-        }
+        files = sorted(self.files)
+        return {"source": self.name, "files": files, "annotations": "CC-BY-4.0", "max_side": self.max_side}
 
 
 class _Joined:

@@ -152,13 +152,6 @@ def _inside(node: Term, holds: Run, groups: Run) -> Test:
     return test
 
 
-def _has(node: Term, name: str, *values: str) -> Test:
-    if len(values) == 1:
-        return _always(lambda thing: thing.values.get(name) == values[0])
-    wanted = frozenset(values)
-    return _always(lambda thing: thing.values.get(name) in wanted)
-
-
 def _extreme(pick: Callable[..., int]) -> Callable[..., Run]:
     def make(node: Term, items: Run, groups: Run) -> Run:
         def run(domain: Domain) -> tuple[Domain, ...]:
@@ -196,7 +189,7 @@ _MAKE: dict[str, Callable[..., Any]] = {
     "within": lambda node, items, groups: (
         lambda domain: tuple(dict.fromkeys(t for g in groups(domain) for t in items(g)))
     ),
-    "is": _has,
+    "is": lambda node, name, *values: _always(lambda thing: thing.values.get(name) in values),
     "any": lambda node: _always(lambda thing: True),
     "touching": lambda node, place: _always(lambda thing: touches(thing, place)),
     "nearing": lambda node, place: _always(lambda thing: touches(thing, place, NEAR * (thing.room[0] or 100.0) / 100)),

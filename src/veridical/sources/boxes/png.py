@@ -167,11 +167,11 @@ def _codes() -> tuple[Ints, Ints]:
     for byte in range(256):
         codes[byte], bits[byte] = _symbol(byte)
     for length in range(3, LONGEST + 1):
-        symbol, extra, value = _length(length)
-        code, wide = _symbol(symbol)
+        bucket, extra, value = (28, 0, 0) if length == LONGEST else _bucket(length - 3, 4)
+        code, wide = _symbol(257 + bucket)
         code, wide = code | value << wide, wide + extra
         for repeated, distance in ((ABOVE, WIDTH + 1), (BEFORE, 1)):
-            letter, extra, value = _distance(distance)
+            letter, extra, value = _bucket(distance - 1, 2)
             entry = _MATCH + 2 * length + repeated
             codes[entry] = code | (_reverse(letter, 5) | value << 5) << wide
             bits[entry] = wide + 5 + extra
@@ -189,16 +189,8 @@ def _reverse(code: int, wide: int) -> int:
     return int(f"{code:0{wide}b}"[::-1], 2)
 
 
-def _length(length: int) -> tuple[int, int, int]:
-    """The symbol of a match's length, its extra bits and their value."""
-    if length == LONGEST:
-        return 285, 0, 0
-    over = length - 3
-    extra = max(0, over.bit_length() - 3)
-    return 257 + 4 * extra + (over >> extra), extra, over & ((1 << extra) - 1)
-
-
-def _distance(distance: int) -> tuple[int, int, int]:
-    over = distance - 1
-    extra = max(0, over.bit_length() - 2)
-    return 2 * extra + (over >> extra), extra, over & ((1 << extra) - 1)
+def _bucket(over: int, step: int) -> tuple[int, int, int]:
+    """The bucket of a length or distance above the least, its extra bits and their value; `step` buckets have equally
+    many extra bits."""
+    extra = max(0, over.bit_length() - step.bit_length())
+    return step * extra + (over >> extra), extra, over & ((1 << extra) - 1)

@@ -166,8 +166,7 @@ def reshuffle(rng: np.random.Generator, scene: Sequence[Panel], name: str = "") 
 def sample_presentation(rng: np.random.Generator, arrangement: Arrangement, name: str = "") -> Presentation:
     """A and B independent; C and D the same objects reshuffled. Scenes are named `name-0` to `name-3`."""
     names = [f"{name}-{index}" if name else "" for index in range(4)]
-    pairs = [_contrast(rng, arrangement, names[first], names[first + 2]) for first in range(2)]
-    (a, c), (b, d) = pairs
+    (a, c), (b, d) = (_contrast(rng, arrangement, names[first], names[first + 2]) for first in range(2))
     return Presentation(arrangement, (a, b, c, d))
 
 

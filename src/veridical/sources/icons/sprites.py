@@ -17,6 +17,7 @@ import numpy as np
 from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageFont
 
 from veridical.common.arrays import Doubles, Mask
+from veridical.sources.coco import edges
 from veridical.sources.icons.glyphs import Glyph, font_path
 
 MASTER = 192  # font size of the large masks
@@ -234,18 +235,12 @@ def _circle(x: float, y: float, radius: float) -> tuple[float, float, float, flo
 
 def outline(look: Look, x: int, y: int) -> tuple[Polygon, ...]:
     """The outlines of an icon whose ink's left top is at (x, y), in pixels of the picture; holes are not cut out."""
-    traced = _traced(look.glyph, look.age, look.gender)
-    turned = [_moved(points, look) for points in traced]
+    a, b, d, e = affine(look, scale_of(look) * 2**LEVEL)
+    back = np.linalg.inv(np.array([[a, b], [d, e]])).T  # scaled, mirrored and turned as the sprite is
+    turned = [points @ back for points in _traced(look.glyph, look.age, look.gender)]
     corner = np.min([points.min(axis=0) for points in turned], axis=0)
     at = np.array([x, y]) - corner
     return tuple(tuple((px, py) for px, py in np.round(points + at, 1).tolist()) for points in turned)
-
-
-def _moved(points: Points, look: Look) -> Points:
-    """Scaled, mirrored and turned as the sprite is."""
-    scale = scale_of(look) * 2**LEVEL
-    a, b, d, e = affine(look, scale)
-    return np.asarray(points @ np.linalg.inv(np.array([[a, b], [d, e]])).T)
 
 
 @lru_cache(maxsize=512)
@@ -260,18 +255,7 @@ def loops(mask: Mask) -> list[Points]:
     >>> [len(loop) for loop in loops(np.array([[True, True], [True, False]]))]
     [8]
     """
-    full = np.pad(mask, 1)
-    after: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for dy, dx, start, end in (
-        (-1, 0, (0, 0), (1, 0)),
-        (0, 1, (1, 0), (1, 1)),
-        (1, 0, (1, 1), (0, 1)),
-        (0, -1, (0, 1), (0, 0)),
-    ):
-        edge = full & ~np.roll(full, (-dy, -dx), (0, 1))
-        for row, column in np.argwhere(edge) - 1:
-            here = (int(column) + start[0], int(row) + start[1])
-            after.setdefault(here, []).append((int(column) + end[0], int(row) + end[1]))
+    after = edges(mask)
     found = []
     while after:
         first = here = next(iter(after))

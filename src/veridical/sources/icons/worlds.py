@@ -281,7 +281,11 @@ class IconPanels(IconWorld):
         attributes: list[tuple[str, str]] = [("color", one_of(rng, COLORS)), ("pattern", one_of(rng, PATTERNS))]
         if rng.random() < PEOPLE:
             name = PERSON
-            attributes += _pose(rng)
+            action = one_of(rng, ACTIONS)  # then an age and a gender in which the font can show it
+            poses = [pose for pose in CATEGORIES[PERSON].poses if pose.action == action]
+            known = [(age, gender) for pose in poses for age in pose.ages for gender in pose.genders]
+            age, gender = known[int(rng.integers(len(known)))]
+            attributes += [("age", age), ("gender", gender), ("action", action)]
         else:
             name = one_of(rng, self.things)
         if number <= LARGE:
@@ -301,15 +305,6 @@ class IconPanels(IconWorld):
         """What made these panels, but for the salt."""
         known = {name: value for name, value in asdict(self).items() if name != "salt"}
         return {"source": self.name, **known, "licence": LICENCE}
-
-
-def _pose(rng: np.random.Generator) -> list[tuple[str, str]]:
-    """An action, and an age and gender in which the font can show it."""
-    poses = CATEGORIES[PERSON].poses
-    action = one_of(rng, ACTIONS)
-    known = [(age, gender) for pose in poses if pose.action == action for age in pose.ages for gender in pose.genders]
-    age, gender = known[int(rng.integers(len(known)))]
-    return [("age", age), ("gender", gender), ("action", action)]
 
 
 def _labelled(one: Panel, ground: str) -> Panel:

@@ -241,13 +241,6 @@ def pair_claim(desk: Desk) -> Claim:
     )
 
 
-def contrast_claim(desk: Desk) -> Claim:
-    """More of one thing than of another, fewer, or as many."""
-    one = desk.phrase(rich=False, plain=True, telling=False)
-    other = desk.other(one)
-    return contrast(desk, one, other)
-
-
 def contrast(desk: Desk, one: Phrase, other: Phrase) -> Claim:
     """How two phrases compare in number; "as many" of none and none is doubtful, and so is "at least as many"."""
     way = float(desk.rng.random())
@@ -280,8 +273,11 @@ def claim(desk: Desk, side: int | None = None) -> Claim:
     way = float(desk.rng.random())
     if way < 0.65:
         found = amount_claim(desk, None, side)
+    elif way < 0.94:
+        found = pair_claim(desk)
     else:
-        found = pair_claim(desk) if way < 0.94 else contrast_claim(desk)
+        one = desk.phrase(rich=False, plain=True, telling=False)
+        found = contrast(desk, one, desk.other(one))
     if found.single and desk.chance(0.8):
         raise NoDraft
     return found

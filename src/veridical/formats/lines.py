@@ -100,13 +100,17 @@ def raw_table(
 def read_text(path: Path, name: str) -> TextFile:
     """A file and its line starts."""
     data = read_bytes(path)
+    return TextFile(name, data, _line_starts(data))
+
+
+def _line_starts(data: bytes) -> Ints:
     starts = [np.zeros(1, np.int64)]
     for place in range(0, len(data), _CHUNK_BYTES):  # in parts that stay in the processor's cache
         part = np.frombuffer(data, np.uint8, min(_CHUNK_BYTES, len(data) - place), place)
         starts.append(np.flatnonzero(part == ord("\n")) + (place + 1))
     if data and not data.endswith(b"\n"):
         starts.append(np.array([len(data)]))
-    return TextFile(name, data, np.concatenate(starts))
+    return np.concatenate(starts)
 
 
 @dataclass

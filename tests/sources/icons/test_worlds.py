@@ -121,9 +121,9 @@ def test_noise_cannot_wrap_a_colour_around() -> None:
     palettes = (
         icon_draw.RGB.values(),
         icon_draw.TINTED.values(),
-        icon_draw.SKIN,
-        icon_draw.HAIR,
-        icon_draw.OLD_HAIR,
+        icon_draw._COLOURS.skin,
+        icon_draw._COLOURS.hair,
+        icon_draw._COLOURS.old_hair,
     )
     colours = np.array([color for palette in palettes for color in palette] + [icon_draw.PAPER, icon_draw.SHADE])
     tiles = [

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
-from veridical.errors import UserError
 from veridical.language.english import Named, Nouns, Spoken, Word, word
 from veridical.records import Panel, SceneObject
 
@@ -56,21 +53,3 @@ def four_pairs(rng: np.random.Generator) -> list[tuple[Panel, Panel]]:
 def two_of_four(rng: np.random.Generator) -> tuple[bool, ...]:
     """Which two of four pairs are to be true."""
     return tuple(bool(t) for t in rng.permutation([True, True, False, False]))
-
-
-def blindness(judged: Iterable[tuple[Panel, Panel, bool]]) -> dict[str, float]:
-    """How truth goes with what a pair alone shows, as correlations: near 0 where the images do not give it away."""
-    rows, truth = [], []
-    for left, right, value in judged:
-        sizes = len(left.objects), len(right.objects)
-        shown = [{o.category for o in panel.objects} for panel in (left, right)]
-        rows.append((sum(sizes), sizes[0] - sizes[1], len(shown[0] | shown[1]), len(shown[0] & shown[1])))
-        truth.append(float(value))
-    if len(set(truth)) < 2:
-        raise UserError("All of these pairs have the same truth value.", "Give true and false ones.")
-    names = ("objects", "left minus right", "categories", "shared categories")
-    columns = np.array(rows, float).T
-    return {
-        name: float(np.corrcoef(column, truth)[0, 1]) if column.std() else 0.0
-        for name, column in zip(names, columns, strict=True)
-    }

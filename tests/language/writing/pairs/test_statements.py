@@ -15,11 +15,11 @@ from veridical.language.phenomena.tagger import PHENOMENA, tag_many
 from veridical.language.programs.explanations import explain
 from veridical.language.programs.terms import Program, parse
 from veridical.language.writing.pairs.families import FAMILIES
-from veridical.language.writing.pairs.statements import PairStatement, execute_pair, mirror, write
+from veridical.language.writing.pairs.statements import PairStatement, blindness, execute_pair, mirror, write
 from veridical.records import Panel, SceneObject
 
 from ...programs._programs import programs, scenes
-from ._pairs import NOUNS, blindness, four_pairs, two_of_four
+from ._pairs import NOUNS, four_pairs, two_of_four
 
 Case = tuple[list[tuple[Panel, Panel]], tuple[bool, ...], PairStatement | None]
 MANY = 500

@@ -8,7 +8,7 @@ property of a pair tells whether its sentence is true, and every sentence is tru
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -187,3 +187,21 @@ def mirror(program: Term) -> Term:
     if program.op == "panel":
         return term("panel", {1: 2, 2: 1}.get(int(str(program.args[0])), program.args[0]))
     return term(program.op, *(mirror(arg) if isinstance(arg, Term) else arg for arg in program.args))
+
+
+def blindness(judged: Iterable[tuple[Panel, Panel, bool]]) -> dict[str, float]:
+    """How truth goes with what a pair alone shows, as correlations: near 0 where the images do not give it away."""
+    rows, truth = [], []
+    for left, right, value in judged:
+        sizes = len(left.objects), len(right.objects)
+        shown = [{o.category for o in panel.objects} for panel in (left, right)]
+        rows.append((sum(sizes), sizes[0] - sizes[1], len(shown[0] | shown[1]), len(shown[0] & shown[1])))
+        truth.append(float(value))
+    if len(set(truth)) < 2:
+        raise UserError("All of these pairs have the same truth value.", "Give true and false ones.")
+    names = ("objects", "left minus right", "categories", "shared categories")
+    columns = np.array(rows, float).T
+    return {
+        name: float(np.corrcoef(column, truth)[0, 1]) if column.std() else 0.0
+        for name, column in zip(names, columns, strict=True)
+    }

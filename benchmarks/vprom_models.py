@@ -25,7 +25,7 @@ import icon_encoder
 import veridical
 from veridical.benchmark import Benchmark
 from veridical.builders.vprom import build_vprom
-from veridical.experiments.swept import Swept
+from veridical.experiments.sweep import Swept
 from veridical.options.building import Mining
 
 CHANCE = 1 / 8

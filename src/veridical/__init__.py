@@ -7,25 +7,7 @@ its room when it is called.
 __version__ = "0.1.0"
 
 from veridical import api
-from veridical.api import (  # noqa: F401 - `api.__all__` exports them
-    audit,
-    build,
-    check,
-    demo,
-    evaluate,
-    export,
-    features,
-    get,
-    import_release,
-    match,
-    models,
-    report,
-    solve,
-    stats,
-    sweep,
-    tag,
-    train,
-)
+from veridical.api import *  # noqa: F403 - what `api.__all__` names
 from veridical.errors import UserError
 from veridical.records import Item, Judgement, Panel, Prediction, Ref, SceneObject, Text
 

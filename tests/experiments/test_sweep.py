@@ -26,8 +26,7 @@ from veridical import sweep
 from veridical.benchmark import Benchmark
 from veridical.encoders.store import vectors_hash, write_features
 from veridical.errors import UserError
-from veridical.experiments.sweep import Point, _options, plan, titles
-from veridical.experiments.swept import ALL, Swept
+from veridical.experiments.sweep import ALL, Point, Swept, _options, plan, titles
 from veridical.pages.markup import plain
 from veridical.pages.tables import Cell
 from veridical.reporting.inputs import read_sweep

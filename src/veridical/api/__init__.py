@@ -27,23 +27,7 @@ from veridical.api.using import (
     train,
 )
 
-# the order of a user's work, and of the commands
-__all__ = [  # noqa: RUF022
-    "demo",
-    "import_release",
-    "get",
-    "build",
-    "match",
-    "check",
-    "stats",
-    "audit",
-    "features",
-    "train",
-    "sweep",
-    "models",
-    "solve",
-    "evaluate",
-    "report",
-    "export",
-    "tag",
-]
+__all__ = [  # noqa: RUF022 - the order of a user's work, and of the commands
+    "demo", "import_release", "get", "build", "match", "check", "stats", "audit", "features", "train", "sweep",
+    "models", "solve", "evaluate", "report", "export", "tag",
+]  # fmt: skip

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from veridical.common.result import ResultList
     from veridical.encoders import Features
     from veridical.evaluation.scores import Scores, Trials
-    from veridical.experiments.swept import Swept
+    from veridical.experiments.sweep import Swept
     from veridical.language.phenomena.tagger import TaggedSentence
     from veridical.reporting.run import Report
     from veridical.solvers.solver import Solved
@@ -174,7 +174,7 @@ def sweep(
         options: What is combined, and how it is trained.
         processes: Runs at the same time; left out: all cores.
     """
-    from veridical.experiments import swept as room
+    from veridical.experiments import sweep as room
     from veridical.reporting import run as reporting
 
     made = given(options, fields)

@@ -17,15 +17,6 @@ from veridical.encoders.extract import TextVectors, extract
 from veridical.encoders.store import Features, load, object_regions, panel_key, region_key
 
 __all__ = [
-    "ENCODERS",
-    "Encoder",
-    "Features",
-    "Identity",
-    "TextVectors",
-    "extract",
-    "load",
-    "object_regions",
-    "open_encoder",
-    "panel_key",
-    "region_key",
-]
+    "ENCODERS", "Encoder", "Features", "Identity", "TextVectors", "extract", "load", "object_regions", "open_encoder",
+    "panel_key", "region_key",
+]  # fmt: skip

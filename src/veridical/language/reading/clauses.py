@@ -11,26 +11,11 @@ from collections.abc import Iterator
 from veridical.language.reading.groups import group_statement
 from veridical.language.reading.modifiers import after_noun, height, of_attribute, relation, touching, variety
 from veridical.language.reading.nouns import ATTRIBUTE, bare_noun, exists, modify, noun_phrase, quantifier, spread
-from veridical.language.reading.reader import (
-    ANY,
-    IT,
-    SELF,
-    THINGS,
-    Draft,
-    NounPhrase,
-    Quantifier,
-    Reader,
-    Reading,
-    both,
-    choice,
-    keep,
-    mentions_it,
-    one_of,
-    quantify,
-    refer,
-    rule,
-    some,
-)
+
+from veridical.language.reading.reader import (  # isort: skip
+    ANY, IT, SELF, THINGS, Draft, NounPhrase, Quantifier, Reader, Reading, both, choice, keep, mentions_it, one_of,
+    quantify, refer, rule, some,
+)  # fmt: skip
 
 
 @rule

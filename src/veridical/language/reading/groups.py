@@ -9,23 +9,10 @@ from collections.abc import Iterator
 
 from veridical.language.reading.modifiers import of_attribute
 from veridical.language.reading.nouns import HEIGHT, adjectives, bare_noun, exists, noun_phrase, quantifier
-from veridical.language.reading.reader import (
-    ANY,
-    THINGS,
-    Draft,
-    Marks,
-    Quantifier,
-    Reader,
-    Reading,
-    both,
-    choice,
-    keep,
-    only,
-    quantify,
-    refer,
-    rule,
-    some,
-)
+
+from veridical.language.reading.reader import (  # isort: skip
+    ANY, THINGS, Draft, Marks, Quantifier, Reader, Reading, both, choice, keep, only, quantify, refer, rule, some,
+)  # fmt: skip
 
 GROUPS: dict[str, Draft] = {"box": ("panels",), "tower": ("towers",)}
 

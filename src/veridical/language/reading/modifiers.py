@@ -9,21 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from veridical.language.reading.nouns import ATTRIBUTE, HEIGHT, ORDINALS, adjectives, ordinal
-from veridical.language.reading.reader import (
-    ANY,
-    IT,
-    SELF,
-    Draft,
-    NounPhrase,
-    Quantifier,
-    Reader,
-    Reading,
-    both,
-    choice,
-    keep,
-    rule,
-    some,
-)
+
+from veridical.language.reading.reader import (  # isort: skip
+    ANY, IT, SELF, Draft, NounPhrase, Quantifier, Reader, Reading, both, choice, keep, rule, some,
+)  # fmt: skip
 
 RELATION_WORDS = {"above": "above", "ontop": "on", "on": "on", "below": "below", "between": "between"}
 

@@ -9,25 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from veridical.language.reading.reader import (
-    ANY,
-    BARE,
-    IT,
-    SELF,
-    Draft,
-    NounPhrase,
-    Quantifier,
-    Reader,
-    Reading,
-    both,
-    choice,
-    keep,
-    one_of,
-    quantify,
-    refer,
-    rule,
-    some,
-)
+from veridical.language.reading.reader import (  # isort: skip
+    ANY, BARE, IT, SELF, Draft, NounPhrase, Quantifier, Reader, Reading, both, choice, keep, one_of, quantify,
+    refer, rule, some,
+)  # fmt: skip
 
 ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 HEIGHT = {"top": "top", "roof": "top", "base": "bottom", "bottom": "bottom", "middle": "middle"}

@@ -267,13 +267,17 @@ def _outcome(costs: str | Path | None, done: Validated) -> dict[str, object]:
         "items_removed": done.reasons(),
     }
     if costs is not None:
-        fix = 'Write such as {"sentence writing": {"cost": 9570.46, "workers": 99}}.'
-        found = read_json(Path(costs), dict[str, _Cost], "a list of what tasks cost", fix)
-        total = sum(one.cost for one in found.values())
-        each = {"per_sentence": round(total / unique, 4), "per_item": round(total / len(done.items), 4)}
-        tasks = msgspec.to_builtins(dict(sorted(found.items())))
-        out["cost"] = {"tasks": tasks, "total": round(total, 2), **each}
+        out["cost"] = _costs(Path(costs), unique, len(done.items))
     return out
+
+
+def _costs(path: Path, sentences: int, items: int) -> dict[str, object]:
+    """The cost and workers of each task, of all, of a sentence and of an item."""
+    fix = 'Write such as {"sentence writing": {"cost": 9570.46, "workers": 99}}.'
+    found = read_json(path, dict[str, _Cost], "a list of what tasks cost", fix)
+    total = sum(one.cost for one in found.values())
+    each = {"per_sentence": round(total / sentences, 4), "per_item": round(total / items, 4)}
+    return {"tasks": msgspec.to_builtins(dict(sorted(found.items()))), "total": round(total, 2), **each}
 
 
 def _most_first(values: Iterable[str]) -> dict[str, int]:

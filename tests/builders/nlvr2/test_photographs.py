@@ -134,7 +134,8 @@ def test_a_detector_finds_what_nobody_labelled(
     ("options", "problem"),
     [
         ({"detector": "x", "source": "icons"}, "nothing to find"),
-        ({"threshold": 1.5}, "threshold is 1.5"),
+        ({"detector": "x", "source": "folder:x", "threshold": 1.5}, "threshold is 1.5"),
+        ({"threshold": 0.7}, "without --detector has no use for --threshold"),
     ],
 )
 def test_detectors_that_cannot_be_used(tmp_path: Path, options: dict[str, object], problem: str) -> None:

@@ -5,13 +5,13 @@ A test fails when the page is stale.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 
 from cyclopts import App
 from rich.console import Console
 
-from veridical.cli import app
+from veridical.cli import overview
+from veridical.cli.parser import app
 
 WIDTH = 110
 _HEAD = """# Commands
@@ -29,10 +29,11 @@ def reference() -> str:
 
 def _pages(root: App, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """(name, help) of a command and of those below it."""
-    console = Console(file=io.StringIO(), width=WIDTH, color_system=None)
-    root.help_print(list(path), console=console)
-    lines = console.file.getvalue().strip().splitlines()  # type: ignore[attr-defined]
-    yield " ".join(("veridical", *path)), "\n".join(line.rstrip() for line in lines)
+    console = Console(width=WIDTH, color_system=None)
+    with console.capture() as shown:
+        root.help_print(list(path), console=console)
+    text = shown.get() if path else overview(WIDTH)
+    yield " ".join(("veridical", *path)), "\n".join(line.rstrip() for line in text.strip().splitlines())
     below = root
     for name in path:
         below = below[name]

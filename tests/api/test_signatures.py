@@ -19,7 +19,8 @@ import veridical
 from veridical import api
 from veridical.builders import BUILDERS, load_builder
 from veridical.builders.nlvr2.collection import read_config
-from veridical.cli import VERBS, app, commands
+from veridical.cli import VERBS, commands
+from veridical.cli.parser import app
 from veridical.common.result import Result, ResultList
 from veridical.errors import UserError
 from veridical.options import gathered, given, given_names, refuse_unused

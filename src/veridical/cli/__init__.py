@@ -1,18 +1,19 @@
 """The command line: the verbs of `veridical.api` as commands, made of their signatures and docstrings.
 
     commands    a verb becomes a command
+    parser      all of them, for cyclopts
 
-Only the verb that is asked for is made whole, so that `veridical --help` answers at once. Bad input ends in two lines
-on stderr and exit code 2.
+The overview needs neither, so that `veridical --help` answers at once; of the others only the verb that is asked for is
+made whole. Bad input ends in two lines on stderr and exit code 2.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
-
-from cyclopts import App, CycloptsError, Parameter
+from typing import Any
 
 from veridical import __version__, api
 from veridical.errors import UserError
@@ -25,25 +26,18 @@ HELP = """Build, audit and run visual-reasoning benchmarks: tests that a model c
 Results go to stdout (with --json as one JSON document), progress and remarks to stderr (with --quiet only warnings)."""
 
 
-def app(*verbs: str) -> App:
-    """The command line with the given verbs whole, or all of them; of the others it has only the names."""
-    out = _app("veridical", HELP)
-    if verbs:
-        out.command(_bare, name=COMPLETION, sort_key=len(VERBS), help=COMPLETES)
-    else:  # completion knows every option of every verb
-        out.register_install_completion_command(name=COMPLETION, sort_key=len(VERBS), help=COMPLETES)
-    for place, (name, verb) in enumerate(VERBS.items()):
-        if verbs and name not in verbs:
-            out.command(_bare, name=name, sort_key=place, help=_first_line(verb))
-        elif name == "build":
-            out.command(_build(place))
-        else:
-            out.command(_whole(verb), name=name, sort_key=place)
-    return out
-
-
 def run(tokens: Sequence[str]) -> int:
     """Run a command and give its exit code; what stands in its way is said in two lines."""
+    if not tokens or tokens[0] in ("-h", "--help"):
+        print(overview())
+        return 0
+    if tokens[0] == "--version":
+        print(__version__)
+        return 0
+    from cyclopts import CycloptsError
+
+    from veridical.cli.parser import app
+
     first = [token for token in tokens[:1] if not token.startswith("-")]
     everything = tokens[:1] == [COMPLETION]
     try:
@@ -71,55 +65,22 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
-def _app(name: str, help: str, sort_key: int | None = None) -> App:
-    return App(
-        name=name,
-        help=help,
-        sort_key=sort_key,
-        version=__version__,
-        version_flags=["--version"] if name == "veridical" else [],
-        help_format="plaintext",
-        exit_on_error=False,
-        print_error=False,
-        suppress_keyboard_interrupt=False,
-        result_action="return_value",
-    )
+def overview(width: int | None = None) -> str:
+    """What there is: every command with the first line of its help."""
+    width = width or min(shutil.get_terminal_size().columns, 110)
+    told = {name: first_line(verb) for name, verb in VERBS.items()}
+    told |= {COMPLETION: COMPLETES, "--help (-h)": "Show this, or the options of a command.", "--version": "Show it."}
+    longest = max(map(len, told))
+    lines = [
+        textwrap.fill(help, width, initial_indent=f"  {name:{longest}}  ", subsequent_indent=" " * (longest + 4))
+        for name, help in told.items()
+    ]
+    about = [textwrap.fill(part, width) for part in HELP.split("\n\n")]
+    return "\n\n".join(["Usage: veridical COMMAND ...", *about, "\n".join(lines)])
 
 
-def _whole(verb: Callable[..., Any]) -> Callable[..., int]:
-    from veridical.cli.commands import command
-
-    return command(verb)
-
-
-def _bare() -> None:
-    """A command of which the name is enough."""
-
-
-def _first_line(verb: Callable[..., Any]) -> str:
+def first_line(verb: Callable[..., Any]) -> str:
     return (verb.__doc__ or "").partition("\n")[0]
-
-
-def _build(place: int) -> App:
-    """A command for each builder, those of other packages too."""
-    from veridical.builders import BUILDERS, load_builder
-    from veridical.common.registry import names
-
-    out = _app("build", _first_line(api.build), sort_key=place)
-    for name in names(BUILDERS, "builders"):
-        try:
-            out.command(_whole(load_builder(name)), name=name)
-        except UserError as error:  # a plug-in that does not load stands in nobody else's way
-            out.command(_refusing(error), name=name)
-    return out
-
-
-def _refusing(error: UserError) -> Callable[..., None]:
-    def refuse(*words: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]) -> None:
-        raise error
-
-    refuse.__doc__ = error.problem
-    return refuse
 
 
 def _refuse(error: UserError) -> int:

@@ -172,7 +172,7 @@ class Finding:
     details: Json = field(default_factory=dict)
     seconds: float = 0.0
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         out = asdict(self)
         out["parts"] = [part._asdict() for part in self.parts]
         out["interval"] = None if self.low is None or self.high is None else [self.low, self.high]

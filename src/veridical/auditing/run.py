@@ -20,7 +20,7 @@ from veridical.auditing.data import load
 from veridical.auditing.findings import ABOUT, CHAPTERS, FAIL, ORDER, Finding, Verdict, not_applicable
 from veridical.benchmark import Benchmark
 from veridical.common import registry
-from veridical.common.files import Json, write_whole
+from veridical.common.files import write_whole
 from veridical.common.result import Result, Table
 from veridical.engine import run
 from veridical.errors import UserError
@@ -79,7 +79,7 @@ class Audit(Result):
         """The finding of one check."""
         return next(f for f in self.findings if f.check == check)
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         """Numbers are fractions."""
         options = asdict(self.options)
         options["corpora"] = [str(path) for path in options.pop("corpus")]

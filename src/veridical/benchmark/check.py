@@ -30,7 +30,6 @@ from veridical.benchmark.check_items import (
 from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST
 from veridical.benchmark.store import Benchmark
 from veridical.benchmark.writer import PUBLIC_TAGS, FileEntry, content_address, file_hash
-from veridical.common.files import Json
 from veridical.common.result import Result, Table
 from veridical.errors import UserError
 
@@ -58,7 +57,7 @@ class CheckReport(Result):
     def exit_code(self) -> int:
         return 0 if self.ok else 1
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         return {"ok": self.ok, **asdict(self)}
 
     def parts(self) -> Iterator[Table | str]:

@@ -220,7 +220,7 @@ class BenchmarkWriter:
         place.sync_files(self._work)
         place.put_in_place(self._work, self._public, self._secret if has_hidden else None, self.out)
 
-    def _counts(self) -> Json:
+    def _counts(self) -> dict[str, object]:
         items: dict[str, dict[str, int]] = {}
         others: dict[str, int] = {"images": self._images.count}
         for path, file in sorted(self._files.items()):

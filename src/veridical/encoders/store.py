@@ -68,7 +68,7 @@ class About:
     normalised: bool  # vectors have length 1
     vectors: str  # sha256 of keys and vectors
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         out = asdict(self)
         return {"format": FORMAT, **out.pop("identity"), **out}
 
@@ -105,7 +105,7 @@ class Features(Result):
     def parts(self) -> Iterator[Table | str]:
         yield Table("", ("stored in", "vectors", "numbers each"), [(self.path, f"{len(self):,}", f"{self.size:,}")])
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         return {"path": str(self.path), "rows": len(self), "size": self.size, **self.about.to_json()}
 
     def places(self, keys: Sequence[str]) -> np.ndarray:

@@ -149,7 +149,7 @@ class Trials(Result):
         outputs = (Verbatim(official_output(scores)) for scores in self.each)
         return outputs if self.official else trials_parts(self)
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         """The keys of one file's result, so that scripts read both alike; further ones are in `each`.
 
         Estimates are means over trials, and say their deviation; what is missing, extra, unreadable ... is counted over

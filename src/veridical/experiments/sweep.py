@@ -249,7 +249,7 @@ def _options(point: Point, given: Mapping[str, Any]) -> Json:
     return {**own, **{name: value for name, value in given.items() if name in known}}
 
 
-def _made(point: Point, options: SweepOptions, bench: Benchmark, vectors: Mapping[str, str]) -> Json:
+def _made(point: Point, options: SweepOptions, bench: Benchmark, vectors: Mapping[str, str]) -> dict[str, object]:
     """Everything that a point's scores depend on."""
     scored = {name: getattr(options, name) for name in ("test", "trials", "controls", "resamples")}
     trained = settings_of(point.model, bench, _training(point, options))  # what its run folder is tied to

@@ -282,7 +282,7 @@ def licence_url(licence: str) -> str:
     return f"https://spdx.org/licenses/{licence}" if known else licence
 
 
-def _file(name: str, entry: Mapping[str, Any], base: str) -> Json:
+def _file(name: str, entry: Mapping[str, Any], base: str) -> dict[str, object]:
     return {
         "@type": "cr:FileObject",
         "@id": name,
@@ -307,14 +307,14 @@ def _record_sets(manifest: Mapping[str, Any]) -> list[Json]:
     return out + [_record_set(name, _WORDS.tables[name], f"All {name}.") for name in others]
 
 
-def _record_set(name: str, columns: Sequence[Column], about: str) -> Json:
+def _record_set(name: str, columns: Sequence[Column], about: str) -> dict[str, object]:
     fields = [_field(name, f"{name}.parquet", column) for column in columns]
     out = {"@type": "cr:RecordSet", "@id": name, "name": name, "description": about}
     key = {"key": {"@id": f"{name}/id"}} if columns[0].name == "id" else {}
     return {**out, **key, "field": fields}
 
 
-def _field(record_set: str, file: str, column: Column) -> Json:
+def _field(record_set: str, file: str, column: Column) -> dict[str, object]:
     source: Json = {"fileObject": {"@id": file}, "extract": {"column": column.column or column.name}}
     if column.inside:
         source["transform"] = {"jsonPath": f"$.{column.inside}"}

@@ -73,7 +73,7 @@ class Fetched(Result):
         yield f"Files: {self.folder} (details in .get/report.json)."
         yield from imported(self.benchmark, self.left_out)
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         """The report for scripts."""
         count = Counter(outcome.status for outcome in self.outcomes)
         listed: Json = {

@@ -19,7 +19,6 @@ from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.place import MANIFEST, hidden_dir
 from veridical.benchmark.splits import RANDOM, SECRET, mix_secret
 from veridical.benchmark.writer import file_hash
-from veridical.common.files import Json
 from veridical.engine.progress import Clock
 from veridical.errors import UserError
 from veridical.formats.card import describe
@@ -57,7 +56,7 @@ class _MatchJob:
     def makes_table(self) -> bool:
         return self.out.suffix.lower() in items.TABLES
 
-    def config(self, models: Mapping[str, Models], matched: Mapping[str, Matched]) -> Json:
+    def config(self, models: Mapping[str, Models], matched: Mapping[str, Matched]) -> dict[str, object]:
         options = self.options
         source = self.file / MANIFEST if self.file.is_dir() else self.file
         return {

@@ -61,7 +61,7 @@ class MatchReport(Result):
     notes: tuple[str, ...] = ()
     stages: dict[str, float] = field(default_factory=dict)  # seconds of each
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         out: Json = plain(self)
         return out | {"lambda": out.pop("weight"), "sweep": None if self.sweep is None else self.sweep.to_json()}
 
@@ -102,7 +102,7 @@ class MatchReport(Result):
         yield f"Made: {self.out}"
 
 
-def kinds_used(options: StageOptions, matched: Mapping[str, Matched]) -> Json:
+def kinds_used(options: StageOptions, matched: Mapping[str, Matched]) -> dict[str, object]:
     """The resolution of relevance for manifest and report; where `used` is 0 nothing random was added either."""
     used = {stage: one.kinds for stage, one in matched.items()}
     return {"asked": options.kinds.size, "used": used, "noise": options.kinds.noise, "own": options.kinds.own}

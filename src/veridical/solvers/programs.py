@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from veridical.benchmark import Benchmark
-from veridical.common.files import Json, read_json, write_whole
+from veridical.common.files import read_json, write_whole
 from veridical.common.result import Table
 from veridical.errors import UserError
 from veridical.language.programs.domain import Domain, domain_of
@@ -234,7 +234,7 @@ class Coverage:
         self.answers += 1
         self.by_fallback += not answer.parsed
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         return {"reading": self.figures()}
 
     def parts(self) -> Iterator[Table | str]:
@@ -324,7 +324,7 @@ class Programs(Solver):
             yield Prediction(prediction.item, prediction.scores, read_from)
             self.details.add(answer)  # after it was taken: a limit looks one prediction ahead
 
-    def about(self) -> Json:
+    def about(self) -> dict[str, object]:
         return {"source": self.source, "trained_on": self.trained_on, **self.details.to_json()}
 
 

@@ -15,7 +15,7 @@ import hashlib
 import inspect
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -40,7 +40,7 @@ from veridical.solvers import SOLVERS
 class Details(Protocol):
     """What a solver has to say of its work besides the predictions."""
 
-    def to_json(self) -> Json: ...
+    def to_json(self) -> dict[str, object]: ...
 
     def parts(self) -> Iterable[Table | str]:
         """The same for people: tables, and remarks."""
@@ -56,7 +56,7 @@ class Solver(Protocol):
     def predict(self, benchmark: Benchmark, split: str, scheme: str = "main") -> Iterable[Prediction]:
         """A prediction per item of a split, or per view of it (`item#k`), in the order of the items."""
 
-    def about(self) -> Json:
+    def about(self) -> dict[str, object]:
         """What made the predictions, for the file beside them; asked when the last one was taken."""
         return {}
 
@@ -117,7 +117,7 @@ class Solved(Result):
     predictions: int
     details: Details | None = None  # programs: how many sentences were read; models: all about the run
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         more = {} if self.details is None else self.details.to_json()
         named = {"out": str(self.out), "solver": self.solver, "benchmark": self.benchmark_hash, "split": self.split}
         return {**named, "items": self.predictions, **more}
@@ -196,7 +196,7 @@ def write_predictions(path: Path, predictions: Iterable[Prediction], benchmark: 
     return count
 
 
-def write_meta(path: Path, benchmark: Benchmark, split: str, scheme: str, about: Json) -> None:
+def write_meta(path: Path, benchmark: Benchmark, split: str, scheme: str, about: Mapping[str, object]) -> None:
     """Write beside a prediction file what made it, so that a number can be traced."""
     where = {"benchmark": benchmark.name, "benchmark_hash": benchmark.hash, "split": split, "scheme": scheme}
     record = {**where, "solver": about, "veridical": __version__}
@@ -237,5 +237,5 @@ class Guess(Solver):
             rng = np.random.default_rng(int.from_bytes(name, "little"))
             yield Prediction(item.id, tuple(rng.random(len(item.candidates)).tolist()))
 
-    def about(self) -> Json:
+    def about(self) -> dict[str, object]:
         return {"seed": self.seed}

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from veridical.benchmark import Benchmark
-from veridical.common.files import Json
 from veridical.engine.progress import Progress
 from veridical.errors import UserError, missing_extra
 from veridical.options.running import Context
@@ -72,7 +71,7 @@ class TrainedSolver(Solver):
             for view in range(data.views(row)):
                 yield Prediction(view_id(example.item.id, view), tuple(each[view][row].tolist()))
 
-    def about(self) -> Json:
+    def about(self) -> dict[str, object]:
         made = {key: self.trained.about[key] for key in ("model", "config", "seed", "benchmark", "veridical")}
         control = {} if self.context == "own" else {"context": self.context, "context_seed": self.seed}
         return {"trial": int(self.trial), "device": self.device, **made, **control}

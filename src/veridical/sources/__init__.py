@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from veridical.common import registry
-from veridical.common.files import Json
 from veridical.errors import UserError
 from veridical.records import Box, Pairs, Panel
 
@@ -104,7 +103,7 @@ class Source(Protocol):
     def picture(self, photograph: Photograph) -> bytes:
         """The encoded picture, upright RGB; a UserError names one that cannot be read."""
 
-    def config(self) -> Json:
+    def config(self) -> dict[str, object]:
         """What a benchmark says about where its photographs came from (JSON)."""
 
 

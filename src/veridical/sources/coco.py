@@ -22,7 +22,6 @@ import msgspec
 import numpy as np
 
 from veridical.common.arrays import Mask
-from veridical.common.files import Json
 from veridical.errors import UserError, missing_extra
 from veridical.formats.images import is_inside
 from veridical.records import Pairs, Panel, SceneObject
@@ -137,7 +136,7 @@ class Coco(Source):
         image = self._image(id)
         return self._made(image, self._annotations[image.id])
 
-    def config(self) -> Json:
+    def config(self) -> dict[str, object]:
         return {"source": self.name, "split": self.split, "max_side": self.max_side}
 
     def __getstate__(self) -> dict[str, Any]:

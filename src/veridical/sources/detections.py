@@ -16,7 +16,6 @@ from pathlib import Path
 
 import msgspec
 
-from veridical.common.files import Json
 from veridical.encoders.detectors import DETECTOR, Detection, Detector, open_detector
 from veridical.errors import UserError
 from veridical.records import SceneObject
@@ -76,7 +75,7 @@ class Detections(Source):
     def paths(self) -> tuple[Path, ...]:
         return self.source.paths
 
-    def config(self) -> Json:
+    def config(self) -> dict[str, object]:
         found = {"detector": self.detector.name, "identity": self.detector.identity, "threshold": self.threshold}
         return self.source.config() | {"detections": found}
 

@@ -81,7 +81,7 @@ class Folder(Source):
     def paths(self) -> tuple[Path, ...]:
         return (self.folder,) if self.labels is None else (self.folder, self.labels)
 
-    def config(self) -> Json:
+    def config(self) -> dict[str, object]:
         labels = None if self.labels is None else self.labels.name
         return {"source": self.name, "labels": labels, "max_side": self.max_side}
 

@@ -22,7 +22,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from veridical.common.files import Json
 from veridical.errors import UserError
 from veridical.formats.images import is_inside
 from veridical.records import Box, Pairs, Panel, SceneObject
@@ -158,7 +157,7 @@ class VisualGenome(Source):
     def paths(self) -> tuple[Path, ...]:
         return self.folder, self.pictures
 
-    def config(self) -> Json:
+    def config(self) -> dict[str, object]:
         files = sorted(self.files)
         return {"source": self.name, "files": files, "annotations": "CC-BY-4.0", "max_side": self.max_side}
 

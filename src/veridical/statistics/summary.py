@@ -85,7 +85,7 @@ class SplitStats:
     workers: int
     judgements: dict[str, int]  # kind -> number
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         out: Json = msgspec.to_builtins(self, str_keys=True)
         out["human"] = out["human"] or {"mean": None, "std": None, "workers": 0}
         out["agreement"] = out["agreement"] or {"alpha": None, "kappa": None}
@@ -112,7 +112,7 @@ class Stats(Result):
 
         return parts(self)
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         """Fractions, not percent; the whole at the top, each split under `splits`."""
         return {
             "benchmark": self.benchmark,

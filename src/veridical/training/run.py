@@ -58,7 +58,7 @@ class TrainResult(Result):
     mean: float  # validation accuracy over trials
     std: float
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         """As stored under `results` in run.json."""
         return {
             "run": str(self.run),
@@ -236,7 +236,7 @@ def _answered(bench: Benchmark, split: str, scheme: str, stage: Stage) -> list[I
     return items
 
 
-def _open(folder: Path, settings: Json) -> None:
+def _open(folder: Path, settings: Mapping[str, object]) -> None:
     """Start a run folder, or find that it is the run we are asked for."""
     path = folder / RUN
     if not path.exists():

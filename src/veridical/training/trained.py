@@ -71,7 +71,7 @@ def restore_inputs(folder: Path, inputs: Mapping[str, Input]) -> bool:
     return True
 
 
-def save_estimator(folder: Path, estimator: Estimator, about: Json) -> None:
+def save_estimator(folder: Path, estimator: Estimator, about: Mapping[str, object]) -> None:
     """A model that fitted itself, in the same file as the others."""
     save_tensors(folder / WEIGHTS, {n: torch.from_numpy(a.copy()) for n, a in estimator.arrays.items()}, about)
 
@@ -105,13 +105,13 @@ def load_trained(folder: Path | str) -> Trained:
     return Trained(architecture, config, inputs, model, about)
 
 
-def config_json(config: Any) -> Json:
+def config_json(config: Any) -> dict[str, object]:
     """A config as plain JSON."""
     plain: Json = json.loads(json.dumps(dataclasses.asdict(config)))
     return plain
 
 
-def save_tensors(path: Path, tensors: dict[str, Tensor], about: Json) -> None:
+def save_tensors(path: Path, tensors: dict[str, Tensor], about: Mapping[str, object]) -> None:
     """Named tensors and what they are about, atomically. The same content gives the same bytes."""
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     write_whole(path, save(plain, metadata={"veridical": json.dumps(about, sort_keys=True)}))

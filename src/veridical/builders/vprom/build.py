@@ -25,7 +25,6 @@ from veridical.builders.vprom.elements import CELLS, Lists, read_lists
 from veridical.builders.vprom.matrices import Matrices, answers, make_deck, make_matrices
 from veridical.builders.vprom.mining import Mined, mine, pool_of
 from veridical.builders.vprom.pool import SCHEMES, SIDES, SPLIT, Pool, Scheme, make_scheme
-from veridical.common.files import Json
 from veridical.engine import run
 from veridical.engine.progress import Clock, Progress
 from veridical.errors import UserError
@@ -183,7 +182,7 @@ def _item_names(made: Made, pool: Pool, photographs: Sequence[str]) -> set[str]:
     return {name for scheme, side, found in parts for name in storing.item_names(found, pool, names, (scheme, side))}
 
 
-def _config(job: VPROMJob, names: Sequence[str], pool: Pool, made: Made) -> Json:
+def _config(job: VPROMJob, names: Sequence[str], pool: Pool, made: Made) -> dict[str, object]:
     table = pool.table()
     for type_, number in Counter(CELLS[k][1] for side in _sides(made) for k in side.cell.tolist()).items():
         table[type_]["matrices"] = number

@@ -149,7 +149,7 @@ class Rate:
     def value(self) -> float | None:
         return self.count / self.of if self.of else None
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         return {"value": self.value, "count": self.count, "of": self.of}
 
     def __str__(self) -> str:
@@ -186,7 +186,7 @@ class Summary:
     cost: float | None = None  # dollars; None where no price is known for any answer
     priced: int = 0  # answers that the cost is about
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         return {
             "asked": self.asked,
             "unreadable": self.unreadable,
@@ -230,7 +230,7 @@ class Summary:
             yield Table("Position bias", ["place", "chosen", "right answer there", "accuracy"], cells)
 
 
-def _rates(rates: Mapping[Any, Rate]) -> Json:
+def _rates(rates: Mapping[Any, Rate]) -> dict[str, object]:
     return {str(name): rate.to_json() for name, rate in rates.items()}
 
 

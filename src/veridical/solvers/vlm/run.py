@@ -46,7 +46,7 @@ class ModelDetails:
     summary: Summary
     variants: dict[str, Path]  # prediction files of each wording and order, where there are several
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         return {
             "unanswered": self.unanswered,
             "error": self.error,
@@ -64,7 +64,7 @@ class ModelDetails:
             yield f"{self.unanswered:,} questions were not answered: {self.error}. {again}"
 
 
-def about(model: str, questions: Questions) -> Json:
+def about(model: str, questions: Questions) -> dict[str, object]:
     """What must be the same for a run to be continued. How many wordings and orders may grow."""
     asking = {k: v for k, v in asdict(questions.asking).items() if k not in {"wordings", "orders", "views"}}
     where = {"benchmark": questions.benchmark.hash, "split": questions.split, "scheme": questions.scheme}
@@ -109,7 +109,7 @@ class VisionLanguageModel(Solver):
             self.details = ModelDetails(unanswered, error, resumed, summary, files)
             yield from merge(asked, order)
 
-    def about(self) -> Json:
+    def about(self) -> dict[str, object]:
         made = {} if self.details is None else self.details.to_json()
         return {**made, "settings": self._settings, "asking": asdict(self.asking)}
 

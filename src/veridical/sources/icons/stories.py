@@ -15,7 +15,6 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from veridical.common.files import Json
 from veridical.errors import UserError
 from veridical.sources.icons.glyphs import CATEGORIES, PERSON
 from veridical.sources.icons.scene import Group, IconScene, Interaction, NoRoom, compose
@@ -96,7 +95,7 @@ class IconStories(IconWorld):
     def label(self, index: int) -> str:
         return f"story-{index}"
 
-    def config(self) -> Json:
+    def config(self) -> dict[str, object]:
         """The source alone: a benchmark says its seed and how many photographs it has by itself."""
         return {"source": self.name}
 

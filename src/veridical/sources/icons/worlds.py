@@ -17,7 +17,6 @@ from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
-from veridical.common.files import Json
 from veridical.errors import UserError
 from veridical.records import Pairs, Panel
 from veridical.sources import Photograph, Source
@@ -140,7 +139,7 @@ class Icons(IconWorld):
     def label(self, index: int) -> str:
         return f"icons-{self.seed}-{index}"
 
-    def config(self) -> Json:
+    def config(self) -> dict[str, object]:
         """What made these photographs."""
         return {"source": self.name, **asdict(self), "licence": LICENCE}
 
@@ -212,7 +211,7 @@ class IconSeries(IconWorld):
         made = super().photograph(index, scene)
         return replace(made, tags=(*made.tags, ("series", str(index // PICTURES))))
 
-    def config(self) -> Json:
+    def config(self) -> dict[str, object]:
         size = {"width": self.width, "height": self.height}
         return {"source": self.name, "series": self.series, "pictures": PICTURES, "seed": self.seed, **size}
 
@@ -301,7 +300,7 @@ class IconPanels(IconWorld):
         """A panel with the labels that a relation may be about, and nothing else."""
         return Photograph(_labelled(panel(scene, self.label(index)), scene.background), licence=LICENCE)
 
-    def config(self) -> Json:
+    def config(self) -> dict[str, object]:
         """What made these panels, but for the salt."""
         known = {name: value for name, value in asdict(self).items() if name != "salt"}
         return {"source": self.name, **known, "licence": LICENCE}

@@ -23,7 +23,7 @@ from pathlib import Path
 from veridical.benchmark import Benchmark
 from veridical.formats.releases import import_release
 from veridical.language.reading.grammar import forget
-from veridical.solvers.programs import Answer, Example, ProgramSolver, examples, predict
+from veridical.solvers.programs import Answer, JudgedSentence, ProgramSolver, examples, predict
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data" / "nlvr"
@@ -36,7 +36,7 @@ def held_out(group: str) -> bool:
     return zlib.crc32(group.rpartition("/")[2].encode()) % 100 < 15
 
 
-def scores(known: Sequence[Example], answers: Sequence[Answer], keep: Sequence[bool]) -> str:
+def scores(known: Sequence[JudgedSentence], answers: Sequence[Answer], keep: Sequence[bool]) -> str:
     """Accuracy and consistency (all items of a presentation right) of the kept items, in percent."""
     right: dict[str, list[bool]] = defaultdict(list)
     for example, answer, kept in zip(known, answers, keep, strict=True):
@@ -49,7 +49,7 @@ def scores(known: Sequence[Example], answers: Sequence[Answer], keep: Sequence[b
     return f"accuracy {sum(items) / len(items):6.2%}  consistency {consistent:6.2%}  ({len(items)} items)"
 
 
-def quality(solver: ProgramSolver, trained: Sequence[Example], known: Sequence[Example]) -> list[str]:
+def quality(solver: ProgramSolver, trained: Sequence[JudgedSentence], known: Sequence[JudgedSentence]) -> list[str]:
     """The lines of the report, and of the log."""
     answers = [solver.solve(e.sentence, e.panels) for e in known]
     seen = {e.sentence for e in trained}
@@ -65,7 +65,7 @@ def quality(solver: ProgramSolver, trained: Sequence[Example], known: Sequence[E
     ]
 
 
-def fallback_answers(solver: ProgramSolver, known: Sequence[Example]) -> list[Answer]:
+def fallback_answers(solver: ProgramSolver, known: Sequence[JudgedSentence]) -> list[Answer]:
     """What the fallback would say of every item."""
     from veridical.language.programs.domain import domain_of
 
@@ -73,9 +73,9 @@ def fallback_answers(solver: ProgramSolver, known: Sequence[Example]) -> list[An
     return [Answer((1 - p, p), None, False, e.panels, e.sentence) for p, e in zip(chances, known, strict=True)]
 
 
-def speed(solver: ProgramSolver, known: Sequence[Example], path: Path) -> list[str]:
+def speed(solver: ProgramSolver, known: Sequence[JudgedSentence], path: Path) -> list[str]:
     """Sentences a second in a warm process: new sentences (the solver is loaded anew) and known ones."""
-    by_sentence: dict[str, list[Example]] = defaultdict(list)
+    by_sentence: dict[str, list[JudgedSentence]] = defaultdict(list)
     for example in known:
         by_sentence[example.sentence].append(example)
     solver.save(path)
@@ -96,7 +96,7 @@ def speed(solver: ProgramSolver, known: Sequence[Example], path: Path) -> list[s
     return [*lines, f"file           {path.stat().st_size / 1e6:.2f} MB"]
 
 
-def pixels(solver: ProgramSolver, benchmark: Benchmark, known: Sequence[Example]) -> str:
+def pixels(solver: ProgramSolver, benchmark: Benchmark, known: Sequence[JudgedSentence]) -> str:
     """The same items from their drawings, every permutation of the boxes: accuracy over the views."""
     labels = {item.id: bool(item.answer) for item in benchmark.items("dev", answers=True)}
     views = [

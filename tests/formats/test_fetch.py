@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from veridical.errors import UserError
-from veridical.formats.fetch import Manners, Outcome, Wanted, fetch
+from veridical.formats.fetch import Manners, Outcome, WantedFile, fetch
 
 from . import _server as server
 from ._server import Site
@@ -28,7 +28,7 @@ def site() -> Iterator[Site]:
 
 def one(site: Site, folder: Path, path: str = "/a", manners: Manners = QUICK, limit: int = 1 << 20) -> Outcome:
     url = path if "://" in path else site.url + path
-    (outcome,) = fetch([Wanted("a.bin", url, limit)], folder, "files", manners)
+    (outcome,) = fetch([WantedFile("a.bin", url, limit)], folder, "files", manners)
     return outcome
 
 
@@ -153,7 +153,7 @@ def test_other_schemes_are_refused(site: Site, tmp_path: Path, to: str) -> None:
 
 @pytest.mark.parametrize("url", ["", "no address", "http://", "http://[::1", "http:///a"])
 def test_what_is_no_address(site: Site, tmp_path: Path, url: str) -> None:
-    (outcome,) = fetch([Wanted("a.bin", url, 100)], tmp_path, "files", QUICK)
+    (outcome,) = fetch([WantedFile("a.bin", url, 100)], tmp_path, "files", QUICK)
     assert outcome.status == "missing"
     assert "address" in outcome.reason
 
@@ -186,7 +186,7 @@ def test_unasked_compression_is_undone(site: Site, tmp_path: Path) -> None:
 
 
 def test_a_file_that_fails_its_check_is_kept_apart(site: Site, tmp_path: Path) -> None:
-    wanted = Wanted("sub/a.bin", site.url + "/a", 1 << 20, lambda path: f"{path.stat().st_size} bytes of nonsense")
+    wanted = WantedFile("sub/a.bin", site.url + "/a", 1 << 20, lambda path: f"{path.stat().st_size} bytes of nonsense")
     (outcome,) = fetch([wanted], tmp_path, "files", QUICK)
     assert (outcome.status, outcome.reason) == ("changed", f"{len(BODY)} bytes of nonsense")
     assert not (tmp_path / "sub/a.bin").exists()
@@ -197,7 +197,7 @@ def test_many_at_once_but_not_too_many(site: Site, tmp_path: Path) -> None:
     names = [f"/{n}" for n in range(40)]
     site.files.update(dict.fromkeys(names, BODY[:1000]))
     site.acts.update({name: [server.slow(500, 0.02)] for name in names})
-    outcomes = fetch([Wanted(n[1:], site.url + n, 10_000) for n in names], tmp_path, "files", QUICK)
+    outcomes = fetch([WantedFile(n[1:], site.url + n, 10_000) for n in names], tmp_path, "files", QUICK)
     assert [o.wanted.name for o in outcomes] == [n[1:] for n in names]
     assert {o.status for o in outcomes} == {"fetched"}
     assert 2 <= site.open_most <= 4
@@ -219,6 +219,6 @@ def test_a_full_disk_is_said(site: Site, tmp_path: Path) -> None:
 def test_nobody_answers(tmp_path: Path) -> None:
     with server.serving() as site:
         url = site.url
-    (outcome,) = fetch([Wanted("a.bin", url + "/a", 100)], tmp_path, "files", QUICK)
+    (outcome,) = fetch([WantedFile("a.bin", url + "/a", 100)], tmp_path, "files", QUICK)
     assert outcome.status == "missing"
     assert "4 tries" in outcome.reason

@@ -10,7 +10,7 @@ import pytest
 
 import veridical
 from veridical.benchmark import Benchmark
-from veridical.encoders.crossencoders import CrossEncoder, TrainingConfig
+from veridical.encoders.crossencoders import CrossEncoder, FineTuning
 from veridical.errors import UserError
 from veridical.matching.scores.crossencoder import Overridden, rerank, shortlist
 from veridical.matching.scores.models import Calibration, SparseScores, word_vectors
@@ -151,7 +151,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_checkpoint_is_trained_and_scores_the_same_whatever_the_batch(checkpoint: Path) -> None:
     pairs = [(q, a) for q in QUESTIONS[:8] for a in ("thing near gate", "0 of 1")]
     labels = [1, 0] * 8
-    config = TrainingConfig(epochs=40, batch=16, rate=3e-3)
+    config = FineTuning(epochs=40, batch=16, rate=3e-3)
     model = CrossEncoder(str(checkpoint), training=config)
     before = model.score(pairs)
     taught = model.trained(pairs, labels, seed=1)

@@ -17,7 +17,7 @@ from veridical.formats.releases import import_release
 from veridical.language.programs.execution import execute
 from veridical.records import Panel, SceneObject
 from veridical.solvers.learned import FallbackConfig
-from veridical.solvers.programs import Example, ProgramSolver, SolverConfig, examples, fingerprint, predict
+from veridical.solvers.programs import JudgedSentence, ProgramSolver, SolverConfig, examples, fingerprint, predict
 
 COLORS = ("black", "blue", "yellow")
 QUICK = SolverConfig(fallback=FallbackConfig(steps=5))
@@ -38,13 +38,13 @@ def scene(number: int, color: str) -> tuple[Panel, ...]:
     return tuple(tower(*filled[k : k + 3]) for k in (0, 3, 6))
 
 
-def lesson(exact: bool) -> list[Example]:
+def lesson(exact: bool) -> list[JudgedSentence]:
     """Presentations by people to whom `2 blocks` means exactly two, or at least two."""
     out = []
     for group, (color, wanted) in enumerate(itertools.product(COLORS, (2, 3, 4))):
         for number in range(wanted - 1, wanted + 3):
             label = number == wanted if exact else number >= wanted
-            out.append(Example(f"There are {wanted} {color} blocks", scene(number, color), label, str(group)))
+            out.append(JudgedSentence(f"There are {wanted} {color} blocks", scene(number, color), label, str(group)))
     return out
 
 
@@ -59,7 +59,7 @@ def test_the_reading_of_a_number_is_learned_from_labels(exact: bool) -> None:
 
 def test_one_wrong_label_does_not_rule_a_reading_out() -> None:
     known = lesson(exact=True)
-    known[5] = Example(known[5].sentence, known[5].panels, not known[5].label, known[5].group)
+    known[5] = JudgedSentence(known[5].sentence, known[5].panels, not known[5].label, known[5].group)
     solver = ProgramSolver(QUICK).fit(known)
     assert "exactly" in str(solver.programs("There are 3 black blocks")[0][0])
 
@@ -86,7 +86,7 @@ def test_the_program_shown_gives_the_answer_shown() -> None:
 
 
 def test_sentences_without_a_program_are_left_to_the_fallback() -> None:
-    told = [Example("wibble wobble", scene(n, "blue"), n > 0, str(n)) for n in (0, 1, 2, 3) for _ in range(3)]
+    told = [JudgedSentence("wibble wobble", scene(n, "blue"), n > 0, str(n)) for n in (0, 1, 2, 3) for _ in range(3)]
     solver = ProgramSolver().fit(told)
     answer = solver.solve("wibble wobble", scene(2, "blue"))
     assert (answer.parsed, answer.program, answer.explanation) == (False, None, None)

@@ -1,4 +1,4 @@
-"""Prompts and pictures of all four tasks: what is sent, in which order, and which candidate a label means."""
+"""SplitQuestions and pictures of all four tasks: what is sent, in which order, and which candidate a label means."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from veridical.errors import UserError
 from veridical.options.running import Asking
 from veridical.records import TRUTH, Item, Panel, Text
 from veridical.solvers.vlm.pictures import Picture, matrix_grid, side_by_side
-from veridical.solvers.vlm.prompts import COUNT, WORDINGS, Prompt, Question, Questions, Variant, rotation, variants
+from veridical.solvers.vlm.prompts import COUNT, WORDINGS, Prompt, Question, SplitQuestions, Variant, rotation, variants
 
 from ._vlm_world import write_drawings, write_matrices, write_pairs, write_vcr
 
@@ -30,7 +30,7 @@ def shade(picture: Picture, place: tuple[int, int] = (1, 1)) -> int:
 
 
 def prompts(directory: Path, split: str, **asking: object) -> dict[str, Prompt]:
-    questions = Questions(Benchmark(directory), split, Asking(**asking))  # type: ignore[arg-type]
+    questions = SplitQuestions(Benchmark(directory), split, Asking(**asking))  # type: ignore[arg-type]
     return {question.id: questions.prompt(question) for question in questions.first()}
 
 
@@ -153,13 +153,13 @@ def test_rationales_are_conditioned_on_each_answer(tmp_path: Path) -> None:
 
 
 def test_a_follow_up_is_the_rationale_given_the_predicted_answer(tmp_path: Path) -> None:
-    questions = Questions(Benchmark(write_vcr(tmp_path / "b", 1)), "val", Asking(rationales="predicted"))
+    questions = SplitQuestions(Benchmark(write_vcr(tmp_path / "b", 1)), "val", Asking(rationales="predicted"))
     (question,) = questions.first()
     follow = questions.follow_up(question, 2)
     assert follow is not None
     assert follow.name == "val-0:r2"
     assert questions.follow_up(follow, 0) is None
-    every = Questions(questions.benchmark, "val", Asking())
+    every = SplitQuestions(questions.benchmark, "val", Asking())
     assert every.follow_up(question, 2) is None
 
 
@@ -216,9 +216,9 @@ def test_bad_settings(tmp_path: Path) -> None:
         with pytest.raises(UserError):
             Asking(**bad)  # type: ignore[arg-type]
     with pytest.raises(UserError, match=f"{COUNT} wordings"):
-        Questions(Benchmark(write_pairs(tmp_path / "p", 1)), "dev", Asking(wordings=COUNT + 1))
+        SplitQuestions(Benchmark(write_pairs(tmp_path / "p", 1)), "dev", Asking(wordings=COUNT + 1))
     with pytest.raises(UserError, match="not true or false"):
-        Questions(Benchmark(write_vcr(tmp_path / "b", 1)), "val", Asking(answers="truth"))
+        SplitQuestions(Benchmark(write_vcr(tmp_path / "b", 1)), "val", Asking(answers="truth"))
 
 
 def test_names_of_variants() -> None:

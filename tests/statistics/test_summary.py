@@ -12,7 +12,7 @@ import veridical.statistics
 from veridical.errors import UserError
 from veridical.records import Judgement, Pruned, pairs
 from veridical.statistics import stats
-from veridical.statistics.summary import Rate
+from veridical.statistics.summary import Share
 
 
 def test_nlvr2_development_split(nlvr2):
@@ -74,8 +74,8 @@ def test_pruned_items_count_before_pruning(make, statement):
     assert found.splits["dev"].agreement.items == 3
     checks = found.total.validation
     assert (checks.items, checks.reported_nonsense) == (6, 1)
-    assert checks.disagreement == Rate(0.2, 5)
-    assert checks.self_validated == Rate(1 / 6, 6)
+    assert checks.disagreement == Share(0.2, 5)
+    assert checks.self_validated == Share(1 / 6, 6)
     assert (checks.self_agreement.rate, checks.other_agreement.rate) == (1, 0.75)
     assert found.pruned == {
         "agreement: two or more extra judgements disagree": 1,

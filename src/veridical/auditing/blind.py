@@ -14,7 +14,7 @@ import numpy as np
 
 from veridical.auditing import findings
 from veridical.auditing.data import AuditData, AuditItem, Fit, Sample, folds, sample, swapped
-from veridical.auditing.findings import ABOUT, Check, Finding, Guess, Part, WorstExample, not_applicable
+from veridical.auditing.findings import ABOUT, Check, Finding, Guesser, Part, WorstExample, not_applicable
 from veridical.auditing.harness import FULL, PARTS, Assessment, Effort, Run, assess, over_groups, run
 from veridical.auditing.pictures import describe
 from veridical.benchmark.splits import blocks
@@ -55,7 +55,7 @@ class Shown:
     own: Sample | None = None  # the items as they are, where `sample` has the context of others
 
 
-def _shown(guess: Guess, rows: Sequence[AuditItem], data: AuditData, seed: int) -> Shown | str:
+def _shown(guess: Guesser, rows: Sequence[AuditItem], data: AuditData, seed: int) -> Shown | str:
     """What a guesser is shown of the items, or why it cannot be."""
     looks = "context" in guess.sees
     if guess.neural:

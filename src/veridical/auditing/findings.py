@@ -65,7 +65,7 @@ View = Literal["query", "candidates", "context", "responses"]
 Reference = Literal["majority", "chance"]
 
 
-class Guess(msgspec.Struct, frozen=True):
+class Guesser(msgspec.Struct, frozen=True):
     """One way to guess."""
 
     fit: str  # "module:attr" of a function `fit(train, rng) -> predict(test)`; or the name of a model of the zoo
@@ -91,7 +91,7 @@ class Check(msgspec.Struct, frozen=True):
     do: str = ""  # what to do about what it finds
     of_task: dict[str, dict[str, str]] = {}  # task -> other words for it
     needs: tuple[Literal["splits", "texts"], ...] = ()  # several splits; texts
-    guesses: dict[str, Guess] = {}  # task -> how its guesser does it
+    guesses: dict[str, Guesser] = {}  # task -> how its guesser does it
 
     def about(self, task: str) -> Check:
         """The check in the words of a task."""

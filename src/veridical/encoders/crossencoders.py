@@ -27,7 +27,7 @@ LONGEST = 128  # tokens of a pair; longer ones are cut
 
 
 @dataclass(frozen=True)
-class TrainingConfig:
+class FineTuning:
     """How a cross-encoder is fine-tuned: the usual settings of BERT (Devlin et al. 2018, A.3)."""
 
     epochs: int = 2
@@ -41,10 +41,10 @@ class CrossEncoder:
     """A model of pairs of texts; see the module's first lines."""
 
     def __init__(
-        self, name: str, *, device: str | None = None, training: TrainingConfig | None = None, batch: int = 64
+        self, name: str, *, device: str | None = None, training: FineTuning | None = None, batch: int = 64
     ) -> None:
         self.name = name
-        self.training = training or TrainingConfig()
+        self.training = training or FineTuning()
         self._batch, self._device = batch, device
         self._weights: dict[str, torch.Tensor] | None = None  # of a trained copy
 
@@ -123,7 +123,7 @@ class CrossEncoder:
 
 
 def _train(
-    model: Any, inputs: Any, pairs: Sequence[tuple[str, str]], labels: Sequence[int], config: TrainingConfig, label: str
+    model: Any, inputs: Any, pairs: Sequence[tuple[str, str]], labels: Sequence[int], config: FineTuning, label: str
 ) -> None:
     """Fine-tune in place: AdamW, a linear warm-up and decay."""
     torch = import_torch()

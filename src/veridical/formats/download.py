@@ -24,7 +24,7 @@ from veridical.common import files
 from veridical.common.files import DECODING_ERRORS, Json, in_words, only_one, write_whole
 from veridical.common.result import Result, Table
 from veridical.errors import UserError, missing_extra
-from veridical.formats.fetch import Manners, Outcome, Wanted, fetch
+from veridical.formats.fetch import Manners, Outcome, WantedFile, fetch
 from veridical.formats.images import BadImage, image_size
 from veridical.formats.lines import LeftOut
 from veridical.formats.releases import import_release, imported
@@ -39,14 +39,14 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
 
 
 @dataclass(frozen=True)
-class Source:
+class ReleaseFiles:
     """What a release consists of."""
 
     main: tuple[str, str]  # each split's file: its name in the folder, its path at the base address
     extras: tuple[tuple[str, str, tuple[str, ...]], ...]  # the same for files it may lack, and which splits have them
     splits: tuple[str, ...]  # what comes unless splits are named
     others: tuple[str, ...]  # what comes only if it is named
-    images: Callable[[Path, str, str], list[Wanted]]  # folder, split, base address -> its images
+    images: Callable[[Path, str, str], list[WantedFile]]  # folder, split, base address -> its images
     kind: str  # what its images are called
 
 
@@ -143,7 +143,7 @@ def get(
         return replace(result, benchmark=made.benchmark, counts=dict(made.counts), left_out=made.left_out)
 
 
-def _texts(source: Source, splits: Sequence[str], base: str) -> list[Wanted]:
+def _texts(source: ReleaseFiles, splits: Sequence[str], base: str) -> list[WantedFile]:
     kinds = [(*source.main, source.splits + source.others), *source.extras]
     out = []
     for split in splits:
@@ -152,11 +152,11 @@ def _texts(source: Source, splits: Sequence[str], base: str) -> list[Wanted]:
                 hashes = name.endswith("_hashes.json")
                 check = _check_text if name.endswith(".txt") else _check_hashes if hashes else _check_lines
                 url = f"{base}/{path.format(split=split)}"
-                out.append(Wanted(name.format(split=split), url, MAX_TEXT_BYTES, check, "files"))
+                out.append(WantedFile(name.format(split=split), url, MAX_TEXT_BYTES, check, "files"))
     return out
 
 
-def _need(outcomes: Sequence[Outcome], source: Source, splits: Sequence[str]) -> None:
+def _need(outcomes: Sequence[Outcome], source: ReleaseFiles, splits: Sequence[str]) -> None:
     """A release without its main files is no release."""
     required = {source.main[0].format(split=split) for split in splits}
     for outcome in outcomes:
@@ -207,7 +207,7 @@ def _lines(folder: Path, name: str) -> Iterator[tuple[int, Json]]:
     yield from files.numbered_lines(folder / name, Json, "Delete the file and run it again.")
 
 
-def _drawings(folder: Path, split: str, base: str) -> list[Wanted]:
+def _drawings(folder: Path, split: str, base: str) -> list[WantedFile]:
     """NLVR: six drawings of each example, in numbered folders."""
     out = []
     name, kind = f"{split}/{split}.json", f"{split} drawings"
@@ -218,17 +218,17 @@ def _drawings(folder: Path, split: str, base: str) -> list[Wanted]:
         for k in range(6):
             path = f"{split}/images/{parts[0]}/{split}-{parts[1]}-{k}.png"
             url = f"{base}/nlvr/{path}"
-            out.append(Wanted(path, url, MAX_DRAWING_BYTES, _check_image, kind))
+            out.append(WantedFile(path, url, MAX_DRAWING_BYTES, _check_image, kind))
     return out
 
 
-def _photographs(folder: Path, split: str, base: str) -> list[Wanted]:
+def _photographs(folder: Path, split: str, base: str) -> list[WantedFile]:
     """NLVR2: the photographs at the addresses of each pair, each under the name its authors gave it."""
     del base
     path = folder / f"{split}_hashes.json"
     again = "Delete it and run it again."
     hashes = files.read_json(path, dict[str, str], "a list of hashes", again) if path.exists() else {}
-    out: dict[str, Wanted] = {}
+    out: dict[str, WantedFile] = {}
     for number, record in _lines(folder, f"{split}.json"):
         pair = str(record.get("identifier")).rpartition("-")[0]
         if not _NAME.fullmatch(pair):
@@ -238,7 +238,7 @@ def _photographs(folder: Path, split: str, base: str) -> list[Wanted]:
             check = functools.partial(check_photograph, published=hashes.get(name))
             url = str(record.get(key) or "")
             kind = f"{split} photographs" + ("" if name in hashes else " without a published hash")
-            out[name] = Wanted(f"images/{split}/{name}", url, MAX_PHOTO_BYTES, check, kind)
+            out[name] = WantedFile(f"images/{split}/{name}", url, MAX_PHOTO_BYTES, check, kind)
     return list(out.values())
 
 
@@ -276,8 +276,8 @@ def _imagehash() -> Any:
     return imagehash
 
 
-SOURCES: dict[str, Source] = {
-    "nlvr": Source(
+SOURCES: dict[str, ReleaseFiles] = {
+    "nlvr": ReleaseFiles(
         main=("{split}/{split}.json", "nlvr/{split}/{split}.json"),
         extras=(),
         splits=("train", "dev", "test"),
@@ -285,7 +285,7 @@ SOURCES: dict[str, Source] = {
         images=_drawings,
         kind="drawings",
     ),
-    "nlvr2": Source(
+    "nlvr2": ReleaseFiles(
         main=("{split}.json", "nlvr2/data/{split}.json"),
         extras=(
             ("{split}_hashes.json", "nlvr2/util/hashes/{split}_hashes.json", ("train", "dev", "test1", "test2")),

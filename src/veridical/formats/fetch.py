@@ -37,7 +37,7 @@ PARTIAL, CHANGED = ".get/partial", ".get/changed"  # within the folder, where no
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedFile:
     """One file to fetch."""
 
     name: str  # its path in the folder
@@ -51,7 +51,7 @@ class Wanted:
 class Outcome:
     """What became of one file: fetched now, had from before, missing, or changed (not what was published)."""
 
-    wanted: Wanted
+    wanted: WantedFile
     status: Status
     reason: str = ""
     bytes: int = 0  # received in this run
@@ -86,7 +86,7 @@ class _Final(Exception):
     """No further try can help."""
 
 
-def fetch(wanted: Iterable[Wanted], folder: Path, label: str, manners: Manners | None = None) -> list[Outcome]:
+def fetch(wanted: Iterable[WantedFile], folder: Path, label: str, manners: Manners | None = None) -> list[Outcome]:
     """Fetch files into a folder; those that are there are not asked for again."""
     files = list(wanted)
     folder.mkdir(parents=True, exist_ok=True)
@@ -120,7 +120,7 @@ class _Fetcher:
         self.hosts: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(manners.per_host))
         self.jitter = random.Random()  # waits only: no result depends on it
 
-    async def all(self, files: list[Wanted], progress: Progress) -> list[Outcome]:
+    async def all(self, files: list[WantedFile], progress: Progress) -> list[Outcome]:
         import httpx
 
         outcomes: list[Outcome] = []
@@ -140,7 +140,7 @@ class _Fetcher:
                 group.create_task(work(client))
         return outcomes
 
-    async def one(self, client: httpx.AsyncClient, wanted: Wanted) -> Outcome:
+    async def one(self, client: httpx.AsyncClient, wanted: WantedFile) -> Outcome:
         """Fetch one file, with retries."""
         received = 0
 
@@ -168,7 +168,7 @@ class _Fetcher:
         return Outcome(wanted, "missing", f"{lost.reason} ({self.manners.retries + 1} tries)", received)
 
     async def _receive(
-        self, client: httpx.AsyncClient, wanted: Wanted, part: Path, count: Callable[[int], None]
+        self, client: httpx.AsyncClient, wanted: WantedFile, part: Path, count: Callable[[int], None]
     ) -> None:
         """One try: send a request, follow its redirects, write what comes."""
         import httpx
@@ -201,7 +201,7 @@ class _Fetcher:
             raise _Lost(str(error) or type(error).__name__) from None
 
     async def _write(
-        self, response: httpx.Response, wanted: Wanted, part: Path, start: int, count: Callable[[int], None]
+        self, response: httpx.Response, wanted: WantedFile, part: Path, start: int, count: Callable[[int], None]
     ) -> None:
         if response.status_code == 416:
             _forget(part)
@@ -233,7 +233,7 @@ class _Fetcher:
                 file.write(chunk)
                 count(len(chunk))
 
-    async def _accept(self, wanted: Wanted, part: Path, received: int) -> Outcome:
+    async def _accept(self, wanted: WantedFile, part: Path, received: int) -> Outcome:
         problem = await asyncio.to_thread(wanted.check, part) if wanted.check else ""
         apart = self.folder / CHANGED / wanted.name
         target = apart if problem else self.folder / wanted.name

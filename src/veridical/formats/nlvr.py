@@ -26,7 +26,7 @@ from veridical.errors import UserError
 from veridical.formats import columns
 from veridical.formats.images import BadImage, ImageFile, is_inside, read_image, walk
 from veridical.formats.lines import Lines, Problems, decode_lines, find_duplicates, find_wrong, raw_table, read_text
-from veridical.formats.releases import Format, Part, Request, Writer, items_to_write, judgements_of
+from veridical.formats.releases import Format, ReleaseSplit, Request, Writer, items_to_write, judgements_of
 from veridical.records import Item, Panel, SceneObject
 
 ORDERS = list(itertools.permutations(range(3)))
@@ -129,7 +129,7 @@ class _NLVRSplit:
         return writer.add_image(data)
 
 
-def read(request: Request, problems: Problems) -> list[Part]:
+def read(request: Request, problems: Problems) -> list[ReleaseSplit]:
     """All splits of a release."""
     missing = "NLVR split: no train.json, dev/dev.json or the like"
     files = request.files(lambda path: path.stem in SPLITS or path.parent.name == path.stem, missing)

@@ -23,7 +23,7 @@ from veridical.formats import columns
 from veridical.formats.images import BadImage, ImageFile, read_image, walk
 from veridical.formats.lines import Problems, TextFile, decode_one, raw_table, read_text
 from veridical.formats.nlvr2_lines import Names, Rows, check_rows, differences, encode, first_places, read_rows
-from veridical.formats.releases import Format, Part, Request, Writer, find_files
+from veridical.formats.releases import Format, ReleaseSplit, Request, Writer, find_files
 
 SPLITS = frozenset({"train", "dev", "val", "test", "test1", "test2", "test-p", "test-u"})
 SUBSETS = ("balanced", "unbalanced")
@@ -42,7 +42,7 @@ class _Files:
 
 
 @dataclass
-class _Split:
+class _NLVR2Split:
     """One split of NLVR2, read and found whole."""
 
     split: str
@@ -170,7 +170,7 @@ class _Split:
         return out
 
 
-def read(request: Request, problems: Problems) -> list[Part]:
+def read(request: Request, problems: Problems) -> list[ReleaseSplit]:
     """All splits of a release."""
     missing = "NLVR2 split: no train.json, dev.json or test1.json"
     mains = request.files(lambda path: path.stem in SPLITS, missing)
@@ -233,10 +233,10 @@ def _beside(split: str, main: Path, request: Request) -> _Files:
     return _Files(main, subsets, found.get("hashes"), found.get("annotated"), images)
 
 
-def _read_split(split: str, files: _Files, request: Request, problems: Problems) -> _Split:
+def _read_split(split: str, files: _Files, request: Request, problems: Problems) -> _NLVR2Split:
     rows = read_rows(read_text(files.main, request.name_of(files.main)), problems)
     labelled = not len(rows) or rows["label"].null_count < len(rows)
-    out = _Split(split, labelled, rows, check_rows(rows, labelled, problems), files, request)
+    out = _NLVR2Split(split, labelled, rows, check_rows(rows, labelled, problems), files, request)
     for name, path in files.subsets.items():
         subset = read_rows(read_text(path, request.name_of(path)), problems)
         subset.drop(differences(subset, rows), problems)

@@ -1,6 +1,6 @@
 """Official releases, both ways: a release becomes a benchmark, a benchmark the files of a release.
 
-A `Format` reads a release into `Part`s, one for each split, which write themselves; and it writes a split back.
+A `Format` reads a release into `ReleaseSplit`s, one for each split, which write themselves; and it writes a split back.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def import_release(
     return ImportResult(made.directory, made.manifest["counts"] | dict(missing), tuple(problems.left_out))
 
 
-def _check_parts(parts: Sequence[Part], path: Path, hide: Sequence[str], problems: Problems) -> None:
+def _check_parts(parts: Sequence[ReleaseSplit], path: Path, hide: Sequence[str], problems: Problems) -> None:
     splits = [part.split for part in parts]
     for name in splits:
         if not _SPLIT.fullmatch(name):
@@ -321,7 +321,7 @@ class Writer:
                 last.result()
 
 
-class Part(Protocol):
+class ReleaseSplit(Protocol):
     """One split of a release, read and found whole."""
 
     @property
@@ -348,7 +348,7 @@ class Format:
     title: str  # the benchmark's name
     task: Task
     licence: str  # empty where the release's files state none
-    read: Callable[[Request, Problems], list[Part]]
+    read: Callable[[Request, Problems], list[ReleaseSplit]]
     encode: Callable[[Benchmark, str, Path], None]  # benchmark, split, folder: write the split in this format
 
 

@@ -27,7 +27,7 @@ from veridical.formats import columns
 from veridical.formats import lines as texts
 from veridical.formats.images import BadImage, is_inside, leaves_folder, read_image
 from veridical.formats.lines import Lines, Problems, decode_lines, raw_table, read_text
-from veridical.formats.releases import Format, Part, Request, Writer, find_files, one_per_split
+from veridical.formats.releases import Format, ReleaseSplit, Request, Writer, find_files, one_per_split
 from veridical.formats.vcr_writing import encode
 from veridical.records import Panel, SceneObject
 
@@ -74,7 +74,7 @@ _METADATA = msgspec.json.Decoder(_Metadata)
 
 
 @dataclass
-class _Split:
+class _VCRSplit:
     """One split of VCR, read and found whole."""
 
     split: str
@@ -207,7 +207,7 @@ class _Images:
         ]
 
 
-def read(request: Request, problems: Problems) -> list[Part]:
+def read(request: Request, problems: Problems) -> list[ReleaseSplit]:
     """All splits of a release."""
     if not request.path.is_dir():
         return [_read_split(request.split, request.path, request, problems)]
@@ -222,7 +222,7 @@ def read(request: Request, problems: Problems) -> list[Part]:
     return [parts[path] for path in one_per_split(found, request).values()]
 
 
-def _read_split(split: str | None, path: Path, request: Request, problems: Problems) -> _Split:
+def _read_split(split: str | None, path: Path, request: Request, problems: Problems) -> _VCRSplit:
     lines = decode_lines(read_text(path, request.name_of(path)), msgspec.json.Decoder(_Line), problems)
     copies = bool(lines.records) and all(
         [bytes(a) for a in line.answer_choices] == [bytes(r) for r in line.rationale_choices] for line in lines.records
@@ -235,7 +235,7 @@ def _read_split(split: str | None, path: Path, request: Request, problems: Probl
         words = {line.annot_id.rpartition("-")[0] for line in lines.records}
         named = path.stem in SPLITS or len(words) != 1 or not all(words)
         split = path.stem if named else words.pop()
-    return _Split(split, labelled, not copies, lines, request)
+    return _VCRSplit(split, labelled, not copies, lines, request)
 
 
 def _problem(line: _Line, labelled: bool, rationales: bool) -> str | None:

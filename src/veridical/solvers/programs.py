@@ -46,7 +46,7 @@ class SolverConfig:
 
 
 @dataclass(frozen=True)
-class Example:
+class JudgedSentence:
     """A sentence about a scene, and whether it is true of it."""
 
     sentence: str
@@ -87,7 +87,7 @@ class ProgramSolver:
         self.trained_on_: str | None = None
         self._read: dict[str, tuple[tuple[Term, float], ...]] = {}
 
-    def fit(self, examples: Iterable[Example]) -> ProgramSolver:
+    def fit(self, examples: Iterable[JudgedSentence]) -> ProgramSolver:
         """Learn the ranking and the fallback from labelled examples."""
         known = list(examples)
         domains = [domain_of(e.panels) for e in known]
@@ -99,7 +99,7 @@ class ProgramSolver:
         self._read.clear()
         return self
 
-    def _evidence(self, known: Sequence[Example], domains: Sequence[Domain]) -> list[Evidence]:
+    def _evidence(self, known: Sequence[JudgedSentence], domains: Sequence[Domain]) -> list[Evidence]:
         """Per presentation and sentence: how many images each candidate gets right."""
         together: dict[tuple[str, str], list[int]] = {}
         for k, example in enumerate(known):
@@ -179,12 +179,12 @@ class ProgramSolver:
         return solver
 
 
-def examples(benchmark: Benchmark, split: str, scheme: str = "main") -> Iterator[Example]:
+def examples(benchmark: Benchmark, split: str, scheme: str = "main") -> Iterator[JudgedSentence]:
     """The labelled statements of a split, for `fit`."""
     for item in benchmark.items(split, scheme, answers=True):
         if item.query is not None and item.answer is not None:
             panels = tuple(benchmark.panels[p] for p in item.panels)
-            yield Example(item.query.words(), panels, bool(item.answer), item.group or item.id)
+            yield JudgedSentence(item.query.words(), panels, bool(item.answer), item.group or item.id)
 
 
 def train(benchmark: Benchmark, split: str) -> ProgramSolver:
@@ -342,7 +342,7 @@ class _State(msgspec.Struct):
     fallback: _FallbackState
 
 
-def fingerprint(examples: Iterable[Example]) -> str:
+def fingerprint(examples: Iterable[JudgedSentence]) -> str:
     """A hash of what a solver was trained on: sentences, labels and scenes, whatever their order."""
     lines = []
     for e in examples:

@@ -33,7 +33,7 @@ SYNSETS_SHOWN = 5  # most and least common ones, as NLVR2's section 4 lists them
 
 
 @dataclass(frozen=True)
-class Rate:
+class Share:
     """How often something holds."""
 
     rate: float | None  # None of nothing
@@ -47,12 +47,12 @@ class Validation:
     items: int
     reported_nonsense: int
     selection: str | None  # how it is known what the writer selected
-    relabelled: Rate  # the label differs from the writer's selection
-    disagreement: Rate  # the first validator differs from the writer's selection
-    self_validated: Rate  # the first validator is the writer
-    self_agreement: Rate
-    other_agreement: Rate
-    extra_agreement: dict[str, Rate]  # extra judgements against the label, by who gave them
+    relabelled: Share  # the label differs from the writer's selection
+    disagreement: Share  # the first validator differs from the writer's selection
+    self_validated: Share  # the first validator is the writer
+    self_agreement: Share
+    other_agreement: Share
+    extra_agreement: dict[str, Share]  # extra judgements against the label, by who gave them
 
 
 @dataclass(frozen=True)
@@ -243,9 +243,9 @@ def validation(judged: Judged, benchmark: Benchmark) -> Validation | None:
     )
 
 
-def _rate(hit: Bools, of: Bools) -> Rate:
+def _rate(hit: Bools, of: Bools) -> Share:
     number = int(of.sum())
-    return Rate(float(hit[of].mean()) if number else None, number)
+    return Share(float(hit[of].mean()) if number else None, number)
 
 
 def _labels(table: pa.Table) -> dict[str, int]:

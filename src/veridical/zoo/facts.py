@@ -36,7 +36,7 @@ Block = tuple[list[str], list[str]]  # facts and n-grams: each pair of one and t
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class SeenObject:
     """An object of a box, with what the features ask about it."""
 
     shape: str
@@ -52,7 +52,7 @@ class Thing:
         return self.size, self.color, self.shape
 
 
-def things(panel: Panel) -> list[Thing]:
+def things(panel: Panel) -> list[SeenObject]:
     """The objects of a panel that have a place."""
     found = []
     for o in panel.objects:
@@ -61,11 +61,11 @@ def things(panel: Panel) -> list[Thing]:
             width, height = panel.width or 0, panel.height or 0
             walls = (left <= 0) + (top <= 0) + (right >= width) + (bottom >= height)
             place = walls, bottom >= height, left == width - right
-            found.append(Thing(o.category, o.attribute("color") or "", o.attribute("size") or "", o.box, *place))
+            found.append(SeenObject(o.category, o.attribute("color") or "", o.attribute("size") or "", o.box, *place))
     return found
 
 
-def tower(box: Sequence[Thing]) -> list[Thing]:
+def tower(box: Sequence[SeenObject]) -> list[SeenObject]:
     """The blocks of a tower from its base up; empty where the objects are not one stack of squares in mid-box.
 
     Drawn towers stand in the middle of their box with a pixel between blocks; a lone square elsewhere is no tower.
@@ -116,7 +116,7 @@ def counts(panels: Sequence[Panel], named: Iterable[str] = tuple(NAMED)) -> set[
     return found
 
 
-def _tower_counts(towers: Sequence[Sequence[Thing]], known: set[str]) -> Iterator[tuple[str, int]]:
+def _tower_counts(towers: Sequence[Sequence[SeenObject]], known: set[str]) -> Iterator[tuple[str, int]]:
     if not towers:
         return
     yield "towers", len(towers)

@@ -27,7 +27,7 @@ class ResponsesConfig:
     least: int = 2  # times a word must occur in training to have a vector of its own
 
 
-class Responses(nn.Module):
+class ResponseScorer(nn.Module):
     """Scores each candidate by its own words and, where it has them, those of the question."""
 
     def __init__(self, config: ResponsesConfig, sizes: Mapping[str, int]) -> None:
@@ -54,7 +54,7 @@ def _model(name: str, summary: str, *sees: str) -> Architecture:
         out: dict[str, Input] = {"responses": CandidateWords(config.least)}
         return out | ({"words": Words(config.least)} if "text" in sees else {})
 
-    return Architecture(name, summary, "VCR section 6", ("choice",), ResponsesConfig, inputs, Responses, sees=sees)
+    return Architecture(name, summary, "VCR section 6", ("choice",), ResponsesConfig, inputs, ResponseScorer, sees=sees)
 
 
 RESPONSE_ONLY = _model("response-only", "each candidate text alone", "candidates")

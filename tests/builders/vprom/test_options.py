@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from veridical.builders.vprom import build_vprom
-from veridical.builders.vprom.elements import OURS, Reader, read_lists
+from veridical.builders.vprom.elements import OURS, LabelReader, read_lists
 from veridical.builders.vprom.mining import Mining, count_in
 from veridical.errors import UserError
 from veridical.records import SceneObject
@@ -73,7 +73,7 @@ def test_words_of_lists_are_read_in_lower_case(tmp_path: Path) -> None:
     assert lists.schemes.held_out == ("mood",)
     assert lists.people == {"ice skater"}
     assert count_in("Behold two dogs", lists.counts) == 2
-    read = Reader(lists).read(SceneObject("1", "pooch", (("a", "jolly"), ("b", "Very sad"))))
+    read = LabelReader(lists).read(SceneObject("1", "pooch", (("a", "jolly"), ("b", "Very sad"))))
     assert read.category is not None
     assert read.category.name == "dog"
     assert {(e.group, e.name) for e in read.attributes} == {("mood", "merry"), ("mood", "very sad")}

@@ -55,7 +55,7 @@ class _Topic:
 
 
 @dataclass(frozen=True)
-class Told:
+class ToldStory:
     """A story as a photograph with its questions."""
 
     photograph: Photograph
@@ -63,20 +63,20 @@ class Told:
     written: list[Written]
 
 
-def tell(stories: IconStories, each: int, *, processes: int | None, work: Path | None) -> list[Told]:
+def tell(stories: IconStories, each: int, *, processes: int | None, work: Path | None) -> list[ToldStory]:
     """Every story with up to `each` questions."""
     batches = [range(k, min(k + BATCH, stories.count)) for k in range(0, stories.count, BATCH)]
     made = run(partial(_tell, stories, each), batches, processes=processes, work=work, label="telling stories")
     return [one for batch in made for one in batch]
 
 
-def _tell(stories: IconStories, each: int, numbers: range) -> list[Told]:
+def _tell(stories: IconStories, each: int, numbers: range) -> list[ToldStory]:
     out = []
     for number in numbers:
         story, rng = stories.begin(number)
         photograph = stories.photograph(number, story.scene)
         written = draft_questions(story, rng, each, photograph.panel.id)
-        out.append(Told(photograph, encode(story.scene), written))
+        out.append(ToldStory(photograph, encode(story.scene), written))
     return out
 
 

@@ -5,7 +5,7 @@ the whole element type) exclude each other, so that a panel is used for one of t
 
 The lists behind mining are files that anyone may edit: `read_lists()` reads those of `lists/`; `read_lists(FOLDER)`
 takes each file of that folder instead of ours, and ours where it has none. Words are compared in lower case; lists that
-contradict each other are refused. A `Reader` makes a word one of its synonyms' (`same.json`), then finds it in a
+contradict each other are refused. A `LabelReader` makes a word one of its synonyms' (`same.json`), then finds it in a
 super-attribute, or leaves it out by the list of semantic attributes or of ambiguous objects, which is counted under the
 principle behind the list. What is left out is still seen, and may explain a matrix (`others`).
 """
@@ -262,7 +262,7 @@ class Labels:
     lost: tuple[tuple[str, str], ...] = ()  # (principle, element type) for each label that a list left out
 
 
-class Reader:
+class LabelReader:
     """Reads the labels of objects by the lists."""
 
     def __init__(self, lists: Lists) -> None:

@@ -24,7 +24,16 @@ from itertools import takewhile
 
 import numpy as np
 
-from veridical.builders.vprom.elements import CROWD, MOST, CountWords, Element, Lists, Reader, count_element, in_order
+from veridical.builders.vprom.elements import (
+    CROWD,
+    MOST,
+    CountWords,
+    Element,
+    LabelReader,
+    Lists,
+    count_element,
+    in_order,
+)
 from veridical.builders.vprom.pool import Lists2D, Pool
 from veridical.language.english import NUMBER_WORDS
 from veridical.options.building import Mining
@@ -63,7 +72,7 @@ class Mined:
 
 def mine(photographs: Iterable[Photograph], lists: Lists, config: Mining, *, exact: bool) -> Mined:
     """The crops of some photographs; `exact` where the annotations are all there is to see."""
-    reader, lost = Reader(lists), Counter[tuple[str, str]]()
+    reader, lost = LabelReader(lists), Counter[tuple[str, str]]()
     names, crops = [], []
     for photograph in photographs:
         seen = _Seen(photograph, reader, lists, exact)
@@ -86,7 +95,7 @@ class _Part:
 class _Seen:
     """A photograph's annotations as arrays."""
 
-    def __init__(self, photograph: Photograph, reader: Reader, lists: Lists, exact: bool) -> None:
+    def __init__(self, photograph: Photograph, reader: LabelReader, lists: Lists, exact: bool) -> None:
         panel = photograph.panel
         self.width, self.height = panel.width or 0, panel.height or 0
         self.exact, self.labels = exact, [reader.read(thing) for thing in panel.objects]

@@ -113,7 +113,7 @@ class Question:
         return self.name if self.variant == Variant() else f"{self.name}/{self.variant.name}"
 
 
-class Questions:
+class SplitQuestions:
     """The questions of one split."""
 
     def __init__(self, benchmark: Benchmark, split: str, asking: Asking, scheme: str = "main") -> None:

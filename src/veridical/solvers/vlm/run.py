@@ -23,7 +23,7 @@ from veridical.options.running import Asking, Generating, Sending
 from veridical.records import Prediction
 from veridical.solvers.solver import Solver, write_predictions
 from veridical.solvers.vlm.answers import Asked, Journal, Summary, merge, summarise
-from veridical.solvers.vlm.prompts import Question, Questions, Variant
+from veridical.solvers.vlm.prompts import Question, SplitQuestions, Variant
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
@@ -64,7 +64,7 @@ class ModelDetails:
             yield f"{self.unanswered:,} questions were not answered: {self.error}. {again}"
 
 
-def about(model: str, questions: Questions) -> dict[str, object]:
+def about(model: str, questions: SplitQuestions) -> dict[str, object]:
     """What must be the same for a run to be continued. How many wordings and orders may grow."""
     asking = {k: v for k, v in asdict(questions.asking).items() if k not in {"wordings", "orders", "views"}}
     where = {"benchmark": questions.benchmark.hash, "split": questions.split, "scheme": questions.scheme}
@@ -94,7 +94,7 @@ class VisionLanguageModel(Solver):
 
     def predict(self, benchmark: Benchmark, split: str, scheme: str = "main") -> Iterator[Prediction]:
         """Ask what is not in the journal yet; one prediction per item from all its wordings and orders."""
-        questions = Questions(benchmark, split, self.asking, scheme)
+        questions = SplitQuestions(benchmark, split, self.asking, scheme)
         how = {"temperature": self.generating.temperature, "max_tokens": self.generating.max_tokens}
         self._settings = about(self.model, questions) | how
         with Journal(self.out.with_name(self.out.name + ".journal"), self._settings) as journal:
@@ -113,7 +113,7 @@ class VisionLanguageModel(Solver):
         made = {} if self.details is None else self.details.to_json()
         return {**made, "settings": self._settings, "asking": asdict(self.asking)}
 
-    def _ask(self, questions: Questions, waiting: Sequence[Question], total: int, journal: Journal) -> str:
+    def _ask(self, questions: SplitQuestions, waiting: Sequence[Question], total: int, journal: Journal) -> str:
         """Put the waiting questions through Inspect; the first error in words."""
         try:
             from inspect_ai import eval as inspect_eval
@@ -167,7 +167,9 @@ class VisionLanguageModel(Solver):
             batch=BatchConfig(**sending.batch) if isinstance(sending.batch, Mapping) else sending.batch or None,
         )
 
-    def _answers(self, questions: Questions, wanted: Sequence[Question], journal: Journal) -> tuple[list[Asked], int]:
+    def _answers(
+        self, questions: SplitQuestions, wanted: Sequence[Question], journal: Journal
+    ) -> tuple[list[Asked], int]:
         """What was asked and answered, and how many questions were not."""
         keys, asked, unanswered = set(), [], 0
         for question in wanted:
@@ -205,7 +207,7 @@ def _first_error(log: EvalLog) -> str:
     return errors[0].strip().splitlines()[-1] if errors else ""
 
 
-def _waiting(questions: Questions, wanted: list[Question], journal: Journal) -> list[Question]:
+def _waiting(questions: SplitQuestions, wanted: list[Question], journal: Journal) -> list[Question]:
     """What is still to be asked; an answered question may still lack its follow-up."""
     out = []
     for question in wanted:

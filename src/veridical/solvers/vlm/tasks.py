@@ -26,7 +26,7 @@ from veridical.options import given
 from veridical.options.running import Asking
 from veridical.solvers.vlm.answers import Asked, Journal, Usage
 from veridical.solvers.vlm.pictures import Picture
-from veridical.solvers.vlm.prompts import TRUTH_LABELS, Question, Questions
+from veridical.solvers.vlm.prompts import TRUTH_LABELS, Question, SplitQuestions
 from veridical.solvers.vlm.reading import Token, score
 from veridical.solvers.vlm.run import about
 
@@ -42,7 +42,7 @@ Keep = Callable[[Asked], None]
 
 
 def build_task(
-    questions: Questions,
+    questions: SplitQuestions,
     asked: Iterable[Question],
     *,
     name: str | None = None,
@@ -90,7 +90,7 @@ def _sample(question: Question) -> Sample:
 
 
 def _ask(
-    questions: Questions,
+    questions: SplitQuestions,
     by_id: Mapping[str, Question],
     keep: Keep,
     known: Mapping[tuple[str, int, int], Asked],
@@ -212,7 +212,7 @@ def _registered(name: str, benchmark: str, split: str, scheme: str, journal: str
             f"{opened.directory} holds {opened.task} items; the task veridical/{name} is about {TASK_OF[name]} items.",
             f"Use one of: {', '.join(f'veridical/{n}' for n, asks in TASK_OF.items() if asks == opened.task)}.",
         )
-    questions = Questions(opened, split, given(Asking(), asking), scheme)
+    questions = SplitQuestions(opened, split, given(Asking(), asking), scheme)
     keep: Keep | None = None
     known: Mapping[tuple[str, int, int], Asked] = {}
     if journal:

@@ -114,7 +114,7 @@ def present(rng: np.random.Generator, arrangement: Arrangement, name: str = "") 
     return Presentation(arrangement, (a, b, c, d))
 
 
-def write(rng: np.random.Generator, plan: Plan, arrangement: Arrangement, name: str = "") -> StatedPresentation:
+def write(rng: np.random.Generator, plan: FamilyMix, arrangement: Arrangement, name: str = "") -> StatedPresentation:
     """A presentation with a statement about it."""
     family = plan.draw(rng, arrangement)
     for tried in range(1, PRESENTATIONS + 1):
@@ -138,7 +138,7 @@ def write(rng: np.random.Generator, plan: Plan, arrangement: Arrangement, name: 
 
 
 @dataclass(frozen=True)
-class Plan:
+class FamilyMix:
     """Families and their chances, for each arrangement of scenes."""
 
     families: dict[str, tuple[Family, ...]]
@@ -151,7 +151,7 @@ class Plan:
         return self.families[arrangement][min(at, len(self.families[arrangement]) - 1)]
 
 
-def make_plan(phenomena: Mapping[str, float] | None = None) -> Plan:
+def make_plan(phenomena: Mapping[str, float] | None = None) -> FamilyMix:
     """The plan for some shares of phenomena (fractions of all statements); those not named are left as they come."""
     wanted = dict(PAPER if phenomena is None else phenomena)
     for name, share in wanted.items():
@@ -163,7 +163,7 @@ def make_plan(phenomena: Mapping[str, float] | None = None) -> Plan:
 
 
 @cache
-def _plan(wanted: tuple[tuple[str, float], ...]) -> Plan:
+def _plan(wanted: tuple[tuple[str, float], ...]) -> FamilyMix:
     families: dict[str, tuple[Family, ...]] = {
         k: tuple(f for f in FAMILIES if k in f.arrangements) for k in ARRANGEMENTS
     }
@@ -181,7 +181,7 @@ def _plan(wanted: tuple[tuple[str, float], ...]) -> Plan:
                 f"and {share:.1%} is asked for.",
                 "Name fewer phenomena, or move their shares nearer to the paper's.",
             )
-    return Plan(families, {arrangement: np.cumsum(p) for arrangement, p in chances.items()}, shares)
+    return FamilyMix(families, {arrangement: np.cumsum(p) for arrangement, p in chances.items()}, shares)
 
 
 def _shows(families: tuple[Family, ...], names: list[str]) -> np.ndarray:

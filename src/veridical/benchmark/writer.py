@@ -180,10 +180,10 @@ class BenchmarkWriter:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if kind is None:
+            if error_type is None:
                 self._commit()
         finally:
             shutil.rmtree(self._work, ignore_errors=True)
@@ -224,12 +224,12 @@ class BenchmarkWriter:
         items: dict[str, dict[str, int]] = {}
         others: dict[str, int] = {"images": self._images.count}
         for path, file in sorted(self._files.items()):
-            kind, _, rest = path.stem.partition("-")
-            if kind == "items":
+            table, _, rest = path.stem.partition("-")
+            if table == "items":
                 scheme, _, split = rest.partition("-")
                 items.setdefault(scheme, {})[split] = file.rows
             elif path.parent == self._public and not rest:
-                others[kind] = file.rows
+                others[table] = file.rows
         return {"items": items, **others}
 
 

@@ -68,11 +68,11 @@ class Told:
 
     def parameter(self) -> inspect.Parameter:
         """As cyclopts reads it."""
-        kind = self.type
-        text = kind is Mapping or self.spelled.commas
-        hint = list[str] if text else get_args(kind)[0] if self.is_several else kind
+        type_ = self.type
+        text = type_ is Mapping or self.spelled.commas
+        hint = list[str] if text else get_args(type_)[0] if self.is_several else type_
         optional = hint if self.default is not None else hint | None
-        metavar = "NAME=VALUE" if kind is Mapping else "A,B" if text else None
+        metavar = "NAME=VALUE" if type_ is Mapping else "A,B" if text else None
         names = None if self.is_argument else self.names
         negative = () if self.default is False and not self.spelled.negative else None  # --no-learn, but no --no-json
         about = Parameter(
@@ -94,11 +94,11 @@ class Told:
 
     def read(self, value: Any) -> Any:
         """What the verb is given for what the command line said."""
-        kind = self.type
+        type_ = self.type
         if self.spelled.commas:
             words = [word.strip() for text in value for word in text.split(",") if word.strip()]
-            return _numbers(words, self.names[0], value) if kind == list[float] else words
-        if kind is not Mapping:
+            return _numbers(words, self.names[0], value) if type_ == list[float] else words
+        if type_ is not Mapping:
             return value
         shares = "float" in str(self.hint)
         return _shares(value, self.names[0]) if shares else _settings(value, self.names[-1], self.spelled.json)

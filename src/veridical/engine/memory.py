@@ -107,29 +107,29 @@ def fingerprint(value: object) -> str:
 
 
 def _feed(value: Any, feed: Feed) -> None:
-    kind = type(value)
-    simple = _SIMPLE.get(kind)
+    type_ = type(value)
+    simple = _SIMPLE.get(type_)
     if simple is not None:
         data = simple(value)
-        feed(b"%b%d:" % (kind.__name__[:2].encode(), len(data)))
+        feed(b"%b%d:" % (type_.__name__[:2].encode(), len(data)))
         feed(data)
-    elif kind in (tuple, list):
+    elif type_ in (tuple, list):
         if _SIMPLE.keys() >= set(map(type, value)):  # flat data, by far the most frequent: marshal is much faster,
             data = marshal.dumps(value, 2)  # and its version 2, unlike later ones, depends on nothing but the content
             feed(b"flat%d:" % len(data))
             feed(data)
         else:
-            _sequence(kind.__name__, value, feed)
-    elif kind is dict:
+            _sequence(type_.__name__, value, feed)
+    elif type_ is dict:
         _sequence("dict", [part for pair in value.items() for part in pair], feed)
-    elif kind in (set, frozenset):
-        _sequence(kind.__name__, sorted(fingerprint(part) for part in value), feed)
+    elif type_ in (set, frozenset):
+        _sequence(type_.__name__, sorted(fingerprint(part) for part in value), feed)
     elif isinstance(value, type | FunctionType | BuiltinFunctionType):
         _sequence("name", (value.__module__, value.__qualname__), feed)
     elif isinstance(value, functools.partial):
         _sequence("partial", (value.func, value.args, sorted(value.keywords.items())), feed)
     elif is_dataclass(value):
-        _sequence("record", (kind, *(getattr(value, field.name) for field in fields(value))), feed)
+        _sequence("record", (type_, *(getattr(value, field.name) for field in fields(value))), feed)
     elif not _arrays(value, feed):
         _taken_apart(value, feed)
 

@@ -18,42 +18,42 @@ OBJECT = {field.name: field.type for field in PANEL["objects"].value_type}
 TRUTH_ROW: list[tuple[Any, ...]] = [(text.raw, [], None) for text in TRUTH]
 
 
-def constant(value: Any, kind: pa.DataType, n: int) -> pa.Array:
+def constant(value: Any, dtype: pa.DataType, n: int) -> pa.Array:
     """One value n times."""
-    if pa.types.is_list(kind) and not pa.types.is_large_list(kind):  # repeating a nested scalar is slow in Arrow
-        values = pa.array(value, kind.value_type)
+    if pa.types.is_list(dtype) and not pa.types.is_large_list(dtype):  # repeating a nested scalar is slow in Arrow
+        values = pa.array(value, dtype.value_type)
         tiled = values.take(pa.array(np.tile(np.arange(len(values)), n)))
-        return fixed_or_empty(tiled, len(values), n, kind)
-    return pa.repeat(pa.array([value], kind)[0], n) if n else pa.array([], kind)
+        return fixed_or_empty(tiled, len(values), n, dtype)
+    return pa.repeat(pa.array([value], dtype)[0], n) if n else pa.array([], dtype)
 
 
-def fixed_or_empty(values: pa.Array, length: int, n: int, kind: pa.DataType) -> pa.Array:
+def fixed_or_empty(values: pa.Array, length: int, n: int, dtype: pa.DataType) -> pa.Array:
     """A list column of n lists of one length, which may be 0."""
-    return pa.ListArray.from_arrays(pa.array(np.arange(n + 1, dtype=np.int32) * np.int32(length)), values, type=kind)
+    return pa.ListArray.from_arrays(pa.array(np.arange(n + 1, dtype=np.int32) * np.int32(length)), values, type=dtype)
 
 
 def texts(raw: Sequence[str] | pa.Array) -> pa.Array:
     """Plain texts, not tokenised."""
-    kind = ITEM["query"]
+    dtype = ITEM["query"]
     return pa.StructArray.from_arrays(
         [
             raw if isinstance(raw, pa.Array) else pa.array(raw, pa.string()),
-            constant([], kind.field("tokens").type, len(raw)),
+            constant([], dtype.field("tokens").type, len(raw)),
         ],
-        fields=list(kind),
+        fields=list(dtype),
     )
 
 
-def lists(values: pa.Array, lengths: npt.ArrayLike, kind: pa.DataType) -> pa.Array:
+def lists(values: pa.Array, lengths: npt.ArrayLike, dtype: pa.DataType) -> pa.Array:
     """A list column from its flat values and the length of each list."""
     offsets = np.zeros(np.size(lengths) + 1, np.int32)
     np.cumsum(lengths, out=offsets[1:])
-    return pa.ListArray.from_arrays(pa.array(offsets), values, type=kind)
+    return pa.ListArray.from_arrays(pa.array(offsets), values, type=dtype)
 
 
-def fixed(values: pa.Array, length: int, kind: pa.DataType) -> pa.Array:
+def fixed(values: pa.Array, length: int, dtype: pa.DataType) -> pa.Array:
     """A list column whose lists all have one length."""
-    return fixed_or_empty(values, length, len(values) // length, kind)
+    return fixed_or_empty(values, length, len(values) // length, dtype)
 
 
 def interleave(columns: Sequence[pa.Array]) -> pa.Array:
@@ -65,9 +65,9 @@ def interleave(columns: Sequence[pa.Array]) -> pa.Array:
 
 def pairs(names: pa.Array, values: pa.Array, lengths: npt.ArrayLike) -> pa.Array:
     """Tags or attributes from flat names and values and how many each has."""
-    kind = ITEM["tags"]
-    struct = pa.StructArray.from_arrays([names, values], fields=list(kind.value_type))
-    return lists(struct, lengths, kind)
+    dtype = ITEM["tags"]
+    struct = pa.StructArray.from_arrays([names, values], fields=list(dtype.value_type))
+    return lists(struct, lengths, dtype)
 
 
 def table(schema: pa.Schema, n: int, columns: dict[str, pa.Array]) -> pa.Table:
@@ -90,10 +90,10 @@ def judgements(items: pa.Array, workers: pa.Array, verdicts: pa.Array, kind: str
     return table(tables.JUDGEMENTS, len(items), found)
 
 
-def sparse_lists(values: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
+def sparse_lists(values: Sequence[pa.Array], dtype: pa.DataType) -> pa.Array:
     """A list column of the first value of each row, its second ...; nulls are left out."""
     lengths = np.sum([np.asarray(column.is_valid()) for column in values], axis=0)
-    return lists(interleave(values).drop_null(), lengths, kind)
+    return lists(interleave(values).drop_null(), lengths, dtype)
 
 
 def sparse_pairs(tags: Sequence[tuple[str, pa.Array]]) -> pa.Array:

@@ -47,7 +47,7 @@ class ReleaseFiles:
     splits: tuple[str, ...]  # what comes unless splits are named
     others: tuple[str, ...]  # what comes only if it is named
     images: Callable[[Path, str, str], list[WantedFile]]  # folder, split, base address -> its images
-    kind: str  # what its images are called
+    noun: str  # what its images are called
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,11 @@ class Fetched(Result):
     left_out: tuple[LeftOut, ...] = ()  # what `keep_going` did not import
 
     def table(self) -> list[tuple[str, int, int, int, int]]:
-        """Rows of kind, fetched, had from before, missing, changed."""
+        """Rows of noun, fetched, had from before, missing, changed."""
         tally: dict[str, Counter[str]] = {}
         for outcome in self.outcomes:
-            tally.setdefault(outcome.wanted.kind, Counter())[outcome.status] += 1
-        return [(kind, n["fetched"], n["had"], n["missing"], n["changed"]) for kind, n in tally.items()]
+            tally.setdefault(outcome.wanted.noun, Counter())[outcome.status] += 1
+        return [(noun, n["fetched"], n["had"], n["missing"], n["changed"]) for noun, n in tally.items()]
 
     def parts(self) -> Iterator[Table | str]:
         yield Table("", ("what", "fetched", "had", "missing", "changed"), self.table())
@@ -133,7 +133,7 @@ def get(
         _need(outcomes, source, chosen)
         if images:
             wanted = [one for name in chosen for one in source.images(folder, name, base)]
-            outcomes += fetch(wanted, folder, f"{release} {source.kind}", manners)
+            outcomes += fetch(wanted, folder, f"{release} {source.noun}", manners)
         result = Fetched(release, folder, tuple(outcomes))
         text = json.dumps(result.to_json(), indent=1, ensure_ascii=False)
         write_whole(folder / ".get" / "report.json", text + "\n")
@@ -144,10 +144,10 @@ def get(
 
 
 def _texts(source: ReleaseFiles, splits: Sequence[str], base: str) -> list[WantedFile]:
-    kinds = [(*source.main, source.splits + source.others), *source.extras]
+    files = [(*source.main, source.splits + source.others), *source.extras]
     out = []
     for split in splits:
-        for name, path, having in kinds:
+        for name, path, having in files:
             if split in having:
                 hashes = name.endswith("_hashes.json")
                 check = _check_text if name.endswith(".txt") else _check_hashes if hashes else _check_lines
@@ -210,7 +210,7 @@ def _lines(folder: Path, name: str) -> Iterator[tuple[int, Json]]:
 def _drawings(folder: Path, split: str, base: str) -> list[WantedFile]:
     """NLVR: six drawings of each example, in numbered folders."""
     out = []
-    name, kind = f"{split}/{split}.json", f"{split} drawings"
+    name, noun = f"{split}/{split}.json", f"{split} drawings"
     for number, record in _lines(folder, name):
         parts = (str(record.get("directory")), str(record.get("identifier")))
         if not all(_NAME.fullmatch(part) for part in parts):
@@ -218,7 +218,7 @@ def _drawings(folder: Path, split: str, base: str) -> list[WantedFile]:
         for k in range(6):
             path = f"{split}/images/{parts[0]}/{split}-{parts[1]}-{k}.png"
             url = f"{base}/nlvr/{path}"
-            out.append(WantedFile(path, url, MAX_DRAWING_BYTES, _check_image, kind))
+            out.append(WantedFile(path, url, MAX_DRAWING_BYTES, _check_image, noun))
     return out
 
 
@@ -237,8 +237,8 @@ def _photographs(folder: Path, split: str, base: str) -> list[WantedFile]:
             name = f"{pair}-img{side}.png"
             check = functools.partial(check_photograph, published=hashes.get(name))
             url = str(record.get(key) or "")
-            kind = f"{split} photographs" + ("" if name in hashes else " without a published hash")
-            out[name] = WantedFile(f"images/{split}/{name}", url, MAX_PHOTO_BYTES, check, kind)
+            noun = f"{split} photographs" + ("" if name in hashes else " without a published hash")
+            out[name] = WantedFile(f"images/{split}/{name}", url, MAX_PHOTO_BYTES, check, noun)
     return list(out.values())
 
 
@@ -283,7 +283,7 @@ SOURCES: dict[str, ReleaseFiles] = {
         splits=("train", "dev", "test"),
         others=(),
         images=_drawings,
-        kind="drawings",
+        noun="drawings",
     ),
     "nlvr2": ReleaseFiles(
         main=("{split}.json", "nlvr2/data/{split}.json"),
@@ -296,6 +296,6 @@ SOURCES: dict[str, ReleaseFiles] = {
         splits=("train", "dev", "test1"),
         others=("test2",),
         images=_photographs,
-        kind="photographs",
+        noun="photographs",
     ),
 }

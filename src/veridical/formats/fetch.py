@@ -44,7 +44,7 @@ class WantedFile:
     url: str
     max_bytes: int
     check: Check | None = None  # of the received file, before it gets its name
-    kind: str = ""  # what to count it as
+    noun: str = ""  # what to count it as
 
 
 @dataclass(frozen=True)

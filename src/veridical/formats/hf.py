@@ -196,17 +196,17 @@ def _write(rows: _Rows, scheme: str, split: str, folder: Path, progress: Progres
 
 def features() -> dict[str, object]:
     """The columns as `datasets` writes them into a file."""
-    return {name: _feature(kind) for name, kind in _FIELDS}
+    return {name: _feature(dtype) for name, dtype in _FIELDS}
 
 
-def _feature(kind: pa.DataType) -> Any:
-    if kind == _image:
+def _feature(dtype: pa.DataType) -> Any:
+    if dtype == _image:
         return {"_type": "Image"}
-    if pa.types.is_list(kind):
-        return [_feature(kind.value_type)]
-    if pa.types.is_struct(kind):
-        return {kind.field(n).name: _feature(kind.field(n).type) for n in range(kind.num_fields)}
-    return {"dtype": {"double": "float64"}.get(str(kind), str(kind)), "_type": "Value"}
+    if pa.types.is_list(dtype):
+        return [_feature(dtype.value_type)]
+    if pa.types.is_struct(dtype):
+        return {dtype.field(n).name: _feature(dtype.field(n).type) for n in range(dtype.num_fields)}
+    return {"dtype": {"double": "float64"}.get(str(dtype), str(dtype)), "_type": "Value"}
 
 
 def _opening(source: Benchmark) -> str:

@@ -2,7 +2,7 @@
 
 A picture that claims billions of pixels is refused by its header. PNG and JPEG files, which are nearly all, are not
 decoded: the checksums of a PNG's chunks and the end of a JPEG tell whether they are whole, at about a hundredth of
-the cost. Other kinds are decoded.
+the cost. Other formats are decoded.
 """
 
 from __future__ import annotations
@@ -78,14 +78,14 @@ def _check_jpeg(data: bytes) -> None:
     while place + 4 <= len(data):
         if data[place] != 0xFF:
             raise BadImage("the image is damaged: its parts do not follow each other.")
-        kind = data[place + 1]
-        if kind == _SCAN:
+        marker = data[place + 1]
+        if marker == _SCAN:
             if data.find(_END, place) < 0:
                 break
             return
-        if kind == 0xFF:  # may be repeated before any part
+        if marker == 0xFF:  # may be repeated before any part
             place += 1
-        elif kind in _WITHOUT_LENGTH:
+        elif marker in _WITHOUT_LENGTH:
             place += 2
         else:
             place += 2 + int.from_bytes(data[place + 2 : place + 4])

@@ -197,10 +197,10 @@ def _index_images(split: str, folder: Path, request: Request, problems: Problems
 def _items(ids: list[str], records: list[_Example], prefix: str, views: list[list[str | None]]) -> pa.Table:
     n = len(ids)
     presentations = pa.array([prefix + r.identifier.partition("-")[0] for r in records], pa.string())
-    kind = columns.ITEM["views"]
-    orders = columns.constant([list(order) for order in ORDERS], pa.list_(kind.value_type.field("order").type), n)
+    dtype = columns.ITEM["views"]
+    orders = columns.constant([list(order) for order in ORDERS], pa.list_(dtype.value_type.field("order").type), n)
     addresses = pa.array([address for six in views for address in six], pa.string())
-    drawings = pa.StructArray.from_arrays([orders.flatten(), addresses], fields=list(kind.value_type))
+    drawings = pa.StructArray.from_arrays([orders.flatten(), addresses], fields=list(dtype.value_type))
     answers = {"false": 0, "true": 1}
     boxes = pa.array([f"{one}/{box}" for one in ids for box in range(3)], pa.string())
     return columns.table(
@@ -215,7 +215,7 @@ def _items(ids: list[str], records: list[_Example], prefix: str, views: list[lis
             "answer": pa.array([None if r.label is None else answers[r.label] for r in records], pa.int8()),
             "group": presentations,
             "origins": columns.fixed(presentations, 1, columns.ITEM["origins"]),
-            "views": columns.fixed(drawings, 6, kind),
+            "views": columns.fixed(drawings, 6, dtype),
             "tags": columns.pairs(
                 columns.constant("scene", pa.string(), n),
                 pa.array(["tower" if _is_tower(r) else "scatter" for r in records], pa.string()),
@@ -263,14 +263,14 @@ def _objects(records: list[_Example]) -> pa.Array:
     corners = np.stack([x, y, x + size, y + size], axis=1)
     values = [text for o in objects for text in (COLORS[o.color], SIZES[o.size])]
     names = columns.constant(["color", "size"], pa.list_(pa.string()), n).flatten()
-    kind = columns.OBJECT
+    dtypes = columns.OBJECT
     fields = {
         "id": pa.array(numbers).cast(pa.string()),
         "category": pa.array([o.type for o in objects], pa.string()),
         "attributes": columns.pairs(names, pa.array(values, pa.string()), np.full(n, 2)),
-        "box": columns.fixed(pa.array(corners.ravel()), 4, kind["box"]),
-        "score": pa.nulls(n, kind["score"]),
-        "polygons": columns.constant([], kind["polygons"], n),
+        "box": columns.fixed(pa.array(corners.ravel()), 4, dtypes["box"]),
+        "score": pa.nulls(n, dtypes["score"]),
+        "polygons": columns.constant([], dtypes["polygons"], n),
     }
     struct = columns.PANEL["objects"].value_type
     return columns.lists(

@@ -213,8 +213,8 @@ def balance_of(left: pa.Array, right: pa.Array, true: pa.Array) -> pa.Array:
     codes = pc.binary_join_element_wise(left, right, "\n").dictionary_encode().indices.to_numpy()
     labels = true.cast(pa.int8()).to_numpy()
     used, trues = np.bincount(codes), np.bincount(codes, weights=labels)
-    kind = np.where(used == 1, 0, np.where((trues == 0) | (trues == used), 1, 2))[codes]
-    return pa.array(["neither", "unbalanced", "balanced"]).take(pa.array(kind))
+    balance = np.where(used == 1, 0, np.where((trues == 0) | (trues == used), 1, 2))[codes]
+    return pa.array(["neither", "unbalanced", "balanced"]).take(pa.array(balance))
 
 
 def _beside(split: str, main: Path, request: Request) -> _Files:

@@ -100,24 +100,24 @@ def import_release(
     sibling `OUT.hidden`; splits without labels are hidden anyway. `keep_going` imports everything but the lines and
     images that are wrong, and lists those.
     """
-    kind = load_format(format)
+    known = load_format(format)
     path = Path(path)
     if not path.exists():
-        raise UserError(f"{path} does not exist.", f"Give a file or folder of {kind.title}'s release.")
+        raise UserError(f"{path} does not exist.", f"Give a file or folder of {known.title}'s release.")
     if images is not None and not Path(images).is_dir():
         raise UserError(f"{images} is not a folder of images.", "Give the folder with --images.")
     problems = Problems(keep_going)
-    parts = kind.read(Request(path, split, None if images is None else Path(images)), problems)
+    parts = known.read(Request(path, split, None if images is None else Path(images)), problems)
     _check_parts(parts, path, hide, problems)
     hidden = sorted({*hide, *(part.split for part in parts if not part.labelled)})
     missing: Counter[str] = Counter()
     target = BenchmarkWriter(
         out,
-        name=kind.title,
-        task=kind.task,
+        name=known.title,
+        task=known.task,
         # the counts grow while images are read, and are written with the manifest at the end
-        config={"format": kind.name, "left_out": problems.counts},
-        licence=kind.licence,
+        config={"format": known.name, "left_out": problems.counts},
+        licence=known.licence,
         hidden=hidden,
         official=True,
         describe=describe,
@@ -159,14 +159,14 @@ def _check_shared(named: Sequence[tuple[str, set[str]]], path: Path, what: str) 
             )
 
 
-def export(kind: str, benchmark: Path | str, out: Path | str) -> ExportResult:
+def export(format: str, benchmark: Path | str, out: Path | str) -> ExportResult:
     """Write a benchmark for others: `hf`, `croissant` or `official`."""
-    registry.resolve(EXPORTS, kind, "export", "exports")(Path(benchmark), Path(out))
+    registry.resolve(EXPORTS, format, "export", "exports")(Path(benchmark), Path(out))
     target = Path(os.path.abspath(out))
     secret = hidden_dir(target)
-    if kind != "official" or not secret.is_dir():
-        return ExportResult(kind, target, *_size(target))
-    return ExportResult(kind, target, *_size(target), secret, *_size(secret))
+    if format != "official" or not secret.is_dir():
+        return ExportResult(format, target, *_size(target))
+    return ExportResult(format, target, *_size(target), secret, *_size(secret))
 
 
 def _size(target: Path) -> tuple[int, int]:
@@ -184,7 +184,7 @@ def export_official(benchmark: Path | str, out: Path | str) -> None:
     target = outside(out, source.directory)
     targets = {"public": target, "hidden": hidden_dir(target)}
     with staging(*targets.values()) as work:
-        folders = {kind: work / kind for kind in targets}
+        folders = {part: work / part for part in targets}
         for folder in folders.values():
             folder.mkdir()
         for split in source.splits():
@@ -194,10 +194,10 @@ def export_official(benchmark: Path | str, out: Path | str) -> None:
                 load_format(_format_of(source)).encode(source, split, folder)
         if not any(folders["hidden"].iterdir()):
             del targets["hidden"]
-        for kind, place in sorted(targets.items()):  # the public part last: it is there when all is
+        for part, place in sorted(targets.items()):  # the public part last: it is there when all is
             if place.exists():
                 place.rmdir()
-            folders[kind].rename(place)
+            folders[part].rename(place)
 
 
 def _write_raw(source: Benchmark, split: str, folder: Path) -> bool:
@@ -313,10 +313,10 @@ class Writer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+    def __exit__(self, error_type: type[BaseException] | None, *error: object) -> None:
         for thread in self._threads.values():
-            thread.shutdown(wait=True, cancel_futures=kind is not None)
-        if kind is None:
+            thread.shutdown(wait=True, cancel_futures=error_type is not None)
+        if error_type is None:
             for last in self._last.values():
                 last.result()
 

@@ -245,14 +245,14 @@ def _problem(line: _Line, labelled: bool, rationales: bool) -> str | None:
             return f"{name!r} is {one!r}; expected a name such as val-1."
     if _REASON.fullmatch(line.annot_id):
         return f"'annot_id' is {line.annot_id!r}; names that end so are for the rationales of a question."
-    for kind in ("answer", "rationale") if rationales else ("answer",):
-        label, choices = getattr(line, f"{kind}_label"), getattr(line, f"{kind}_choices")
+    for stage in ("answer", "rationale") if rationales else ("answer",):
+        label, choices = getattr(line, f"{stage}_label"), getattr(line, f"{stage}_choices")
         if len(choices) != CHOICES:
-            return f"'{kind}_choices' has {len(choices)} choices; expected {CHOICES}."
+            return f"'{stage}_choices' has {len(choices)} choices; expected {CHOICES}."
         if label is None and labelled:
-            return f"the field '{kind}_label' is missing; other lines have one."
+            return f"the field '{stage}_label' is missing; other lines have one."
         if label is not None and not 0 <= label < CHOICES:
-            return f"'{kind}_label' is {label}; expected 0 to {CHOICES - 1}."
+            return f"'{stage}_label' is {label}; expected 0 to {CHOICES - 1}."
     for name, value in (("img_fn", line.img_fn), ("metadata_fn", line.metadata_fn)):
         if value is not None and not is_inside(value):
             return f"{name!r} is {value!r}, which leads out of the folder of images."
@@ -323,7 +323,7 @@ def _items(records: Sequence[_Line], rationales: bool) -> pa.Table:
 
 def _table(records: Sequence[_Line], values: dict[str, list[Any]]) -> dict[str, pa.Array]:
     """The columns that a question's items share, and some more."""
-    kind = columns.ITEM
+    dtypes = columns.ITEM
     origins = [[r.movie or r.video_name for r in records], [r.img_fn for r in records]]
     tags = {
         "likelihood": [r.answer_likelihood for r in records],
@@ -332,41 +332,41 @@ def _table(records: Sequence[_Line], values: dict[str, list[Any]]) -> dict[str, 
     }
     return {
         "task": columns.constant("choice", pa.string(), len(records)),
-        "panels": columns.fixed(pa.array([r.img_id for r in records], pa.string()), 1, kind["panels"]),
-        "query": _texts([r.question for r in records], kind["query"]),
+        "panels": columns.fixed(pa.array([r.img_id for r in records], pa.string()), 1, dtypes["panels"]),
+        "query": _texts([r.question for r in records], dtypes["query"]),
         "group": pa.array([r.annot_id for r in records], pa.string()),
-        "origins": columns.sparse_lists([pa.array(one, pa.string()) for one in origins], kind["origins"]),
+        "origins": columns.sparse_lists([pa.array(one, pa.string()) for one in origins], dtypes["origins"]),
         "tags": columns.sparse_pairs([(name, pa.array(column, pa.string())) for name, column in tags.items()]),
-        **{name: pa.array(column, kind[name]) for name, column in values.items()},
+        **{name: pa.array(column, dtypes[name]) for name, column in values.items()},
     }
 
 
 def _candidates(choices: Sequence[Sequence[msgspec.Raw]]) -> pa.Array:
-    kind = columns.ITEM["candidates"]
-    return columns.fixed(_texts([text for four in choices for text in four], kind.value_type), CHOICES, kind)
+    dtype = columns.ITEM["candidates"]
+    return columns.fixed(_texts([text for four in choices for text in four], dtype.value_type), CHOICES, dtype)
 
 
-def _texts(raw: Sequence[msgspec.Raw], kind: pa.StructType) -> pa.Array:
+def _texts(raw: Sequence[msgspec.Raw], dtype: pa.StructType) -> pa.Array:
     """Token lists as texts: words, and references to objects by their index."""
     decoded = [_TOKENS.decode(text) for text in raw]
     tokens = [token for text in decoded for token in text]
     lengths = np.array([len(text) for text in decoded], np.int64)
-    token_kind = kind.field("tokens").type.value_type
+    token_dtype = dtype.field("tokens").type.value_type
     references = [() if isinstance(token, str) else token for token in tokens]
     refs = columns.lists(
         pa.array([str(tag) for one in references for tag in one], pa.string()),
         [len(one) for one in references],
-        token_kind.field("refs").type,
+        token_dtype.field("refs").type,
     )
     words = pa.array([token if isinstance(token, str) else None for token in tokens], pa.string())
     fields = {
         "raw": pa.array([bytes(text).decode() for text in raw], pa.string()),
         "tokens": columns.lists(
-            pa.StructArray.from_arrays([words, refs], fields=list(token_kind)), lengths, kind.field("tokens").type
+            pa.StructArray.from_arrays([words, refs], fields=list(token_dtype)), lengths, dtype.field("tokens").type
         ),
         "panel": pa.nulls(len(raw), pa.string()),
     }
-    return pa.StructArray.from_arrays([fields[f.name] for f in kind], fields=list(kind))
+    return pa.StructArray.from_arrays([fields[f.name] for f in dtype], fields=list(dtype))
 
 
 # its files state no licence

@@ -14,7 +14,7 @@ from veridical.builders.vprom.elements import (
     OBJECT,
     OURS,
     Element,
-    Reader,
+    LabelReader,
     count_element,
     read_lists,
 )
@@ -68,7 +68,7 @@ def test_lists_agree_with_each_other() -> None:
 
 
 def test_words_for_one_look_are_one_element() -> None:
-    reader = Reader(LISTS)
+    reader = LabelReader(LISTS)
 
     def read(category: str, *words: str) -> set[str]:
         return {e.name for e in reader.read(thing(category, (0, 0, 9, 9), *words)).attributes}

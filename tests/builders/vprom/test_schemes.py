@@ -17,7 +17,7 @@ from veridical.builders.vprom.elements import (
     RELATIONS,
     SUBJECT_OF,
     Element,
-    Reader,
+    LabelReader,
     in_order,
     read_lists,
 )
@@ -95,7 +95,7 @@ def test_super_attributes_that_are_held_out() -> None:
 
 def read_patterns() -> list[Element]:
     """What the clothes of people show that things show as texture."""
-    reader = Reader(read_lists())
+    reader = LabelReader(read_lists())
     found = []
     for pattern in PATTERNS:
         things, people = (reader.read(SceneObject("x", who, (("pattern", pattern),))) for who in ("dog", "man"))

@@ -3,8 +3,8 @@
     python benchmarks/matching_quality.py [--file ../shared/data/qa/next_oe_train.csv] [--json]
 
 Wrong choices are drawn at random; nearest to the question (not matched: texts repeat as wrong choices as they
-please); matched with the relevance of single pairs, as the paper's equation reads; and matched with the relevance of
-kinds of questions, which is the default. The same network sees one response at a time, all four, or all four and the
+please); matched as the paper's equation reads; and matched by fours, which is the
+default. The same network sees one response at a time, all four, or all four and the
 question; it is trained on eight folds and tested on three, videos apart. Intervals are 95%, over videos.
 """
 
@@ -24,7 +24,6 @@ from veridical.matching.blind_readers import accuracy, by_machine, graded
 from veridical.matching.items import choices_of, lay_out
 from veridical.matching.questions import AnsweredQuestion, Columns, deal, read_table
 from veridical.matching.report import frequency_in, lengths, random_wrong
-from veridical.matching.scores.kinds import KindOptions
 from veridical.matching.scores.models import encoder
 from veridical.matching.stages import Models, Responses, StageOptions, fit_models, match_stage, responses_of
 
@@ -53,8 +52,7 @@ def make(name: str, found: Responses, models: Models | None, options: StageOptio
         return random_wrong(found.texts, found.folds, 3, np.random.default_rng([options.seed, 6])), np.nan
     if name == "nearest":
         return nearest(found, models, 3), np.nan
-    kinds = KindOptions(0) if name == "pairs" else options.kinds
-    matched = match_stage(found, models, replace(options, kinds=kinds))
+    matched = match_stage(found, models, replace(options, method=name))
     return matched.wrong, matched.gap
 
 
@@ -77,7 +75,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--file", type=Path, default=DEFAULT)
     parser.add_argument("--pairs", type=int, default=0, help="only the first so many, for a quick look")
-    parser.add_argument("--sets", default="random,nearest,pairs,kinds")
+    parser.add_argument("--sets", default="random,nearest,paper,fours")
     parser.add_argument("--views", default="alone,all,question")
     parser.add_argument("--work", type=Path, help="a folder that keeps the choices, to measure them in parts")
     parser.add_argument("--seed", type=int, default=0)

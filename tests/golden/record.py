@@ -74,7 +74,7 @@ CHAINS: dict[str, dict[str, str]] = {
     },
     "match": {
         "match": "match {cut}/questions.csv --relevance bm25 --similarity tfidf --no-learn --out words",
-        "match minilm": "match {cut}/few.csv --kinds 0 --out minilm",
+        "match minilm": "match {cut}/few.csv --method paper --out minilm",
         "stats": "stats words",
         "random": "solve random words --split val --out random.jsonl",
         "evaluate": "evaluate words random.jsonl",

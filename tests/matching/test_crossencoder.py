@@ -75,7 +75,7 @@ class Counts(Remembers):
 def test_models_are_trained_once_for_all_lambdas_and_the_manifest_tells_of_them(tmp_path: Path) -> None:
     lines = [f"{q},{a},{k % 3}" for k, (q, a) in enumerate(zip(QUESTIONS, ANSWERS, strict=True))]
     (tmp_path / "qa.csv").write_text("question,answer,fold\n" + "\n".join(lines) + "\n")
-    options = {"relevance": "tfidf", "similarity": "tfidf", "shortlist": 4, "kinds": 4}
+    options = {"relevance": "tfidf", "similarity": "tfidf", "shortlist": 4}
     Counts.trainings = 0
     report = veridical.match(tmp_path / "qa.csv", tmp_path / "out", rerank=Counts(), **options)
     once = Counts.trainings
@@ -83,8 +83,7 @@ def test_models_are_trained_once_for_all_lambdas_and_the_manifest_tells_of_them(
     veridical.match(tmp_path / "qa.csv", tmp_path / "swept", rerank=Counts(), sweep=[0.1, 0.3, 1.0], **options)
     assert Counts.trainings == 2 * once
     config = Benchmark(tmp_path / "out").manifest["config"]
-    assert config["kinds"]["used"] == {"answer": {"0": 0, "1": 0, "2": 0}}
-    assert "A cross-encoder judges single pairs: --kinds was not used." in report.notes
+    assert config["method"] == report.method == "fours"
     said = config["calibration"]["answer"]["rerank"]
     assert list(said) == ["relevance"]
     assert said["relevance"]["model"] == "remembers"

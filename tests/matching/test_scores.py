@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.matching.assignment.problem import EmbeddingScores
 from veridical.matching.scores.fit import fit_relevance, fit_similarity, learn, mapped, parts_of, reworded
-from veridical.matching.scores.kinds import KindOptions, cells, kind_scores, scaled
 from veridical.matching.scores.models import (
     Calibration,
     Lexicon,
@@ -149,51 +147,7 @@ def test_models_by_name() -> None:
         scores = fitted.scores(np.array([1, 2, 4]))
         assert scores.size == 3
         assert (scores.block(0, 3) <= 0).all()
-        assert fitted.query_vectors(texts).shape[0] == 6
+        assert fitted.row_vectors(texts).shape[0] == 6
     similar = fit_similarity("tfidf", ANSWERS, np.random.default_rng(0))
     near = similar.calibration.probability(similar.of_pairs(np.array([0, 0]), np.array([1, 4])))
     assert near[0] > near[1]
-
-
-@given(st.integers(20, 300), st.integers(4, 40), st.integers(0, 5))
-def test_cells_are_small_and_common_texts_are_dealt_to_all(number: int, size: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    table = unit(rng.standard_normal((number, 6)))
-    texts = np.where(rng.random(number) < 0.2, 0, np.arange(number))
-    cell = cells(table, texts, size, rng)
-    counts = np.bincount(cell)
-    assert counts.max() <= size
-    assert counts.min() >= 1
-    assert sorted(set(cell.tolist())) == list(range(len(counts)))
-
-
-def test_relevance_of_kinds_is_the_mean_over_pairs_and_symmetric() -> None:
-    left, right, texts = world(64)
-    direct = EmbeddingScores(left, right, 4.0, -1.0, True)
-    options = KindOptions(size=8, noise=0.0, own=0.0)
-    scores = np.exp(kind_scores(direct, left, texts, options, np.random.default_rng(0)).block(0, 64))
-    np.testing.assert_allclose(scores, scores.T, atol=1e-5)
-    cell = cells(left, texts, 8, np.random.default_rng(0))
-    p = np.exp(direct.block(0, 64))
-    a, b = np.flatnonzero(cell == 0), np.flatnonzero(cell == 3)
-    expected = (p[np.ix_(a, b)].mean() + p[np.ix_(b, a)].mean()) / 2
-    np.testing.assert_allclose(scores[np.ix_(a, b)], expected, rtol=1e-4)
-
-
-@pytest.mark.parametrize(("size", "least"), [(128, 0.3), (600, 0.3)])
-def test_relevance_of_kinds_is_more_than_noise_in_folds_of_any_size(size: int, least: float) -> None:
-    rng = np.random.default_rng(0)
-    topic = rng.integers(12, size=size)
-    left = unit(rng.standard_normal((12, 16))[topic] + 0.7 * rng.standard_normal((size, 16)))
-    right = unit(left + 0.2 * rng.standard_normal((size, 16)))
-    direct = EmbeddingScores(left, right, 10.0, -3.0, True)
-    options = scaled(KindOptions(), size, 3)
-    off = ~np.eye(size, dtype=bool)
-
-    def agreement(kinds: KindOptions) -> float:
-        made = kind_scores(direct, left, np.arange(size), kinds, np.random.default_rng(1))
-        return float(np.corrcoef(direct.block(0, size)[off], made.block(0, size)[off])[0, 1])
-
-    assert len(set(cells(left, np.arange(size), options.size, rng).tolist())) >= 16
-    assert agreement(options) > least
-    assert agreement(options) > agreement(KindOptions())

@@ -1,7 +1,8 @@
 """Matched questions as items of a benchmark, as choices for blind readers, or as rows of a table.
 
 The four choices stand in an order drawn from the seed (of hidden questions, from the secret too): neither the right
-one's place nor the round in which a wrong one was found shows. A question with a rationale is one answer item and four
+one's place nor the round in which a wrong one was found shows, and over a split every place is right equally often. A
+question with a rationale is one answer item and four
 rationale items, one for each answer assumed, as in `formats.vcr`.
 
 A borrowed response that tags two people and a cup can stand beside a photograph with two people and a cup: its tags
@@ -29,7 +30,7 @@ from veridical.common.arrays import Bools, Ints
 from veridical.common.files import atomic
 from veridical.language.english import PEOPLE
 from veridical.matching.blind_readers import Choices
-from veridical.matching.questions import AnsweredQuestion
+from veridical.matching.questions import AnsweredQuestion, split_of
 from veridical.records import Item, Panel, Ref, Text
 
 TABLES = (".csv", ".jsonl", ".parquet")
@@ -54,16 +55,22 @@ def lay_out(
     What happens to `hidden` rows is drawn from a stream of its own that needs the `secret`: whoever knows the seed
     alone can shuffle every other row again, but not these.
     """
-    size = len(rows)
+    size, choices = len(rows), len(wrong) + 1
     secretly = np.zeros(size, bool) if hidden is None else np.asarray(hidden, bool)
     key = [seed, 4, 0 if stage == "answer" else 1]
     streams = (np.random.default_rng(key), np.random.default_rng([*key, 1, *secret_words(secret)]))
-    order = np.concatenate([np.arange(size)[None], wrong]).T  # (N, C), the right one first
-    shown = np.tile(np.arange(order.shape[1]), (size, 1))
+    splits = np.array([split_of(row) for row in rows], dtype=object)
+    answer, order = np.zeros(size, np.int64), np.zeros((size, choices), np.int64)
     for rng, mine in zip(streams, (~secretly, secretly), strict=True):
-        shown[mine] = rng.permuted(shown[mine], axis=1)
-    order = np.take_along_axis(order, shown, axis=1)
-    answer = np.argmin(shown, axis=1)
+        for split in sorted(set(splits[mine])):
+            here = np.flatnonzero(mine & (splits == split))
+            places = rng.permutation(choices)[np.arange(len(here)) % choices]  # each as often, within one
+            answer[here] = rng.permutation(places)
+            order[here[:, None], np.arange(1, choices)] = rng.permuted(wrong[:, here].T, axis=1)
+            order[here, 0] = here
+    own = np.arange(size)
+    order[own, 0] = order[own, answer]  # what stood at the right one's place changes places with it
+    order[own, answer] = own
     texts = [
         tuple(_borrowed(rows[j], rows[i], stage, streams[int(secretly[i])]) for j in order[i]) for i in range(size)
     ]
@@ -90,9 +97,10 @@ def query(row: AnsweredQuestion, stage: str) -> Text:
 
 
 def _borrowed(source: AnsweredQuestion, target: AnsweredQuestion, stage: str, rng: np.random.Generator) -> Text:
+    """A response as the target shows it; all are spelt in one way, since a release's own would mark the right one."""
     text = response(source, stage)
     if source is target or source.panel is None or target.panel is None:
-        return text
+        return spelt(text.tokens) if text.tokens else text
     return repoint(text, source.panel, target.panel, rng, asked=query(source, stage), asks=query(target, stage))
 
 
@@ -255,7 +263,7 @@ def repoint(
     """
     objects = tagged(text)
     if not objects:
-        return text
+        return spelt(text.tokens) if text.tokens else text
     new = _assign(objects, source, target, set(tagged(asked) if asked else ()), set(tagged(asks) if asks else ()), rng)
     old_place, new_place = ({one.id: k for k, one in enumerate(panel.objects)} for panel in (source, target))
     tokens: list[str | Ref] = []
@@ -268,7 +276,11 @@ def repoint(
         if places == sorted(places):  # people list tags in the order of objects; a borrowed list should not differ
             moved.sort(key=new_place.__getitem__)
         tokens.append(Ref(tuple(moved)))
-    # As the official files write it: tags are lists of numbers.
+    return spelt(tokens)
+
+
+def spelt(tokens: Sequence[str | Ref]) -> Text:
+    """Tokens as the official files write them: tags are lists of numbers."""
     listed = [t if isinstance(t, str) else [_number(name) for name in t.objects] for t in tokens]
     return Text(json.dumps(listed, ensure_ascii=False), tuple(tokens))
 

@@ -27,7 +27,7 @@ from veridical.matching import stages as matching_stages
 from veridical.matching.items import Laid, choices_of, lay_out, table_rows, write_table
 from veridical.matching.lambda_curve import check_lambdas, lambda_curve, plot
 from veridical.matching.questions import AnsweredQuestion, deal, read_benchmark, read_table, split_of
-from veridical.matching.report import Bias, MatchReport, integrity, kinds_used, notes_on, random_wrong, shared_tags
+from veridical.matching.report import Bias, MatchReport, integrity, notes_on, random_wrong, shared_tags
 from veridical.matching.scores.crossencoder import Reranker
 from veridical.matching.scores.models import WORDS, encoder
 from veridical.matching.stages import Matched, MatchedStages, Models, Responses, StageOptions, mean_relevance
@@ -67,7 +67,7 @@ class _MatchJob:
             "learned": any(one.relevance.learned for one in models.values()),
             "lambda": options.weight,
             "wrong": options.wrong,
-            "kinds": kinds_used(options, matched),
+            "method": options.method,
             "reserved": {stage: list(one.reserved) for stage, one in matched.items() if one.reserved},
             "shortlist": options.shortlist,
             "tolerance": options.tolerance,
@@ -114,7 +114,7 @@ def match_file(
         job.notes.append(
             f"Left out: {len(whole) - len(rows):,} questions whose responses tag what few photographs show."
         )
-    job.notes += notes_on(job.options, done.matched)
+    job.notes += notes_on(done.matched)
     pruned = sorted({row.id for row in whole} - {row.id for row in rows})
     laid = _write(job, rows, done, pruned)
     job.clock.done("writing")
@@ -306,10 +306,9 @@ def _curve(job: _MatchJob, rows: Sequence[AnsweredQuestion], stages: Mapping[str
     (job.out / "sweep.json").write_text(json.dumps(result.to_json(), indent=1) + "\n", encoding="utf-8")
     job.clock.done("sweep")
     matched = {f"answer, lambda {weight:g}": one.matched["answer"] for weight, one in made.items()}
-    first = {"answer": next(iter(made.values())).matched["answer"]}  # kinds are the same for all
-    job.notes += notes_on(job.options, first)
+    job.notes += notes_on(matched)
     report = _report(job, rows, {"answer": models}, matched, [])
-    return replace(report, kinds=kinds_used(job.options, first), sweep=result, weight=result.recommended)
+    return replace(report, sweep=result, weight=result.recommended)
 
 
 def _report(
@@ -334,7 +333,8 @@ def _report(
             stage: one.to_json() | ({"choices": mean_relevance(one, matched[stage].wrong)} if stage in matched else {})
             for stage, one in models.items()
         },
-        kinds=kinds_used(job.options, matched),
+        method=job.options.method,
+        weights={stage: (one.weight, one.bound) for stage, one in matched.items()},
         weight=job.options.weight,
         integrity=tuple(biases),
         notes=tuple(job.notes),

@@ -24,8 +24,7 @@ from veridical.common.intervals import Estimate
 from veridical.common.result import Result, Table, plain
 from veridical.matching.blind_readers import VIEWS, Choices, Vectors, accuracy, by_machine, graded, sides
 from veridical.matching.lambda_curve import LambdaCurve
-from veridical.matching.scores.kinds import CELLS, SMALLEST
-from veridical.matching.stages import Matched, StageOptions, normal
+from veridical.matching.stages import Matched, normal
 
 Cue = Callable[[Choices], Doubles]  # (N, C) a number per choice
 
@@ -47,14 +46,15 @@ class MatchReport(Result):
     out: Path
     pairs: int
     rounds: int
-    gap: float  # the largest certified relative gap, over folds, rounds and stages, to the optimum of the W in use
+    gap: float  # paper: the largest certified one of a fold and round; fours: of the objective and what bounds it
     reserved: bool  # in some fold that is the optimum of a restricted problem: see `auction.match`
     seconds: float
     peak_bytes: int
     splits: dict[str, int]
     folds: int
     models: dict[str, Json]  # stage -> models and their calibration
-    kinds: Json  # the resolution of relevance, asked for and used
+    method: str
+    weights: dict[str, tuple[float, float]]  # stage -> the sum of W over its wrong choices, and what bounds it
     weight: float
     integrity: tuple[Bias, ...] = ()
     sweep: LambdaCurve | None = None
@@ -68,12 +68,12 @@ class MatchReport(Result):
     def parts(self) -> Iterator[Table | str]:
         rows = [("question/answer pairs", f"{self.pairs:,}"), ("folds", f"{self.folds:,}")]
         rows += [(f"questions, {split}", f"{count:,}") for split, count in self.splits.items()]
-        restricted = " (of what frequent texts left)" if self.reserved else ""
-        rows += [("largest certified gap", f"{self.gap:.3%}{restricted}"), ("lambda", f"{self.weight:g}")]
-        for stage, used in self.kinds["used"].items():
-            least, most = min(used.values()), max(used.values())
-            sizes = f"{least} to {most}" if least < most else f"{most}"
-            rows.append((f"{stage}s, questions of a kind (0: single pairs)", sizes))
+        rows += [("method", self.method), ("lambda", f"{self.weight:g}")]
+        if self.method == "paper":
+            restricted = " (of what frequent texts left)" if self.reserved else ""
+            rows.append(("largest certified gap", f"{self.gap:.3%}{restricted}"))
+        for stage, (weight, bound) in self.weights.items():
+            rows.append((f"{stage}s, objective and its upper bound", f"{weight:,.1f}, {bound:,.1f}"))
         rows += [(f"seconds, {stage}", f"{seconds:.1f}") for stage, seconds in self.stages.items()]
         for stage, models in self.models.items():
             for kind in ("relevance", "similarity"):
@@ -102,13 +102,7 @@ class MatchReport(Result):
         yield f"Made: {self.out}"
 
 
-def kinds_used(options: StageOptions, matched: Mapping[str, Matched]) -> dict[str, object]:
-    """The resolution of relevance for manifest and report; where `used` is 0 nothing random was added either."""
-    used = {stage: one.kinds for stage, one in matched.items()}
-    return {"asked": options.kinds.size, "used": used, "noise": options.kinds.noise, "own": options.kinds.own}
-
-
-def notes_on(options: StageOptions, matched: Mapping[str, Matched]) -> list[str]:
+def notes_on(matched: Mapping[str, Matched]) -> list[str]:
     """What people should know of a matching before they rely on it."""
     out = []
     for stage, one in matched.items():
@@ -117,15 +111,6 @@ def notes_on(options: StageOptions, matched: Mapping[str, Matched]) -> list[str]
                 f"Frequent {stage}s left little choice in folds {_listed(one.reserved)}: places were kept free for "
                 "later rounds, and the gap is to the best of what was left."
             )
-        pairs = [fold for fold, size in one.kinds.items() if not size]
-        if options.kinds.size and pairs and options.reranker is None:
-            least = CELLS * max(SMALLEST, options.wrong + 1)
-            out.append(
-                f"Folds {_listed(pairs)} have fewer than {least} questions: relevance of {stage}s is that of single "
-                "pairs there, as in the paper (--kinds 0). The choices of such folds may show the odd one out."
-            )
-    if options.kinds.size and options.reranker is not None:
-        out.append("A cross-encoder judges single pairs: --kinds was not used.")
     return out
 
 

@@ -9,28 +9,30 @@ both stages, and all is matched again.
 from __future__ import annotations
 
 import math
-import zlib
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from veridical.benchmark.splits import secret_words
 from veridical.common.arrays import Bools, Ints
+from veridical.engine.processes import available
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
-from veridical.matching.assignment.auction import match as solve
-from veridical.matching.assignment.problem import AssignmentProblem, NoMatching
+from veridical.matching import folds
+from veridical.matching.assignment.auction import peak_bytes
+from veridical.matching.assignment.problem import NoMatching
+from veridical.matching.folds import FoldMatch
 from veridical.matching.items import needs_and_have, plain
-from veridical.matching.scores.crossencoder import Overridden, Reranked, Reranker, rerank
+from veridical.matching.scores.crossencoder import Reranked, Reranker, rerank
 from veridical.matching.scores.fit import fit_relevance, fit_similarity
-from veridical.matching.scores.kinds import KindOptions, kind_scores, scaled
 from veridical.matching.scores.models import PairModel
 from veridical.options.building import Matching
 from veridical.records import Panel, Text
 
+METHODS = ("fours", "paper")
 MOST_LEFT_OUT = 0.2  # share of questions; more is an error
 
 
@@ -42,12 +44,12 @@ class StageOptions:
     similarity: str = "minilm"
     learned: bool = True  # learn relevance on the data, cross-fitted by fold
     weight: float = 0.3  # lambda
-    kinds: KindOptions = field(default_factory=KindOptions)  # the resolution of relevance
+    method: str = "fours"  # blocks that share their responses, or the paper's rounds
     wrong: int = 3
     shortlist: int = 64
     tolerance: float = 1e-3
     seed: int = 0
-    secret: str = ""  # mixed into the seed of what is random in `hidden` folds: see `kinds`
+    secret: str = ""  # mixed into the seed of what is random in `hidden` folds
     hidden: frozenset[str] = frozenset()  # folds whose answers are hidden
     reranker: Reranker | None = None  # a cross-encoder for P_rel over the shortlist
     similarity_reranker: Reranker | None = None  # the same for P_sim
@@ -55,8 +57,7 @@ class StageOptions:
     @classmethod
     def of(cls, matching: Matching, **more: Any) -> StageOptions:
         """What a verb was told of the models and the trade-off, and the rest."""
-        kinds = KindOptions(matching.kinds)
-        return cls(matching.relevance, matching.similarity, matching.learn, matching.weight, kinds, **more)
+        return cls(matching.relevance, matching.similarity, matching.learn, matching.weight, matching.method, **more)
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ class Responses:
     folds: list[str]
     needs: npt.NDArray[np.int16] | None = None
     have: npt.NDArray[np.int16] | None = None
+    kin: Ints | None = None  # rows of equal numbers share a block where that can be; -1: with nobody in particular
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -100,11 +102,13 @@ class Matched:
     """The wrong responses of each row, and the proof of their quality."""
 
     wrong: Ints  # (rounds, N) rows whose right response is a wrong one here
-    gap: float  # the largest certified gap of any fold and round, to the optimum of the W that was used (see `kinds`)
+    weight: float  # the sum of W over all wrong choices
+    bound: float  # no choice of them by this method weighs more
+    gap: float  # paper: the largest certified gap of any fold and round; fours: that of weight and bound
     seconds: float  # of the solver alone
     peak_bytes: int
     reserved: tuple[str, ...] = ()  # folds where frequent texts left little choice: their gap is to a restricted best
-    kinds: dict[str, int] = field(default_factory=dict)  # fold -> questions of a kind; 0: relevance of single pairs
+    blocks: Ints | None = None  # (N,): fours: rows of equal numbers share their responses
 
 
 def normal(text: str) -> str:
@@ -117,13 +121,17 @@ def normal(text: str) -> str:
 
 
 def responses_of(
-    queries: Sequence[Text], responses: Sequence[Text], panels: Sequence[Panel | None], folds: Sequence[str]
+    queries: Sequence[Text],
+    responses: Sequence[Text],
+    panels: Sequence[Panel | None],
+    folds: Sequence[str],
+    kin: Ints | None = None,
 ) -> Responses:
-    """Texts and panels as rows to match; tags are read by the names of their classes."""
+    """Texts and panels as rows to match; tags are read by the names of their classes. `kin`: see `Responses`."""
     asked = [plain(text, panel) for text, panel in zip(queries, panels, strict=True)]
     said = [plain(text, panel) for text, panel in zip(responses, panels, strict=True)]
     texts = np.unique([normal(text) for text in said], return_inverse=True)[1].reshape(-1).astype(np.int64)
-    made = Responses(asked, said, texts, list(folds))
+    made = Responses(asked, said, texts, list(folds), kin=kin)
     known = [panel for panel in panels if panel is not None]
     if len(known) < len(panels) or not any(text.tokens for text in responses):
         return made
@@ -158,7 +166,6 @@ def check_folds(rows: Responses, wrong: int, noun: str = "answer") -> None:
 
 def check_options(options: StageOptions) -> None:
     """Refuse numbers that make no sense, before any model is run."""
-    size, least = options.kinds.size, options.wrong + 1
     weight, tolerance = options.weight, options.tolerance
     rules = (
         (options.seed >= 0, f"The seed is {options.seed}.", "Give a whole number from 0."),
@@ -169,8 +176,7 @@ def check_options(options: StageOptions) -> None:
          "Choose 1 or more (--shortlist); 64 is usual."),
         (0 < tolerance < math.inf, f"A tolerance of {tolerance}.",
          "Choose a number above 0 (--tolerance), such as 0.001."),
-        (size == 0 or size >= least, f"Kinds of {size} questions.",
-         f"Give 0 (single pairs), or {least} questions or more."),
+        (options.method in METHODS, f"There is no method {options.method!r}.", f"Choose {' or '.join(METHODS)}."),
     )  # fmt: skip
     for good, problem, fix in rules:
         if not good:
@@ -192,68 +198,33 @@ def fit_models(rows: Responses, options: StageOptions) -> Models:
 
 
 def match_stage(rows: Responses, models: Models, options: StageOptions, label: str = "Matching") -> Matched:
-    """Solve every fold."""
-    out = np.full((options.wrong, len(rows)), -1, np.int64)
-    gap = seconds = 0.0
-    peak = 0
-    reserved = []
-    kinds = {}
-    folds = sorted(set(rows.folds))
+    """Solve every fold. By fours they are searched side by side, each by one thread, whatever their number."""
+    names = sorted(set(rows.folds))
+    began, threads = time.perf_counter(), available()
+    out, blocks = np.full((options.wrong, len(rows)), -1, np.int64), np.full(len(rows), -1, np.int64)
     with Progress(label, len(rows), "questions") as progress:
-        for fold in folds:
+        parts: list[FoldMatch] = []
+        for fold, part in zip(names, folds.matched(rows, models, options, names, threads), strict=True):
             here = rows.rows(fold)
-            kind = kinds_of(models, options, len(here))
-            kinds[fold] = kind.size
-            problem = _problem(rows, models, replace(options, kinds=kind), here, fold)
-            found = solve(problem, shortlist=options.shortlist, tolerance=options.tolerance)
-            out[:, here] = here[found.wrong]
-            gap, seconds, peak = max(gap, found.gap), seconds + found.seconds, max(peak, found.peak_bytes)
-            reserved += [fold] if found.reserved else []
+            out[:, here] = here[part.wrong]
+            if part.block is not None:
+                blocks[here] = part.block + blocks.max() + 1
+            parts.append(part)
             progress.advance(len(here))
-    return Matched(out, gap, seconds, peak, tuple(reserved), kinds)
+    weight, bound = sum(part.weight for part in parts), sum(part.bound for part in parts)
+    by_fours = options.method == "fours"
+    gap = (bound - weight) / max(abs(weight), 1e-12) if by_fours else max(part.gap for part in parts)
+    reserved = tuple(fold for fold, part in zip(names, parts, strict=True) if part.reserved)
+    spent = time.perf_counter() - began
+    return Matched(out, weight, bound, gap, spent, peak_bytes(), reserved, blocks if by_fours else None)
 
 
 def mean_relevance(models: Models, wrong: Ints) -> dict[str, float]:
-    """The mean P_rel of right and of wrong choices, by the model of pairs: how much of it the kinds' noise has left."""
+    """The mean P_rel of right and of wrong choices."""
     own = np.arange(wrong.shape[1])
     model = models.relevance
     both = {"right": model.of_pairs(own, own), "wrong": model.of_pairs(np.tile(own, len(wrong)), wrong.reshape(-1))}
     return {name: float(np.mean(model.calibration.probability(scores))) for name, scores in both.items()}
-
-
-def kinds_of(models: Models, options: StageOptions, rows: int) -> KindOptions:
-    """The resolution of relevance in a fold of so many rows. A cross-encoder's relevance is always that of pairs."""
-    if models.reranked is not None and models.reranked.related is not None:
-        return replace(options.kinds, size=0)
-    return scaled(options.kinds, rows, options.wrong)
-
-
-def _problem(rows: Responses, models: Models, options: StageOptions, here: Ints, fold: str) -> AssignmentProblem:
-    relevance, dissimilarity = models.relevance.scores(here), models.similarity.scores(here)
-    rescored = None
-    texts = np.unique(rows.texts[here], return_inverse=True)[1].reshape(-1)
-    if options.kinds.size:
-        # Responses stand where their noise is high. Whoever draws a hidden fold's noise again, which is numbered by
-        # the rows they were written for, can therefore tell which row that is.
-        words = secret_words(options.secret) if fold in options.hidden else []
-        rng = np.random.default_rng([options.seed, 5, zlib.crc32(fold.encode()), *words])
-        relevance = kind_scores(relevance, models.relevance.query_vectors(here), texts, options.kinds, rng)
-    if models.reranked is not None:
-        reranked = models.reranked.take(here)
-        rescored = reranked.related
-        if reranked.similar is not None:
-            dissimilarity = Overridden(dissimilarity, *reranked.similar)
-    return AssignmentProblem(
-        relevance,
-        dissimilarity,
-        texts,
-        options.weight,
-        options.wrong,
-        None if rows.needs is None else rows.needs[here],
-        None if rows.have is None else rows.have[here],
-        rescored,
-        fold,
-    )
 
 
 @dataclass(frozen=True)
@@ -297,7 +268,10 @@ def match_stages(
         except NoMatching as error:
             if all(found.needs is None for found in stages.values()):
                 raise
-            least[error.fold] *= 2
+            if len(error.rows):
+                kept = np.delete(kept, error.rows)
+            else:
+                least[error.fold] *= 2
             if len(_with_places(stages, kept, least)) < (1 - MOST_LEFT_OUT) * whole:
                 raise UserError(
                     f"{error.problem} Leaving out {MOST_LEFT_OUT:.0%} of the questions does not help.", error.fix
@@ -337,4 +311,5 @@ def subset(rows: Responses, kept: Ints) -> Responses:
         [rows.folds[i] for i in kept],
         None if rows.needs is None else rows.needs[kept],
         None if rows.have is None else rows.have[kept],
+        None if rows.kin is None else rows.kin[kept],
     )

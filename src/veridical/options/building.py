@@ -144,9 +144,9 @@ class Matching:
     """Learn relevance on the data, on other folds than it scores."""
     weight: Annotated[float, LAMBDA] = 0.3
     """How much wrong choices are kept from being like the right one."""
-    kinds: int = 48
-    """Relevance is that of kinds of so many questions, with noise: the choices give less away than by the paper's
-    equation, which 0 is (single pairs). Small folds get smaller kinds, or 0."""
+    method: str = "fours"
+    """fours: four questions share their four answers, each right once, so that the choices alone say nothing; or
+    paper: the paper's equation, round after round."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class MatchOptions:
     shortlist: int = 64
     """Responses considered first for each question."""
     tolerance: float = 1e-3
-    """The largest certified gap to the optimum, given --kinds and the models."""
+    """The largest certified gap to the optimum, with --method paper."""
     folds: int | None = None
     """Folds by group: 0 is val, 1 is test, others train. 11 if there is enough."""
     split: Mapping[str, float] | None = None

@@ -20,7 +20,7 @@ from veridical.records import Item, Panel, Ref, SceneObject, Text
 from veridical.sources import open_source
 from veridical.sources.icons.stories import tales
 
-WORDS = Matching(relevance="tfidf", similarity="tfidf")  # no model to load
+WORDS = Matching(relevance="tfidf", similarity="tfidf", method="paper")  # no model to load
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ from veridical.formats.card import describe
 from veridical.matching import stages as matching_stages
 from veridical.matching.items import UNFIT, items_of, lay_out, query, response
 from veridical.matching.questions import AnsweredQuestion
-from veridical.matching.report import kinds_used, notes_on
+from veridical.matching.report import notes_on
 from veridical.matching.stages import Matched, Responses, StageOptions
 from veridical.options import refuse_unused
 from veridical.options.building import Matching, VCROptions
@@ -100,8 +100,8 @@ def build(out: Path | str, options: VCROptions, matching: Matching, *, processes
     job.clock.done("storing")
     made = Benchmark(job.out)
     removed = dict(Counter(one.reason for one in material.pruned))
-    gap = max(one.gap for one in matched.values())
-    job.notes.append(f"Certified gap to the best matching: {100 * gap:.3f}% or less in every fold.")
+    for stage, one in matched.items():
+        job.notes.append(f"Objective of the {stage}s: {one.weight:,.1f}, at most {one.bound:,.1f}.")
     return BuildReport("vcr", made.directory, made.manifest["counts"], removed, {}, tuple(job.notes), job.clock.seconds)
 
 
@@ -199,7 +199,7 @@ def _match(
     """Match both stages. Tags that no other photograph could take are written out, and where that is not enough,
     questions are left out: the rows that stay, what they got, and what was left out."""
     stages: dict[str, Responses] = {}
-    about: Json = {"lambda": options.weight, "rounds": options.wrong, "tolerance": options.tolerance}
+    about: Json = {"method": options.method, "lambda": options.weight, "rounds": options.wrong}
     for stage in STAGES:
         rows, changed = people.write_out_rare(rows, stage)
         if changed:
@@ -211,9 +211,8 @@ def _match(
     found = matching_stages.match_stages(stages, models, options)
     for stage in STAGES:
         one = found.matched[stage]
-        about[stage] |= {**found.models[stage].to_json(), "gap": one.gap, "reserved": list(one.reserved)}
-    about["kinds"] = kinds_used(options, found.matched)
-    job.notes += notes_on(options, found.matched)
+        about[stage] |= {**found.models[stage].to_json(), "reserved": list(one.reserved)}
+    job.notes += notes_on(found.matched)
     job.config["matching"] = about
     kept = set(found.kept.tolist())
     left = [Pruned(row.id, UNFIT, "matching") for k, row in enumerate(rows) if k not in kept]

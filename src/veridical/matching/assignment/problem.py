@@ -24,11 +24,12 @@ from veridical.errors import UserError
 
 
 class NoMatching(UserError):
-    """No choice of places serves all responses of a round; leaving out those that fit few questions may help."""
+    """No choice of places serves all responses; leaving out those that fit few questions may help."""
 
-    def __init__(self, problem: str, fix: str = "", fold: str = "") -> None:
+    def __init__(self, problem: str, fix: str = "", fold: str = "", rows: Ints | None = None) -> None:
         super().__init__(problem, fix)
         self.fold = fold
+        self.rows = np.zeros(0, np.int64) if rows is None else rows  # those to leave out, where that is known
 
 
 class PairScores(Protocol):

@@ -3,5 +3,4 @@
 models          inner products of embeddings or words, and their calibration
 fit             P_rel, learned on the data, and P_sim
 crossencoder    models that read both texts, for each query's shortlist
-kinds           P_rel at the resolution of kinds of questions
 """

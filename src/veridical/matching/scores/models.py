@@ -68,12 +68,13 @@ class PairModel:
         """The same model over some of the rows."""
         return replace(self, left=self.left[rows], right=self.right[rows])
 
-    def query_vectors(self, rows: Ints) -> Floats:
-        """A dense vector for the query of each row; sparse rows are projected at random, which keeps distances."""
+    def row_vectors(self, rows: Ints) -> Floats:
+        """A dense vector for each row, its query's and its response's; sparse ones are projected at random."""
+        both = self.left[rows] + self.right[rows]
         if isinstance(self.left, np.ndarray):
-            return np.asarray(self.left[rows], np.float32)
+            return np.asarray(both, np.float32)
         project = np.random.default_rng(0).standard_normal((self.left.shape[1], PROJECTED)).astype(np.float32)
-        return np.asarray(self.left[rows] @ project, np.float32)
+        return np.asarray(both @ project, np.float32)
 
     def of_pairs(self, rows: Ints, columns: Ints) -> Doubles:
         """Raw scores of pairs, before calibration."""

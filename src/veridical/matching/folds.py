@@ -1,0 +1,168 @@
+"""One fold matched: by fours, blocks of questions that share their responses; or by the rounds of the paper."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from veridical.benchmark.splits import secret_words
+from veridical.common.arrays import Floats, Ints
+from veridical.matching.assignment.auction import match as solve
+from veridical.matching.assignment.problem import AssignmentProblem, NoMatching, PairScores
+from veridical.matching.fours import search
+from veridical.matching.fours.shown import wrong_of
+from veridical.matching.fours.weights import BlockProblem
+from veridical.matching.scores.crossencoder import Overridden, Triples
+
+if TYPE_CHECKING:
+    from veridical.matching.stages import Models, Responses, StageOptions
+
+BOUND_TOLERANCE = 1e-2  # of the round that bounds fours
+
+
+@dataclass(frozen=True)
+class FoldMatch:
+    """What a fold got; rows are numbered in it."""
+
+    wrong: Ints  # (rounds, n)
+    weight: float  # the sum of W over the wrong choices
+    bound: float  # no choice by this method weighs more
+    gap: float = 0.0  # the largest certified gap of a round
+    reserved: bool = False
+    block: Ints | None = None  # (n,)
+
+
+def matched(
+    rows: Responses, models: Models, options: StageOptions, names: Sequence[str], threads: int
+) -> Iterator[FoldMatch]:
+    """Every fold, in the order of the names."""
+    if options.method == "paper":
+        for fold in names:
+            yield _by_rounds(_problem(rows, models, options, rows.rows(fold), fold), options, threads)
+        return
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    def one(fold: str) -> tuple[Ints, Ints, Ints]:
+        return _by_fours(rows, models, options, rows.rows(fold), fold, threads if len(names) == 1 else 1)
+
+    # a sum over threads may round differently
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        found = list(pool.map(one, names))
+    misfits = np.concatenate([one[0] for one in found])
+    if len(misfits):
+        found_none = f"No blocks of {options.wrong + 1} questions were found whose responses fit all their photographs"
+        raise NoMatching(
+            f"{found_none}; {len(misfits):,} responses are too many, such as that of pair {misfits[0]}.",
+            "These responses name objects that too few other photographs have: leave them out, or use larger folds.",
+            rows=misfits,
+        )
+    for fold, (_, block, wrong) in zip(names, found, strict=True):
+        problem = _problem(rows, models, options, rows.rows(fold), fold)
+        yield FoldMatch(wrong, _weight(problem, wrong), _bound(problem, options, threads), block=block)
+
+
+def _by_rounds(problem: AssignmentProblem, options: StageOptions, threads: int) -> FoldMatch:
+    """The paper's way: round after round, each the best given those before it."""
+    found = solve(problem, shortlist=options.shortlist, tolerance=options.tolerance, threads=threads)
+    return FoldMatch(found.wrong, float(found.weights.sum()), float(found.bounds.sum()), found.gap, found.reserved)
+
+
+def _by_fours(
+    rows: Responses, models: Models, options: StageOptions, here: Ints, fold: str, threads: int
+) -> tuple[Ints, Ints, Ints]:
+    """The rows that fit no block, and, where there are none, the block of each and whose responses it gets."""
+    words = secret_words(options.secret) if fold in options.hidden else []
+    rng = np.random.default_rng([options.seed, 5, zlib.crc32(fold.encode()), *words])
+    left, choices = here, options.wrong + 1
+    while len(left) >= choices:
+        found = search.blocks(_StageFold(rows, models, options.weight, left), choices, rng, threads)
+        if not len(found.misfits):
+            break
+        left = np.delete(left, found.misfits)
+    if len(left) < len(here):
+        return np.setdiff1d(here, left), here[:0], here[:0]
+    return here[:0], found.block, wrong_of(found.block, options.wrong, rng)
+
+
+def _bound(problem: AssignmentProblem, options: StageOptions, threads: int) -> float:
+    """What no blocks exceed: three derangements make up a block of four, and none is heavier than the best first round
+    of the paper."""
+    first = solve(replace(problem, rounds=1), shortlist=options.shortlist, tolerance=BOUND_TOLERANCE, threads=threads)
+    return options.wrong * float(first.bounds[0])
+
+
+def _weight(problem: AssignmentProblem, wrong: Ints) -> float:
+    """The sum of W over wrong choices, each kept from resembling the right one."""
+    own, others = np.tile(np.arange(wrong.shape[1]), len(wrong)), wrong.reshape(-1)
+    relevance = problem.relevance
+    if problem.rescored is not None:
+        relevance = Overridden(relevance, *problem.rescored)
+    total = relevance.pairs(own, others).sum(dtype=np.float64)
+    return float(total + problem.weight * problem.dissimilarity.pairs(own, others).sum(dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class _StageFold:
+    """A fold of a stage, for the search of blocks."""
+
+    stage: Responses
+    models: Models
+    weight: float
+    here: Ints
+
+    @property
+    def texts(self) -> Ints:
+        return self.stage.texts[self.here]
+
+    @property
+    def kin(self) -> Ints | None:
+        return None if self.stage.kin is None else self.stage.kin[self.here]
+
+    @property
+    def tagged(self) -> bool:
+        return self.stage.needs is not None
+
+    def vectors(self, rows: Ints) -> Floats:
+        return self.models.relevance.row_vectors(self.here[rows])
+
+    def cell(self, rows: Ints) -> BlockProblem:
+        at = self.here[rows]
+        relevance, apart, rescored = _scores(self.models, at)
+        if rescored is not None:
+            relevance = Overridden(relevance, *rescored)
+        stage = self.stage
+        needs = None if stage.needs is None else stage.needs[at]
+        have = None if stage.have is None else stage.have[at]
+        kin = None if stage.kin is None else stage.kin[at]
+        return BlockProblem(relevance, apart, stage.texts[at], self.weight, needs, have, kin)
+
+
+def _scores(models: Models, here: Ints) -> tuple[PairScores, PairScores, Triples | None]:
+    """log P_rel and log(1 - P_sim) of some rows, and what a cross-encoder said of P_rel."""
+    relevance, apart = models.relevance.scores(here), models.similarity.scores(here)
+    if models.reranked is None:
+        return relevance, apart, None
+    reranked = models.reranked.take(here)
+    if reranked.similar is not None:
+        apart = Overridden(apart, *reranked.similar)
+    return relevance, apart, reranked.related
+
+
+def _problem(rows: Responses, models: Models, options: StageOptions, here: Ints, fold: str) -> AssignmentProblem:
+    relevance, apart, rescored = _scores(models, here)
+    return AssignmentProblem(
+        relevance,
+        apart,
+        np.unique(rows.texts[here], return_inverse=True)[1].reshape(-1),
+        options.weight,
+        options.wrong,
+        None if rows.needs is None else rows.needs[here],
+        None if rows.have is None else rows.have[here],
+        rescored,
+        fold,
+    )

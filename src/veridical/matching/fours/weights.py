@@ -1,0 +1,65 @@
+"""What two rows are worth to each other in one block: W of the paper's equation, both ways.
+
+    W_ij = log P_rel(q_i, r_j) + lambda log(1 - P_sim(r_i, r_j))        weight_ij = W_ij + W_ji
+
+so that the sum over the pairs of a block is the sum of W over the wrong choices of its questions. Rows with equal texts
+may not meet, nor rows whose responses name what the other's photograph does not have; rows of one kin should meet. Both
+are part of the weight, large enough to decide, so that the search need not know of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from veridical.common.arrays import Bools, Floats, Ints
+from veridical.matching.assignment.problem import PairScores
+
+FORBIDDEN = -4000.0  # of a pair that may not be in one block
+KIN = 400.0  # of a pair that belongs together
+LEAST = -30.0  # of W: what is worse is not told apart
+
+
+@dataclass(frozen=True)
+class BlockProblem:
+    """The rows of a fold, or of a cell of it, that are to be cut into blocks."""
+
+    relevance: PairScores  # log P_rel(q_i, r_j)
+    dissimilarity: PairScores  # log(1 - P_sim(r_i, r_j))
+    texts: Ints  # (N,): equal numbers mean equal response texts
+    weight: float  # lambda
+    needs: npt.NDArray[np.int16] | None = None  # (N, K): how many objects of class k response j names
+    have: npt.NDArray[np.int16] | None = None  # (N, K): how many the photograph of query i has
+    kin: Ints | None = None  # (N,): rows of equal numbers belong together; -1: with nobody in particular
+
+    def allowed(self) -> Bools:
+        """(N, N) which two rows may be in one block."""
+        fine: Bools = self.texts[:, None] != self.texts[None, :]
+        if self.needs is not None and self.have is not None:
+            fits = np.ones(fine.shape, bool)  # response j beside photograph i
+            for needed, had in zip(self.needs.T, self.have.T, strict=True):
+                fits &= needed[None, :] <= had[:, None]
+            fine &= fits & fits.T
+        return fine
+
+
+def equation(problem: BlockProblem) -> Floats:
+    """(N, N) W of the paper's equation."""
+    size = len(problem.texts)
+    out = np.array(problem.relevance.block(0, size), np.float32)
+    out += np.float32(problem.weight) * problem.dissimilarity.block(0, size)
+    return np.maximum(out, np.float32(LEAST), out=out)
+
+
+def weights(problem: BlockProblem) -> Floats:
+    """(N, N) what each two rows are worth in one block."""
+    out = equation(problem)
+    out = out + out.T
+    if problem.kin is not None:
+        together = (problem.kin[:, None] == problem.kin[None, :]) & (problem.kin >= 0)[:, None]
+        out += np.float32(KIN) * together
+    out[~problem.allowed()] = FORBIDDEN
+    np.fill_diagonal(out, 0)
+    return out

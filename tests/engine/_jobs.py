@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from veridical.engine import batch_rng, run
 from veridical.errors import UserError
 
@@ -135,3 +137,14 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+@dataclass(frozen=True)
+class Measured:
+    name: str
+    sizes: tuple[float, ...]
+    parts: dict[str, list[bytes]]
+
+
+def measured(number: int) -> tuple[Measured, np.ndarray]:
+    return Measured(str(number), (1.5, 2), {"a": [b"x"]}), np.arange(number, dtype=np.int16).reshape(2, -1)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
+import pickle
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -168,6 +170,32 @@ def test_a_damaged_memory_is_computed_again(start: Run, processes: int, tmp_path
     assert len(files) == 6
     files[2].write_bytes(damage)
     assert list(start(jobs.square, range(6), processes=processes, work=tmp_path)) == [n * n for n in range(6)]
+
+
+def test_a_result_of_a_stranger_runs_nothing(start: Run, tmp_path: Path) -> None:
+    """A resume folder may come from anybody: results are data, whatever they hold."""
+    mark = tmp_path / "mark"
+
+    class Bomb:
+        def __reduce__(self) -> tuple[object, ...]:
+            return Path.touch, (mark,)
+
+    work = tmp_path / "work"
+    assert list(start(jobs.square, [3], processes=1, work=work)) == [9]
+    [file] = work.glob("*/*.result")
+    payload = pickle.dumps(Bomb())
+    file.write_bytes(hashlib.sha256(payload).digest() + payload)
+    assert list(start(jobs.square, [3], processes=1, work=work)) == [9]
+    assert not mark.exists()
+
+
+def test_remembered_records_and_arrays_come_back_as_they_were(start: Run, tmp_path: Path) -> None:
+    for _ in range(2):
+        [(record, array)] = start(jobs.measured, [4], processes=1, work=tmp_path)
+        assert record == jobs.Measured("4", (1.5, 2), {"a": [b"x"]})
+        assert array.dtype == np.int16
+        assert array.tolist() == [[0, 1], [2, 3]]
+        array[0, 0] = 7  # not a view of what is on disk
 
 
 def test_batches_are_taken_only_as_needed(start: Run, processes: int) -> None:

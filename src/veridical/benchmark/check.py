@@ -29,6 +29,7 @@ from veridical.benchmark.check_items import (
 )
 from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST
 from veridical.benchmark.store import Benchmark
+from veridical.benchmark.tables import ITEMS, PANELS
 from veridical.benchmark.writer import PUBLIC_TAGS, FileEntry, content_address, file_hash
 from veridical.common.result import Result, Table
 from veridical.errors import UserError
@@ -77,7 +78,10 @@ def check(benchmark: Path | str, *, images: bool = True) -> CheckReport:
     """
     opened = Benchmark(benchmark)
     problems = list(_files(opened))
+    opened.distrust(p.where for p in problems if p.severity == "error")
+    problems += _columns(opened)
     damaged = [p.where for p in problems if p.severity == "error"]
+    opened.distrust(damaged)
     tables, secrets = (check_items, check_panels, check_judgements), (_hidden, _hidden_folder)
     for stage in (*tables, *([_images] if images else []), *secrets):
         try:
@@ -132,6 +136,18 @@ def _files(opened: Benchmark) -> Iterator[Problem]:
             yield Problem("count", name, "the manifest does not count it")
         elif name not in opened.manifest["files"] and name != MANIFEST and not is_features:
             yield Problem("unlisted-file", name, "not part of the benchmark", "warning")
+
+
+def _columns(opened: Benchmark) -> Iterator[Problem]:
+    """Every table has the columns of its format; one that cannot be read is found later, and why."""
+    names = {f"items-{scheme}-{split}.parquet": ITEMS for scheme, split in opened.parts}
+    for name, schema in {**names, "panels.parquet": PANELS}.items():
+        try:
+            found = pq.read_schema(opened.trusted(opened.directory / name))
+        except (UserError, OSError, pa.ArrowException):
+            continue
+        if not found.equals(schema):
+            yield Problem("columns", name, "its columns are not those of a benchmark of this format")
 
 
 def _listed(folder: Path, files: dict[str, FileEntry]) -> Iterator[Problem]:

@@ -65,6 +65,13 @@ def put_in_place(work: Path, public: Path, secret: Path | None, out: Path) -> No
         _sync(out.parent)
 
 
+def keep_private(folder: Path) -> None:
+    """Let nobody but the user read what is hidden."""
+    for path in folder.rglob("*"):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    folder.chmod(0o700)
+
+
 def sync_files(folder: Path) -> None:
     """Have every file of a folder on disk before it is put in place."""
     for path in folder.rglob("*"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from veridical.benchmark import tables
 from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST, hidden_dir
-from veridical.benchmark.writer import FORMAT, FileEntry
+from veridical.benchmark.writer import FILE_NAME, FORMAT, IMAGES, FileEntry, check_names
 from veridical.common.files import Json
 from veridical.errors import UserError
 from veridical.records import Item, Judgement, Panel
@@ -67,6 +67,12 @@ class Benchmark:
                 f"{path} has format {self.manifest['format']!r}; this version of veridical reads format {FORMAT}.",
                 "Install the matching version of veridical, or build the benchmark again.",
             )
+        _check_names(path, self.manifest)
+        self._distrusted: frozenset[str] = frozenset()
+
+    def distrust(self, names: Iterable[str]) -> None:
+        """Look into none of these files any more: their content is not what the manifest says."""
+        self._distrusted |= frozenset(names)
 
     @property
     def name(self) -> str:
@@ -113,7 +119,7 @@ class Benchmark:
                 f"It has: {', '.join(self.splits(scheme))}.",
             )
         want = None if columns is None else list(columns)
-        table = self._read(self.directory / f"items-{scheme}-{split}.parquet", want)
+        table = self._read(self.directory / f"items-{scheme}-{split}.parquet", tables.ITEMS, want)
         if answers and self.is_hidden(split):
             ids = table["id"] if "id" in table.column_names else self.items_table(split, scheme, ["id"])["id"]
             table = self._reveal(table, ids, split, scheme)
@@ -129,13 +135,13 @@ class Benchmark:
         want = None if columns is None else list(columns)
         if not path.exists():
             return tables.PANELS.empty_table() if want is None else tables.PANELS.empty_table().select(want)
-        table = self._read(path, want)
+        table = self._read(path, tables.PANELS, want)
         secret = self.hidden_directory / "panels.parquet"
         if not hidden or not secret.exists():
             return table
-        known = self._read(secret, None)
-        ids = self._read(path, ["id"])["id"]
-        rows = pa.concat_tables([self._read(path, None), known.cast(tables.PANELS)])
+        known = self._read(secret, tables.PANELS)
+        ids = self._read(path, tables.PANELS, ["id"])["id"]
+        rows = pa.concat_tables([self._read(path, tables.PANELS), known])
         place = pc.index_in(ids, value_set=known["id"].combine_chunks())
         chosen = pc.if_else(pc.is_null(place), pa.array(range(len(ids))), pc.add(place, len(ids)))
         filled = rows.take(chosen)
@@ -155,7 +161,7 @@ class Benchmark:
         """Public judgements; with `hidden`, those of hidden items too."""
         folders = [self.directory, self.hidden_directory] if hidden else [self.directory]
         paths = [folder / "judgements.parquet" for folder in folders]
-        found = [self._read(path, None) for path in paths if path.exists()]
+        found = [self._read(path, tables.JUDGEMENTS) for path in paths if path.exists()]
         return pa.concat_tables(found) if found else tables.JUDGEMENTS.empty_table()
 
     def judgements(self, hidden: bool = False) -> Iterator[Judgement]:
@@ -163,30 +169,34 @@ class Benchmark:
 
     def pruned_table(self) -> pa.Table:
         path = self.directory / "pruned.parquet"
-        return self._read(path, None) if path.exists() else tables.PRUNED.empty_table()
+        return self._read(path, tables.PRUNED) if path.exists() else tables.PRUNED.empty_table()
 
     def photographs_table(self) -> pa.Table:
         """Where the photographs came from, and their licences; empty where that is not recorded."""
         path = self.directory / "photographs.parquet"
-        return self._read(path, None) if path.exists() else tables.PHOTOGRAPHS.empty_table()
+        return self._read(path, tables.PHOTOGRAPHS) if path.exists() else tables.PHOTOGRAPHS.empty_table()
 
     def raw_table(self, split: str) -> pa.Table | None:
         """The original files of a split, or None where it was not imported. Hidden splits keep theirs apart."""
         folder = self.hidden_directory if self.is_hidden(split) else self.directory
         path = folder / f"raw-{split}.parquet"
-        return self._read(path, None) if path.exists() else None
+        return self._read(path, tables.RAW) if path.exists() else None
 
     @cached_property
     def image_tables(self) -> tuple[pa.Table, ...]:
         """The memory-mapped image files."""
-        out = []
-        for name in sorted(n for n in self.manifest["files"] if n.startswith("images-")):
-            path = self.directory / name
-            try:
-                out.append(pa.ipc.open_file(pa.memory_map(str(path))).read_all())
-            except (OSError, pa.ArrowInvalid) as error:
-                raise _damaged(path, error) from None
-        return tuple(out)
+        return tuple(self._images(name) for name in sorted(self.manifest["files"]) if name.startswith("images-"))
+
+    def _images(self, name: str) -> pa.Table:
+        path = self.trusted(self.directory / name)
+        try:
+            table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+            table.validate(full=True)  # without it, one flipped bit may end the process
+            if table.schema != IMAGES:
+                raise ValueError("it has other columns than a file of images")
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise _damaged(path, error) from None
+        return table
 
     @cached_property
     def _image_places(self) -> dict[str, tuple[int, int]]:
@@ -219,7 +229,7 @@ class Benchmark:
                 f"{self.hidden_directory} belongs to another build of this benchmark.",
                 "Put back the hidden folder that was written together with it.",
             )
-        secret = self._read(path, None)
+        secret = self._read(path, tables.ANSWERS)
         rows = pc.index_in(ids, value_set=secret["id"].combine_chunks())
         secret = secret.take(rows)
         for name in ("answer", "program"):
@@ -231,14 +241,22 @@ class Benchmark:
             table = table.set_column(table.schema.get_field_index("tags"), field, pa.array(both, field.type))
         return table
 
-    @staticmethod
-    def _read(path: Path, columns: list[str] | None) -> pa.Table:
+    def _read(self, path: Path, schema: pa.Schema, columns: list[str] | None = None) -> pa.Table:
         try:
-            return pq.read_table(path, columns=columns, partitioning=None)
+            table = pq.read_table(self.trusted(path), columns=columns or schema.names, partitioning=None)
+            if missing := [name for name in columns or schema.names if name not in table.column_names]:
+                raise ValueError(f"it has no column {missing[0]!r}")
+            return tables.check_table(table, schema)
         except FileNotFoundError:
             raise UserError(f"{path} is missing.", "Import or build the benchmark again.") from None
-        except (OSError, pa.ArrowInvalid) as error:
+        except (OSError, ValueError, pa.ArrowException) as error:
             raise _damaged(path, error) from None
+
+    def trusted(self, path: Path) -> Path:
+        """The path of a file, unless it is not to be looked into."""
+        if path.parent == self.directory and path.name in self._distrusted:
+            raise _damaged(path, ValueError("its content is not what the manifest says."))
+        return path
 
 
 def _read_manifest(path: Path, text: bytes, shape: type[msgspec.Struct]) -> Json:
@@ -248,6 +266,16 @@ def _read_manifest(path: Path, text: bytes, shape: type[msgspec.Struct]) -> Json
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is damaged: {error}.", "Import or build the benchmark again.") from None
     return found
+
+
+def _check_names(path: Path, manifest: Json) -> None:
+    """Names that become parts of paths, here and in what is exported, stay in their folder."""
+    for scheme, splits in manifest["counts"]["items"].items():
+        for split in (*splits, *manifest["hidden"]):
+            check_names(split, scheme)
+    for name in manifest["files"]:
+        if not FILE_NAME.fullmatch(name):
+            raise UserError(f"{path} lists {name!r}, which names no file of its folder.", "Do not trust it.")
 
 
 def _damaged(path: Path, error: Exception) -> UserError:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from veridical.records import Box, Item, Judgement, Pairs, Panel, Pruned, Ref, SceneObject, Text, View
 
@@ -71,6 +72,45 @@ PRUNED = pa.schema([("item", _string), ("reason", _string), ("stage", _string)])
 RAW = pa.schema([("file", _string), ("line", pa.large_binary()), ("image", _string)])
 # What a hidden split keeps apart from its public items.
 ANSWERS = pa.schema([("id", _string), ("answer", pa.int8()), ("program", _string), ("tags", _pairs)])
+
+# Columns and fields that may have no value.
+_OPTIONAL = frozenset(
+    {"query", "answer", "group", "parent", "given", "program", "writer", "image", "region", "width", "height", "uri"}
+    | {"phash", "box", "score", "time", "word", "raw", "panel", "line", "source", "licence"}
+)
+_LENGTHS = {"box": 4, "region": 4}
+
+
+def check_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The table with the types of `schema`, where it has them, all values it needs, and nothing is damaged in it.
+
+    What is wrong otherwise is a `ValueError`: a benchmark may come from a stranger.
+    """
+    table.validate(full=True)
+    fields = []
+    for name in table.column_names:
+        if name not in schema.names:
+            raise ValueError(f"there is no column {name!r} in such a table")
+        fields.append(schema.field(name))
+    table = table.cast(pa.schema(fields))
+    for field, column in zip(table.schema, table.columns, strict=True):
+        for chunk in column.chunks:
+            _check_values(field.name, chunk)
+    return table
+
+
+def _check_values(name: str, values: pa.Array) -> None:
+    if values.null_count and name not in _OPTIONAL:
+        raise ValueError(f"{name!r} has no value in {values.null_count:,} places")
+    if pa.types.is_list(values.type):
+        expected = _LENGTHS.get(name)
+        if expected and pc.any(pc.not_equal(pc.list_value_length(values), expected)).as_py():
+            raise ValueError(f"{name!r} is not {expected} numbers")
+        _check_values(f"one of {name}", values.flatten())
+    elif pa.types.is_struct(values.type):
+        known = values.drop_null()
+        for place, field in enumerate(values.type):
+            _check_values(field.name, known.field(place))
 
 
 def items_table(items: Iterable[Item]) -> pa.Table:
@@ -137,7 +177,7 @@ def judgements_from(table: pa.Table) -> Iterator[Judgement]:
     """The judgements of a table."""
     for row in _rows(table):
         verdict = row["verdict"]
-        row["verdict"] = int(verdict) if verdict.isdigit() else verdict
+        row["verdict"] = int(verdict) if verdict.isdecimal() else verdict
         yield Judgement(**row)
 
 

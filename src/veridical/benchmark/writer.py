@@ -38,6 +38,7 @@ IMAGES = pa.schema([("address", pa.string()), ("data", pa.large_binary())])
 PUBLIC_TAGS = frozenset({"cultural", "inference", "phenomenon", "query", "region", "scene", "source", "synset"})
 NAME = re.compile(r"[A-Za-z0-9_.]{1,64}")  # of a scheme; a split may also have dashes: items-<scheme>-<split>.parquet
 SPLIT_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")  # of the files of a benchmark
 
 Describe = Callable[[Mapping[str, Any]], Mapping[str, bytes]]
 
@@ -49,8 +50,9 @@ def content_address(data: bytes | memoryview) -> str:
 
 def check_names(split: str, scheme: str = "main") -> None:
     """Refuse what cannot name a split and a scheme."""
-    if not (NAME.fullmatch(scheme) and SPLIT_NAME.fullmatch(split)) or not split.strip("."):
-        raise UserError(f"{scheme!r}, {split!r} cannot name a scheme and a split.", "Use letters and digits.")
+    named = NAME.fullmatch(scheme) and SPLIT_NAME.fullmatch(split)
+    if not named or not split.strip(".") or not scheme.strip("."):
+        raise UserError(f"{scheme!r:.90}, {split!r:.90} cannot name a scheme and a split.", "Use letters and digits.")
 
 
 class FileEntry(TypedDict):
@@ -217,6 +219,7 @@ class BenchmarkWriter:
         if has_hidden:
             secret_manifest = {"benchmark": hashlib.sha256(text).hexdigest(), "files": _hashes(self._secret)}
             (self._secret / HIDDEN_MANIFEST).write_text(json.dumps(secret_manifest, indent=1, sort_keys=True) + "\n")
+        place.keep_private(self._secret)
         place.sync_files(self._work)
         place.put_in_place(self._work, self._public, self._secret if has_hidden else None, self.out)
 

@@ -3,7 +3,8 @@
 A result lies under a key of what it depends on: the batch, the function, its config, the code of this package and of
 every file that the function or a function in its config comes from. A result of another config or of such code before
 an edit is never used; edits to further files that those import are not seen. It is written beside its place and
-renamed, and carries its own hash: a file is whole, or it is not there, or it is noticed.
+renamed, and carries its own hash: a file is whole, or it is not there, or it is noticed. It is data (MessagePack, read
+as the type that the function says it returns): a folder from a stranger can give wrong results, but runs nothing.
 
 A key is a hash of a value by its content (`fingerprint`): the same in every process, unlike `hash` and unlike a
 pickle's bytes, which differ for equal values (sets follow the hash seed, shared strings are written once). Types are
@@ -23,12 +24,12 @@ from dataclasses import fields, is_dataclass
 from io import BytesIO
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType
-from typing import Any
+from typing import Any, get_origin, get_type_hints
 
 from veridical import __version__
 from veridical.common.files import atomic, remove_parts
 
-_DIGEST = 32  # bytes of SHA-256 before the pickle
+_DIGEST = 32  # bytes of SHA-256 before the result
 
 
 class Damaged(Exception):
@@ -67,23 +68,63 @@ def place(work: Path, common: str, batch: object) -> Path:
     return work / name[:2] / f"{name[2:]}.result"
 
 
-def save(path: Path, payload: bytes) -> None:
-    """Write a pickled result, wholly or not at all."""
+Decode = Callable[[bytes], Any]
+
+
+def decoder_of(function: Any) -> Decode:
+    """Reads the results of a function as the type that it says it returns; where it says none, as plain data."""
+    import msgspec
+
+    while isinstance(function, functools.partial):
+        function = function.func
+    hints = get_type_hints(function) if isinstance(function, FunctionType) else {}
+    return msgspec.msgpack.Decoder(hints.get("return", Any), dec_hook=_decoded).decode
+
+
+def save(path: Path, result: object) -> None:
+    """Write a result, wholly or not at all."""
+    import msgspec
+
+    payload = msgspec.msgpack.encode(result, enc_hook=_encoded)
     with atomic(path, quick=True) as file:
         file.write(hashlib.sha256(payload).digest())
         file.write(payload)
 
 
-def load(path: Path) -> object:
+def load(path: Path, decode: Decode) -> Any:
     """Read a result."""
+    import msgspec
+
     try:
         data = path.read_bytes()
-    except OSError as error:
+        if hashlib.sha256(memoryview(data)[_DIGEST:]).digest() != data[:_DIGEST]:
+            raise Damaged(f"{path} does not have the content that was written")
+        return decode(data[_DIGEST:])
+    except (OSError, ValueError, RecursionError, msgspec.MsgspecError) as error:
         raise Damaged(str(error)) from None
-    payload = memoryview(data)[_DIGEST:]
-    if hashlib.sha256(payload).digest() != data[:_DIGEST]:
-        raise Damaged(f"{path} does not have the content that was written")
-    return pickle.loads(payload)
+
+
+def _encoded(value: Any) -> Any:
+    """Arrays by type, shape and bytes; NumPy's numbers as Python's."""
+    import numpy as np
+
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject and value.dtype.names is None:
+        return value.dtype.str, value.shape, value.tobytes()
+    raise TypeError(f"{type(value).__name__} cannot be written as a result")
+
+
+def _decoded(type_: Any, value: Any) -> Any:
+    import numpy as np
+
+    if (get_origin(type_) or type_) is not np.ndarray:
+        raise NotImplementedError(f"{type_} cannot be read as a result")
+    try:
+        dtype, shape, data = value
+        return np.frombuffer(data, dtype).reshape(shape).copy()
+    except TypeError as error:
+        raise ValueError(str(error)) from None
 
 
 def clean_up(work: Path) -> None:

@@ -52,11 +52,12 @@ def run(function: Callable[[Batch], Result], batches: Iterable[Batch], plan: Pla
     if total is not None:
         count = max(1, min(count, total))
     common = ""
+    decode: memory.Decode = pickle.loads
     if plan.work is not None:
         plan.work.mkdir(parents=True, exist_ok=True)
         memory.clean_up(plan.work)
-        common = memory.common_key(function)
-    job = _Job(function, pickled, plan.work, common, plan.retries, plan.label)
+        common, decode = memory.common_key(function), memory.decoder_of(function)
+    job = _Job(function, pickled, plan.work, common, decode, plan.retries, plan.label)
     return _show(job, iter(batches), count, total)
 
 
@@ -73,6 +74,7 @@ class _Job:
     pickled: bytes  # the function
     work: Path | None
     common: str  # what the keys of all its results begin with
+    decode: memory.Decode  # of results on disk
     retries: int
     label: str
 
@@ -112,12 +114,12 @@ def _task(job: _Job, index: int, batch: Any) -> _Task:
 
 
 def _here(job: _Job, batches: Iterator[Any]) -> Generator[tuple[Any, bool], None, None]:
-    """Inside a worker; everything still goes through the same pickles, so that results are the same."""
+    """Inside a worker; everything is still written and read, so that results are the same."""
     for index, batch in enumerate(batches):
         task = _task(job, index, batch)
         if task.path is not None and task.path.exists():
             try:
-                yield memory.load(task.path), True
+                yield memory.load(task.path, job.decode), True
                 continue
             except memory.Damaged:
                 pass
@@ -127,7 +129,7 @@ def _here(job: _Job, batches: Iterator[Any]) -> Generator[tuple[Any, bool], None
             if outcome == "done":
                 break
             _judge(job, task, outcome, value)
-        yield (memory.load(task.path) if task.path is not None else pickle.loads(value)), False
+        yield (memory.load(task.path, job.decode) if task.path is not None else pickle.loads(value)), False
 
 
 def _judge(job: _Job, task: _Task, outcome: str, value: Any) -> None:
@@ -159,7 +161,9 @@ class _Pool:
                 if self.given in self.ready:
                     task, payload = self.ready.pop(self.given)
                     try:
-                        result = memory.load(_there(task)) if payload is None else pickle.loads(payload)
+                        result = (
+                            pickle.loads(payload) if payload is not None else memory.load(_there(task), self.job.decode)
+                        )
                     except memory.Damaged:
                         _there(task).unlink(missing_ok=True)
                         self.waiting.appendleft(task)
@@ -319,10 +323,10 @@ def main(descriptor: int) -> None:
 def work(load: Callable[[], Function], batch: bytes, path: Path | None) -> tuple[str, Any]:
     """What came of a batch, and with it: done (the pickled result, or None where saved), failed, refused (why)."""
     try:
-        payload = pickle.dumps(load()(pickle.loads(batch)), protocol=5)
+        result = load()(pickle.loads(batch))
         if path is None:
-            return "done", payload
-        memory.save(path, payload)
+            return "done", pickle.dumps(result, protocol=5)
+        memory.save(path, result)
     except UserError as error:
         return "refused", (error.problem, error.fix)
     except Exception:  # noqa: BLE001 - whatever a batch raises goes to the parent, which tries again or raises it

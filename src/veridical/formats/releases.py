@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.benchmark.place import hidden_dir, outside, staging
+from veridical.benchmark.place import hidden_dir, keep_private, outside, staging
 from veridical.common import registry
 from veridical.common.result import Caution, Result, Table
 from veridical.errors import UserError
@@ -194,6 +194,7 @@ def export_official(benchmark: Path | str, out: Path | str) -> None:
                 load_format(_format_of(source)).encode(source, split, folder)
         if not any(folders["hidden"].iterdir()):
             del targets["hidden"]
+        keep_private(folders["hidden"])
         for part, place in sorted(targets.items()):  # the public part last: it is there when all is
             if place.exists():
                 place.rmdir()

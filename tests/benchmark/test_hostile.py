@@ -1,0 +1,141 @@
+"""A benchmark from a stranger: whatever stands in its files, opening it ends in one of our errors or in plain data."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import veridical
+from veridical.benchmark import Benchmark
+from veridical.benchmark.check import check
+from veridical.errors import UserError
+
+ITEMS = "items-main-dev.parquet"
+
+
+def change(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    path = folder / "benchmark.json"
+    manifest = json.loads(path.read_bytes())
+    change(manifest)
+    path.write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize("name", ["/tmp/there", "../there", "a/b", "..", "", "x" * 300, "a\0b", "dev\n"])
+@pytest.mark.parametrize("what", ["split", "scheme", "hidden", "file"])
+def test_names_that_leave_the_folder_are_refused(small: Path, name: str, what: str) -> None:
+    def rename(manifest: dict[str, Any]) -> None:
+        items = manifest["counts"]["items"]
+        if what == "split":
+            items["main"][name] = items["main"].pop("dev")
+        elif what == "scheme":
+            items[name] = items.pop("main")
+        elif what == "hidden":
+            manifest["hidden"].append(name)
+        else:
+            manifest["files"][name or "/"] = manifest["files"][ITEMS]
+
+    change(small, rename)
+    with pytest.raises(UserError):
+        Benchmark(small)
+
+
+def test_an_export_of_hostile_names_writes_nothing_outside(small: Path, tmp_path: Path) -> None:
+    target = tmp_path / "elsewhere" / "x"
+    target.parent.mkdir()
+    change(small, lambda m: m["counts"]["items"]["main"].update({str(target): 4}))
+    for format in ("official", "hf", "croissant"):
+        with pytest.raises(UserError):
+            veridical.export(format, small, tmp_path / "out" / format)
+    assert not list(target.parent.iterdir())
+
+
+@pytest.mark.parametrize("panel", ["../../escaped", "/tmp/escaped-veridical", "a/../../../b"])
+def test_panel_ids_do_not_become_paths_outside(tmp_path: Path, panel: str) -> None:
+    from veridical.formats.images import is_inside
+    from veridical.formats.vcr_writing import image_name
+    from veridical.records import Panel
+
+    assert is_inside(image_name(Panel(panel)))
+    assert is_inside(image_name(Panel(panel, uri=panel)))
+    assert image_name(Panel(panel)) != image_name(Panel(panel + "2"))
+
+
+def other(table: pa.Table, column: str, value: object, dtype: pa.DataType | None = None) -> pa.Table:
+    """The table with another column in the place of one, the same value in all rows."""
+    place = table.schema.get_field_index(column)
+    return table.set_column(place, column, pa.array([value] * len(table), dtype))
+
+
+OTHER_TABLES: dict[str, Callable[[pa.Table], pa.Table]] = {
+    "no ids": lambda t: other(t, "id", None, pa.string()),
+    "lists for ids": lambda t: other(t, "id", [1]),
+    "no lists": lambda t: other(t, "tags", None, t.schema.field("tags").type),
+    "a missing column": lambda t: t.drop_columns(["candidates"]),
+    "no columns": lambda t: pa.table({"a": [1]}),
+    "holes in a list": lambda t: other(t, "panels", [None], pa.list_(pa.string())),
+    "large numbers": lambda t: other(t, "answer", 1 << 40),
+}
+
+
+@pytest.mark.parametrize("case", OTHER_TABLES)
+def test_tables_of_another_schema(small: Path, case: str) -> None:
+    pq.write_table(OTHER_TABLES[case](pq.read_table(small / ITEMS)), small / ITEMS)
+    with pytest.raises(UserError, match=ITEMS):
+        list(Benchmark(small).items("dev"))
+    assert not check(small).ok
+
+
+def test_a_box_of_three_numbers(small: Path) -> None:
+    path = small / "panels.parquet"
+    table = pq.read_table(path)
+    pq.write_table(other(table, "region", [0.0, 1.0, 2.0], pa.list_(pa.float64())), path)
+    with pytest.raises(UserError, match=r"panels\.parquet"):
+        Benchmark(small).panels  # noqa: B018 - reading is what is tested
+
+
+def test_hidden_files_are_for_their_owner_alone(small: Path) -> None:
+    folder = small.with_name("small.hidden")
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+
+
+FLIP = """
+import random, sys
+from pathlib import Path
+from veridical.benchmark import Benchmark
+from veridical.benchmark.check import check
+from veridical.errors import UserError
+folder, name, seed = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+path, rng = folder / name, random.Random(seed)
+whole = path.read_bytes()
+for _ in range(int(sys.argv[4])):
+    bit = rng.randrange(8 * len(whole))
+    path.write_bytes(whole[: bit // 8] + bytes([whole[bit // 8] ^ 1 << bit % 8]) + whole[bit // 8 + 1 :])
+    assert not check(folder).ok
+    try:
+        opened = Benchmark(folder)
+        for table in opened.image_tables:
+            [len(one.as_buffer()) for one in table["data"]]
+        list(opened.items("dev")), opened.panels, list(opened.judgements())
+    except UserError:
+        pass
+path.write_bytes(whole)
+"""
+
+
+def test_one_flipped_bit_never_ends_the_process(small: Path) -> None:
+    """In a process of its own: what is feared is a segmentation fault."""
+    images = next(name for name in json.loads((small / "benchmark.json").read_bytes())["files"] if "images-" in name)
+    for name, count in ((images, 150), (ITEMS, 25), ("panels.parquet", 25)):
+        seed = random.Random(name).randrange(1000)
+        ran = subprocess.run([sys.executable, "-c", FLIP, str(small), name, str(seed), str(count)], check=False)
+        assert ran.returncode == 0, f"{name} with seed {seed}"

@@ -67,7 +67,7 @@ class Mined:
 
     names: tuple[str, ...]  # photographs
     crops: tuple[tuple[Crop, ...], ...]  # of each photograph
-    lost: Counter[tuple[str, str]] = field(default_factory=Counter)  # (principle, element type) -> depictions removed
+    lost: dict[tuple[str, str], int] = field(default_factory=dict)  # (principle, element type) -> depictions removed
 
 
 def mine(photographs: Iterable[Photograph], lists: Lists, config: Mining, *, exact: bool) -> Mined:

@@ -51,7 +51,7 @@ class Panel:
     height: int | None = None
     objects: tuple[SceneObject, ...] = ()
     uri: str | None = None  # where the image came from
-    phash: str | None = None  # perceptual hash as published with the image
+    phash: str | None = None  # average hash, as NLVR2 publishes it with the image
 
 
 @dataclass(frozen=True, slots=True)

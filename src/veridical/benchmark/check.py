@@ -31,6 +31,7 @@ from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST
 from veridical.benchmark.store import Benchmark
 from veridical.benchmark.tables import ITEMS, PANELS
 from veridical.benchmark.writer import PUBLIC_TAGS, FileEntry, content_address, file_hash
+from veridical.common.average_hash import average_hash
 from veridical.common.result import Result, Table
 from veridical.errors import UserError
 
@@ -162,15 +163,24 @@ def _listed(folder: Path, files: dict[str, FileEntry]) -> Iterator[Problem]:
 
 
 def _images(opened: Benchmark) -> Iterator[Problem]:
+    from PIL import Image
+
     sizes: dict[str, tuple[int, int]] = {}
     bad: list[str] = []
+    published = _published_hashes(opened)
+    other: list[str] = []  # addresses of images that are not the published ones
 
     def look(entry: tuple[str, pa.LargeBinaryScalar]) -> tuple[str, tuple[int, int] | str]:
         address, scalar = entry
         data = scalar.as_buffer()
         if content_address(memoryview(data)) != address:
             return address, "its bytes are not the ones it is named after"
-        return address, _decode(data.to_pybytes())
+        found = _decode(data.to_pybytes())
+        if address in published and not isinstance(found, str):
+            with Image.open(BytesIO(data.to_pybytes())) as image:
+                if average_hash(image) not in published[address]:
+                    other.append(address)
+        return address, found
 
     with ThreadPoolExecutor() as pool:  # Pillow's decoders and hashlib release the interpreter lock
         for table in opened.image_tables:
@@ -190,8 +200,22 @@ def _images(opened: Benchmark) -> Iterator[Problem]:
         expected = opened.manifest["counts"]["images"]
         yield Problem("count", "images", f"{len(stored):,} images, the manifest says {expected:,}")
     yield from duplicates(stored, "images", "image")
+    if other:
+        text = (
+            f"{len(other):,} images have another average hash than was published: {', '.join(sorted(other)[:_SHOWN])}"
+        )
+        yield Problem("hash", "images", text, "warning")
     yield from _wanted(opened, stored)
     yield from _regions(opened, sizes)
+
+
+def _published_hashes(opened: Benchmark) -> dict[str, set[str]]:
+    """What was published of the images that are whole panels, by address."""
+    out: dict[str, set[str]] = {}
+    for row in opened.panels_table(["image", "region", "phash"]).to_pylist():
+        if row["image"] and row["phash"] and row["region"] is None:
+            out.setdefault(row["image"], set()).add(row["phash"])
+    return out
 
 
 def _wanted(opened: Benchmark, stored: pa.ChunkedArray) -> Iterator[Problem]:

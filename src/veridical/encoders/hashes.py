@@ -39,7 +39,7 @@ _TABLE = np.array([bin(k).count("1") for k in range(256)], np.uint8)
 
 
 def perceptual_hash(image: Image.Image) -> int:
-    """imagehash's `phash`, which NLVR2 ships: the low frequencies of a picture, each against their median."""
+    """imagehash's `phash`: the low frequencies of a picture, each against their median."""
     try:
         import imagehash
     except ImportError:
@@ -65,7 +65,7 @@ def published_hash(text: str) -> int:
     try:
         return int(text, 16) & _MASK
     except ValueError:
-        raise UserError(f"{text!r} is no hash.", "A perceptual hash is written as 16 hexadecimal digits.") from None
+        raise UserError(f"{text!r} is no hash.", "A published hash is written as 16 hexadecimal digits.") from None
 
 
 def thumbnail(image: Image.Image) -> Floats:

@@ -16,14 +16,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from veridical.common import files
+from veridical.common.average_hash import average_hash
 from veridical.common.files import DECODING_ERRORS, Json, in_words, only_one, write_whole
 from veridical.common.result import Result, Table
-from veridical.errors import UserError, missing_extra
+from veridical.errors import UserError
 from veridical.formats.fetch import Manners, Outcome, WantedFile, fetch
 from veridical.formats.images import BadImage, image_size
 from veridical.formats.lines import LeftOut
@@ -121,8 +122,6 @@ def get(
     if unknown := [name for name in split if name not in known]:
         raise UserError(f"{release} has no split {unknown[0]!r}.", f"Choose from: {', '.join(known)}.")
     base = (base_url or BASE_URL).rstrip("/")
-    if images and release == "nlvr2":
-        _imagehash()  # say what is not installed before a day of downloading
     target = Path(os.path.abspath(out))
     folder = target.with_name(target.name + ".release")
     (folder / ".get").mkdir(parents=True, exist_ok=True)
@@ -258,22 +257,14 @@ def check_photograph(path: Path, published: str | None) -> str:
     try:
         image_size(data)  # refuses decompression bombs
         with Image.open(io.BytesIO(data)) as image:
-            found = _imagehash().average_hash(image)
+            found = average_hash(image)
     except BadImage as error:
         return str(error).rstrip(".")
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         return f"the image cannot be decoded: {error}"
-    if published is None or str(found) == published:
+    if published is None or found == published:
         return ""
     return f"its hash is {found}; published was {published}"
-
-
-def _imagehash() -> Any:
-    try:
-        import imagehash
-    except ImportError:
-        raise missing_extra("imagehash", "build") from None
-    return imagehash
 
 
 SOURCES: dict[str, ReleaseFiles] = {

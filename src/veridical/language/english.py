@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from veridical.records import Panel
+from veridical.sources import EVERYTHING, Coverage
 
 NUMBER_WORDS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
@@ -189,6 +190,7 @@ class Nouns:
     named: tuple[Named, ...] = ()
     doubtful: frozenset[str] = frozenset()  # categories that some would not count under their hypernym
     also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # category -> those that some would call so too
+    holders: int = 1  # images of four pairs that show a thing before it is spoken of
 
     def under(self, hypernym: str) -> tuple[str, ...]:
         """The categories of a hypernym."""
@@ -202,25 +204,27 @@ PLAIN_ATTRIBUTES = (Spoken("color", noun="color", values=COLOR_NAMES),)
 HYPERNYM_ATTRIBUTES = ("hypernym", "supercategory")
 # COCO's supercategories that name none of their things: nobody says "two indoors" or "a sports"
 UNSPOKEN = frozenset(("accessory", "sports", "indoor", "outdoor", "electronic", "kitchen", "food", "person"))
+HOLDERS = 2  # of eight photographs: what only one shows says nothing about the others
 
 
-def nouns_of(panels: Iterable[Panel]) -> Nouns:
-    """The words for whatever some panels show: their categories, hypernyms and plain colours."""
+def nouns_of(panels: Iterable[Panel], coverage: Coverage = EVERYTHING) -> Nouns:
+    """The words for what some panels show, as far as a source covers it: categories, hypernyms and plain colours."""
     above: dict[str, str] = {}
     categories: dict[str, Word] = {}
     attribute: str | None = None
     for panel in panels:
         for thing in panel.objects:
-            if thing.category not in categories:
+            if thing.category not in categories and coverage.covers(thing.category):
                 categories[thing.category] = word(thing.category)
             found = next((n for n in HYPERNYM_ATTRIBUTES if thing.attribute(n)), None)
             if found:
                 attribute = attribute or found
                 above.setdefault(thing.category, thing.attribute(found) or "")
-    hypernyms = {name: word(name) for name in sorted({*above.values()} - UNSPOKEN - {*categories})}
+    named = {name for name in above.values() if coverage.covers(name)}
+    hypernyms = {name: word(name) for name in sorted(named - UNSPOKEN - {*categories})}
+    known = {c: above[c] for c in sorted(above) if above[c] in hypernyms}
     ordered = dict(sorted(categories.items()))
-    known = {c: above[c] for c in ordered if above.get(c) in hypernyms}
-    return Nouns(ordered, hypernyms, known, attribute, PLAIN_ATTRIBUTES)
+    return Nouns(ordered, hypernyms, known, attribute, PLAIN_ATTRIBUTES, also=coverage.confused, holders=HOLDERS)
 
 
 PATTERN_NAMES = frozenset(("striped", "dotted", "checked"))

@@ -46,6 +46,8 @@ class NLVR2Options:
     """Finds objects in photographs without annotations: a checkpoint, or its name."""
     threshold: float = 0.5
     """The least score of a detection that counts, as NLVR2's authors chose."""
+    exhaustive: Sequence[str] | None = None
+    """A category whose every visible instance the source annotates, or all; may be repeated. COCO and detectors say."""
     sets: int | None = None
     """Sets of eight photographs, eight items each; all that can be made, or 250 of icons, unless given."""
     seed: int = 0

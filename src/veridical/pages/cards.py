@@ -150,6 +150,11 @@ class ItemPictures:
         shown = tuple(self._panel(panel, SIDE, name, named) for panel, name in zip(panels, names, strict=True))
         return ItemPicture("pair" if len(shown) > 1 else "single", shown)
 
+    def boxed(self, panels: Sequence[Panel], marked: Sequence[Sequence[str]]) -> ItemPicture:
+        """Two photographs with boxes around some objects of each."""
+        sides = zip(panels, ("Left", "Right"), marked, strict=True)
+        return ItemPicture("pair", tuple(self._panel(panel, SIDE, name, tuple(ids)) for panel, name, ids in sides))
+
     def _matrix(self, item: Item) -> ItemPicture:
         context = tuple(self._small(name, f"Panel {k + 1}") for k, name in enumerate(item.panels))
         candidates = zip(LETTERS, item.candidates, strict=False)

@@ -17,8 +17,8 @@ From outside: what this module names; builders also use the worlds of `icons/`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from inspect import signature
 from itertools import islice
 from pathlib import Path
@@ -58,6 +58,25 @@ class Photograph:
     tags: Pairs = ()  # what is known of the whole: background, place, synset, set ...
 
 
+@dataclass(frozen=True)
+class Coverage:
+    """Of what a source annotates every instance that can be seen: only of that, absence and numbers can be said."""
+
+    everything: bool = False
+    names: frozenset[str] = frozenset()  # categories and hypernyms, where it is not everything
+    under: Mapping[str, frozenset[str]] = field(default_factory=dict)  # hypernym -> its categories
+    confused: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # category -> what some call so, too
+    portions: frozenset[str] = frozenset()  # categories whose things are not counted by all in the same way
+    spoken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # category -> words of captions that name it
+
+    def covers(self, name: str) -> bool:
+        """Whether every instance of a category or hypernym is annotated."""
+        return self.everything or name in self.names
+
+
+NOTHING, EVERYTHING = Coverage(), Coverage(True)
+
+
 class Source(Protocol):
     """Annotated images. A source inherits this and writes `photographs`, `picture` and `config`.
 
@@ -72,6 +91,11 @@ class Source(Protocol):
     @property
     def exact(self) -> bool:
         """Whether the annotations are all there is to see, so that statements can be judged by running them."""
+
+    @property
+    def coverage(self) -> Coverage:
+        """Of what every instance is annotated: of nothing, unless the source says so."""
+        return EVERYTHING if self.exact else NOTHING
 
     @property
     def count(self) -> int | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import mmap
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,7 +25,7 @@ from veridical.common.arrays import Mask
 from veridical.errors import UserError, missing_extra
 from veridical.formats.images import is_inside
 from veridical.records import Pairs, Panel, SceneObject
-from veridical.sources import Photograph, Source
+from veridical.sources import Coverage, Photograph, Source
 from veridical.sources.pictures import BadPhotograph, clipped, fitting, read_picture, scaled
 
 T = TypeVar("T")
@@ -92,6 +92,27 @@ _RUNS = msgspec.json.Decoder(_Runs)
 _OUTLINES = msgspec.json.Decoder(list[list[float]])
 
 
+class _Covered(msgspec.Struct):
+    covered: bool  # whether its name can be used: its categories are nearly all there is of it
+    why: str
+    categories: frozenset[str]
+
+
+class _Coverage(msgspec.Struct):
+    """What `coco_coverage.json` says, each with its reason."""
+
+    supercategories: dict[str, _Covered]
+    not_covered: dict[str, str]  # categories
+    portions: dict[str, str]
+    confused: dict[str, tuple[str, ...]]
+    spoken: dict[str, tuple[str, ...]]
+
+
+@cache
+def _published() -> _Coverage:
+    return msgspec.json.decode(Path(__file__).with_name("coco_coverage.json").read_bytes(), type=_Coverage)
+
+
 class Coco(Source):
     """The photographs of one COCO split."""
 
@@ -110,6 +131,17 @@ class Coco(Source):
         self.split = self.instances.stem.removeprefix("instances_")
         self.max_side = max_side
         self._pictures = None if pictures is None else Path(pictures).expanduser()
+
+    @property
+    def coverage(self) -> Coverage:
+        """COCO's own categories that are annotated wherever they are large enough to see; of other files none."""
+        known = _published()
+        names = {name for one in known.supercategories.values() for name in one.categories - known.not_covered.keys()}
+        names &= {one.name for one in self._index.categories}
+        whole = {name: one.categories & names for name, one in known.supercategories.items() if one.covered}
+        under = {name: categories for name, categories in whole.items() if categories}
+        portions = frozenset(known.portions)
+        return Coverage(False, frozenset(names | under.keys()), under, known.confused, portions, known.spoken)
 
     def photographs(self) -> Iterator[Photograph]:
         """Every photograph in the file's order."""

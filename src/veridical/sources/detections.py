@@ -19,7 +19,7 @@ import msgspec
 from veridical.encoders.detectors import DETECTOR, Detection, Detector, open_detector
 from veridical.errors import UserError
 from veridical.records import SceneObject
-from veridical.sources import Photograph, Source
+from veridical.sources import EVERYTHING, Coverage, Photograph, Source
 from veridical.sources.pictures import BadPhotograph, clipped
 
 
@@ -61,6 +61,11 @@ class Detections(Source):
     @property
     def name(self) -> str:
         return self.source.name
+
+    @property
+    def coverage(self) -> Coverage:
+        """Everything that the detector knows: it looks for all of it. What it is not sure of has a low score."""
+        return EVERYTHING
 
     def photographs(self) -> Iterator[Photograph]:
         """Every photograph of the source. One whose picture cannot be used stays as it is: `picture` says why."""

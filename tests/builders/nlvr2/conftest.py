@@ -80,7 +80,7 @@ def build_folder() -> Build:
 
     def build(folder: Path, out: Path, **options: Any) -> BuildReport:
         given: dict[str, Any] = {"split": {"train": 2, "dev": 1}, "vectors": "none", "distance": 0, "processes": 1}
-        given |= {"encoder": "thumbnail", "least_similarity": -1.0}
+        given |= {"encoder": "thumbnail", "least_similarity": -1.0, "exhaustive": ["all"]}
         given |= {"source": f"folder:{folder}", **options}
         with inside(given["processes"]):
             return build_nlvr2(out, **given)

@@ -11,7 +11,8 @@
     pairs          3.2: pairs, generated sentences, and the guidelines for writers
     people         what people mark, write and judge; 3.3 and 3.4: what is kept, and in which split
     store          the benchmark, and what it says of itself
-    sheets         contact sheets of sets and sentences
+    visible        what can be seen of annotated things: boxes of one thing merged, what may not count marked
+    sheets         contact sheets of sets and sentences    doubtful    labels that a person should look at
     takedown       the same benchmark without some photographs
 
 From outside: `build_nlvr2`, `collection.read_config`, `takedown.takedown` and `pairs.check_sentence`.

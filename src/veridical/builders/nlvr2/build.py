@@ -21,6 +21,7 @@ from veridical.benchmark.place import hidden_dir
 from veridical.benchmark.splits import SECRET, mix_secret
 from veridical.builders import BuildReport
 from veridical.builders.nlvr2.collection import Collection, checked, hidden_splits
+from veridical.builders.nlvr2.doubtful import PAGE, write_doubtful
 from veridical.builders.nlvr2.people import Validated, check_left, split, validate
 from veridical.builders.nlvr2.photographs import open_photographs
 from veridical.builders.nlvr2.sets import NO_PICTURE
@@ -68,6 +69,8 @@ def build(
     clock.done("storing")
     if sheets:
         write_sheets(place.path("sheets"), collected)
+    if doubtful := write_doubtful(collected, done, folder):
+        notes.append(f"{doubtful:,} labels hang on something hard to see: look at {place.path(PAGE)}.")
     return _report(collected, done, folder, notes, clock.seconds)
 
 

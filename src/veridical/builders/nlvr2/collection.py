@@ -33,9 +33,10 @@ from veridical.errors import UserError
 from veridical.options import filled, refuse_unused
 from veridical.options.building import NLVR2Options
 from veridical.records import Panel
-from veridical.sources import Photograph, Source
+from veridical.sources import NOTHING, Coverage, Photograph, Source
 
 HIDDEN = ("test-u",)
+ALL = "all"  # every category is annotated wherever it can be seen
 _OLD_NAMES = {"splits": "split", "hidden": "hide"}  # in files of options
 FILES = ("synsets", "search", "removals", "dull", "labels", "sentences", "judgements", "costs")
 
@@ -202,6 +203,13 @@ class Collection:
     @property
     def exact(self) -> bool:
         return self.source is not None and self.source.exact
+
+    @property
+    def coverage(self) -> Coverage:
+        """Of what every instance is annotated, as the source or whoever builds says."""
+        own = NOTHING if self.source is None else self.source.coverage
+        said = self.options.exhaustive
+        return own if said is None else replace(own, everything=ALL in said, names=frozenset(said))
 
     @property
     def encoder(self) -> str:

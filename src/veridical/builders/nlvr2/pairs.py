@@ -114,6 +114,35 @@ def write_all(
     return [one for batch in made for one in batch]
 
 
+PAIRINGS = 12  # of a set, of which the first that sentences can tell apart is taken
+
+
+def pair_all(
+    sets: Sequence[ImageSet],
+    panels: Mapping[str, Panel],
+    nouns: Nouns,
+    seeds: Callable[[ImageSet], tuple[int, ...]],
+    *,
+    processes: int | None = None,
+) -> list[Task]:
+    """Tasks of all sets, by worker processes: pairs that sentences can tell apart, where there are such."""
+    jobs = [(one, {name: panels[name] for name in one.photographs}, seeds(one)) for one in sets]
+    batches = [jobs[i : i + BATCH] for i in range(0, len(jobs), BATCH)]
+    made = run(partial(_pair_batch, nouns), batches, processes=processes, label="pairing photographs")
+    return [task for batch in made for task in batch]
+
+
+def _pair_batch(nouns: Nouns, batch: Sequence[tuple[ImageSet, Mapping[str, Panel], tuple[int, ...]]]) -> list[Task]:
+    out: list[Task] = []
+    for one, panels, seed in batch:
+        rng = np.random.default_rng(seed)
+        tried = [make_tasks(one, rng)]
+        while not write_for_set(tried[-1], panels, nouns, rng)[0].sentence and len(tried) < PAIRINGS:
+            tried.append(make_tasks(one, rng))
+        out += tried[-1]
+    return out
+
+
 def run_programs(
     tasks: Mapping[str, Task], sentences: Sequence[Sentence], panels: Mapping[str, Panel]
 ) -> Iterator[Verdict]:

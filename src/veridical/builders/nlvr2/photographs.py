@@ -16,14 +16,16 @@ from pathlib import Path
 
 import numpy as np
 
+from veridical.builders.nlvr2.visible import visible
 from veridical.builders.nlvr2.work import Seen
 from veridical.encoders import open_encoder
 from veridical.encoders.encoder import unit
 from veridical.encoders.hashes import near_pairs, perceptual_hash
 from veridical.engine import run
 from veridical.errors import UserError
+from veridical.language.writing.pairs.doubts import sure
 from veridical.options.building import NLVR2Options
-from veridical.sources import Photograph, Source, open_source
+from veridical.sources import Coverage, Photograph, Source, open_source
 from veridical.sources.icons.worlds import IconSeries
 
 ANNOTATIONS = "annotations"  # the embedding of what is annotated
@@ -31,6 +33,7 @@ BATCH = 32
 ICON_SETS = 250
 SLACK = 1.2  # series of icons for each set wanted: not every series is found whole
 SAMPLED = 20_000  # pairs of photographs whose similarity says what is usual
+CATEGORIES = 512  # the most common ones, of which vectors are made
 FEW = 128  # photographs that are made without worker processes
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 # relationships that say where something is, not what it does
@@ -67,16 +70,22 @@ def opened(reader: Source | str) -> Source:
 
 
 def look(
-    source: Source, reader: Source | str, encoder: str, *, processes: int | None = None, work: Path | None = None
+    source: Source,
+    reader: Source | str,
+    encoder: str,
+    coverage: Coverage | None = None,
+    *,
+    processes: int | None = None,
+    work: Path | None = None,
 ) -> tuple[list[Seen], np.ndarray]:
-    """Every photograph, and a vector of length 1 for each: (N, D)."""
+    """Every photograph, and a vector of length 1 for each: (N, D). With a `coverage`, only what can be seen counts."""
     batches: Iterable[Sequence[Photograph | int]]
     if (count := source.count) is not None:
         batches = [range(i, min(i + BATCH, count)) for i in range(0, count, BATCH)]
     else:
         photographs = source.photographs()
         batches = iter(lambda: list(islice(photographs, BATCH)), [])
-    function = partial(_look_batch, reader, encoder)
+    function = partial(_look_batch, reader, encoder, coverage)
     seen: list[Seen] = []
     vectors: list[np.ndarray] = []
     for found in run(function, batches, processes=processes, work=work, label="looking at photographs"):
@@ -88,10 +97,13 @@ def look(
     if encoder == ANNOTATIONS:
         return seen, annotation_vectors(seen)
     size = max(len(v) for v in vectors)
-    return seen, unit(np.stack([v if len(v) else np.zeros(size, np.float32) for v in vectors]))
+    looks = unit(np.stack([v if len(v) else np.zeros(size, np.float32) for v in vectors]))
+    return seen, looks if coverage is None else unit(np.hstack([looks, category_vectors(seen)]))
 
 
-def _look_batch(reader: Source | str, encoder: str, batch: Sequence[Photograph | int]) -> list[tuple[Seen, np.ndarray]]:
+def _look_batch(
+    reader: Source | str, encoder: str, coverage: Coverage | None, batch: Sequence[Photograph | int]
+) -> list[tuple[Seen, np.ndarray]]:
     from veridical.encoders.extract import decode
 
     source = opened(reader)
@@ -101,17 +113,18 @@ def _look_batch(reader: Source | str, encoder: str, batch: Sequence[Photograph |
     usable: list[int] = []
     for one in batch:
         photograph = source.at(one) if isinstance(one, int) else one
-        problem, phash = "", photograph.panel.phash
+        problem, phash = "", None
         try:
             image = decode(source.picture(photograph), photograph.panel.id)
         except UserError as error:
             problem = error.problem
         else:
-            phash = phash or f"{perceptual_hash(image):016x}"
+            phash = f"{perceptual_hash(image):016x}"
             if network is not None:
                 pixels.append(network.prepare(image))
                 usable.append(len(seen))
-        seen.append(describe(photograph, phash, problem))
+        shown = photograph if coverage is None else visible(photograph, coverage)
+        seen.append(describe(shown, phash, problem))
     vectors = [np.zeros(0, np.float32) for _ in seen]
     if network is not None and pixels:
         for place, vector in zip(usable, network.images(np.stack(pixels)), strict=True):
@@ -120,20 +133,21 @@ def _look_batch(reader: Source | str, encoder: str, batch: Sequence[Photograph |
 
 
 def describe(photograph: Photograph, phash: str | None = None, problem: str = "") -> Seen:
-    """What a search and the named rules know of a photograph."""
+    """What a search and the named rules know of a photograph: things that may count or not are not known."""
     panel = photograph.panel
+    certain = sure(panel).objects
     texts = [panel.id.rpartition("/")[0]]  # the folders that somebody sorted photographs into
     texts += [*photograph.captions, *(region.phrase for region in photograph.regions)]
     texts += [r.predicate for r in photograph.relationships if r.predicate.lower() not in _PLACES]
     texts += [value for name, value in photograph.tags if name in _SPOKEN]
-    texts += [value for one in panel.objects for name, value in one.attributes if name in _SPOKEN]
+    texts += [value for one in certain for name, value in one.attributes if name in _SPOKEN]
     words = {word for text in texts for word in _WORD.findall(text.lower())}
     return Seen(
         id=panel.id,
         uri=panel.uri,
         licence=photograph.licence,
         phash=phash,
-        objects=dict(sorted(Counter(one.category for one in panel.objects).items())),
+        objects=dict(sorted(Counter(one.category for one in certain).items())),
         words=tuple(sorted(words)),
         touching=tuple(sorted(_touching(photograph))),
         crowd=any(one.attribute("crowd") == "true" for one in panel.objects),
@@ -143,7 +157,7 @@ def describe(photograph: Photograph, phash: str | None = None, problem: str = ""
 
 def _touching(photograph: Photograph) -> set[str]:
     """Categories with an instance that overlaps one of another category, or that does something to another object."""
-    objects = photograph.panel.objects
+    objects = sure(photograph.panel).objects
     category = {one.id: one.category for one in objects}
     acts = [r for r in photograph.relationships if r.predicate.lower() not in _PLACES]
     out = {category[name] for r in acts for name in (r.subject, r.object) if name in category}
@@ -168,6 +182,20 @@ def annotation_vectors(seen: Sequence[Seen]) -> np.ndarray:
     for vector, row in zip(out, terms, strict=True):
         for term, weight in row.items():
             vector[places[term]] = weight * np.log(1 + len(seen) / documents[term])
+    return unit(out)
+
+
+def category_vectors(seen: Sequence[Seen]) -> np.ndarray:
+    """What can be seen in photographs, as vectors of length 1: (N, at most `CATEGORIES`). Beside those of an encoder,
+    they bring photographs together that have the same things to count."""
+    holders = Counter(category for one in seen for category in one.objects)
+    common = [name for name, _ in sorted(holders.items(), key=lambda pair: (-pair[1], pair[0]))[:CATEGORIES]]
+    places = {name: place for place, name in enumerate(common)}
+    out = np.zeros((len(seen), max(len(places), 1)), np.float32)
+    for vector, one in zip(out, seen, strict=True):
+        for category, count in one.objects.items():
+            if category in places:
+                vector[places[category]] = np.log1p(count) * np.log(1 + len(seen) / holders[category])
     return unit(out)
 
 

@@ -87,6 +87,15 @@ def synset_of(name: str, thesaurus: Thesaurus, wnid: str | None = None) -> Synse
     return Synset(name, names, thesaurus.is_animal(wnid), wnid)
 
 
+def with_members(synset: Synset, members: Sequence[str]) -> Synset:
+    """A synset whose pictures show things of these categories: those of animals show cats, dogs ...
+
+    >>> with_members(Synset("animal", ("animal", "beast"), True), ["cat"]).synonyms
+    ('animal', 'beast', 'cat')
+    """
+    return replace(synset, synonyms=_distinct([*synset.synonyms, *members]))
+
+
 def unique(synsets: Iterable[Synset], where: str) -> list[Synset]:
     """Each synset once, and another of the same name (ImageNet has two cranes) with its id; some there must be."""
     out: dict[str, Synset] = {}

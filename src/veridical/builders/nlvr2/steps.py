@@ -19,6 +19,7 @@ from veridical.builders.nlvr2 import pairs, people, queries, search, sets, work
 from veridical.builders.nlvr2.collection import Collection, Photographs, hashes, seeds
 from veridical.builders.nlvr2.photographs import fetch, look
 from veridical.builders.nlvr2.queries import Query, Synset
+from veridical.builders.nlvr2.visible import about_thresholds, visible
 from veridical.builders.nlvr2.wordnet import open_vectors
 from veridical.builders.nlvr2.work import Found, ImageSet, PrunedSet, Seen, Sentence, Task, Verdict
 from veridical.errors import UserError
@@ -40,7 +41,8 @@ def look_at_photographs(made: Collection) -> None:
         if made.source is None:
             return [Seen(address, address) for address in search.SavedSearch(options.search or "").addresses]
         batches = made.work.path(".batches") / files[:16]  # what was seen of other files is not remembered
-        seen, vectors = look(made.source, made.reader, made.encoder, processes=made.processes, work=batches)
+        coverage = None if made.exact else made.coverage
+        seen, vectors = look(made.source, made.reader, made.encoder, coverage, processes=made.processes, work=batches)
         # The two belong together: a build that is killed between them must not leave those of different encoders.
         made.work.path("photographs.jsonl").unlink(missing_ok=True)
         with vectors_file.open("wb") as file:
@@ -49,6 +51,8 @@ def look_at_photographs(made: Collection) -> None:
 
     facts: dict[str, object] = {"source": made.about_source, "name": options.source, "encoder": made.encoder}
     facts |= {"files": files, "weights": made.weights, **hashes(options, "search")}
+    if made.source is not None and not made.exact:
+        facts |= {"visible": about_thresholds(), "exhaustive": options.exhaustive}
     made.photographs = Photographs(made.work.step("photographs.jsonl", Seen, [], facts, make), vectors_file, options)
 
 
@@ -89,10 +93,17 @@ def _all_synsets(made: Collection) -> list[Synset]:
         return queries.icon_synsets(made.wordnet, made.source.mains)
     holders = Counter(category for one in made.photographs.seen for category in one.objects)
     names = [name for name, count in sorted(holders.items()) if count >= sets.SIZE]
+    names = [name for name in names if made.coverage.covers(name)] or names
+    above = made.coverage.under
+    held = [one.objects.keys() for one in made.photographs.seen]
+    wide = {name for name, under in above.items() if sum(not under.isdisjoint(own) for own in held) >= sets.SIZE}
+    names += sorted(wide.difference(names))
     if not names:
         problem = f"The source has no category with {sets.SIZE} photographs or more to search for."
         raise UserError(problem, search.NO_ANNOTATIONS)
-    return queries.unique((queries.synset_of(name, made.wordnet) for name in names), made.options.source)
+    found = [queries.synset_of(name, made.wordnet) for name in names]
+    found = [queries.with_members(one, sorted(above[one.name])) if one.name in above else one for one in found]
+    return queries.unique(found, made.options.source)
 
 
 def _make_queries(made: Collection, synsets: Sequence[Synset]) -> list[Query]:
@@ -201,28 +212,37 @@ def pair_photographs(made: Collection) -> None:
 
     def make() -> list[Task]:
         whole = [one for one in made.sets if not one.discarded]
-        return [task for one in whole for task in pairs.make_tasks(one, made.rng("tasks", one.set))]
+        if made.exact or made.source is None or made.options.sentences is not None:
+            return [task for one in whole for task in pairs.make_tasks(one, made.rng("tasks", one.set))]
+        made.used = _fetched(made, {name for one in whole for name in one.photographs})
+        nouns = nouns_of(made.panels.values(), made.coverage)
+
+        def seeds_of(one: ImageSet) -> tuple[int, ...]:
+            return seeds(made.options.seed, "tasks", one.set)
+
+        return pairs.pair_all(whole, made.panels, nouns, seeds_of, processes=made.processes)
 
     made.tasks = made.work.step("tasks.jsonl", Task, ["sets.jsonl"], {"seed": made.options.seed}, make)
     pairs.check_tasks(made.work.path("tasks.jsonl"), made.tasks, made.photographs.by_id)
 
 
-def _fetched(made: Collection) -> dict[str, Photograph]:
-    """The photographs of all tasks, with all that the source knows of them."""
-    ids = {name for task in made.tasks for pair in task.pairs for name in pair}
+def _fetched(made: Collection, ids: set[str]) -> dict[str, Photograph]:
+    """Photographs with all that the source knows of them."""
+    if ids <= made.used.keys():
+        return {name: made.used[name] for name in sorted(ids)}
     if made.source is None:
         return {name: Photograph(Panel(name, uri=name)) for name in sorted(ids)}
     found = fetch(made.source, ids, made.processes)
     missing = sorted(ids - found.keys())
     if missing:
         raise UserError(f"The source has no photograph {missing[0]!r}.", "Correct tasks.jsonl.")
-    return found
+    return found if made.exact else {name: visible(one, made.coverage) for name, one in found.items()}
 
 
 def write_sentences(made: Collection) -> None:
     """A sentence for each task: people's, or generated."""
     options = made.options
-    made.used = _fetched(made)
+    made.used = _fetched(made, {name for task in made.tasks for pair in task.pairs for name in pair})
     panels = made.panels
     facts: dict[str, object] = {**hashes(options, "sentences")}
     if options.sentences is None:
@@ -241,7 +261,12 @@ def write_sentences(made: Collection) -> None:
                 "Sentences cannot be generated: the photographs have no annotated objects.",
                 "Let people write them about tasks.jsonl and give --sentences, or give a --detector.",
             )
-        nouns = icon_nouns() if isinstance(made.source, IconSeries) else nouns_of(panels.values())
+        nouns = icon_nouns() if isinstance(made.source, IconSeries) else nouns_of(panels.values(), made.coverage)
+        if not nouns.categories:
+            raise UserError(
+                "Sentences cannot be generated: nothing says that all there is of some category is annotated.",
+                "Name categories of which it is with --exhaustive, or all; or let people write, and give --sentences.",
+            )
         batches = made.work.path(".batches")
         return pairs.write_all(made.tasks, panels, nouns, seeds_of, processes=made.processes, work=batches)
 

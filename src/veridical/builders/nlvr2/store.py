@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 
 import msgspec
@@ -19,10 +20,12 @@ import pyarrow as pa
 from veridical.benchmark import BenchmarkWriter, tables
 from veridical.benchmark.splits import SECRET
 from veridical.builders.nlvr2.collection import FILES, Collection, hashes, hidden_splits
-from veridical.builders.nlvr2.pairs import check_presence, check_sentence
+from veridical.builders.nlvr2.pairs import WRITER, check_presence, check_sentence
 from veridical.builders.nlvr2.people import PAPER_SPLITS, Kept, Validated, judgements
 from veridical.builders.nlvr2.photographs import opened
 from veridical.builders.nlvr2.steps import STEPS, interest_rule, pruning_rule
+from veridical.builders.nlvr2.visible import about_thresholds
+from veridical.common.average_hash import average_hash
 from veridical.common.files import read_json
 from veridical.engine import run
 from veridical.formats.card import describe
@@ -115,26 +118,29 @@ def _item(k: Kept, balance: str, panels: Mapping[str, Panel]) -> Item:
 
 def _pictures(made: Collection, names: Sequence[str], writer: BenchmarkWriter) -> tuple[dict[str, Panel], pa.Table]:
     """Store the pictures; the panels by photograph, and where each came from."""
-    used, seen = made.used, made.photographs.by_id
+    used = made.used
     batches = [[used[name] for name in names[i : i + PICTURE_BATCH]] for i in range(0, len(names), PICTURE_BATCH)]
     panels: dict[str, Panel] = {}
     if made.source is None:
-        panels = {name: replace(used[name].panel, phash=seen[name].phash) for name in names}
+        panels = {name: used[name].panel for name in names}
     else:
         function = partial(_read_batch, made.reader)
         pictures = run(function, batches, processes=made.processes, label="pictures")
         for batch, read in zip(batches, pictures, strict=True):
-            for photograph, picture in zip(batch, read, strict=True):
-                name = photograph.panel.id
-                panels[name] = replace(photograph.panel, phash=seen[name].phash, image=writer.add_image(picture))
+            for photograph, (picture, hashed) in zip(batch, read, strict=True):
+                panel = photograph.panel
+                panels[panel.id] = replace(panel, phash=panel.phash or hashed, image=writer.add_image(picture))
     about = "saved search" if made.source is None else made.source.name
     rows = [(name, about, used[name].panel.uri, used[name].licence) for name in names]
     return panels, pa.table([list(column) for column in zip(*rows, strict=True)], schema=tables.PHOTOGRAPHS)
 
 
-def _read_batch(reader: Source | str, batch: Sequence[Photograph]) -> list[bytes]:
+def _read_batch(reader: Source | str, batch: Sequence[Photograph]) -> list[tuple[bytes, str]]:
+    """Pictures, and their average hashes, as NLVR2 publishes them."""
+    from PIL import Image
+
     source = opened(reader)
-    return [source.picture(one) for one in batch]
+    return [(data, average_hash(Image.open(BytesIO(data)))) for data in map(source.picture, batch)]
 
 
 def about(made: Collection, done: Validated) -> dict[str, object]:
@@ -150,6 +156,7 @@ def about(made: Collection, done: Validated) -> dict[str, object]:
         "least_similarity": photographs.least_similarity,
         "distance": options.distance,
         "share": options.share,
+        **({} if made.exact or made.source is None else {"visible": about_thresholds()}),
         **{name: {"by": rule.name, "rule": rule.about, **rule.facts} for name, rule in rules.items()},
         "sentences": _origin(made),
         "judgements": _judged(made),
@@ -172,7 +179,9 @@ def _origin(made: Collection) -> str | dict[str, int]:
 
 def _judged(made: Collection) -> str:
     if made.judged_by_people:
-        return PEOPLE
+        looked = len({one.item for one in made.judgements if one.worker != WRITER})
+        some = any(one.worker == WRITER for one in made.judgements)
+        return f"{PEOPLE} on {looked:,} items, each sentence's program on the others" if some else PEOPLE
     return "each sentence's program, run on " + ("exact annotations" if made.exact else "incomplete annotations")
 
 
@@ -185,7 +194,9 @@ def _card(made: Collection, done: Validated, rules: Sequence[str]) -> list[str]:
         sentences = f"{origin['generated']:,} sentences {GENERATED}; people wrote {origin[PEOPLE]:,} more.{programs}"
     else:
         sentences = f"The sentences {GENERATED}.{programs}" if origin == "generated" else "People wrote the sentences."
-    judged = "People judged them." if made.judged_by_people else f"Labels are what {_judged(made)}, gives."
+    said = _judged(made)
+    judged = f"Labels are {said}." if made.judged_by_people else f"Labels are what {said}, gives."
+    judged = "People judged them." if said == PEOPLE else judged
     if not made.judged_by_people and not made.exact:
         judged += f" {INCOMPLETE}"
     parts = [sentences, judged, f"Rules for photographs: {'; '.join(rules)}."]

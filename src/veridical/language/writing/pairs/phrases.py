@@ -17,11 +17,11 @@ from veridical.language.english import Nouns, Spoken, Values, Word, a
 from veridical.language.programs.domain import RELATE, Thing, domain_of
 from veridical.language.programs.terms import Term, term
 from veridical.language.writing.drafting import THINGS, Dice, NoDraft, keep
+from veridical.language.writing.pairs.doubts import sure, uncountable
 from veridical.records import Panel, SceneObject
 
 SIDES = (term("panel", 1), term("panel", 2))
 HYPERNYM = "hypernym"  # how a key names it; the program asks for the attribute or the categories
-CROWD = ("crowd", "true")  # COCO's mark of things too many to count: nothing is said of their category
 RELATIONS = {  # said of a thing whose middle, or all of it, is beyond another's
     "to the left of": ("left", "well-left"),
     "to the right of": ("right", "well-right"),
@@ -48,10 +48,15 @@ class Phrase(Word):
 
 
 class Facts:
-    """What the things in some pairs of panels can be called, counted once; terms are made for phrases in use."""
+    """What the things in some pairs of panels can be called, counted once; terms are made for phrases in use.
 
-    def __init__(self, pairs: Sequence[tuple[Panel, Panel]], nouns: Nouns) -> None:
+    Only what is sure to be seen is spoken of; `seen` are the panels with what may count or not, too.
+    """
+
+    def __init__(self, seen: Sequence[tuple[Panel, Panel]], nouns: Nouns) -> None:
         self.nouns = nouns
+        self.seen = tuple(seen)
+        pairs = [(sure(left), sure(right)) for left, right in seen]
         self.domains = tuple(domain_of(pair) for pair in pairs)
         self.boxed = all(o.box is not None for pair in pairs for panel in pair for o in panel.objects)
         self._shortest: dict[str, float] = {}  # the shortest side of any box of each category
@@ -63,8 +68,8 @@ class Facts:
         self._phrases: dict[Values, Phrase] = {}
         self._named = {n.values: n for n in nouns.named}
         self._people = {n.values[0] for n in nouns.named}  # categories whose things have names of their own
-        crowded = {o.category for pair in pairs for panel in pair for o in panel.objects if CROWD in o.attributes}
-        self._uncounted = crowded | {above for c, above in nouns.above.items() if c in crowded}
+        hidden = uncountable([panel for pair in seen for panel in pair])
+        self._uncounted = hidden | {above for c, above in nouns.above.items() if c in hidden}
         self._members: dict[Values, list[list[Thing]]] = {}  # key -> for each image, left and right by turns
         size = 2 * len(pairs)
         for at, image in enumerate(image for domain in self.domains for image in domain.by_panel):
@@ -73,6 +78,7 @@ class Facts:
                     if key not in self._members:
                         self._members[key] = [[] for _ in range(size)]
                     self._members[key][at].append(thing)
+        self._members = {k: m for k, m in self._members.items() if sum(map(bool, m)) >= nouns.holders}
         self.counts = {key: _by_pair([len(m) for m in members]) for key, members in self._members.items()}
         self.bases = tuple(k for k in self.counts if k in self._named or len(k) == 1)
         self.described = tuple(k for k in self.counts if k not in self._named and len(k) > 1)
@@ -80,10 +86,11 @@ class Facts:
     def _keys(self, thing: SceneObject) -> list[Values]:
         """What the thing may be called: category, hypernym or name, alone or with one attribute or two."""
         nouns = self.nouns
-        if thing.category not in nouns.categories or thing.category in self._uncounted:
+        if thing.category in self._uncounted:
             return []
         values = dict(reversed(thing.attributes)) | {"category": thing.category}
-        bases: list[Values] = [(("category", thing.category),)]
+        own: Values = (("category", thing.category),)
+        bases: list[Values] = [own] if thing.category in nouns.categories else []
         above = nouns.above.get(thing.category)
         if above is not None and above not in self._uncounted:
             bases.append(((HYPERNYM, above),))
@@ -94,7 +101,7 @@ class Facts:
             ways = [way for way in self._ways(base[0]) if way.name not in given and way.says(values.get(way.name))]
             fresh = [(way.name, values[way.name]) for way in ways]
             out += [(*base, one) for one in fresh]
-            if base is bases[0]:
+            if base is own:
                 out += [(*base, one, other) for i, one in enumerate(fresh) for other in fresh[i + 1 :]]
         return out
 

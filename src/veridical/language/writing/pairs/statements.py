@@ -21,6 +21,7 @@ from veridical.language.programs.execution import compiled
 from veridical.language.programs.terms import Term, parse, term
 from veridical.language.writing.drafting import NoDraft, Readings
 from veridical.language.writing.pairs.claims import PairDraft, PairFamily, deny
+from veridical.language.writing.pairs.doubts import words_of, worlds
 from veridical.language.writing.pairs.families import FAMILIES
 from veridical.language.writing.pairs.phrases import HYPERNYM, Desk, Facts
 from veridical.records import Panel
@@ -82,6 +83,8 @@ def _focus(synset: str | None, nouns: Nouns) -> frozenset[tuple[str, str]]:
     """The category a synset names, and its hypernym."""
     name = (synset or "").replace("_", " ").lower()
     found = next((c for c, word in nouns.categories.items() if name in (c.lower(), word.one.lower())), None)
+    if name in nouns.hypernyms:
+        return frozenset([(HYPERNYM, name), *(("category", c) for c in nouns.under(name))])
     if found is None:
         return frozenset()
     above = nouns.above.get(found)
@@ -138,7 +141,21 @@ def _polarity(readings: Readings, facts: Facts, wanted: tuple[bool, ...]) -> boo
         for domain, value in zip(facts.domains, wanted, strict=True):
             if (bool(run(domain)) == value) != positive:
                 return None
-    return positive
+    return positive if _certain(readings, facts, [value == positive for value in wanted]) else None
+
+
+def _certain(readings: Readings, facts: Facts, values: Sequence[bool]) -> bool:
+    """Whether readings have these values of the pairs whatever is there where annotations leave it open."""
+    words = words_of(readings[0]).union(*map(words_of, readings[1:]))
+    for pair, value in zip(facts.seen, values, strict=True):
+        found = worlds(pair, words)
+        if found is None:
+            return False
+        if len(found) > 1:
+            domains = [domain_of(world) for world in found]
+            if any(bool(run(domain)) != value for run in map(compiled, readings) for domain in domains):
+                return False
+    return True
 
 
 _NUMBER = rf"(?:{'|'.join(NUMBER_WORDS[1:21])}|\d+)"

@@ -17,6 +17,7 @@ from tests.commands import invoke
 
 import veridical
 from veridical import api
+from veridical.benchmark import Benchmark
 from veridical.builders import BUILDERS, load_builder
 from veridical.builders.nlvr2.collection import read_config
 from veridical.cli import VERBS, commands
@@ -287,3 +288,16 @@ def test_shells_complete_options() -> None:
     script = root().generate_completion(shell="bash")
     assert "--presentations" in script
     assert "--model-base-url" in script
+
+
+def test_one_name_is_a_list_of_one_and_not_of_its_letters(tmp_path: Path) -> None:
+    split = {"train": 0.5, "dev": 0.5}
+    veridical.build("nlvr", tmp_path / "made", presentations=4, split=split, hide="dev", processes=1)
+    assert Benchmark(tmp_path / "made").manifest["hidden"] == ["dev"]
+    found = veridical.audit(tmp_path / "made", out=None, check="label", processes=1)
+    assert [finding.check for finding in found.findings] == ["label"]
+
+
+def test_settings_of_a_model_are_named_where_they_belong(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"no option 'epochs'; a model's own is given as set=\{'epochs'"):
+        veridical.train("text-lstm", tmp_path / "none", out=tmp_path / "run", epochs=1)

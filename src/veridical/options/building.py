@@ -158,11 +158,15 @@ class VCROptions:
     source: Any = "icons"
     """icons, coco:PATH, vg:PATH or folder:PATH. Python: an open source, too."""
     photographs: int = 1000
-    """Pictures to draw, with --source icons."""
+    """Pictures to draw, with --source icons; they come in fours."""
+    detector: str | None = None
+    """Finds objects in photographs without annotations: a checkpoint, or its name."""
     questions: Path | str | None = None
-    """What people wrote: JSON lines; generated with --source icons."""
+    """What people wrote: JSON lines, such as the form of --until sheets; generated with --source icons."""
+    judgements: Path | str | None = None
+    """Which of these questions people let pass: JSON lines."""
     each: int = 3
-    """Questions about a picture at most, where they are generated."""
+    """Questions about a picture, up to four, where they are generated."""
     labels: Path | str | None = None
     """Which photographs people find interesting: JSON lines; a rule otherwise."""
     encoder: str | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -21,7 +21,7 @@ from veridical.benchmark.tables import panels_from
 from veridical.errors import UserError
 from veridical.language.programs.explanations import Explanation, explain
 from veridical.language.programs.terms import parse
-from veridical.pages.markup import Block, element
+from veridical.pages.markup import Block, element, join
 from veridical.pages.plots import shorten
 from veridical.records import Box, Item, Panel, Ref, SceneObject, Text
 
@@ -64,7 +64,7 @@ class CandidateLine:
     """A candidate that is a text."""
 
     letter: str
-    text: str
+    text: str  # markup where it has tags
     right: bool
     chosen_by: tuple[tuple[str, str], ...]  # systems with their colours
 
@@ -133,8 +133,11 @@ class ItemPictures:
         """The panels of an item that was loaded."""
         return [self._panels.get(name, Panel(name)) for name in item.panels]
 
-    def item(self, item: Item, program: str | None = None) -> ItemPicture:
-        """What an item shows; with a program, a scene is drawn with the boxes and objects that decide it."""
+    def item(self, item: Item, program: str | None = None, tagged: Sequence[str] = ()) -> ItemPicture:
+        """What an item shows; with a program, a scene is drawn with the boxes and objects that decide it.
+
+        The boxes of `tagged` objects are drawn over a photograph.
+        """
         if item.task == "matrix":
             return self._matrix(item)
         panels = self.panels(item)
@@ -145,9 +148,8 @@ class ItemPictures:
             return ItemPicture("scene", (self._image(item.views[0].image, None, SIDE, f"Drawing of {item.id}"),))
         if item.views or (panels and all(p.image is None and p.objects for p in panels)):
             return ItemPicture("scene", (PictureFrame("Scene", drawing=scene(panels)),))
-        named = referenced(item) if item.task == "choice" else ()
         names = ("Left", "Right") if len(panels) == 2 else [f"Panel {k + 1}" for k in range(len(panels))]
-        shown = tuple(self._panel(panel, SIDE, name, named) for panel, name in zip(panels, names, strict=True))
+        shown = tuple(self._panel(panel, SIDE, name, tagged) for panel, name in zip(panels, names, strict=True))
         return ItemPicture("pair" if len(shown) > 1 else "single", shown)
 
     def boxed(self, panels: Sequence[Panel], marked: Sequence[Sequence[str]]) -> ItemPicture:
@@ -164,9 +166,9 @@ class ItemPictures:
     def _small(self, name: str, what: str) -> PictureFrame:
         return self._panel(self._panels.get(name, Panel(name)), SMALL_SIDE, what)
 
-    def _panel(self, panel: Panel, side: int, what: str, named: tuple[str, ...] = ()) -> PictureFrame:
+    def _panel(self, panel: Panel, side: int, what: str, tagged: Sequence[str] = ()) -> PictureFrame:
         if panel.image is not None:
-            return self._image(panel.image, panel.region, side, what, named_boxes(panel, named))
+            return self._image(panel.image, panel.region, side, what, named_boxes(panel, tagged))
         if panel.objects and panel.width and panel.height:
             return PictureFrame(what, drawing=scene([panel]))
         host = urlsplit(panel.uri).hostname if panel.uri else None  # where it came from, as text: nothing is fetched
@@ -217,11 +219,38 @@ def is_program(text: str) -> bool:
     return True
 
 
-def referenced(item: Item) -> tuple[str, ...]:
-    """The objects that an item's texts point at, each once."""
-    texts = [item.query, *(c for c in item.candidates if isinstance(c, Text))]
-    refs = (token for text in texts if text for token in text.tokens if isinstance(token, Ref))
+# --- tags: a number and a colour for each object that texts point at -------------------------------------------------
+
+_COLOURS = ("#e6194b", "#2f9e44", "#4363d8", "#e8590c", "#911eb4", "#00808a", "#9a6324", "#5c5cab")
+LIT = 24  # tags of one card that light up: `style.css` has a rule for each
+
+
+def referenced(items: Iterable[Item]) -> tuple[str, ...]:
+    """The objects that the texts of items point at, each once."""
+    texts = (text for item in items for text in (item.query, *item.candidates) if isinstance(text, Text))
+    refs = (token for text in texts for token in text.tokens if isinstance(token, Ref))
     return tuple(dict.fromkeys(name for ref in refs for name in ref.objects))
+
+
+def tag_colour(number: int) -> str:
+    """The colour of a tag and of its box."""
+    return _COLOURS[number % len(_COLOURS)]
+
+
+def tagged_text(text: Text, names: Mapping[str, str], tagged: Sequence[str]) -> str:
+    """A text whose tags have the colours of their boxes; pointing at one lights up its box, without any script."""
+    if not any(isinstance(token, Ref) for token in text.tokens):
+        return text.words()
+    parts: list[object] = []
+    for token in text.tokens:
+        if isinstance(token, str):
+            parts += [" ", token]
+            continue
+        for place, name in enumerate(token.objects):
+            number = tagged.index(name)
+            look = {"class_": f"points t{number % LIT}", "style": f"color:{tag_colour(number)}", "tabindex": 0}
+            parts += [" and " if place else " ", element("b", f"[{names.get(name, name)}]", **look)]
+    return join(parts[1:])
 
 
 # --- drawings --------------------------------------------------------------------------------------------------------
@@ -229,7 +258,6 @@ def referenced(item: Item) -> tuple[str, ...]:
 FILLS = {"black": "#000000", "yellow": "#ffff00", "blue": "#0099ff"}
 EDGE: dict[str, object] = {"stroke": "#e6007e", "stroke_width": 2}  # in a colour that no NLVR scene uses
 GAP, MARGIN, BOX_SIDE = 50, 4, 100  # between boxes, around them, and of a box whose size is not known
-_BOXES = ("#e6194b", "#2f9e44", "#4363d8", "#e8590c", "#911eb4", "#00808a", "#9a6324", "#5c5cab")
 
 
 def scene(panels: Sequence[Panel], found: Explanation | None = None) -> Markup:
@@ -288,17 +316,18 @@ def object_names(panels: Iterable[Panel]) -> dict[str, str]:
     return out
 
 
-def named_boxes(panel: Panel, named: Sequence[str]) -> Markup:
-    """Boxes with names, to be laid over the panel's photograph; nothing where no object is named."""
-    names = object_names([panel])
-    shown = [(one, one.box) for one in panel.objects if one.id in named and one.box is not None]
-    if not shown or not panel.width or not panel.height:
+def named_boxes(panel: Panel, tagged: Sequence[str]) -> Markup:
+    """Boxes with names, to be laid over the panel's photograph; nothing where no object is tagged."""
+    names, objects = object_names([panel]), {one.id: one for one in panel.objects}
+    boxes = [(number, name, one.box) for number, name in enumerate(tagged) if (one := objects.get(name)) and one.box]
+    if not boxes or not panel.width or not panel.height:
         return Markup("")
     size = max(panel.width, panel.height) / 28
     parts = []
-    for number, (one, box) in enumerate(shown):
-        line = _BOXES[number % len(_BOXES)]
-        parts.append(element("rect", **_place(*box), fill="none", stroke=line, stroke_width=f"{size / 7:.2f}"))
+    for number, name, box in boxes:
+        line = tag_colour(number)
+        look = {"fill": line, "fill_opacity": 0, "stroke": line, "stroke_width": f"{size / 7:.2f}"}
         at = {"x": f"{box[0] + size / 4:.2f}", "y": f"{box[1] + size:.2f}", "font_size": f"{size:.2f}"}
-        parts.append(element("text", names[one.id], **at, style=f"fill:{line}", class_="boxname"))
+        label = element("text", names[name], **at, style=f"fill:{line}", class_="boxname")
+        parts.append(element("g", element("rect", **_place(*box), **look), label, class_=f"b{number % LIT}"))
     return element("svg", *parts, viewBox=f"0 0 {panel.width} {panel.height}", aria_hidden="true")

@@ -195,14 +195,16 @@ class Cards:
         names = cards.object_names(self.pictures.panels(item))
         choice = item.task == "choice"
         rationale = self._rationale(number) if choice else None
+        asked = [item] if rationale is None else [item, records[rationale]]
+        tagged = cards.referenced(asked) if choice else ()
         people = self.chooser.people.get(number)
         tags = [value for name in SHOWN_TAGS for value in item.tag(name)]
         return ItemCard(
             id=item.id,
-            picture=self.pictures.item(item, program),
-            query=item.query.words(names) if item.query is not None else None,
-            candidates=self._candidates(item, number, names) if choice else (),
-            rationales=() if rationale is None else self._candidates(records[rationale], rationale, names),
+            picture=self.pictures.item(item, program, tagged),
+            query=None if item.query is None else cards.tagged_text(item.query, names, tagged),
+            candidates=self._candidates(item, number, names, tagged) if choice else (),
+            rationales=() if rationale is None else self._candidates(records[rationale], rationale, names, tagged),
             label=candidate_name(item, item.answer) if item.answer is not None else "not shown",
             answers=tuple(self._answer(system, item, number, program) for system in self.chooser.systems),
             people=f"{people.agree} of {people.asked} people agree with the label" if people else "",
@@ -218,13 +220,15 @@ class Cards:
         words = shorten(" ".join(raw.split()), RAW) if raw and raw != program else ""
         return SystemAnswer(system.name, colour(system.place), _said(item, chosen), grade, words)
 
-    def _candidates(self, item: Item, number: int, names: dict[str, str]) -> tuple[CandidateLine, ...]:
+    def _candidates(
+        self, item: Item, number: int, names: dict[str, str], tagged: Sequence[str]
+    ) -> tuple[CandidateLine, ...]:
         """The candidates with a letter, each with the systems that chose it."""
         chosen = [(s, choices(s, self.chooser.part, number)) for s in self.chooser.systems]
         return tuple(
             CandidateLine(
                 letter=LETTERS[k],
-                text=candidate.words(names) if isinstance(candidate, Text) else str(candidate),
+                text=cards.tagged_text(candidate, names, tagged) if isinstance(candidate, Text) else str(candidate),
                 right=k == item.answer,
                 chosen_by=tuple((s.name, colour(s.place)) for s, own in chosen if k in own),
             )

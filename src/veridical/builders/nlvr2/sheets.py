@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -42,7 +43,7 @@ def write_sheets(folder: Path, made: Collection) -> list[Path]:
         title = f"set {one.set}   synset: {one.synset}   query: {one.query}"
         framed = [(name, "green" if name in one.interesting else "gray") for name in one.photographs]
         rows.append(_row(title, framed, show))
-    out = _pages(folder, "sets", rows)
+    out = write_pages(folder, "sets", rows)
     said = {one.task: one for one in made.sentences if one.sentence}
     rows = []
     for task in _some([task for task in made.tasks if task.task in said], TASKS):  # green: true, red: false
@@ -51,7 +52,7 @@ def write_sheets(folder: Path, made: Collection) -> list[Path]:
         frames = ["green" if i in sentence.selected else "red" for i in range(len(task.pairs))]
         framed = [(name, frame) for pair, frame in zip(task.pairs, frames, strict=True) for name in pair]
         rows.append(_row(title, framed, show))
-    return out + _pages(folder, "tasks", rows)
+    return out + write_pages(folder, "tasks", rows)
 
 
 def _some(values: Sequence[Shown], count: int) -> list[Shown]:
@@ -91,18 +92,18 @@ def _row(title: str, framed: Sequence[tuple[str, str]], show: Show) -> Image.Ima
     return out
 
 
-def _pages(folder: Path, name: str, rows: Sequence[Image.Image]) -> list[Path]:
+def write_pages(folder: Path, name: str, rows: Iterable[Image.Image], on_a_page: int = ON_A_PAGE) -> list[Path]:
+    """Rows below each other, in files `name-0.png` ..."""
     from PIL import Image
 
-    out = []
-    for start in range(0, len(rows), ON_A_PAGE):
-        some = rows[start : start + ON_A_PAGE]
+    out: list[Path] = []
+    waiting = iter(rows)
+    while some := list(islice(waiting, on_a_page)):
         page = Image.new("RGB", (max(r.width for r in some), sum(r.height for r in some)), "white")
         at = 0
         for row in some:
             page.paste(row, (0, at))
             at += row.height
-        path = folder / f"{name}-{start // ON_A_PAGE}.png"
-        page.save(path)
-        out.append(path)
+        out.append(folder / f"{name}-{len(out)}.png")
+        page.save(out[-1])
     return out

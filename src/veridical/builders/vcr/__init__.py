@@ -1,11 +1,13 @@
 """Visual commonsense reasoning (VCR; Zellers et al. 2019): questions about tagged photographs, answers and reasons.
 
-`build_vcr` chooses photographs, takes the questions that people wrote (or tells stories of the icon world), and makes
-four-way choices by Adversarial Matching, answers and rationales apart, within folds that share no photograph.
+`build_vcr` chooses photographs, takes the questions that people wrote, and makes four-way choices by Adversarial
+Matching, answers and rationales apart, within folds that share no photograph. Stories of the icon world come in fours,
+whose questions are each other's wrong choices by construction.
 
     build.py         the steps of a build, in order
-    written.py       photographs worth asking about, what people wrote about them, and the rows that are matched
-    questions.py     questions about stories of the icon world, from the templates of questions.json
+    photographs.py   photographs worth asking about, and sheets for those who write
+    written.py       what people wrote, checked, and the rows that are matched
+    questions.py     questions about quartets of the icon world, from the templates of questions.json
 
 From outside: `build_vcr`.
 """
@@ -13,7 +15,7 @@ From outside: `build_vcr`.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from veridical.options import gathered
 from veridical.options.building import Matching, VCROptions
@@ -26,6 +28,7 @@ def build_vcr(
     out: Path | str,
     options: VCROptions = VCROptions(),
     matching: Matching = Matching(),
+    until: Literal["all", "sheets"] = "all",
     processes: int | None = None,
     **fields: Any,
 ) -> BuildReport:
@@ -35,8 +38,9 @@ def build_vcr(
         out: The benchmark to make.
         options: What decides the benchmark.
         matching: How wrong choices are found.
+        until: Stop after sheets: the photographs worth asking about, with named boxes, and a form for writers; or all.
         processes: Processes; all processors unless given.
     """
     from veridical.builders.vcr import build as room
 
-    return room.build(out, *gathered((options, matching), fields), processes=processes)
+    return room.build(out, *gathered((options, matching), fields), until=until, processes=processes)

@@ -20,9 +20,11 @@ from veridical.benchmark import Benchmark, BenchmarkWriter, splits, tables
 from veridical.benchmark.place import hidden_dir
 from veridical.benchmark.splits import SECRET, secret_words
 from veridical.builders import BuildReport
+from veridical.builders.vcr import photographs as worth
 from veridical.builders.vcr import written as people
 from veridical.builders.vcr.questions import tell
 from veridical.builders.vcr.written import Written
+from veridical.common.arrays import Ints
 from veridical.common.files import Json
 from veridical.engine.progress import Clock
 from veridical.errors import UserError
@@ -34,9 +36,10 @@ from veridical.matching.report import notes_on
 from veridical.matching.stages import Matched, Responses, StageOptions
 from veridical.options import refuse_unused
 from veridical.options.building import Matching, VCROptions
-from veridical.records import Pruned
+from veridical.records import Panel, Pruned
 from veridical.sources import Photograph, Source, open_source
-from veridical.sources.icons.stories import IconStories
+from veridical.sources.detections import Detections
+from veridical.sources.icons.stories import FOUR, IconStories
 
 SPLITS = ("train", "val", "test")
 STAGES = ("answer", "rationale")
@@ -72,14 +75,20 @@ class _Material:
     licence: str = ""
 
 
-def build(out: Path | str, options: VCROptions, matching: Matching, *, processes: int | None = None) -> BuildReport:
+def build(
+    out: Path | str, options: VCROptions, matching: Matching, *, until: str = "all", processes: int | None = None
+) -> BuildReport:
     """Build a benchmark of questions about tagged photographs: see `build_vcr`.
 
     `vcr.written` says how people's questions are written.
     """
-    told = options.source == "icons" and options.questions is None
+    if until not in ("all", "sheets"):
+        raise UserError(f"There is no step {until!r}.", "Choose all or sheets.")
+    told = options.source == "icons" and options.questions is None and until == "all"
     _check(options, told)
     job = VCRJob(Path(out).absolute(), options)
+    if until == "sheets":
+        return _sheets(job)
     if options.hide:
         # people's questions are nowhere else to be had, so a secret costs nothing; stories are told again from a seed
         wanted = options.secret or ("" if told else splits.RANDOM)
@@ -92,7 +101,7 @@ def build(out: Path | str, options: VCROptions, matching: Matching, *, processes
     rows = people.asked(material.written, panels, material.fold)
     hidden_folds = frozenset(fold for fold in material.fold.values() if _split(fold) in options.hide)
     chosen = StageOptions.of(matching, seed=options.seed, secret=job.secret, hidden=hidden_folds)
-    rows, matched, left = _match(job, rows, material.written, chosen)
+    rows, matched, left = _match(job, rows, people.kin_of(material.written), chosen)
     material.pruned += left
     job.clock.done("matching")
     _write(job, material, rows, matched, options.licence or material.licence)
@@ -111,19 +120,25 @@ def _check(options: VCROptions, told: bool) -> None:
     if options.photographs < 1 or options.each < 1:
         asked_for = f"{options.photographs} photographs with {options.each} questions each"
         raise UserError(f"{asked_for} were asked for.", "Ask for 1 or more.")
+    if told and options.each > FOUR:
+        problem = f"{options.each} questions about each photograph were asked for."
+        raise UserError(problem, f"Ask for up to {FOUR}: a photograph shows so many people to ask about.")
     if options.folds < 3:
         raise UserError(f"{options.folds} folds were asked for.", "Use 3 or more: training, validation and test.")
     splits.check_splits(dict.fromkeys(SPLITS, 1), options.hide)
-    idle = {"labels", "encoder"} if told else {"photographs", "each"}
+    idle = {"labels", "encoder", "detector", "judgements"} if told else {"photographs", "each"}
     who = "A build of stories" if told else "A build of people's questions"
     refuse_unused(who, {f.name for f in fields(options)} - idle, options)
 
 
 def _stories(job: VCRJob, processes: int | None) -> _Material:
-    numbers = range(job.options.photographs)
-    stories = IconStories(len(numbers), job.options.seed)
-    fold = _deal(job, {stories.label(k): stories.label(k) for k in numbers})
-    hidden = frozenset(k for k in numbers if _split(fold[stories.label(k)]) in job.options.hide)
+    """Stories come in fours, which stay together in one fold."""
+    quartets = -(-job.options.photographs // FOUR)
+    stories = IconStories(FOUR * quartets, job.options.seed)
+    if stories.count > job.options.photographs:
+        job.notes.append(f"{stories.count:,} photographs, not {job.options.photographs:,}: they come in fours.")
+    fold = _deal(job, {stories.label(k): f"quartet-{k // FOUR}" for k in range(stories.count)})
+    hidden = frozenset(k for k in range(quartets) if _split(fold[stories.label(FOUR * k)]) in job.options.hide)
     stories = replace(stories, salt=tuple(secret_words(job.secret)), salted=hidden)
     told = tell(stories, job.options.each, processes=processes, work=job.work)
     job.config |= {"source": stories.config(), "questions": "generated", "interesting": "all stories"}
@@ -142,32 +157,64 @@ def _stories(job: VCRJob, processes: int | None) -> _Material:
     )
 
 
-def _collected(job: VCRJob) -> _Material:
-    """From a source of photographs and what people wrote about them."""
+def _opened(job: VCRJob, cache: Path) -> tuple[Source, dict[str, Photograph], list[Panel], list[Pruned], Json]:
+    """A source of photographs, all of them, those worth asking about, what was left out and how that was decided."""
     options = job.options
-    source: str | Source = options.source
-    if options.questions is None:
-        raise UserError(
-            f"The source {source!r} has photographs but no questions.",
-            "Give what people wrote as --questions FILE, or use --source icons, where questions are generated.",
-        )
-    opened = open_source(source) if isinstance(source, str) else source
-    photographs, panels = people.by_name(opened)
-    kept, pruned, about = people.choose(
+    opened: Source = open_source(options.source) if isinstance(options.source, str) else options.source
+    if options.detector is not None:
+        opened = Detections(opened, options.detector, threshold=worth.CONFIDENT, cache=cache)
+    photographs = worth.by_id(opened)
+    kept, pruned, about = worth.choose(
         [one.panel for one in photographs.values()],
-        labels=None if options.labels is None else people.read_interest(Path(options.labels)),
+        labels=None if options.labels is None else worth.read_interest(Path(options.labels)),
         picture=lambda panel: opened.picture(photographs[panel.id]),
         encoder=options.encoder,
         seed=options.seed,
     )
-    names = {panel.id for panel in kept}
-    about_kept = {k: panel for k, panel in panels.items() if panel.id in names}
-    written, left = people.read_written(Path(options.questions), about_kept)
-    if not written:
+    return opened, photographs, kept, pruned, about
+
+
+def _sheets(job: VCRJob) -> BuildReport:
+    """What writers look at and fill in."""
+    options = job.options
+    if options.questions is not None or options.judgements is not None:
+        raise UserError("What people wrote is not needed to show them photographs.", "Leave their files out.")
+    if job.out.exists():
+        raise UserError(f"{job.out} is there already.", "Choose another folder for the sheets.")
+    job.out.mkdir(parents=True)
+    opened, photographs, kept, pruned, _ = _opened(job, job.out / worth.DETECTED)
+    if not kept:
+        shutil.rmtree(job.out)
+        raise UserError("No photograph is worth asking about.", f"Left out: {dict(Counter(p.reason for p in pruned))}.")
+    sheets = worth.write_sheets(job.out, opened, [photographs[panel.id] for panel in kept])
+    form = job.out / worth.FORM
+    job.notes.append(f"Sheets with named boxes: {job.out}. Fill in {form}, one to {people.MOST_ASKED} lines each.")
+    job.clock.done("photographs and sheets")
+    removed = dict(Counter(one.reason for one in pruned))
+    counts = {"photographs": len(kept), "sheets": len(sheets)}
+    return BuildReport("vcr", job.out, counts, removed, {}, tuple(job.notes), job.clock.seconds)
+
+
+def _collected(job: VCRJob) -> _Material:
+    """From a source of photographs and what people wrote about them."""
+    options = job.options
+    if options.questions is None:
         raise UserError(
-            f"No question of {options.questions} is about a photograph that was kept.", f"Left out: {left}."
+            f"The source {options.source!r} has photographs but no questions.",
+            "Give what people wrote as --questions FILE (--until sheets writes a form), or use --source icons, where "
+            "questions are generated.",
         )
+    questions = Path(options.questions)
+    # what was detected for the sheets lies beside the form
+    opened, photographs, kept, pruned, about = _opened(job, questions.with_name(worth.DETECTED))
+    written, left = people.read_written(questions, worth.by_name(kept))
+    if not written:
+        raise UserError(f"No question of {questions} is about a photograph that was kept.", f"Left out: {left}.")
     job.notes += [f"Left out: {count:,} questions, {reason}." for reason, count in left.items()]
+    if options.judgements is not None:
+        written, rejected, verdicts = people.judged(Path(options.judgements), written)
+        pruned += rejected
+        about["judgements"] = verdicts
     pictures: dict[str, bytes] = {}
     for name in dict.fromkeys(one.image for one in written):
         try:
@@ -194,7 +241,7 @@ def _split(fold: str) -> str:
 
 
 def _match(
-    job: VCRJob, rows: list[AnsweredQuestion], written: Sequence[Written], options: StageOptions
+    job: VCRJob, rows: list[AnsweredQuestion], kin: Ints, options: StageOptions
 ) -> tuple[list[AnsweredQuestion], dict[str, Matched], list[Pruned]]:
     """Match both stages. Tags that no other photograph could take are written out, and where that is not enough,
     questions are left out: the rows that stay, what they got, and what was left out."""
@@ -204,7 +251,7 @@ def _match(
         rows, changed = people.write_out_rare(rows, stage)
         if changed:
             job.notes.append(f"{changed:,} {stage}s had tags of rare classes, which were written out as words.")
-        stages[stage] = _responses(rows, written, stage)
+        stages[stage] = _responses(rows, kin, stage)
         matching_stages.check_folds(stages[stage], options.wrong, stage)
         about[stage] = {"written_out": changed}
     models = {stage: matching_stages.fit_models(stages[stage], options) for stage in STAGES}
@@ -219,18 +266,11 @@ def _match(
     return [rows[k] for k in found.kept.tolist()], found.matched, left
 
 
-def _responses(rows: Sequence[AnsweredQuestion], written: Sequence[Written], stage: str) -> Responses:
-    """The rows of a stage: two of one fact are one text, and things spoken of are needed like tagged ones."""
+def _responses(rows: Sequence[AnsweredQuestion], kin: Ints, stage: str) -> Responses:
     said = [response(row, stage) for row in rows]
     folds = [row.fold or "" for row in rows]
-    given = matching_stages.responses_of([query(row, stage) for row in rows], said, [row.panel for row in rows], folds)
-    sayings = [one.says if stage == "answer" else one.because for one in written]
-    given = replace(given, texts=people.same_sayings([str(t) for t in given.texts], sayings))
-    if not any(one.about for one in written):
-        return given
-    panels = [row.panel for row in rows if row.panel is not None]
-    needs, have = people.needed(said, [one.about for one in written], panels)
-    return replace(given, needs=needs, have=have)
+    asked = [query(row, stage) for row in rows]
+    return matching_stages.responses_of(asked, said, [row.panel for row in rows], folds, kin=kin)
 
 
 def _write(

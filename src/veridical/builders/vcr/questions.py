@@ -1,14 +1,18 @@
-"""Questions about stories of the icon world, each with its right answer and a reason that cites tagged objects.
+"""Questions about quartets of the icon world, each with its right answer and a reason that says where to look.
 
-Every template of `questions.json` is a line with `{names}`: those of objects become tags, the others words. What they
-say is read off the scene, so it holds. Things are tagged, never described: a borrowed answer then speaks of things that
-the other picture shows too, and only what happens there tells whether it is right.
+A block is one question about each photograph of a quartet, from one template of `questions.json`; its four answers are
+different, and so are its four reasons. Some blocks put one question to the four photographs, and what is said of a
+person is said of whoever the question tags. In the others every row asks in its own words, and no choice has a tag: it
+says something that is true of somebody in each of the four photographs, and only the question says who is meant.
+
+What a question mentions (`views`), what answers it and what its reason describes are properties that the quartet dealt
+by Latin squares of their own. So neither the question nor the right answer says anything of the right choice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
@@ -18,40 +22,43 @@ import numpy as np
 
 from veridical.builders.vcr.written import Written, text_of
 from veridical.engine import run
-from veridical.language.english import NUMBER_WORDS
+from veridical.language.english import NUMBER_WORDS, a
 from veridical.records import Ref, Text
 from veridical.sources import Photograph
 from veridical.sources.icons.draw import encode
-from veridical.sources.icons.glyphs import CATEGORIES, PERSON, PERSON_NOUNS
-from veridical.sources.icons.stories import Event, Facts, IconStories, Story, Verb, tales
+from veridical.sources.icons.glyphs import CATEGORIES, PERSON_NOUNS
+from veridical.sources.icons.stories import FOUR, Facts, IconStories, Story, Style, tales
+from veridical.sources.icons.worlds import one_of
 
-BATCH = 100  # stories
+BATCH = 25  # quartets
+Words = tuple[str, ...]  # one text in several wordings
+Values = Mapping[str, str | Ref]  # what templates may speak of: objects become tags, the others are words
+
+
+class Reasons(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where to look, of whoever is tagged and of somebody who is described."""
+
+    tagged: Words = ()
+    free: Words = ()
 
 
 class Template(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One thing to ask, each part in several wordings."""
 
-    asks: str  # why, what, how many, who, where, next, feeling, role, what if
-    question: tuple[str, ...]
-    answer: tuple[str, ...]
-    why: tuple[str, ...]
-    says: str | None = None  # the fact behind the answer, where it is not the topic's
-    because: str | None = None  # the fact behind the rationale
+    about: str  # the style of a quartet; any
+    asks: str  # an inference of the paper's Figure 2, count or relation
+    question: Words
+    why: str  # a key of the reasons
+    answer: Words = ()  # to one question about four photographs; none: it is never asked so
+    free_answer: Words = ()  # without tags, to four questions
 
 
-@dataclass(frozen=True, slots=True)
-class _Topic:
-    """What can be asked about: an event, the things that are counted, the place."""
+class Writing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What `questions.json` holds."""
 
-    templates: str  # a key of `questions.json`
-    fact: str  # two answers of one fact are never choices of one question
-    values: Mapping[str, str | Ref]  # what templates may speak of
-
-    @property
-    def about(self) -> tuple[str, ...]:
-        """The things of this fact, tagged or not: a picture without them gives it away."""
-        found = (self.values.get(name) for name in ("o", "one"))
-        return tuple(o for one in found if isinstance(one, Ref) for o in one.objects)
+    views: Words  # what else can be seen
+    reasons: dict[str, Reasons]
+    templates: tuple[Template, ...]
 
 
 @dataclass(frozen=True)
@@ -63,43 +70,76 @@ class ToldStory:
     written: list[Written]
 
 
+@lru_cache(maxsize=1)
+def writing() -> Writing:
+    """The wordings of `questions.json`."""
+    return msgspec.json.decode((files("veridical.builders.vcr") / "questions.json").read_bytes(), type=Writing)
+
+
 def tell(stories: IconStories, each: int, *, processes: int | None, work: Path | None) -> list[ToldStory]:
-    """Every story with up to `each` questions."""
-    batches = [range(k, min(k + BATCH, stories.count)) for k in range(0, stories.count, BATCH)]
+    """Every story with `each` questions."""
+    quartets = range(stories.count // FOUR)
+    batches = [quartets[k : k + BATCH] for k in range(0, len(quartets), BATCH)]
     made = run(partial(_tell, stories, each), batches, processes=processes, work=work, label="telling stories")
     return [one for batch in made for one in batch]
 
 
-def _tell(stories: IconStories, each: int, numbers: range) -> list[ToldStory]:
+def _tell(stories: IconStories, each: int, quartets: range) -> list[ToldStory]:
     out = []
-    for number in numbers:
-        story, rng = stories.begin(number)
-        photograph = stories.photograph(number, story.scene)
-        written = draft_questions(story, rng, each, photograph.panel.id)
-        out.append(ToldStory(photograph, encode(story.scene), written))
+    for quartet in quartets:
+        four, rng = stories.begin(quartet)
+        shown = [stories.photograph(FOUR * quartet + k, story.scene) for k, story in enumerate(four)]
+        written = ask(four, rng, each, [one.panel.id for one in shown], f"quartet-{quartet}")
+        for k, (story, one) in enumerate(zip(four, shown, strict=True)):
+            own = [block[k] for block in written]
+            out.append(ToldStory(one, encode(story.scene), own))
     return out
 
 
-def draft_questions(story: Story, rng: np.random.Generator, most: int = 3, image: str = "") -> list[Written]:
-    """Up to `most` questions about a story, one of each topic: an answer to one must not answer another as well."""
-    drafts = [_drafts(_event(story, event), rng) for event in story.events]
-    drafts.append(_drafts(_count(story, rng), rng))
-    place = tales().places[story.scene.background]
-    where = _Topic("where", f"place {place['place']}", {"p": _person(story, rng), **place})
-    drafts.append(_drafts(where, rng))
-    chosen = [drafts[k] for k in rng.permutation(len(drafts))[:most]]
-    asked = [some[int(rng.integers(len(some)))] for some in chosen]
-    return [replace(one, id=f"{image}-{k}", image=image) for k, one in enumerate(asked)]
+def ask(
+    four: Sequence[Story], rng: np.random.Generator, most: int, images: Sequence[str], quartet: str
+) -> list[list[Written]]:
+    """Up to four blocks about a quartet, none of one template; the b-th asks about the b-th people."""
+    left = [one for one in writing().templates if one.about in ("any", four[0].style)]
+    blocks = []
+    for b in range(min(most, FOUR)):
+        together = rng.random() < 0.5  # one question to all four
+        fitting = [one for one in left if (one.answer if together else one.free_answer)]
+        asks = one_of(rng, dict.fromkeys(one.asks for one in fitting))  # all inferences as often
+        alike = [one for one in fitting if one.asks == asks]
+        template = alike[int(rng.integers(len(alike)))]
+        left.remove(template)
+        blocks.append(_block(template, four, rng, b, images, quartet, together))
+    return blocks
 
 
-@lru_cache(maxsize=1)
-def templates() -> dict[str, tuple[Template, ...]]:
-    """The templates of `questions.json`, by topic."""
-    data = (files("veridical.builders.vcr") / "questions.json").read_bytes()
-    return msgspec.json.decode(data, type=dict[str, tuple[Template, ...]])
+def _block(
+    template: Template,
+    four: Sequence[Story],
+    rng: np.random.Generator,
+    person: int,
+    images: Sequence[str],
+    quartet: str,
+    together: bool,
+) -> list[Written]:
+    reasons = writing().reasons[template.why]
+    answers, whys = (template.answer, reasons.tagged) if together else (template.free_answer, reasons.free)
+    asked = [_question(template, rng)] * FOUR if together else [_question(template, rng) for _ in four]
+    out = []
+    for story, image, question in zip(four, images, asked, strict=True):
+        said = _values(story, person)
+        parts = (question, one_of(rng, answers), one_of(rng, whys))
+        texts = [text(part, said) for part in parts]
+        kin = f"{quartet}-{person}"
+        out.append(Written(f"{image}-{person}", image, *texts, movie=quartet, asks=template.asks, kin=kin))
+    return out
 
 
-def text(template: str, values: Mapping[str, str | Ref]) -> Text:
+def _question(template: Template, rng: np.random.Generator) -> str:
+    return one_of(rng, template.question).replace("{view}", one_of(rng, writing().views))
+
+
+def text(template: str, values: Values) -> Text:
     """The tokens of a template, in the form of the official files.
 
     >>> text("Why is {p} near {a} ?", {"p": Ref(("0",)), "a": "the red key"}).raw
@@ -114,57 +154,28 @@ def text(template: str, values: Mapping[str, str | Ref]) -> Text:
     return text_of(tokens)
 
 
-def _drafts(topic: _Topic, rng: np.random.Generator) -> list[Written]:
-    """A question of each template, in one of its wordings."""
-    words = {name: value for name, value in topic.values.items() if isinstance(value, str)}
-    out = []
-    for one in templates()[topic.templates]:
-        wordings = (one.question, one.answer, one.why)
-        question, answer, why = (text(some[int(rng.integers(len(some)))], topic.values) for some in wordings)
-        says, because = (topic.fact if fact is None else fact.format(**words) for fact in (one.says, one.because))
-        out.append(Written("", "", question, answer, why, says=says, because=because, asks=one.asks, about=topic.about))
-    return out
-
-
-def _event(story: Story, event: Event) -> _Topic:
-    told, person = tales(), dict(story.scene.objects[event.person].attributes)
-    known: dict[Verb, Facts] = {"hold": told.held, "watch": told.watched, "chase": told.chasers, "act": told.acts}
-    thing = person["action"] if event.other is None else story.scene.objects[event.other].category
-    values: dict[str, str | Ref] = {
-        "p": Ref((str(event.person),)),
-        "person": PERSON_NOUNS[person["age"], person["gender"]][0],
-        "wears": person["color"],
-        "side": person.get("facing", ""),
-        "action": person["action"],
-        "thing": thing,
-        **known[event.verb][thing],
+def _values(story: Story, person: int) -> dict[str, str | Ref]:
+    """What can be said of one person of a story, and of the story."""
+    told, one, objects = tales(), story.people[person], story.scene.objects
+    known: dict[Style, Facts] = {"held": told.held, "acts": told.acts, "visited": told.visited}
+    looks = dict(objects[one.person].attributes)
+    noun = PERSON_NOUNS[looks["age"], looks["gender"]][0]
+    many = CATEGORIES[story.counted].plural
+    return {
+        **told.places[story.scene.background],
+        **known[story.style][one.topic],
+        "p": Ref((str(one.person),)),
+        "o": Ref((str(one.other),)),
+        "l": Ref((str(story.landmarks[0]),)),
+        "m": Ref((str(story.landmarks[1]),)),
+        "person": noun,
+        "a_person": a(noun),
+        "a_beside": a(f"{one.hue} {objects[one.other].category}"),
+        "wears": one.wears,
+        "where": one.where,
+        "hue": one.hue,
+        "hue_of_all": story.hue,
+        "many": many,
+        "are": "is" if story.count == 1 else "are",
+        "count": f"{NUMBER_WORDS[story.count]} {story.counted if story.count == 1 else many}",
     }
-    if event.other is not None:
-        values["o"] = Ref((str(event.other),))
-    return _Topic(event.verb, f"{event.verb} {thing}", values)
-
-
-def _count(story: Story, rng: np.random.Generator) -> _Topic:
-    category = CATEGORIES[story.counted]
-    middle = story.scene.width / 2
-    found = [k for k, one in enumerate(story.scene.objects) if one.category == story.counted]
-    left = sum((story.scene.box(k)[0] + story.scene.box(k)[2]) / 2 < middle for k in found)
-    number, right = len(found), len(found) - left
-    values: dict[str, str | Ref] = {
-        "p": _person(story, rng),
-        "one": Ref((str(found[int(rng.integers(number))]),)),
-        "name": category.name,
-        "many": category.plural,
-        "count": f"{NUMBER_WORDS[number]} {category.plural if number != 1 else category.name}",
-        "are": "are" if number != 1 else "is",
-        "left": NUMBER_WORDS[left] if left else "none",
-        "right": NUMBER_WORDS[right] if right else "none",
-        "lefts": str(left),
-        "rights": str(right),
-    }
-    return _Topic("how many" if number > 1 else "how many, of one", f"count {number} {category.name}", values)
-
-
-def _person(story: Story, rng: np.random.Generator) -> Ref:
-    people = [str(k) for k, one in enumerate(story.scene.objects) if one.category == PERSON]
-    return Ref((people[int(rng.integers(len(people)))],))

@@ -1,12 +1,9 @@
-"""Photographs worth asking about, what people wrote about them, and the rows that are matched.
-
-A photograph has at least three confident objects and is no close-up (VCR, section 3). Where people labelled some, a
-classifier over what was detected (and an encoder's vectors, where one is named) decides which are interesting;
-otherwise a rule does: several people, or a person among things, or things of several categories.
+"""What people wrote about photographs, checked line by line, and the rows that are matched.
 
 Questions, answers and rationales have tags of objects. They come in lines of JSON: `image` (the photograph's id or
-file name), `question`, `answer`, `rationale`, and maybe `id`, `writer` and `movie`. A text is a token list as in the
-official files (`["Why", "is", [0], "sad", "?"]`) or a sentence with tags by class and number (`Why is [person1] sad?`).
+file name), `question`, `answer`, `rationale`, and maybe `id`, `writer` and `movie`; `build vcr --until sheets` writes a
+form. A text is a token list as in the official files (`["Why", "is", [0], "sad", "?"]`) or a sentence with tags by
+class and number (`Why is [person1] sad?`). All that is wrong with a file is said at once.
 
 A tag of a class that hardly any photograph of the fold shows cannot be re-pointed anywhere, so the response would be no
 candidate for any question; such a tag is written out as words, and the person beside it stays a tag.
@@ -16,32 +13,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from io import BytesIO
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
-from veridical.benchmark.splits import blocks
-from veridical.builders.interest import LabelledPhotograph, learn_interest
-from veridical.common.arrays import Doubles
-from veridical.common.files import Json, numbered_lines, read_lines
+from veridical.builders.nlvr2.work import Verdict
+from veridical.common.arrays import Ints
+from veridical.common.files import BadLine, each_line, read_text
 from veridical.errors import UserError
 from veridical.language.english import PEOPLE, plain_names
-from veridical.language.phenomena.tagger import inferences
+from veridical.language.phenomena.tagger import INFERENCES, inferences
 from veridical.matching.items import needs_and_have, response, tag_class, tagged
 from veridical.matching.questions import AnsweredQuestion
-from veridical.records import Panel, Pruned, Ref, SceneObject, Text
-from veridical.sources import Photograph, Source
+from veridical.records import Panel, Pruned, Ref, Text
 
-LEAST_OBJECTS = 3
-CONFIDENT = 0.5  # of a detector; annotated objects have no score and are certain
-CLOSE_UP = 0.8  # share of the picture that its largest object covers
-RULE = "several people, a person among things, or three kinds of things; no close-up"
-FEW, DULL = "fewer than three confident objects", "not interesting"
 _TAG = re.compile(r"\[([^\[\]]+?)\s*([0-9]+)\]")
 _WORD = re.compile(r"[\w’'-]+|[^\w\s]")
 _EXAMPLE = (
@@ -49,96 +38,19 @@ _EXAMPLE = (
     "a text may also be a token list with tags as [0]."
 )
 LEAST_FITTING = 12  # questions of a fold whose photographs show what a response tags
-
-
-def confident(panel: Panel) -> tuple[SceneObject, ...]:
-    """The objects that can be tagged: they have a box, and their detector was sure."""
-    return tuple(o for o in panel.objects if o.box is not None and (o.score is None or o.score >= CONFIDENT))
-
-
-def statistics(panel: Panel) -> list[float]:
-    """What was detected, in numbers: objects, people, categories, the largest object, their spread, how sure it is."""
-    objects = confident(panel)
-    people = sum(o.category.lower() in PEOPLE for o in objects)
-    categories = len({o.category for o in objects})
-    area = float((panel.width or 1) * (panel.height or 1))
-    boxes = np.array([o.box for o in objects], np.float64).reshape(-1, 4)
-    shares = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1]) / area
-    middle = (boxes[:, :2] + boxes[:, 2:]) / 2 / [panel.width or 1, panel.height or 1]
-    spread = middle.std(0).sum() if len(middle) else 0.0
-    sure = float(np.mean([1.0 if o.score is None else o.score for o in objects])) if objects else 0.0
-    most = Counter(o.category for o in objects).most_common(1)
-    return [
-        np.log1p(len(objects)), np.log1p(people), np.log1p(categories), float(shares.max(initial=0.0)),
-        float(shares.sum()), float(spread), sure, np.log1p(most[0][1] if most else 0),
-    ]  # fmt: skip
-
-
-def by_rule(panel: Panel) -> bool:
-    """The rule for sources without labels."""
-    objects = confident(panel)
-    people = sum(o.category.lower() in PEOPLE for o in objects)
-    categories = len({o.category for o in objects})
-    return statistics(panel)[3] < CLOSE_UP and (people >= 2 or (people >= 1 and categories >= 2) or categories >= 3)
-
-
-def read_interest(path: Path) -> dict[str, bool]:
-    """Labels of people: lines `{"photograph": "...", "interesting": true}`."""
-    lines = read_lines(path, LabelledPhotograph, 'Each line is {"photograph": "photo.jpg", "interesting": true}.')
-    return {label.photograph: label.interesting for label in lines}
-
-
-def choose(
-    panels: Sequence[Panel],
-    *,
-    labels: Mapping[str, bool] | None = None,
-    picture: Callable[[Panel], bytes] | None = None,
-    encoder: str | None = None,
-    seed: int = 0,
-) -> tuple[list[Panel], list[Pruned], Json]:
-    """The photographs to ask about, what was left out and why, and how that was decided."""
-    enough = [panel for panel in panels if len(confident(panel)) >= LEAST_OBJECTS]
-    left = [Pruned(p.id, FEW, "photographs") for p in panels if len(confident(p)) < LEAST_OBJECTS]
-    if labels is None:
-        said = {panel.id: by_rule(panel) for panel in enough}
-        about: Json = {"interesting": "rule", "rule": RULE}
-    else:
-        table = np.array([statistics(panel) for panel in enough], np.float64).reshape(len(enough), -1)
-        if encoder is not None and picture is not None:
-            table = np.hstack([table, _vectors(encoder, (picture(panel) for panel in enough))])
-        # people may have written file names
-        ids = {name: panel.id for panel in enough for name in (panel.id, Path(panel.uri or panel.id).name)}
-        named = {ids[name]: value for name, value in labels.items() if name in ids}
-        said, facts = learn_interest(named, [panel.id for panel in enough], table, seed)
-        about = {"interesting": "classifier", "encoder": encoder, **facts}
-    kept = [panel for panel in enough if said[panel.id]]
-    left += [Pruned(panel.id, DULL, "photographs") for panel in enough if not said[panel.id]]
-    return kept, left, about
-
-
-def _vectors(encoder: str, pictures: Iterable[bytes]) -> Doubles:
-    from PIL import Image
-
-    from veridical.encoders import open_encoder
-
-    network = open_encoder(encoder)
-    rows = []
-    for data in pictures:
-        with Image.open(BytesIO(data)) as image:
-            rows.append(network.images(network.prepare(image.convert("RGB"))[None])[0])
-    return np.array(rows, np.float64)
-
-
-def by_name(source: Source) -> tuple[dict[str, Photograph], dict[str, Panel]]:
-    """A source's photographs by id, and their panels by id and by file name; only confident objects can be tagged."""
-    photographs: dict[str, Photograph] = {}
-    panels: dict[str, Panel] = {}
-    for one in source.photographs():
-        seen = replace(one.panel, objects=tuple(replace(o, id=str(k)) for k, o in enumerate(confident(one.panel))))
-        photographs[seen.id] = replace(one, panel=seen)
-        panels[seen.id] = seen
-        panels.setdefault(Path(seen.uri or seen.id).name, seen)
-    return photographs, panels
+LENGTHS = {"question": (3, 60), "answer": (1, 60), "rationale": (3, 90)}  # words and tags, at least and at most
+MOST_ASKED = 3  # questions about a photograph (VCR, section 3)
+MOST_SHOWN = 25  # problems of a file
+# words that answer nothing by themselves
+_EMPTY = frozenset(
+    word
+    for line in (
+        "a an the is are was were be been being am do does did has have had will would can could may might to of in on",
+        "at by for from with and or that this these those it its he she they his her their him them there because so",
+    )
+    for word in line.split()
+)
+REJECTED, NONSENSE, NOT_JUDGED = "people reject its answer or rationale", "reported as nonsense", "not judged"
 
 
 @dataclass(frozen=True)
@@ -152,10 +64,8 @@ class Written:
     rationale: Text
     writer: str | None = None
     movie: str | None = None
-    says: str | None = None  # what the answer says, whatever its wording; None: its own words
-    because: str | None = None
-    asks: str | None = None  # of a generated question: why, what, how many ...
-    about: tuple[str, ...] = ()  # objects that answer and rationale are about, tagged or not
+    asks: str | None = None  # of a generated question: its inference, count or relation
+    kin: str | None = None  # of a generated question: those of one name are each other's wrong choices
 
 
 class _WrittenLine(msgspec.Struct, frozen=True):
@@ -167,38 +77,145 @@ class _WrittenLine(msgspec.Struct, frozen=True):
     writer: str | None = None
     movie: str | None = None
 
+    @property
+    def parts(self) -> dict[str, str | list[str | list[int]]]:
+        return {"question": self.question, "answer": self.answer, "rationale": self.rationale}
+
 
 def read_written(path: Path, panels: Mapping[str, Panel]) -> tuple[list[Written], dict[str, int]]:
     """The lines about photographs that are there, and how many were left out and why.
 
-    `panels` are the photographs by id and by file name. A line that cannot be read is an error; one about a photograph
-    that is not in the source, or was filtered out, is only counted.
+    `panels` are the photographs by id and by file name. Lines with anything wrong are an error that names them all; one
+    about a photograph that is not in the source, or was filtered out, is only counted, and an empty form is nothing.
     """
     out: list[Written] = []
+    problems: list[str] = []
     left = Counter[str]()
+    asked: dict[str, list[int]] = defaultdict(list)
     seen: set[str] = set()
-    for number, one in numbered_lines(path, _WrittenLine, _EXAMPLE):
+    for number, one in each_line(read_text(path, "Give a file of JSON lines."), _WrittenLine):
+        if isinstance(one, BadLine):
+            problems.append(f"line {number}: {one}")
+            continue
+        if not any(one.parts.values()):
+            continue
         panel = panels.get(one.image)
         if panel is None:
             left["photograph not there or filtered out"] += 1
             continue
-        name, where = one.id or f"q{number}", f"{path.name}, line {number}"
+        name = one.id or f"q{number}"
         if name in seen:
-            raise UserError(f"{where}: the id {name!r} was used before.", "Give each line its own.")
+            problems.append(f"line {number}: the id {name!r} was used before")
         seen.add(name)
-        parts = {"question": one.question, "answer": one.answer, "rationale": one.rationale}
-        question, answer, rationale = (_text(value, panel, f"{where}, {part}") for part, value in parts.items())
-        out.append(Written(name, panel.id, question, answer, rationale, one.writer, one.movie))
+        asked[panel.id].append(number)
+        texts, wrong = _texts(one, panel)
+        problems += [f"line {number}, {problem}" for problem in wrong]
+        if not wrong:
+            out.append(Written(name, panel.id, *texts, one.writer or None, one.movie))
+    for image, numbers in asked.items():
+        if len(numbers) > MOST_ASKED:
+            problems.append(f"line {numbers[MOST_ASKED]}: {len(numbers)} questions about {image}; {MOST_ASKED} at most")
+    if problems:
+        raise _all_of(path, problems)
     return out, dict(left)
 
 
-def _text(value: str | Sequence[str | Sequence[int]], panel: Panel, where: str) -> Text:
+def _all_of(path: Path, problems: Sequence[str]) -> UserError:
+    if len(problems) == 1:
+        return UserError(f"{path.name}, {problems[0]}.", _EXAMPLE)
+    shown = "".join(f"\n  {problem}." for problem in problems[:MOST_SHOWN])
+    more = f"\n  and {len(problems) - MOST_SHOWN:,} more." if len(problems) > MOST_SHOWN else ""
+    return UserError(f"{path.name} has {len(problems):,} problems:{shown}{more}", _EXAMPLE)
+
+
+def _texts(one: _WrittenLine, panel: Panel) -> tuple[list[Text], list[str]]:
+    """The question, answer and rationale of a line, and what is wrong with them."""
+    texts: list[Text] = []
+    wrong: list[str] = []
+    for part, value in one.parts.items():
+        try:
+            texts.append(_text(value, panel))
+        except ValueError as error:
+            wrong.append(f"{part}: {error}")
+            continue
+        size, (least, most) = _size(texts[-1]), LENGTHS[part]
+        if not least <= size <= most:
+            wrong.append(f"{part}: {size} words; expected {least} to {most}")
+    if not wrong:
+        question, answer, rationale = texts
+        if says_no_more(answer, question):
+            wrong.append("answer: it stands in the question already")
+        if says_no_more(rationale, answer):
+            wrong.append("rationale: it says no more than the answer")
+    return texts, wrong
+
+
+def _size(text: Text) -> int:
+    return sum(not isinstance(t, str) or any(c.isalnum() for c in t) for t in text.tokens)
+
+
+def says_no_more(text: Text, than: Text) -> bool:
+    """Whether every word of a text that means something, and every tag, stands in the other one.
+
+    >>> asked = Text("", ("Is", Ref(("0",)), "sad", "or", "glad", "?"))
+    >>> says_no_more(Text("", (Ref(("0",)), "is", "glad", ".")), asked), says_no_more(Text("", ("Yes", ".")), asked)
+    (True, False)
+    """
+    words, known = (
+        {t if isinstance(t, Ref) else t.lower() for t in one.tokens if isinstance(t, Ref) or any(map(str.isalnum, t))}
+        for one in (text, than)
+    )
+    return words - _EMPTY <= known
+
+
+def judged(path: Path, written: Sequence[Written]) -> tuple[list[Written], list[Pruned], dict[str, int]]:
+    """Those that people let pass: more say true than false, and nobody nonsense; what is left out, and the verdicts.
+
+    Lines are `{"item": "q1", "worker": "w5", "verdict": true}`: the question makes sense, its answer is right, and the
+    rationale says why; false, nonsense or skip otherwise.
+    """
+    known = {one.id for one in written}
+    said: dict[str, Counter[str]] = defaultdict(Counter)
+    problems: list[str] = []
+    seen: set[tuple[str, str]] = set()
+    for number, line in each_line(read_text(path, "Give a file of JSON lines."), Verdict):
+        if isinstance(line, BadLine):
+            problems.append(f"line {number}: {line}")
+        elif line.item not in known:
+            problems.append(f"line {number}: there is no question {line.item!r}")
+        elif line.verdict not in (True, False, "nonsense", "skip"):
+            problems.append(f"line {number}: the verdict is {line.verdict!r}; expected true, false, nonsense or skip")
+        elif (line.item, line.worker) in seen:
+            problems.append(f"line {number}: a second judgement on {line.item} by {line.worker}")
+        else:
+            seen.add((line.item, line.worker))
+            said[line.item][str(line.verdict).lower()] += 1
+    if problems:
+        raise _all_of(path, problems)
+    reasons = {one.id: _rejection(said[one.id]) for one in written}
+    kept = [one for one in written if not reasons[one.id]]
+    if not kept:
+        raise UserError(f"{path.name} lets no question pass.", f"Reasons: {dict(Counter(reasons.values()))}.")
+    left = [Pruned(name, reason, "judgements") for name, reason in reasons.items() if reason]
+    return kept, left, dict(sum(said.values(), Counter[str]()))
+
+
+def _rejection(said: Counter[str]) -> str:
+    """Why people do not let a question pass; nothing where they do."""
+    if said["nonsense"]:
+        return NONSENSE
+    if not said["true"] and not said["false"]:
+        return NOT_JUDGED
+    return "" if said["true"] > said["false"] else REJECTED
+
+
+def _text(value: str | Sequence[str | Sequence[int]], panel: Panel) -> Text:
     if isinstance(value, str):
-        tokens = _tokens(value, panel, where)
+        tokens = _tokens(value, panel)
     else:
-        tokens = [token if isinstance(token, str) else _ref(token, panel, where) for token in value]
+        tokens = [token if isinstance(token, str) else _ref(token, panel) for token in value]
     if not any(isinstance(t, Ref) or any(c.isalnum() for c in t) for t in tokens):
-        raise UserError(f"{where}: there are no words.", "Write something, or leave the line out.")
+        raise ValueError("there are no words")
     return text_of(tokens)
 
 
@@ -208,19 +225,16 @@ def text_of(tokens: Sequence[str | Ref]) -> Text:
     return Text(json.dumps(listed, ensure_ascii=False), tuple(tokens))
 
 
-def _ref(numbers: Sequence[int], panel: Panel, where: str) -> Ref:
+def _ref(numbers: Sequence[int], panel: Panel) -> Ref:
     for number in numbers:
         if not 0 <= number < len(panel.objects):
-            raise UserError(
-                f"{where}: tag {number} points at nothing; {panel.id} has {len(panel.objects)} objects.",
-                "Tags count the objects of the photograph from 0.",
-            )
+            raise ValueError(f"tag {number} points at nothing; {panel.id} has {len(panel.objects)} objects, from 0")
     if not numbers:
-        raise UserError(f"{where}: an empty tag.", "A tag names at least one object.")
+        raise ValueError("an empty tag")
     return Ref(tuple(str(number) for number in numbers))
 
 
-def _tokens(sentence: str, panel: Panel, where: str) -> list[str | Ref]:
+def _tokens(sentence: str, panel: Panel) -> list[str | Ref]:
     """Words and tags of a sentence; `[person2]` is the second person of the photograph's objects."""
     by_class: dict[str, list[int]] = {}
     for k, one in enumerate(panel.objects):
@@ -232,10 +246,8 @@ def _tokens(sentence: str, panel: Panel, where: str) -> list[str | Ref]:
         found = by_class.get(tag[1].strip().lower(), [])
         number = int(tag[2])
         if not 1 <= number <= len(found):
-            raise UserError(
-                f"{where}: {tag[0]} points at nothing; {panel.id} has {len(found)} of that class.",
-                f"Its classes are: {', '.join(f'{name} ({len(k)})' for name, k in by_class.items()) or 'none'}.",
-            )
+            known = ", ".join(f"{name} ({len(k)})" for name, k in by_class.items()) or "none"
+            raise ValueError(f"{tag[0]} points at nothing; {panel.id} has {len(found)} of that class, of all: {known}")
         out.append(Ref((str(found[number - 1]),)))
         place = tag.end()
     return out + _WORD.findall(sentence[place:])
@@ -246,8 +258,9 @@ def asked(written: Sequence[Written], panels: Mapping[str, Panel], folds: Mappin
     out = []
     for one in written:
         panel = panels[one.image]
-        found = [("inference", name) for name in inferences(one.question.words(plain_names([panel])))]
-        tags = (*found, *((("question", one.asks),) if one.asks else ()))
+        found = (one.asks,) if one.asks else inferences(one.question.words(plain_names([panel])))
+        named = tuple(("inference", name) for name in found if name in INFERENCES)
+        tags = (*named, *((("question", one.asks),) if one.asks else ()))
         origins = (one.movie,) if one.movie else (one.image,)
         out.append(
             AnsweredQuestion(
@@ -258,21 +271,10 @@ def asked(written: Sequence[Written], panels: Mapping[str, Panel], folds: Mappin
     return out
 
 
-def same_sayings(texts: Sequence[str], sayings: Sequence[str | None]) -> np.ndarray:
-    """Numbers that are equal where two responses have one text, or say the same in other words."""
-    return blocks([[f"text {t}", *([f"says {s}"] if s else [])] for t, s in zip(texts, sayings, strict=True)])
-
-
-def needed(
-    texts: Sequence[Text], about: Sequence[Sequence[str]], panels: Sequence[Panel]
-) -> tuple[np.ndarray, np.ndarray]:
-    """What each response needs and each photograph has, in objects per class (N, K): what is tagged or spoken of."""
-    spoken = [
-        Text("", (*text.tokens, *((Ref(tuple(objects)),) if objects else ())))
-        for text, objects in zip(texts, about, strict=True)
-    ]
-    needs, have, _ = needs_and_have(spoken, panels)
-    return needs, have
+def kin_of(written: Sequence[Written]) -> Ints:
+    """Equal numbers for questions that are each other's wrong choices; -1 for all others."""
+    numbers: dict[str, int] = {}
+    return np.array([-1 if one.kin is None else numbers.setdefault(one.kin, len(numbers)) for one in written], np.int64)
 
 
 def write_out_rare(rows: Sequence[AnsweredQuestion], stage: str) -> tuple[list[AnsweredQuestion], int]:

@@ -14,7 +14,8 @@ import numpy as np
 from veridical.common.arrays import Mask
 from veridical.sources.icons.sprites import CELL, Sprite, cells_of
 
-LAYOUTS = ("scattered", "row", "grid", "cluster", "facing")
+LAYOUTS = ("scattered", "row", "grid", "cluster", "facing", "corners")
+QUARTERS = 4  # pieces that the layout `corners` puts into the quarters of the picture, from upper left to lower right
 TRIES = 60  # places per piece
 
 Spot = tuple[int, int]  # left and top, in pixels
@@ -100,6 +101,8 @@ def place(rng: np.random.Generator, pieces: list[Piece], width: int, height: int
     order = list(range(len(pieces)))  # of a facing pair, the first one stands left
     if layout in ("row", "grid"):
         order = [int(k) for k in rng.permutation(len(pieces))]
+    elif layout == "corners":
+        order[QUARTERS:] = sorted(order[QUARTERS:], key=lambda k: -pieces[k].cells.size)
     elif layout != "facing":
         order.sort(key=lambda k: -pieces[k].cells.size)  # the largest first, while there is room
     proposals = _proposals(rng, [pieces[k] for k in order], width, height, layout)
@@ -135,6 +138,10 @@ def _proposals(
         room = np.array([width - piece.width, height - piece.height])
         if (room < 0).any():
             yield []
+        elif layout == "corners" and k < QUARTERS:
+            half = np.array([width / 2, height / 2])
+            free = half - (piece.width, piece.height)  # below 0: it reaches over the middle
+            yield ((k % 2, k // 2) * half + np.clip(rng.random((TRIES, 2)) * free, 0, None)).astype(int).tolist()
         elif layout == "grid":
             cell = np.array([width / columns, height / lines])
             centre = (np.array([k % columns, k // columns]) + 0.5) * cell

@@ -1,14 +1,17 @@
-"""Small stories in the icon world: who does what to what, and where, known exactly because the picture is made from it.
+"""Stories of the icon world in fours: what somebody does, holds or visits, known exactly: pictures are made from it.
 
-A story has two or three events (somebody holds, watches, flees from or does something), somebody who only stands by,
-a number of equal things, and things that play no part: what a picture shows does not tell what happens in it. Objects
-stand in random order. `stories.json` says what things are for; edit it to tell other stories.
+Four photographs of a quartet show the same cast in four ways. In each, four people stand in the four quarters; what
+they have to do with, what they wear, where they stand and what colour their things have are four values each, dealt
+by a Latin square of its own: every photograph shows all four, and the b-th person of the four photographs has each
+once. So whoever knows that all four are there still has to look who has which, and no property says anything of
+another. `stories.json` says what things are for; edit it to tell other stories.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
 from typing import Literal
 
@@ -20,29 +23,28 @@ from veridical.sources.icons.glyphs import CATEGORIES, PERSON
 from veridical.sources.icons.scene import Group, IconScene, Interaction, NoRoom, compose
 from veridical.sources.icons.worlds import IconWorld, one_of
 
-Verb = Literal["hold", "watch", "chase", "act"]
+Style = Literal["held", "acts", "visited"]  # what people of a quartet differ in; a key of `stories.json`
 Facts = dict[str, dict[str, str]]  # name -> what is known of it, by the words of templates
-VERBS: tuple[Verb, ...] = ("hold", "watch", "chase", "act")
-ATTEMPTS = 20
-MOST_ALIKE = 4  # of the things that can be counted
-PROPS = (3, 5)  # things that play no part: so many to so many
-
-# the person's action, and the interaction: subject, predicate, object, counted from the person's group (the thing is
-# the next one)
-_PARTS = {
-    "hold": ("standing", (0, "holding", 1)),
-    "watch": ("walking", (0, "looking at", 1)),
-    "chase": ("running", (1, "chasing", 0)),
-}
+STYLES: tuple[Style, ...] = ("held", "acts", "visited")
+FOUR = 4  # photographs of a quartet, and people in each
+COUNTS = (1, 2, 3, 4, 5)  # of equal things: each photograph of a quartet shows another number
+LANDMARKS = 2  # things that play no part, the same in the four photographs
+COLORS = ("red", "yellow", "green", "blue", "purple", "pink", "brown", "black")  # those that nobody mixes up
+WHERE = ("upper left", "upper right", "lower left", "lower right")  # as the layout `corners` has them
+APART = 12  # pixels between a person and what is not theirs; their own thing is nearer
+ATTEMPTS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """What one person does, or what is done to them."""
+class StoryPerson:
+    """One of four people, by what can be said of them."""
 
-    verb: Verb
     person: int  # index of an object of the scene
-    other: int | None = None  # what is held, watched, or chases the person
+    other: int  # what is held, visited or stands beside
+    topic: str  # a name of the style's facts
+    wears: str
+    hue: str  # of the other thing
+    where: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +52,24 @@ class Story:
     """A scene and what happens in it."""
 
     scene: IconScene
-    events: tuple[Event, ...]
+    style: Style
+    people: tuple[StoryPerson, ...]  # the b-th of the four photographs differ in everything
     counted: str  # the category of the equal things
+    count: int
+    hue: str  # of the equal things
+    landmarks: tuple[int, ...]  # indices of objects
 
 
 class Tales(msgspec.Struct, frozen=True):
     """The facts that stories are told with: `stories.json`."""
 
     held: Facts
-    watched: Facts
-    chasers: Facts
     acts: Facts
+    visited: Facts
     places: Facts
     counted: tuple[str, ...]
+    beside: tuple[str, ...]
+    landmarks: tuple[str, ...]
 
 
 @lru_cache(maxsize=1)
@@ -73,24 +80,25 @@ def tales() -> Tales:
 
 @dataclass(frozen=True)
 class IconStories(IconWorld):
-    """Stories as a source; the k-th is a function of the seed and k alone, and of the salt where k is salted."""
+    """Stories as a source; a quartet is a function of the seed and its number, and of the salt where it is salted."""
 
     count: int = 1000
     seed: int = 0
     salt: tuple[int, ...] = field(default=(), repr=False)  # of a secret
-    salted: frozenset[int] = frozenset()  # the stories that nobody can tell without it
+    salted: frozenset[int] = frozenset()  # the quartets that nobody can tell without it
 
     def __post_init__(self) -> None:
         if self.count < 1 or self.seed < 0:
             raise UserError(f"{self.count} stories of seed {self.seed}.", "Give one or more, and a seed from 0.")
 
-    def begin(self, index: int) -> tuple[Story, np.random.Generator]:
-        """A story, and the generator it was drawn with: whoever asks about it draws on."""
-        rng = np.random.default_rng([self.seed, index, *(self.salt if index in self.salted else ())])
-        return sample_story(rng), rng
+    def begin(self, quartet: int) -> tuple[tuple[Story, ...], np.random.Generator]:
+        """Four stories, and the generator they were drawn with: whoever asks about them draws on."""
+        rng = np.random.default_rng([self.seed, quartet, *(self.salt if quartet in self.salted else ())])
+        return sample_quartet(rng), rng
 
     def scene(self, index: int) -> IconScene:
-        return self.begin(index)[0].scene
+        quartet, number = divmod(index, FOUR)
+        return _scenes(self, quartet)[number]
 
     def label(self, index: int) -> str:
         return f"story-{index}"
@@ -100,47 +108,109 @@ class IconStories(IconWorld):
         return {"source": self.name}
 
 
-def sample_story(rng: np.random.Generator, *, width: int = 400, height: int = 300) -> Story:
-    """A story whose objects all fit into the picture."""
+@lru_cache(maxsize=4)
+def _scenes(stories: IconStories, quartet: int) -> tuple[IconScene, ...]:
+    return tuple(story.scene for story in stories.begin(quartet)[0])
+
+
+def sample_quartet(rng: np.random.Generator, *, width: int = 400, height: int = 300) -> tuple[Story, ...]:
+    """Four stories whose objects all fit into their pictures."""
     for _ in range(ATTEMPTS):
         try:
-            return _mixed(rng, _sample(rng, width, height))
+            return _sample(rng, width, height)
         except NoRoom:
             continue  # fewer or smaller things may come next time
     raise NoRoom(f"No story fits into {width} x {height} pixels.", "Choose a larger picture, such as 400 x 300.")
 
 
-def _sample(rng: np.random.Generator, width: int, height: int) -> Story:
+def latin_square(rng: np.random.Generator) -> np.ndarray:
+    """A random one of the 576: (4, 4), each number once in every row and every column.
+
+    >>> square = latin_square(np.random.default_rng(0))
+    >>> all(sorted(line) == [0, 1, 2, 3] for line in (*square.tolist(), *square.T.tolist()))
+    True
+    """
+    one, other = np.indices((FOUR, FOUR))
+    # of the four that begin with 0123 in row and column, three are the cyclic one with two numbers exchanged
+    base = one ^ other if rng.random() < 1 / 4 else (one + other) % FOUR
+    rows, columns, numbers = (rng.permutation(FOUR) for _ in range(3))
+    square: np.ndarray = numbers[base[rows][:, columns]]
+    return square
+
+
+def _sample(rng: np.random.Generator, width: int, height: int) -> tuple[Story, ...]:
     told = tales()
-    verbs = [VERBS[k] for k in rng.permutation(len(VERBS))[: 2 + int(rng.random() < 0.5)]]
-    parts: dict[Verb, Facts] = {"hold": told.held, "watch": told.watched, "chase": told.chasers}
-    groups: list[Group] = []
-    interactions: list[Interaction] = []
-    events: list[Event] = []
-    used = {PERSON}
-    for verb in verbs:  # every group here has one object, so that group k is object k
-        person = len(groups)
-        if verb == "act":
-            groups.append(Group(PERSON, 1, (("action", one_of(rng, told.acts)),)))
-            events.append(Event(verb, person))
-            continue
-        action, (subject, predicate, target) = _PARTS[verb]
-        thing = one_of(rng, (name for name in parts[verb] if name not in used))
-        used.add(thing)
-        groups += [Group(PERSON, 1, (("action", action),)), _single(thing)]
-        interactions.append(Interaction(person + subject, predicate, person + target))
-        events.append(Event(verb, person, person + 1))
-    groups.append(Group(PERSON, 1, (("action", "standing"),)))
+    style: Style = STYLES[int(rng.integers(len(STYLES)))]
+    facts: dict[Style, Facts] = {"held": told.held, "acts": told.acts, "visited": told.visited}
+    topics = _some(rng, facts[style], FOUR)
+    others = _some(rng, told.beside, FOUR) if style == "acts" else topics
+    landmarks = _some(rng, told.landmarks, LANDMARKS)
     counted = one_of(rng, told.counted)
-    groups.append(Group(counted, int(rng.integers(1, MOST_ALIKE + 1))))
-    used.add(counted)
-    props = [name for name in (*told.held, *told.watched, *told.chasers, *told.counted) if name not in used]
-    chosen = rng.permutation(len(props))[: int(rng.integers(PROPS[0], PROPS[1] + 1))]
-    groups += [_single(props[int(k)]) for k in chosen]
-    scene = compose(
-        rng, groups, width=width, height=height, background=one_of(rng, told.places), interactions=interactions
-    )
-    return Story(scene, tuple(events), counted)
+    counts, places = rng.permutation(COUNTS)[:FOUR], _some(rng, told.places, FOUR)
+    wears, hues, group_hues = (_some(rng, COLORS, FOUR) for _ in range(3))
+    topic, other, where, worn, hue = (latin_square(rng) for _ in range(5))
+    stories = []
+    for k in range(FOUR):
+        people = [
+            StoryPerson(
+                b, 0, topics[topic[k, b]], wears[worn[k, b]], hues[hue[k, b]], WHERE[where[k, b]]
+            )
+            for b in range(FOUR)
+        ]  # fmt: skip
+        beside = [others[int(other[k, b])] for b in range(FOUR)] if style == "acts" else [p.topic for p in people]
+        groups, links = _groups(style, people, beside)
+        groups += [_thing(name) for name in landmarks]
+        groups.append(_thing(counted, group_hues[k], int(counts[k])))
+        scene = _roomy(
+            partial(compose, rng, groups, width=width, height=height, background=places[k], interactions=links)
+        )
+        stories.append(_mixed(rng, Story(scene, style, tuple(people), counted, int(counts[k]), group_hues[k], ())))
+    return tuple(stories)
+
+
+def _groups(style: Style, people: list[StoryPerson], beside: list[str]) -> tuple[list[Group], list[Interaction]]:
+    """Pairs in the order of the quarters: whoever stands in quarter k is object 2k, and the thing 2k + 1."""
+    groups: list[Group] = []
+    links = []
+    for k, b in enumerate(sorted(range(FOUR), key=lambda b: WHERE.index(people[b].where))):
+        one = people[b]
+        action = {"held": "standing", "acts": one.topic, "visited": "walking"}[style]
+        look = (("action", action), ("color", one.wears), ("pattern", "solid"), ("size", "medium"))
+        groups += [Group(PERSON, 1, look), _thing(beside[b], one.hue, size="medium" if style == "visited" else "small")]
+        links.append(Interaction(2 * k, "holding" if style == "held" else "next to", 2 * k + 1))
+        people[b] = replace(one, person=2 * k, other=2 * k + 1)
+    return groups, links
+
+
+def _roomy(composed: Callable[..., IconScene]) -> IconScene:
+    """A scene in which no person has anything nearer than their own thing."""
+    for _ in range(ATTEMPTS):
+        scene = composed(layout="corners")
+        if not _crowded(scene):
+            return scene
+    raise NoRoom("Everywhere something stands too near to a person.", "Leave more room.")
+
+
+def _crowded(scene: IconScene) -> bool:
+    """Whether anything but their own thing is near to a person; pairs come first in the scene."""
+    boxes = [scene.box(k) for k in range(len(scene.objects))]
+    for k, (left, top, right, bottom) in enumerate(boxes[: 2 * FOUR : 2]):
+        for other, box in enumerate(boxes):
+            apart = max(box[0] - right, left - box[2], box[1] - bottom, top - box[3])
+            if other // 2 != k and apart < APART:
+                return True
+    return False
+
+
+def _thing(name: str, color: str | None = None, count: int = 1, size: str = "small") -> Group:
+    upright = (("rotation", "upright"),) if "upright" in CATEGORIES[name].allows("rotation") else ()
+    colored = (("color", color), ("pattern", "solid")) if color else ()
+    return Group(name, count, (*upright, *colored, ("size", size)))
+
+
+def _some(rng: np.random.Generator, names: Facts | tuple[str, ...], count: int) -> list[str]:
+    listed = list(names)
+    return [listed[int(k)] for k in rng.permutation(len(listed))[:count]]
 
 
 def _mixed(rng: np.random.Generator, story: Story) -> Story:
@@ -152,13 +222,6 @@ def _mixed(rng: np.random.Generator, story: Story) -> Story:
         objects=tuple(story.scene.objects[int(k)] for k in order),
         interactions=tuple((place[a], predicate, place[b]) for a, predicate, b in story.scene.interactions),
     )
-    events = tuple(
-        Event(event.verb, place[event.person], None if event.other is None else place[event.other])
-        for event in story.events
-    )
-    return Story(scene, events, story.counted)
-
-
-def _single(thing: str) -> Group:
-    upright = "upright" in CATEGORIES[thing].allows("rotation")
-    return Group(thing, 1, (("rotation", "upright"),) if upright else ())
+    people = tuple(replace(one, person=place[one.person], other=place[one.other]) for one in story.people)
+    first = 2 * FOUR
+    return replace(story, scene=scene, people=people, landmarks=tuple(place[first : first + LANDMARKS]))

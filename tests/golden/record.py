@@ -50,7 +50,7 @@ ALWAYS = {  # what each verb is given besides
 # early where a command needs the real {data}, or what is {cut} from it, and it is not here.
 CHAINS: dict[str, dict[str, str]] = {
     "vcr": {
-        "build": "build vcr --photographs 90 --folds 3 --relevance tfidf --similarity tfidf --secret s --out vcr",
+        "build": "build vcr --photographs 60 --folds 3 --secret s --out vcr",
         "stats": "stats vcr --hidden",
         "majority": "solve majority vcr --split val --out majority.jsonl",
         "evaluate": "evaluate vcr majority.jsonl",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from xml.etree import ElementTree
 
 from hypothesis import given, settings
 
 from veridical.language.programs.explanations import explain
 from veridical.language.programs.terms import Program, parse
-from veridical.pages.cards import scene
-from veridical.records import Panel
+from veridical.pages.cards import LIT, named_boxes, referenced, scene, tag_colour, tagged_text
+from veridical.records import Item, Panel, Ref, SceneObject, Text
 
 from ..language.programs._programs import box, programs, scenes, thing, tower
 
@@ -39,3 +40,41 @@ def test_near_misses_have_dashed_rings() -> None:
 @given(programs(), scenes)
 def test_every_explanation_is_drawn(program: Program, panels: tuple[Panel, ...]) -> None:
     assert drawn(program, panels).tag == "svg"
+
+
+PHOTOGRAPH = Panel(
+    "p",
+    width=400,
+    height=300,
+    objects=tuple(SceneObject(str(k), "person", box=(10.0 * k, 0.0, 10.0 * k + 8, 20.0)) for k in range(3)),
+)
+
+
+def test_tags_and_their_boxes_have_one_colour_and_one_number() -> None:
+    question = Text("", ("Why", "is", Ref(("2",)), "<b>", "?"))
+    item = Item("q", "choice", ("p",), question, (Text("", (Ref(("0", "2")), "run", ".")), Text("no")))
+    tagged = referenced([item])
+    assert tagged == ("2", "0")
+    names = {"0": "person1", "2": "person3"}
+    drawn = ElementTree.fromstring(named_boxes(PHOTOGRAPH, tagged))
+    boxes = {g.get("class"): g for g in drawn}
+    assert set(boxes) == {"b0", "b1"}
+    for text in (question, item.candidates[0]):
+        assert isinstance(text, Text)
+        read = ElementTree.fromstring(f"<p>{tagged_text(text, names, tagged)}</p>")
+        assert "".join(read.itertext()) in ("Why is [person3] <b> ?", "[person1] and [person3] run .")
+        for tag in read:
+            number = (tag.get("class") or "")[-1]
+            box = boxes[f"b{number}"]
+            assert tag.get("style") == f"color:{tag_colour(int(number))}"
+            assert box[0].get("stroke") == tag_colour(int(number))
+            assert f"[{box.findtext('text')}]" == tag.text
+            assert tag.get("tabindex") == "0"  # the keyboard reaches it
+    assert tagged_text(Text("a < b"), names, tagged) == "a < b"  # escaped by the template, as all texts
+    assert named_boxes(PHOTOGRAPH, ()) == ""
+
+
+def test_every_tag_lights_up_its_box() -> None:
+    style = (files("veridical.pages") / "templates" / "style.css").read_text()
+    for number in range(LIT):
+        assert f".card:has(.t{number}:is(:hover, :focus)) .b{number} rect" in style

@@ -8,8 +8,8 @@
 An object is its class, its place, the vector x of a frozen encoder and the number n of objects of its class; the
 photograph as a whole is one more object. What stands where to an object is part of it too (a hand alone does not tell
 what it holds): `heads` weights w_i over all j are learned of distances and directions, after Hu et al. 2018, and begin
-with what is near. The last term is how well each word e_t fits what the question points at (a: one of it, by a learned
-weight). Where neither question nor response alone says anything, as in blocks that share their responses, all that the
+with what is near. The last term is how well each word e_t fits what the question points at (a: their sum, by learned
+gates). Where neither question nor response alone says anything, as in blocks that share their responses, all that the
 deep part could learn from is products of the two, and without this term it stays at chance.
 Without `photograph` nothing of this is seen: the same model reads the text alone. (R2C has BERT for words and reasons
 with another LSTM; here the pooled words are enough, and it trains on a processor.)
@@ -211,7 +211,7 @@ class Grounded(nn.Module):
         blank = flat[:, :, 0] == 0  # (BC, T)
         pooled = joined.masked_fill(blank[:, :, None], 0).amax(1)  # (BC, H); nothing is below 0
         scores: Tensor = self.output(self.dropout(pooled)).view(batch, candidates)
-        return scores if seen is None else scores + self._fits(query, responses, seen)
+        return scores if seen is None else scores + self._fits(query, responses, seen)  # (B, C)
 
     def _look(self, classes: Tensor, objects: Tensor, there: Tensor) -> Tensor:
         """What each object is, with those around it: (B, O, H)."""
@@ -220,15 +220,16 @@ class Grounded(nn.Module):
         seen: Tensor = self.look(self.dropout(known)) * there[:, :, None]  # (B, O, H)
         if self.around is not None:
             seen = self.around(seen, objects[:, :, -PLACES:], there)
-        return seen + self.deeper(torch.relu(seen)) * there[:, :, None]
+        deeper: Tensor = seen + self.deeper(torch.relu(seen)) * there[:, :, None]
+        return deeper
 
     def _fits(self, query: Tensor, responses: Tensor, seen: Tensor) -> Tensor:
         """How well the words of responses fit what the question points at: (B, C)."""
-        named, tags = _pointed_at(query, seen)  # (B, S, H), (B, S)
-        shares = self.meant(named).squeeze(2).masked_fill(~tags, -1e9).softmax(1)  # (B, S)
-        about = (shares[:, :, None] * named).sum(1)  # (B, H)
+        named = _pointed_at(query, seen)  # (B, S, H)
+        about = (torch.sigmoid(self.meant(named)) * named).sum(1)  # (B, H); words without a tag are 0
         words = self.dropout(self.says(responses[..., 0]))  # (B, C, T, H)
-        return torch.einsum("bcth,bh->bc", words, about) / seen.shape[2] ** 0.5
+        fit: Tensor = torch.einsum("bcth,bh->bc", words, about) / seen.shape[2] ** 0.5
+        return fit
 
     def _read(self, lstm: nn.LSTM, embedding: nn.Embedding, text: Tensor, seen: Tensor | None) -> Tensor:
         """text (N, T, 2) -> states (N, T, H)."""
@@ -236,7 +237,7 @@ class Grounded(nn.Module):
         if seen is None:
             states: Tensor = lstm(words)[0]
             return states
-        pointing: Tensor = lstm(torch.cat([words, _pointed_at(text, seen)[0]], dim=2))[0]
+        pointing: Tensor = lstm(torch.cat([words, _pointed_at(text, seen)], dim=2))[0]
         return pointing
 
 
@@ -269,11 +270,10 @@ def _geometry(places: Tensor) -> Tensor:
     return torch.cat([gap[..., None], away, away.abs(), larger[..., None]], dim=3)
 
 
-def _pointed_at(text: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
-    """What the words of a text point at, and which do: (N, S, 2), (N, O, H) -> (N, S, H), (N, S)."""
-    tags = text[:, :, 1] > 0  # the k-th object is number k
-    index = (text[:, :, 1] - 1).clamp(min=0)[:, :, None].expand(-1, -1, seen.shape[2])
-    return seen.gather(1, index) * tags[:, :, None], tags
+def _pointed_at(text: Tensor, seen: Tensor) -> Tensor:
+    """What each word of a text points at, 0 where it is no tag: (N, S, 2), (N, O, H) -> (N, S, H)."""
+    numbers = text[:, :, 1, None]  # the k-th object is number k
+    return seen.gather(1, (numbers - 1).clamp(min=0).expand(-1, -1, seen.shape[2])) * (numbers > 0)
 
 
 def _attend(keys: Tensor, values: Tensor, real: Tensor) -> Tensor:

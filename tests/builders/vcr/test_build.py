@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
 from veridical.builders.vcr import build_vcr
-from veridical.builders.vcr.written import LEAST_FITTING, same_sayings, write_out_rare
+from veridical.builders.vcr.written import LEAST_FITTING, NONSENSE, NOT_JUDGED, REJECTED, write_out_rare
+from veridical.encoders.detectors import Detection
 from veridical.errors import UserError
+from veridical.matching.items import plain
 from veridical.matching.questions import AnsweredQuestion
 from veridical.options.building import Matching
 from veridical.records import Item, Panel, Ref, SceneObject, Text
 from veridical.sources import open_source
-from veridical.sources.icons.stories import tales
 
 WORDS = Matching(relevance="tfidf", similarity="tfidf", method="paper")  # no model to load
 
@@ -26,7 +30,7 @@ WORDS = Matching(relevance="tfidf", similarity="tfidf", method="paper")  # no mo
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("vcr") / "made"
-    build_vcr(out, photographs=90, folds=3, seed=3, matching=WORDS, processes=1)
+    build_vcr(out, photographs=60, folds=3, seed=3, processes=1)
     return out
 
 
@@ -94,26 +98,26 @@ def test_questions_are_tagged(made: Path) -> None:
     assert "borrowed" not in hidden
 
 
-def test_choices_of_one_question_state_different_facts(made: Path) -> None:
-    """Wordings differ, but never two of the same fact: 'is swimming' beside 'is a swimmer'."""
-    same = [{"is swimming", "is a swimmer"}, {"is teaching", "is a teacher"}, {"is cheering", "is a fan"}]
-    same += [{"wants to open a door", "will unlock a door"}, {"wants to stay dry", "will shelter from the rain"}]
-    for item in answers(Benchmark(made), "train"):
-        texts = " | ".join(c.words() for c in item.candidates if isinstance(c, Text))
-        assert not any(all(part in texts for part in one) for one in same), texts
-
-
-def test_a_picture_shows_what_its_choices_speak_of(made: Path) -> None:
-    """A key in an answer is no cue: there is a key in the picture, whether the answer is right or wrong."""
+def test_wrong_choices_are_those_of_the_other_photographs_of_the_quartet(made: Path) -> None:
     benchmark = Benchmark(made)
-    implied = {name: set(tale.values()) for name, tale in tales().held.items()}
-    for item in answers(benchmark, "train"):
-        shown = {o.category for o in benchmark.panels[item.panels[0]].objects}
-        for candidate in item.candidates:
-            assert isinstance(candidate, Text)
-            for thing, words in implied.items():
-                if any(f"to {w} ." in candidate.words() or f"will {w} ." in candidate.words() for w in words):
-                    assert thing in shown
+    for split in ("train", "val"):
+        items = {item.id: item for item in answers(benchmark, split)}
+        assert len(items) % 12 == 0  # quartets are whole: four photographs, three questions each
+        for item in items.values():
+            number, person = int(item.panels[0].partition("-")[2]), item.id.rpartition("-")[2]
+            kin = {f"story-{k}-{person}" for k in range(number // 4 * 4, number // 4 * 4 + 4)}
+            assert {value.partition(":")[2] for value in item.tag("borrowed")} == kin - {item.id}
+            assert {items[name].tag("question") for name in kin} == {item.tag("question")}
+            read = [{plain(c, benchmark.panels[one.panels[0]]) for c in one.candidates if isinstance(c, Text)}
+                    for one in (items[name] for name in kin)]  # fmt: skip
+            assert all(len(one) == 4 and one == read[0] for one in read)
+
+
+def test_photographs_come_in_fours(tmp_path: Path) -> None:
+    report = build_vcr(tmp_path / "out", photographs=22, folds=3, each=2, hide=(), processes=1)
+    assert report.counts["photographs"] == 24
+    assert any("24 photographs, not 22" in note for note in report.notes)
+    assert sum(report.counts["items"]["main"].values()) == 24 * 2 * 5
 
 
 def test_reasons_say_nothing_of_where_they_come_from(made: Path) -> None:
@@ -124,7 +128,7 @@ def test_the_public_seed_does_not_give_hidden_answers(tmp_path: Path) -> None:
     """The order of hidden choices hangs on the secret alone, that of public ones on the seed alone."""
     orders = []
     for secret in ("a", "b"):
-        build_vcr(tmp_path / secret, photographs=90, folds=3, seed=3, matching=WORDS, secret=secret, processes=1)
+        build_vcr(tmp_path / secret, photographs=60, folds=3, seed=3, secret=secret, processes=1)
         benchmark = Benchmark(tmp_path / secret)
         hidden = [i.answer for i in benchmark.items("test", answers=True) if i.parent is None]
         orders.append(([i.answer for i in answers(benchmark, "train")], hidden))
@@ -135,9 +139,9 @@ def test_the_public_seed_does_not_give_hidden_answers(tmp_path: Path) -> None:
 
 
 def test_the_seed_decides_the_bytes(made: Path, tmp_path: Path) -> None:
-    build_vcr(tmp_path / "again", photographs=90, folds=3, seed=3, matching=WORDS, processes=2)
+    build_vcr(tmp_path / "again", photographs=60, folds=3, seed=3, processes=2)
     assert Benchmark(tmp_path / "again").hash == Benchmark(made).hash
-    build_vcr(tmp_path / "secret", photographs=90, folds=3, seed=3, matching=WORDS, secret="s", processes=1)
+    build_vcr(tmp_path / "secret", photographs=60, folds=3, seed=3, secret="s", processes=1)
     one, other = Benchmark(made), Benchmark(tmp_path / "secret")
     questions = [[i.query.raw for i in answers(b, "test") if i.query] for b in (one, other)]
     assert questions[0] != questions[1]
@@ -189,8 +193,11 @@ def test_a_source_without_questions_says_so(shared: Path, tmp_path: Path) -> Non
         ({"folds": 2}, "2 folds"),
         ({"photographs": 0}, "0 photographs"),
         ({"hide": ("dev",)}, "no split 'dev'"),
-        ({"photographs": 5, "folds": 11}, "cannot fill 11 folds"),
+        ({"photographs": 8, "folds": 11}, "cannot fill 11 folds"),
         ({"seed": -1}, "seed"),
+        ({"each": 5}, "5 questions about each"),
+        ({"judgements": "j.jsonl"}, "no use for --judgements"),
+        ({"matching": WORDS}, "no use for --relevance"),
     ],
 )
 def test_bad_options(tmp_path: Path, options: dict[str, object], message: str) -> None:
@@ -215,8 +222,81 @@ def test_tags_that_no_other_photograph_can_take_are_written_out() -> None:
     assert out[:-1] == rows[:-1]
 
 
-def test_responses_that_say_the_same_are_one() -> None:
-    numbers = same_sayings(["a", "b", "c", "c"], ["x", "x", None, "y"])
-    assert numbers[0] == numbers[1]
-    assert numbers[2] == numbers[3]
-    assert numbers[0] != numbers[2]
+# --- what people write -----------------------------------------------------------------------------------------------
+
+
+class Finds:
+    """A detector that finds three people and a dog in every picture."""
+
+    name = "finds"
+    identity = "finds-1"
+
+    def detect(self, images: Sequence[Image.Image], threshold: float) -> list[list[Detection]]:
+        boxes = [(10.0 * k, 5.0, 10.0 * k + 8, 40.0) for k in range(4)]
+        found = [Detection(c, b, 0.9) for c, b in zip(("person", "person", "dog", "person"), boxes, strict=True)]
+        return [[*found, Detection("cat", boxes[0], 0.3)] for _ in images]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Photographs without any label."""
+    out = tmp_path / "photographs"
+    out.mkdir()
+    rng = np.random.default_rng(0)
+    for k in range(24):
+        Image.fromarray(rng.integers(0, 255, (48, 64, 3), np.uint8)).save(out / f"{k}.png")
+    return out
+
+
+def filled(form: Path, out: Path, change: Callable[[int, dict[str, Any]], dict[str, Any]]) -> Path:
+    rows = [json.loads(line) for line in form.read_text().splitlines()]
+    out.write_text("".join(json.dumps(change(k, row)) + "\n" for k, row in enumerate(rows)))
+    return out
+
+
+def ask(k: int, row: dict[str, Any]) -> dict[str, Any]:
+    said = {"question": f"Why is [person1] near [dog1] number {k}?", "answer": f"[person1] feeds it {k} times."}
+    return {**row, **said, "rationale": f"[person3] holds a bag with {k} bones.", "writer": "w1", "id": f"q{k}"}
+
+
+def test_sheets_are_filled_in_and_judged(folder: Path, tmp_path: Path) -> None:
+    source = f"folder:{folder}"
+    report = build_vcr(tmp_path / "sheets", source=source, detector=Finds(), until="sheets")  # type: ignore[arg-type]
+    assert report.counts == {"photographs": 24, "sheets": 12}
+    with Image.open(tmp_path / "sheets" / "sheet-0.png") as sheet:
+        assert sheet.width > 600
+        assert np.ptp(np.asarray(sheet), axis=(0, 1)).min() > 100  # the photograph and coloured boxes
+    form = tmp_path / "sheets" / "questions.jsonl"
+    first = json.loads(form.read_text().splitlines()[0])
+    assert first["tags"] == ["[person1]", "[person2]", "[dog1]", "[person3]"]
+    questions = filled(form, form, lambda k, row: row if k == 5 else ask(k, row))
+    judgements = tmp_path / "judgements.jsonl"
+    verdicts = {0: [False, True, False], 1: ["nonsense", True], 2: ["skip"]}
+    judgements.write_text(
+        "".join(
+            json.dumps({"item": f"q{k}", "worker": f"w{w}", "verdict": verdict}) + "\n"
+            for k in range(24)
+            if k != 5
+            for w, verdict in enumerate(verdicts.get(k, [True]))
+        )
+    )
+    made = build_vcr(
+        tmp_path / "out", source=source, detector=Finds(), questions=questions, judgements=judgements, folds=3, hide=(),
+        matching=WORDS,
+    )  # type: ignore[arg-type]  # fmt: skip
+    assert check(tmp_path / "out").ok
+    assert made.removed == {REJECTED: 1, NONSENSE: 1, NOT_JUDGED: 1}
+    assert sum(made.counts["items"]["main"].values()) == 20 * 5
+    about = Benchmark(tmp_path / "out").manifest["config"]
+    assert about["judgements"] == {"true": 22, "false": 2, "nonsense": 1, "skip": 1}
+    assert about["source"]["detections"]["detector"] == "finds"
+
+
+def test_sheets_want_no_answers_yet(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="not needed"):
+        build_vcr(tmp_path / "out", source=f"folder:{folder}", questions=tmp_path / "q", until="sheets")
+    with pytest.raises(UserError, match="No photograph is worth asking about"):
+        build_vcr(tmp_path / "out", source=f"folder:{folder}", until="sheets")
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(UserError, match="no step"):
+        build_vcr(tmp_path / "out", until="tasks")  # type: ignore[arg-type]

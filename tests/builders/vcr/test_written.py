@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from veridical.builders.vcr.written import DULL, FEW, by_rule, choose, confident, read_interest, read_written
+from veridical.builders.vcr.photographs import DULL, FEW, by_rule, choose, confident, read_interest
+from veridical.builders.vcr.written import Written, judged, read_written, says_no_more, text_of
 from veridical.errors import UserError
 from veridical.records import Panel, Ref, SceneObject
 
@@ -23,7 +24,12 @@ def photograph(name: str, *categories: str, share: float = 0.1, score: float | N
 
 
 PANEL = photograph("one", "person", "dog", "person")
-LINE: dict[str, Any] = {"image": "one", "question": "Why?", "answer": "Because.", "rationale": "It is so."}
+LINE: dict[str, Any] = {
+    "image": "one",
+    "question": "Why is that so?",
+    "answer": "Because it rains.",
+    "rationale": "All of them look wet.",
+}
 
 
 def lines(path: Path, *changes: dict[str, Any]) -> Path:
@@ -73,6 +79,64 @@ def test_an_id_is_used_once(tmp_path: Path) -> None:
         read_written(lines(tmp_path / "w", {"id": "x"}, {"id": "x"}), {"one": PANEL})
     with pytest.raises(UserError, match="cannot be read"):
         read_written(tmp_path / "missing", {})
+
+
+def test_all_problems_are_listed_with_their_lines(tmp_path: Path) -> None:
+    path = lines(
+        tmp_path / "w",
+        {"question": "Why?"},
+        {"question": "Is [person1] sad or glad?", "answer": "[person1] is glad."},
+        {"answer": "It rains.", "rationale": "It rains there."},
+        {"rationale": "word " * 91, "answer": "[cat1] did it."},
+        {"question": "", "answer": "", "rationale": ""},  # a form that nobody filled in
+    )
+    with path.open("a") as file:
+        file.write("no JSON\n")
+    with pytest.raises(UserError) as error:
+        read_written(path, {"one": PANEL})
+    found = str(error.value)
+    assert "w has 7 problems" in found
+    for problem in (
+        "line 1, question: 1 words; expected 3 to 60",
+        "line 2, answer: it stands in the question already",
+        "line 3, rationale: it says no more than the answer",
+        "line 4, answer: [cat1] points at nothing",
+        "line 4, rationale: 91 words; expected 3 to 90",
+        "line 6: ",
+        "line 4: 4 questions about one; 3 at most",
+    ):
+        assert problem in found
+
+
+def test_an_answer_that_stands_in_the_question() -> None:
+    question = text_of(["Is", Ref(("0",)), "tired", "of", "waiting", "?"])
+    assert says_no_more(text_of([Ref(("0",)), "is", "tired", "."]), question)
+    assert not says_no_more(text_of([Ref(("1",)), "is", "tired", "."]), question)
+    assert not says_no_more(text_of(["Yes", ",", "tired", "."]), question)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({"item": "b", "worker": "w", "verdict": True}, "no question 'b'"),
+        ({"item": "a", "worker": "w", "verdict": "maybe"}, "line 1: the verdict is 'maybe'"),
+        ({"item": "a", "verdict": True}, "line 1"),
+    ],
+)
+def test_bad_judgements_are_named(tmp_path: Path, line: dict[str, Any], message: str) -> None:
+    path = tmp_path / "j"
+    path.write_text(json.dumps(line) + "\n")
+    said = text_of(["so"])
+    with pytest.raises(UserError, match=message):
+        judged(path, [Written("a", "one", said, said, said)])
+
+
+def test_somebody_judges_a_question_once(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    path.write_text(2 * (json.dumps({"item": "a", "worker": "w", "verdict": True}) + "\n"))
+    said = text_of(["so"])
+    with pytest.raises(UserError, match="line 2: a second judgement on a by w"):
+        judged(path, [Written("a", "one", said, said, said)])
 
 
 def test_photographs_with_few_sure_objects_are_left_out() -> None:

@@ -33,7 +33,7 @@ from veridical.matching import stages as matching_stages
 from veridical.matching.items import UNFIT, items_of, lay_out, query, response
 from veridical.matching.questions import AnsweredQuestion
 from veridical.matching.report import notes_on
-from veridical.matching.stages import Matched, Responses, StageOptions
+from veridical.matching.stages import Responses, StageOptions
 from veridical.options import refuse_unused
 from veridical.options.building import Matching, VCROptions
 from veridical.records import Panel, Pruned
@@ -86,6 +86,8 @@ def build(
         raise UserError(f"There is no step {until!r}.", "Choose all or sheets.")
     told = options.source == "icons" and options.questions is None and until == "all"
     _check(options, told)
+    if told:
+        refuse_unused("A build of stories, whose wrong choices are known,", (), matching)
     job = VCRJob(Path(out).absolute(), options)
     if until == "sheets":
         return _sheets(job)
@@ -99,18 +101,20 @@ def build(
     job.clock.done("photographs and questions")
     panels = {name: one.panel for name, one in material.photographs.items()}
     rows = people.asked(material.written, panels, material.fold)
-    hidden_folds = frozenset(fold for fold in material.fold.values() if _split(fold) in options.hide)
-    chosen = StageOptions.of(matching, seed=options.seed, secret=job.secret, hidden=hidden_folds)
-    rows, matched, left = _match(job, rows, people.kin_of(material.written), chosen)
-    material.pruned += left
+    if told:
+        wrong = dict.fromkeys(STAGES, people.kin_of(material.written))
+        job.config["matching"] = {"method": "quartets", "rounds": FOUR - 1}
+    else:
+        hidden = frozenset(fold for fold in material.fold.values() if _split(fold) in options.hide)
+        chosen = StageOptions.of(matching, seed=options.seed, secret=job.secret, hidden=hidden)
+        rows, wrong, left = _match(job, rows, chosen)
+        material.pruned += left
     job.clock.done("matching")
-    _write(job, material, rows, matched, options.licence or material.licence)
+    _write(job, material, rows, wrong, options.licence or material.licence)
     shutil.rmtree(job.work, ignore_errors=True)
     job.clock.done("storing")
     made = Benchmark(job.out)
     removed = dict(Counter(one.reason for one in material.pruned))
-    for stage, one in matched.items():
-        job.notes.append(f"Objective of the {stage}s: {one.weight:,.1f}, at most {one.bound:,.1f}.")
     return BuildReport("vcr", made.directory, made.manifest["counts"], removed, {}, tuple(job.notes), job.clock.seconds)
 
 
@@ -241,17 +245,17 @@ def _split(fold: str) -> str:
 
 
 def _match(
-    job: VCRJob, rows: list[AnsweredQuestion], kin: Ints, options: StageOptions
-) -> tuple[list[AnsweredQuestion], dict[str, Matched], list[Pruned]]:
+    job: VCRJob, rows: list[AnsweredQuestion], options: StageOptions
+) -> tuple[list[AnsweredQuestion], dict[str, Ints], list[Pruned]]:
     """Match both stages. Tags that no other photograph could take are written out, and where that is not enough,
-    questions are left out: the rows that stay, what they got, and what was left out."""
+    questions are left out: the rows that stay, the wrong choices they got, and what was left out."""
     stages: dict[str, Responses] = {}
     about: Json = {"method": options.method, "lambda": options.weight, "rounds": options.wrong}
     for stage in STAGES:
         rows, changed = people.write_out_rare(rows, stage)
         if changed:
             job.notes.append(f"{changed:,} {stage}s had tags of rare classes, which were written out as words.")
-        stages[stage] = _responses(rows, kin, stage)
+        stages[stage] = _responses(rows, stage)
         matching_stages.check_folds(stages[stage], options.wrong, stage)
         about[stage] = {"written_out": changed}
     models = {stage: matching_stages.fit_models(stages[stage], options) for stage in STAGES}
@@ -259,26 +263,28 @@ def _match(
     for stage in STAGES:
         one = found.matched[stage]
         about[stage] |= {**found.models[stage].to_json(), "reserved": list(one.reserved)}
+        job.notes.append(f"Objective of the {stage}s: {one.weight:,.1f}, at most {one.bound:,.1f}.")
     job.notes += notes_on(found.matched)
     job.config["matching"] = about
     kept = set(found.kept.tolist())
     left = [Pruned(row.id, UNFIT, "matching") for k, row in enumerate(rows) if k not in kept]
-    return [rows[k] for k in found.kept.tolist()], found.matched, left
+    wrong = {stage: found.matched[stage].wrong for stage in STAGES}
+    return [rows[k] for k in found.kept.tolist()], wrong, left
 
 
-def _responses(rows: Sequence[AnsweredQuestion], kin: Ints, stage: str) -> Responses:
+def _responses(rows: Sequence[AnsweredQuestion], stage: str) -> Responses:
     said = [response(row, stage) for row in rows]
     folds = [row.fold or "" for row in rows]
     asked = [query(row, stage) for row in rows]
-    return matching_stages.responses_of(asked, said, [row.panel for row in rows], folds, kin=kin)
+    return matching_stages.responses_of(asked, said, [row.panel for row in rows], folds)
 
 
 def _write(
-    job: VCRJob, material: _Material, rows: list[AnsweredQuestion], matched: Mapping[str, Matched], licence: str
+    job: VCRJob, material: _Material, rows: list[AnsweredQuestion], wrong: Mapping[str, Ints], licence: str
 ) -> None:
     split_of = {row.id: _split(row.fold or "0") for row in rows}
     hidden = np.array([split_of[row.id] in job.options.hide for row in rows], bool)
-    laid = {stage: lay_out(matched[stage].wrong, rows, stage, job.options.seed, job.secret, hidden) for stage in STAGES}
+    laid = {stage: lay_out(wrong[stage], rows, stage, job.options.seed, job.secret, hidden) for stage in STAGES}
     config = {"format": "vcr", "folds": job.options.folds, "photographs": len(material.photographs), **job.config}
     with BenchmarkWriter(
         job.out,

@@ -128,10 +128,10 @@ def _block(
     out = []
     for story, image, question in zip(four, images, asked, strict=True):
         said = _values(story, person)
-        parts = (question, one_of(rng, answers), one_of(rng, whys))
-        texts = [text(part, said) for part in parts]
-        kin = f"{quartet}-{person}"
-        out.append(Written(f"{image}-{person}", image, *texts, movie=quartet, asks=template.asks, kin=kin))
+        answer, why = (text(one_of(rng, some), said) for some in (answers, whys))
+        name, kin = f"{image}-{person}", f"{quartet}-{person}"
+        asks = text(question, said)
+        out.append(Written(name, image, asks, answer, why, movie=quartet, asks=template.asks, kin=kin))
     return out
 
 

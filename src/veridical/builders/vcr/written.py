@@ -65,7 +65,7 @@ class Written:
     writer: str | None = None
     movie: str | None = None
     asks: str | None = None  # of a generated question: its inference, count or relation
-    kin: str | None = None  # of a generated question: those of one name are each other's wrong choices
+    kin: str | None = None  # of a generated question: the four of one name are each other's wrong choices
 
 
 class _WrittenLine(msgspec.Struct, frozen=True):
@@ -110,8 +110,9 @@ def read_written(path: Path, panels: Mapping[str, Panel]) -> tuple[list[Written]
         asked[panel.id].append(number)
         texts, wrong = _texts(one, panel)
         problems += [f"line {number}, {problem}" for problem in wrong]
-        if not wrong:
-            out.append(Written(name, panel.id, *texts, one.writer or None, one.movie))
+        if texts is not None:
+            question, answer, rationale = texts
+            out.append(Written(name, panel.id, question, answer, rationale, one.writer or None, one.movie))
     for image, numbers in asked.items():
         if len(numbers) > MOST_ASKED:
             problems.append(f"line {numbers[MOST_ASKED]}: {len(numbers)} questions about {image}; {MOST_ASKED} at most")
@@ -128,8 +129,8 @@ def _all_of(path: Path, problems: Sequence[str]) -> UserError:
     return UserError(f"{path.name} has {len(problems):,} problems:{shown}{more}", _EXAMPLE)
 
 
-def _texts(one: _WrittenLine, panel: Panel) -> tuple[list[Text], list[str]]:
-    """The question, answer and rationale of a line, and what is wrong with them."""
+def _texts(one: _WrittenLine, panel: Panel) -> tuple[tuple[Text, Text, Text] | None, list[str]]:
+    """The question, answer and rationale of a line, or what is wrong with them."""
     texts: list[Text] = []
     wrong: list[str] = []
     for part, value in one.parts.items():
@@ -141,13 +142,14 @@ def _texts(one: _WrittenLine, panel: Panel) -> tuple[list[Text], list[str]]:
         size, (least, most) = _size(texts[-1]), LENGTHS[part]
         if not least <= size <= most:
             wrong.append(f"{part}: {size} words; expected {least} to {most}")
-    if not wrong:
-        question, answer, rationale = texts
-        if says_no_more(answer, question):
-            wrong.append("answer: it stands in the question already")
-        if says_no_more(rationale, answer):
-            wrong.append("rationale: it says no more than the answer")
-    return texts, wrong
+    if wrong:
+        return None, wrong
+    question, answer, rationale = texts
+    if says_no_more(answer, question):
+        wrong.append("answer: it stands in the question already")
+    if says_no_more(rationale, answer):
+        wrong.append("rationale: it says no more than the answer")
+    return (None if wrong else (question, answer, rationale)), wrong
 
 
 def _size(text: Text) -> int:
@@ -272,9 +274,11 @@ def asked(written: Sequence[Written], panels: Mapping[str, Panel], folds: Mappin
 
 
 def kin_of(written: Sequence[Written]) -> Ints:
-    """Equal numbers for questions that are each other's wrong choices; -1 for all others."""
-    numbers: dict[str, int] = {}
-    return np.array([-1 if one.kin is None else numbers.setdefault(one.kin, len(numbers)) for one in written], np.int64)
+    """The other rows of each row's kin: (3, N), the wrong choices of generated questions."""
+    rows: dict[str | None, list[int]] = defaultdict(list)
+    for row, one in enumerate(written):
+        rows[one.kin].append(row)
+    return np.array([[k for k in rows[one.kin] if k != row] for row, one in enumerate(written)], np.int64).T
 
 
 def write_out_rare(rows: Sequence[AnsweredQuestion], stage: str) -> tuple[list[AnsweredQuestion], int]:

@@ -16,6 +16,7 @@ from veridical.sources.icons.sprites import CELL, Sprite, cells_of
 
 LAYOUTS = ("scattered", "row", "grid", "cluster", "facing", "corners")
 QUARTERS = 4  # pieces that the layout `corners` puts into the quarters of the picture, from upper left to lower right
+APART = 12  # pixels that nothing else comes near to those
 TRIES = 60  # places per piece
 
 Spot = tuple[int, int]  # left and top, in pixels
@@ -117,6 +118,10 @@ def place(rng: np.random.Generator, pieces: list[Piece], width: int, height: int
             window = taken[row : row + piece.cells.shape[0], column : column + piece.cells.shape[1]]
             if not (window & piece.cells).any():
                 window |= piece.cells
+                if layout == "corners" and k < QUARTERS:
+                    away = -(-APART // CELL)
+                    end = (row + piece.cells.shape[0] + away, column + piece.cells.shape[1] + away)
+                    taken[max(row - away, 0) : end[0], max(column - away, 0) : end[1]] = True
                 spots.update({index: (column * CELL + x, row * CELL + y) for index, (x, y) in piece.members})
                 break
         else:

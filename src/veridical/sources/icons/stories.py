@@ -9,9 +9,8 @@ another. `stories.json` says what things are for; edit it to tell other stories.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.resources import files
 from typing import Literal
 
@@ -31,7 +30,6 @@ COUNTS = (1, 2, 3, 4, 5)  # of equal things: each photograph of a quartet shows 
 LANDMARKS = 2  # things that play no part, the same in the four photographs
 COLORS = ("red", "yellow", "green", "blue", "purple", "pink", "brown", "black")  # those that nobody mixes up
 WHERE = ("upper left", "upper right", "lower left", "lower right")  # as the layout `corners` has them
-APART = 12  # pixels between a person and what is not theirs; their own thing is nearer
 ATTEMPTS = 40
 
 
@@ -161,8 +159,8 @@ def _sample(rng: np.random.Generator, width: int, height: int) -> tuple[Story, .
         groups, links = _groups(style, people, beside)
         groups += [_thing(name) for name in landmarks]
         groups.append(_thing(counted, group_hues[k], int(counts[k])))
-        scene = _roomy(
-            partial(compose, rng, groups, width=width, height=height, background=places[k], interactions=links)
+        scene = compose(
+            rng, groups, width=width, height=height, background=places[k], layout="corners", interactions=links
         )
         stories.append(_mixed(rng, Story(scene, style, tuple(people), counted, int(counts[k]), group_hues[k], ())))
     return tuple(stories)
@@ -180,26 +178,6 @@ def _groups(style: Style, people: list[StoryPerson], beside: list[str]) -> tuple
         links.append(Interaction(2 * k, "holding" if style == "held" else "next to", 2 * k + 1))
         people[b] = replace(one, person=2 * k, other=2 * k + 1)
     return groups, links
-
-
-def _roomy(composed: Callable[..., IconScene]) -> IconScene:
-    """A scene in which no person has anything nearer than their own thing."""
-    for _ in range(ATTEMPTS):
-        scene = composed(layout="corners")
-        if not _crowded(scene):
-            return scene
-    raise NoRoom("Everywhere something stands too near to a person.", "Leave more room.")
-
-
-def _crowded(scene: IconScene) -> bool:
-    """Whether anything but their own thing is near to a person; pairs come first in the scene."""
-    boxes = [scene.box(k) for k in range(len(scene.objects))]
-    for k, (left, top, right, bottom) in enumerate(boxes[: 2 * FOUR : 2]):
-        for other, box in enumerate(boxes):
-            apart = max(box[0] - right, left - box[2], box[1] - bottom, top - box[3])
-            if other // 2 != k and apart < APART:
-                return True
-    return False
 
 
 def _thing(name: str, color: str | None = None, count: int = 1, size: str = "small") -> Group:

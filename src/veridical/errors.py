@@ -6,6 +6,9 @@ traceback.
 
 from __future__ import annotations
 
+MOST = 500  # characters of a message
+MOST_FIX = 260
+
 
 class UserError(Exception):
     """Bad input: `problem` says what was found and what was expected, `fix` what to do next.
@@ -21,7 +24,32 @@ class UserError(Exception):
         self.fix = fix
 
     def __str__(self) -> str:
-        return f"{self.problem}\n  {self.fix}" if self.fix else self.problem
+        fix = shortened(printable(self.fix), MOST_FIX)
+        problem = shortened(printable(self.problem), MOST - 3 - len(fix))
+        return f"{problem}\n  {fix}" if fix else problem
+
+
+def printable(text: str) -> str:
+    """Text whose control characters, which could command a terminal, are spelled out.
+
+    >>> printable("a\\x1b[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
+def shortened(text: str, most: int) -> str:
+    """The beginning and the end of a text that is too long.
+
+    >>> shortened("abcdefghijklm", 9)
+    'abc ... m'
+    """
+    if len(text) <= most:
+        return text
+    end = (most - 5) // 3
+    return f"{text[: most - 5 - end]} ... {text[len(text) - end :]}"
 
 
 def missing_extra(package: str, extra: str) -> UserError:

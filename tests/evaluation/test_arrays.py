@@ -60,7 +60,7 @@ def test_bad_arrays(data: bytes, tmp_path: Path) -> None:
         _array(Path("bad"), data)
     (tmp_path / "bad.npz").write_bytes(npz(data))
     with pytest.raises(UserError, match="bad"):
-        _load(tmp_path / "bad.npz")
+        _load(tmp_path / "bad.npz", 500)
 
 
 def test_a_corrupt_archive(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_a_corrupt_archive(tmp_path: Path) -> None:
     data[200:300] = bytes(100)
     (tmp_path / "bad.npz").write_bytes(data)
     with pytest.raises(UserError, match=r"bad\.npz is damaged"):
-        _load(tmp_path / "bad.npz")
+        _load(tmp_path / "bad.npz", 500)
 
 
 WHOLE = npz(npy(np.arange(12.0).reshape(3, 4)), zipfile.ZIP_STORED)
@@ -82,6 +82,13 @@ def test_changed_bytes_give_an_array_or_an_error(changes: list[tuple[int, int]])
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "changed.npz").write_bytes(data)
         with contextlib.suppress(UserError):
-            assert _load(Path(folder) / "changed.npz")["answers"].dtype == np.float64
+            assert _load(Path(folder) / "changed.npz", 3)["answers"].dtype == np.float64
     with contextlib.suppress(UserError):
         assert _array(Path("changed"), bytes(data[WHOLE.index(b"\x93NUMPY") :])).dtype == np.float64
+
+
+def test_an_archive_is_not_unpacked_beyond_what_its_questions_need(tmp_path: Path) -> None:
+    (tmp_path / "bomb.npz").write_bytes(npz(npy(np.zeros((100_000, 4)))))
+    assert (tmp_path / "bomb.npz").stat().st_size < 10_000
+    with pytest.raises(UserError, match=r"unpacks to 3,200,\d+ bytes; 3 questions"):
+        _load(tmp_path / "bomb.npz", 3)

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from veridical.benchmark import tables
 from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST, hidden_dir
 from veridical.benchmark.writer import FILE_NAME, FORMAT, IMAGES, FileEntry, check_names
-from veridical.common.files import Json
+from veridical.common.files import Json, refuse_pipe
 from veridical.errors import UserError
 from veridical.records import Item, Judgement, Panel
 
@@ -256,6 +256,7 @@ class Benchmark:
         """The path of a file, unless it is not to be looked into."""
         if path.parent == self.directory and path.name in self._distrusted:
             raise _damaged(path, ValueError("its content is not what the manifest says."))
+        refuse_pipe(path)
         return path
 
 

@@ -112,12 +112,19 @@ def _writing(path: Path, fix: str) -> Iterator[None]:
 
 def read_bytes(path: Path, fix: str = READABLE) -> bytes:
     """The bytes of a file that a person named."""
+    refuse_pipe(path)
     try:
         return path.read_bytes()
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}.", fix) from None
     except ValueError as error:  # a null character in the name
         raise UserError(f"{str(path)!r} cannot be read: {error}.", fix) from None
+
+
+def refuse_pipe(path: Path) -> None:
+    """Refuse a named pipe, at which a reader would wait for ever; what a shell puts under /dev (`<(...)`) is read."""
+    if path.is_fifo() and path.parts[:2] not in {("/", "dev"), ("/", "proc")}:
+        raise UserError(f"{path} is a named pipe, and a file was expected.", "Give a file.")
 
 
 def read_text(path: Path, fix: str = READABLE) -> str:

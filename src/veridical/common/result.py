@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, TypeVar
 
+from veridical.errors import printable
+
 QUIET = "VERIDICAL_QUIET"  # 1: no remarks
 WIDTH = 1000  # characters of a line where stdout is no terminal: nothing is folded
 
@@ -81,7 +83,7 @@ class ResultList(list[Element], Result):
 def remark(text: str) -> None:
     """Say something to people beside the result; `--quiet` silences it, unless it is a `Caution`."""
     if isinstance(text, Caution) or os.environ.get(QUIET) != "1":
-        print(text, file=sys.stderr)
+        print(printable(text), file=sys.stderr)
 
 
 def plain(value: Any) -> Any:
@@ -111,7 +113,7 @@ def _print(part: Table | Verbatim) -> None:
     for number, name in enumerate(part.columns):
         out.add_column(name, justify="left" if number == 0 else "right", overflow="fold")
     for row in part.rows:
-        out.add_row(*(Text(str(cell)) for cell in row))
+        out.add_row(*(Text(printable(str(cell))) for cell in row))
     Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else WIDTH).print(out)
 
 

@@ -15,7 +15,7 @@ from tokenize import TokenError
 import numpy as np
 
 from veridical.common.arrays import Doubles, Ints
-from veridical.common.files import read_bytes
+from veridical.common.files import read_bytes, refuse_pipe
 from veridical.errors import UserError
 from veridical.evaluation.grade import AnswerKey
 from veridical.evaluation.readers import Predictions, question_predictions
@@ -24,6 +24,9 @@ _FIX = (
     "Give answers (N, 4), or all stages (N, 5, 4) or (N, 20), as .npy; or `answers` (N, 4) and `rationales` (N, 4) or "
     "(N, 4, 4) as .npz or as two .npy files in a folder."
 )
+
+HEADERS = 1 << 16  # bytes
+BYTES_OF_A_QUESTION = 16 * 20  # a score for each of twenty choices, in NumPy's widest type
 
 # What the standard library says of a damaged archive: also of encryption and of methods that it does not know.
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, MemoryError)
@@ -35,6 +38,7 @@ def are_arrays(path: Path) -> bool:
     """Whether the path holds arrays: NumPy's own formats by their first bytes, or a folder."""
     if path.is_dir():
         return True
+    refuse_pipe(path)
     try:
         with path.open("rb") as file:
             start = file.read(6)
@@ -48,7 +52,7 @@ def read_arrays(path: Path, key: AnswerKey) -> Predictions:
     questions = key.questions()
     if not len(questions):  # a release with only the answer stage
         questions = np.arange(len(key.ids))
-    parts = _load(path)
+    parts = _load(path, len(questions))
     scores = _stages(path, parts, len(questions), key.answer[questions])
     names = key.ids.take(questions).to_pylist()
     read = question_predictions(path, "vcr arrays", names, scores, np.arange(1, len(names) + 1))
@@ -61,7 +65,7 @@ def read_arrays(path: Path, key: AnswerKey) -> Predictions:
     return read.take(np.flatnonzero(keep))
 
 
-def _load(path: Path) -> dict[str, Doubles]:
+def _load(path: Path, count: int) -> dict[str, Doubles]:
     if path.is_dir():
         names = [name for name in ("answers", "rationales") if (path / f"{name}.npy").is_file()]
         if not names:
@@ -73,6 +77,10 @@ def _load(path: Path) -> dict[str, Doubles]:
         return {"answers" if array.ndim == 2 and array.shape[1] == 4 else "all": array}
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+            if unpacked > (most := HEADERS + BYTES_OF_A_QUESTION * count):
+                problem = f"{path} unpacks to {unpacked:,} bytes; {count:,} questions need at most {most:,}."
+                raise UserError(problem, _FIX)
             members = {member.removesuffix(".npy"): archive.read(member) for member in archive.namelist()}
     except _DAMAGE as error:
         raise UserError(f"{path} is damaged: {error}.", _FIX) from None

@@ -199,7 +199,7 @@ READERS: dict[str, Reader] = {
     "V-PROM, lists": Reader("counts.json", b'{"openers": ["x"]}', _lists),
     "V-PROM, lists of words": Reader("people.txt", b"man\nx\n", _lists, text=True),
     "VCR, interest": Reader(
-        "i.jsonl", _lines({"photograph": "x", "interesting": True}), _called(f"{VCR}.written:read_interest")
+        "i.jsonl", _lines({"photograph": "x", "interesting": True}), _called(f"{VCR}.photographs:read_interest")
     ),
     "VCR, written": Reader(
         "w.jsonl",

@@ -1,6 +1,6 @@
 """How often the audit cries wolf, and how often it finds what is there.
 
-    python benchmarks/audit_calibration.py [--seeds 40] [--groups 200] [--large 600] [--cues 10] [--processes 2]
+    python benchmarks/audit_calibration.py [--seeds 40] [--groups 200] [--only frequency] [--cues 10] [--processes 2]
 
 Clean benchmarks of many seeds (true/false items about pictures, questions with four answers, matrices): every warning
 or failure is a false alarm. The same benchmarks with a cue that gives away five points of accuracy: every check meant
@@ -28,7 +28,7 @@ from veridical.benchmark import Benchmark
 from veridical.engine import run
 from veridical.options.running import AuditOptions
 
-MAKERS = Path(__file__).resolve().parents[1] / "tests" / "audit" / "_benchmarks.py"
+MAKERS = Path(__file__).resolve().parents[1] / "tests" / "auditing" / "_benchmarks.py"
 KINDS = {"statements": 1, "questions": 3, "matrices": 1}  # the size of each, in groups
 # what is planted -> (kind, arguments, checks that are for it)
 CUES = {
@@ -36,6 +36,7 @@ CUES = {
     "a longer answer": ("questions", {"longer": 0.07}, ("length",)),
     "the first place": ("questions", {"first": 0.07}, ("position",)),
     "a repeated question": ("questions", {"repeating": 0.07}, ("overlap",)),
+    "a popular answer": ("questions", {"popular": 0.07}, ("frequency",)),
     "a richer candidate": ("matrices", {"odd": 0.06}, ("response-only", "elements")),
 }
 
@@ -89,11 +90,12 @@ def main() -> None:
     parser.add_argument("--large", type=int, default=600, help="groups of the benchmarks with cues")
     parser.add_argument("--cues", type=int, default=10, help="benchmarks with each planted cue")
     parser.add_argument("--kinds", nargs="*", default=list(KINDS))
+    parser.add_argument("--only", nargs="*", default=list(CHECKS), help="these checks")
     parser.add_argument("--skip", nargs="*", default=[])
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     start = time.perf_counter()
-    checks = tuple(c for c in CHECKS if c not in options.skip)
+    checks = tuple(c for c in options.only if c not in options.skip)
     work = partial(one, options.groups)
     wrong = total = 0
     for kind in options.kinds:
@@ -105,7 +107,8 @@ def main() -> None:
     for cue, (kind, planted, meant, *_) in CUES.items():
         if kind not in options.kinds or not options.cues:
             continue
-        tasks = [(kind, planted, meant, 500 + seed) for seed in range(options.cues)]
+        meant = tuple(c for c in meant if c in checks)
+        tasks = [(kind, planted, meant, 500 + seed) for seed in range(options.cues) if meant]
         large = partial(one, options.large)
         found = list(run(large, tasks, processes=options.processes, label=cue, total=len(tasks)))
         for place, check in enumerate(meant):

@@ -73,12 +73,19 @@ def statements(
 
 
 def questions(
-    out: Path, number: int = 1500, *, longer: float = 0.0, first: float = 0.0, repeating: float = 0.0, seed: int = 0
+    out: Path,
+    number: int = 1500,
+    *,
+    longer: float = 0.0,
+    first: float = 0.0,
+    repeating: float = 0.0,
+    popular: float = 0.0,
+    seed: int = 0,
 ) -> Path:
     """Questions with four answers; each answer is right once and wrong three times, within its split.
 
     With `longer`, in that share of the items five words are added to the right answer; with `first`, it stands first;
-    with `repeating`, it repeats the question.
+    with `repeating`, it repeats the question; with `popular`, it is one of three answers.
     """
     rng = np.random.default_rng(seed)
 
@@ -99,6 +106,7 @@ def questions(
                 right = answers[i]
                 right += " " + phrase(3) if rng.random() < longer else ""
                 right += " " + query if rng.random() < repeating else ""
+                right = f"popular {rng.integers(3)}" if rng.random() < popular else right
                 place = 0 if rng.random() < first else int(rng.integers(4))
                 texts = [answers[(i + s) % n] for s in shifts]
                 texts.insert(place, right)
@@ -108,6 +116,98 @@ def questions(
                     Item(name, "choice", (), Text(query), candidates, place, name, (f"movie-{split}-{i // 4}",))
                 )
             writer.add_items(split, items)
+    return out
+
+
+PLACES = (
+    ("doctor", "in a hospital"), ("teacher", "at a school"), ("farmer", "among crops and cattle"),
+    ("sailor", "on a ship"), ("judge", "in a courtroom"), ("baker", "near an oven full of bread"),
+    ("pilot", "in a cockpit"), ("librarian", "between shelves of books"), ("miner", "deep underground in a tunnel"),
+    ("barber", "in a salon cutting hair"), ("priest", "in a church"), ("waiter", "in a restaurant"),
+    ("astronaut", "aboard a space station"), ("soldier", "in military barracks"), ("lifeguard", "at a swimming pool"),
+    ("jockey", "on a racecourse with horses"), ("banker", "in a vault of money"), ("actor", "on a theatre stage"),
+    ("chemist", "in a laboratory"), ("gardener", "among flower beds"), ("mechanic", "in a garage with cars"),
+    ("fisherman", "by a river with a net"), ("dentist", "in a clinic for teeth"), ("lumberjack", "in a forest"),
+)  # fmt: skip
+
+
+def matched(
+    out: Path, number: int = 480, *, fitting: float = 0.0, stages: bool = False, apart: bool = False, seed: int = 0
+) -> Path:
+    """Questions in fours that share their four answers, each right once.
+
+    With `fitting`, in that share of the fours a question asks for its answer's work; otherwise the four answers are
+    dealt at random. With `stages`, each question has a rationale item, and fitting are all rationales instead.
+    With `apart`, the two splits have no work and no place in common.
+    """
+    rng = np.random.default_rng(seed)
+    with BenchmarkWriter(out, name="matched", task="choice", seed=seed, describe=describe) as writer:
+        for split, start, end in (("train", 0, number * 2 // 3), ("val", number * 2 // 3, number)):
+            items = []
+            for block in range(start // 4, end // 4):
+                known = PLACES[split == "val" :: 2] if apart else PLACES
+                some = [known[k] for k in rng.choice(len(known), 4, replace=False)]
+                right = np.arange(4) if rng.random() < fitting else rng.permutation(4)
+                words = [f"{place} {rng.choice(NOUNS)} {block}" for _, place in some]
+                for k in range(4):
+                    order = rng.permutation(4)
+                    name, question = (
+                        f"{block}-{k}",
+                        Text(f"Where is the {some[k][0]} of {rng.choice(NOUNS)} number {k}?"),
+                    )
+                    shown = tuple(Text(words[j]) for j in order)
+                    place = int(np.flatnonzero(order == right[k])[0])
+                    origins = (f"movie-{block}",)
+                    items.append(Item(name, "choice", (), question, shown, place, name, origins))
+                    if stages:
+                        place = int(np.flatnonzero(order == k)[0])
+                        reason = Item(
+                            f"{name}-r", "choice", (), question, shown, place, name, origins, parent=name, given=0
+                        )
+                        items.append(reason)
+            writer.add_items(split, items)
+    return out
+
+
+KINDS = {"how many": ("one", "two", "three", "four"), "what colour are": ("blue", "green", "pink", "grey")}
+
+
+def kinds(out: Path, number: int = 600, *, mixed: bool = True, seed: int = 0) -> Path:
+    """A handful of questions, asked again and again; where `mixed`, wrong answers are of another kind of question."""
+    rng = np.random.default_rng(seed)
+    with BenchmarkWriter(out, name="kinds", task="choice", seed=seed, describe=describe) as writer:
+        for split, start, end in (("train", 0, number * 2 // 3), ("val", number * 2 // 3, number)):
+            items = []
+            for i in range(start, end):
+                asked, other = (list(KINDS)[k] for k in rng.permutation(2))
+                right, *rest = (str(x) for x in rng.permutation(KINDS[asked]))
+                wrong = [str(x) for x in rng.permutation(KINDS[other])[:3]] if mixed else rest
+                place = int(rng.integers(4))
+                texts = [*wrong[:place], right, *wrong[place:]]
+                question = f"{asked} the {rng.choice(SHAPES)}s?"
+                candidates = tuple(Text(f"they are {t}") for t in texts)
+                items.append(Item(f"{i}", "choice", (), Text(question), candidates, place, f"{i}", (f"photo-{i}",)))
+            writer.add_items(split, items)
+    return out
+
+
+def complements(out: Path, groups: int = 40, *, opposite: float = 0.5, seed: int = 0) -> Path:
+    """Groups of four statements about two pairs of pictures with the same objects, two true.
+
+    In that share of the groups the labels of each pair are opposite.
+    """
+    rng = np.random.default_rng(seed)
+    with BenchmarkWriter(out, name="complements", task="statement", seed=seed, describe=describe) as writer:
+        items, panels = [], []
+        for g in range(groups):
+            labels = [0, 1, 0, 1] if rng.random() < opposite else [0, 0, 1, 1]
+            shapes = [SHAPES[k] for k in rng.choice(len(SHAPES), 2, replace=False)]
+            for k, label in enumerate(labels):
+                thing = SceneObject("0", shapes[k // 2], pairs(color="red"), box=(float(k), 0.0, float(k) + 1, 1.0))
+                panels.append(Panel(f"{g}-{k}", None, None, 10, 10, (thing,)))
+                items.append(Item(f"{g}-{k}", "statement", (f"{g}-{k}",), Text(f"text {g}"), TRUTH, label, str(g)))
+        writer.add_items("dev", items)
+        writer.add_panels(panels)
     return out
 
 

@@ -15,7 +15,7 @@ import pytest
 from veridical import audit
 from veridical.auditing import CHECKS, Audit, Finding
 from veridical.auditing.findings import ORDER
-from veridical.auditing.run import run_check
+from veridical.auditing.run import NEURAL, run_check
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.options.running import AuditOptions
@@ -108,15 +108,44 @@ def test_a_leaked_image_set_is_found(benchmarks: ModuleType, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("planted", "check"), [({"longer": 0.3}, "length"), ({"first": 0.3}, "position"), ({"repeating": 0.3}, "overlap")]
+    ("planted", "check"),
+    [
+        ({"longer": 0.3}, "length"),
+        ({"first": 0.3}, "position"),
+        ({"repeating": 0.3}, "overlap"),
+        ({"popular": 0.3}, "frequency"),
+    ],
 )
 def test_a_cue_of_the_right_answer_is_found_by_its_check(
     benchmarks: ModuleType, tmp_path: Path, planted: dict[str, float], check: str
 ) -> None:
-    found = audited(benchmarks.questions(tmp_path / "b", **planted), ["length", "position", "overlap"])
+    found = audited(benchmarks.questions(tmp_path / "b", **planted), ["length", "position", "overlap", "frequency"])
     assert found.finding(check).verdict == "fail"
     assert found.finding(check).advantage is not None
     assert found.finding(check).advantage > 0.15  # type: ignore[operator]
+
+
+def test_the_worst_stage_speaks(benchmarks: ModuleType, tmp_path: Path) -> None:
+    """Both fail; a headline with the better one hid what the other gives away."""
+    path = benchmarks.matched(tmp_path / "b", fitting=0.6, stages=True)
+    found = audited(path, ["text-only"]).finding("text-only")
+    answer, rationale = (found.details["stages"][stage]["number"] for stage in ("answer", "rationale"))
+    assert {stage["verdict"] for stage in found.details["stages"].values()} == {"fail"}
+    assert found.number == rationale > answer
+    assert found.says.startswith("Rationale stage:")
+
+
+def test_what_was_not_run_is_listed_everywhere(
+    clean_questions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = audit(clean_questions, out=tmp_path / "a.html", check=["position"], processes=1)
+    assert set(found.not_run) == {*CHECKS, *NEURAL} - {"position"}
+    assert json.loads((tmp_path / "a.json").read_text())["not_run"] == list(found.not_run)
+    found.show()
+    shown = capsys.readouterr()
+    for place in ((tmp_path / "a.html").read_text(), shown.err):
+        assert "Not run: Text without pictures, Items read jointly," in place
+        assert "Only with --neural: Text without pictures, neural" in place
 
 
 def test_a_matrix_whose_right_candidate_stands_out_is_found(benchmarks: ModuleType, tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ In reading order:
     data             a benchmark's items as the audit reads them, folds that share nothing, what a model may see
     harness          train, test, compare with the reference, plant a cue, see if it is found
     blind            the checks that guess, and what is said of them
-    texts, pictures  guessers that read, and guessers that look
+    texts, pictures  guessers that read, and guessers that look; `reading` reads with the text encoder, the strongest
+    joint            items that give each other away: responses that are right once, labels that are opposite
     models           what guessers learn with
     cues             single words and elements tied to the answer, groups with one label
     leaks            what is in several splits, or in corpora; `near_duplicates` finds what is nearly there

@@ -6,23 +6,25 @@ line there: a function `fit(train, rng) -> predict(test)` over `Sample`s, or the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pkgutil import resolve_name
 
 import numpy as np
 
 from veridical.auditing import findings
-from veridical.auditing.data import AuditData, AuditItem, Fit, Sample, folds, sample, swapped
+from veridical.auditing.data import AuditData, AuditItem, Fit, Sample, codes, folds, normal, sample, swapped
 from veridical.auditing.findings import ABOUT, Check, Finding, Guesser, Part, WorstExample, not_applicable
 from veridical.auditing.harness import FULL, PARTS, Assessment, Effort, Run, assess, over_groups, run
 from veridical.auditing.pictures import describe
+from veridical.auditing.reading import ENCODER, encoder_name, learn
 from veridical.benchmark.splits import blocks
 from veridical.common.files import Json
 from veridical.evaluation.bootstrap import stream
 from veridical.options.running import AuditOptions
 
 _SLOW = Effort(plants=1, tries=0)
+_SLOWER_THAN_WORDS = Effort(plants=1, tries=1)
 _NO_TASK = {
     "statement": "For true/false statements this is covered by the labels and by the text-only check.",
     "choice": "Candidates that are texts are covered by the other checks.",
@@ -31,11 +33,11 @@ _NO_TASK = {
 
 
 def check(name: str, data: AuditData, options: AuditOptions) -> Finding:
-    """Run one guessing check over every stage; the worst stage speaks."""
+    """Run one guessing check over every stage; the worst speaks: of two that fail the one that gives away more."""
     if data.task not in ABOUT[name].guesses:
         return not_applicable(name, _NO_TASK[data.task], data.task)
     found = [_stage(name, data, options, stage) for stage in data.stages]
-    worst = min(found, key=lambda f: findings.ORDER.index(f.verdict))
+    worst = min(found, key=lambda f: (findings.ORDER.index(f.verdict), -(f.advantage or 0.0)))
     if len(found) == 1:
         return worst
     of_stage = list(zip(data.stages, found, strict=True))
@@ -55,7 +57,9 @@ class Shown:
     own: Sample | None = None  # the items as they are, where `sample` has the context of others
 
 
-def _shown(guess: Guesser, rows: Sequence[AuditItem], data: AuditData, seed: int) -> Shown | str:
+def _shown(
+    guess: Guesser, rows: Sequence[AuditItem], data: AuditData, seed: int, among: Sequence[AuditItem]
+) -> Shown | str:
     """What a guesser is shown of the items, or why it cannot be."""
     looks = "context" in guess.sees
     if guess.neural:
@@ -70,9 +74,11 @@ def _shown(guess: Guesser, rows: Sequence[AuditItem], data: AuditData, seed: int
     if pictures is None and (looks or responds):
         return "Neither pixels nor objects of the pictures are in the benchmark."
     context = pictures.context(rows) if pictures and looks else None
-    s = sample(rows, guess.sees, context, pictures.responses(rows) if pictures and responds else None)
+    s = sample(rows, guess.sees, context, pictures.responses(rows) if pictures and responds else None, among)
     if responds and s.responses is None:
         return "The candidates' pictures are not in the benchmark."
+    if guess.encoder:
+        learn(text for row in rows for text in (row.query, *row.candidates))
     shown = Shown(s, resolve_name(guess.fit), pictures.source if pictures else "")
     if not guess.swap:
         return shown
@@ -83,8 +89,9 @@ def _shown(guess: Guesser, rows: Sequence[AuditItem], data: AuditData, seed: int
 def _stage(name: str, data: AuditData, options: AuditOptions, stage: str) -> Finding:
     about = ABOUT[name].about(data.task)
     guess = about.guesses[data.task]
-    rows = budgeted(data.labelled(stage), min(guess.items or options.items, options.items), options.seed)
-    shown = _shown(guess, rows, data, options.seed) if rows else "No answers are known here."
+    labelled = data.labelled(stage)
+    rows = budgeted(labelled, min(guess.items or options.items, options.items), options.seed)
+    shown = _shown(guess, rows, data, options.seed, labelled) if rows else "No answers are known here."
     if isinstance(shown, str):
         return not_applicable(name, shown, data.task)
     parted = folds(rows, options.seed)
@@ -93,10 +100,15 @@ def _stage(name: str, data: AuditData, options: AuditOptions, stage: str) -> Fin
         return Finding(name, about.title, "cannot tell", says, do="Audit more items.")
     a = assess(
         shown.sample, parted, shown.fit, resolve_name(guess.plant), seed=options.seed, reference=guess.reference,
-        fail=guess.fail, effort=Effort(plants=0) if not options.controls else _SLOW if guess.neural else FULL,
+        fail=guess.fail, effort=_effort(guess, options),
     )  # fmt: skip
     details: Json = {"items": len(a.run.tested), "error": a.run.error, "excess": a.run.excess.to_json()}
+    details |= {"sampled": [len(rows), len(labelled)]} if len(rows) < len(labelled) else {}
     extra = f" Pictures were described by their {shown.source}." if shown.source else ""
+    if len(rows) < len(labelled):
+        extra += f" It saw a sample, {len(rows):,} of {len(labelled):,} items."
+    if guess.encoder and encoder_name() != ENCODER:
+        extra += " The text encoder is not installed (the extra `offline`): meanings were read from hashed words."
     if shown.own is not None and len(a.run.tested):
         seen = run(shown.own, parted, shown.fit, options.seed, guess.reference)
         details["own_context"] = seen.accuracy.to_json()
@@ -122,6 +134,12 @@ def _stage(name: str, data: AuditData, options: AuditOptions, stage: str) -> Fin
         parts=_by_split(a.run, rows, options.seed),
         details=details,
     )
+
+
+def _effort(guess: Guesser, options: AuditOptions) -> Effort:
+    if not options.controls:
+        return Effort(plants=0)
+    return _SLOW if guess.neural else _SLOWER_THAN_WORDS if guess.encoder else FULL
 
 
 def _words(a: Assessment, about: Check, lead: str, extra: str) -> tuple[str, str]:
@@ -170,15 +188,24 @@ def _by_split(found: Run, rows: Sequence[AuditItem], seed: int) -> tuple[Part, .
     return tuple(out)
 
 
+def _responses(row: AuditItem) -> Iterator[str]:
+    if row.item.task == "choice":
+        yield from (f"response {row.split} {normal(c)}" for c in row.candidates)
+
+
 def budgeted(rows: Sequence[AuditItem], most: int, seed: int) -> list[AuditItem]:
-    """At most so many items of the training split and of the others, whole groups at random."""
+    """At most so many items of the training split and of the others, whole groups at random.
+
+    Where items share responses that are right once, those that share them are taken together.
+    """
     out: list[AuditItem] = []
     for training in (True, False):
         part = [r for r in rows if (r.split == "train") == training]
         if len(part) > most:
-            names = sorted({r.group for r in part})
-            rank = dict(zip(names, np.random.default_rng([seed, 5]).permutation(len(names)).tolist(), strict=True))
-            part.sort(key=lambda r: rank[r.group])
-            part = part[:most]
+            block = blocks([[r.group, *_responses(r)] for r in part])
+            if np.bincount(block).max() > most:
+                block = codes(r.group for r in part)
+            rank = np.random.default_rng([seed, 5]).permutation(int(block.max()) + 1)
+            part = [part[i] for i in np.argsort(rank[block], kind="stable")[:most]]
         out += part
     return out

@@ -3,12 +3,15 @@
 A `Sample` is what a blind model may see of some items and nothing else: it is built with only the views a check names;
 what must not be seen is None, so that a model cannot look by mistake. Test samples carry no answers.
 
-Folds are made so that nothing a model trained on comes back in what it is tested on: no origin, no group, and (by
-dropping training rows, in `harness`) no sentence and no candidate's text.
+Folds are made so that nothing a model trained on comes back in what it is tested on: no origin, no group. Within a
+split responses are dealt out among its items (each is right once, so one that was right in training is wrong in a
+test): items that share responses are kept on one side, and what is still shared is not trained on (in `harness`), like
+a sentence of another item. What many items share (`FREQUENT`) is vocabulary, and trained on: any blind model would.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -27,6 +30,7 @@ from veridical.records import Item, Panel, Text
 
 TRAIN = "train"
 FOLDS = 3
+FREQUENT = 12  # a text of more items, or sentence of more groups, is vocabulary
 GIANT = 0.6  # a block with more of the items than this leaves nothing to cross-validate
 
 
@@ -139,13 +143,15 @@ class Fold:
 
     train: Ints
     test: Ints
+    inside: bool = False  # both are parts of one split, among whose items responses were dealt
 
 
 def folds(rows: Sequence[AuditItem], seed: int = 0) -> list[Fold]:
     """Every other split from the training split, and the training split (or the only one) by cross-validation.
 
-    Whole blocks of items that share an origin or a group lie on one side. Where nearly all items hang together
-    (V-PROM's photographs are used again and again) the training split is not cross-validated.
+    Whole blocks of items that share an origin or a group lie on one side, and those that share responses while there is
+    room. Where nearly all items hang together (V-PROM's photographs are used again and again) the training split is not
+    cross-validated.
     """
     split = np.array([r.split for r in rows])
     names, counts = np.unique(split, return_counts=True)
@@ -164,8 +170,31 @@ def folds(rows: Sequence[AuditItem], seed: int = 0) -> list[Fold]:
     sizes = np.bincount(block)
     if len(sizes) < 2 * FOLDS or sizes.max() > GIANT * sizes.sum():
         return out
+    if rows[0].item.task == "choice":
+        block = _joined([rows[i] for i in training.tolist()], block)
+        sizes = np.bincount(block)
     part = _parts(sizes, seed)[block]
-    return out + [Fold(training[part != k], training[part == k]) for k in range(FOLDS)]
+    return out + [Fold(training[part != k], training[part == k], inside=True) for k in np.unique(part)]
+
+
+def _joined(rows: Sequence[AuditItem], block: Ints) -> Ints:
+    """Blocks that share responses which are right once become one: what was matched together stays together.
+
+    Where that joins more than `GIANT` of the items, they stay as they are.
+    """
+    uses = candidate_uses(rows)
+    keys = [
+        [f"block {own}", *("response " + c for c in map(normal, row.candidates) if uses[c] <= len(row.candidates))]
+        for row, own in zip(rows, block.tolist(), strict=True)
+    ]
+    joined = blocks(keys)
+    large = np.bincount(joined) > GIANT * len(rows)
+    return codes(("block", own) if large[j] else j for own, j in zip(block.tolist(), joined.tolist(), strict=True))
+
+
+def candidate_uses(rows: Iterable[AuditItem]) -> Counter[str]:
+    """How many items have each candidate's text."""
+    return Counter(text for row in rows for text in {normal(c) for c in row.candidates})
 
 
 def _parts(sizes: Ints, seed: int) -> Ints:
@@ -194,6 +223,7 @@ class Sample:
     query_key: Ints  # (N,) items with one sentence have one key
     candidate_key: Ints  # (N, C) candidates with one text have one key; -1 for none
     usable: Bools  # (N, C) candidates that may be trained on: the test does not use their text
+    uses: Ints  # (N, C) how many items of its split have a candidate; this needs no label
     query: tuple[str, ...] | None = None
     candidates: tuple[tuple[str, ...], ...] | None = None
     context: Doubles | None = None  # (N, D) features of the panels
@@ -227,17 +257,25 @@ Plant = Callable[[Sample, Bools, np.random.Generator], Sample]  # gives away the
 
 
 def sample(
-    rows: Sequence[AuditItem], sees: Sequence[View], context: Doubles | None = None, responses: Doubles | None = None
+    rows: Sequence[AuditItem],
+    sees: Sequence[View],
+    context: Doubles | None = None,
+    responses: Doubles | None = None,
+    among: Sequence[AuditItem] = (),
 ) -> Sample:
-    """The views that a check sees; features come from `pictures`."""
+    """The views that a check sees; features come from `pictures`, and `among` are the items that `rows` are some of."""
     choices = np.array([len(r.candidates) for r in rows], np.int64)
     width = int(choices.max(initial=1))
     same = all(r.item.task == "statement" for r in rows)  # true and false are candidates of every item
     seen: dict[str, int] = {}
     keys = np.full((len(rows), width), -1, np.int64)
+    uses = np.zeros((len(rows), width), np.int64)
     if not same:
+        counted = {s: candidate_uses(r for r in among or rows if r.split == s) for s in {r.split for r in rows}}
         for i, row in enumerate(rows):
-            keys[i, : len(row.candidates)] = [seen.setdefault(normal(c), len(seen)) for c in row.candidates]
+            texts = [normal(c) for c in row.candidates]
+            keys[i, : len(texts)] = [seen.setdefault(text, len(seen)) for text in texts]
+            uses[i, : len(texts)] = [counted[row.split][text] for text in texts]
     blank = [normal(r.query) or f"\0{i}" for i, r in enumerate(rows)]  # items without a query share none
     return Sample(
         ids=tuple(r.item.id for r in rows),
@@ -247,6 +285,7 @@ def sample(
         query_key=codes(blank),
         candidate_key=keys,
         usable=np.ones((len(rows), width), np.bool_),
+        uses=uses,
         query=tuple(r.query for r in rows) if "query" in sees else None,
         candidates=tuple(r.candidates for r in rows) if "candidates" in sees else None,
         context=context if "context" in sees else None,

@@ -21,6 +21,7 @@ makes some ten such tests and a clean benchmark should pass them all. Intervals 
 | check | warn | fail |
 |---|---|---|
 | label | a real majority | its advantage over chance is 20% (60 : 40) or more |
+| joint, of statements | labels of pairs are really more (less) often opposite than in their groups | never |
 | single-label | more than `RARE` of the groups | really more than if labels ignored the groups |
 | n-grams, elements | some are tied to the answer (1%, Bonferroni) | the best one alone is worth `FAIL_CUE` |
 | leaks | anything is in two splits | it touches `FAIL_LEAK` of a split's items, or more |
@@ -74,6 +75,7 @@ class Guesser(msgspec.Struct, frozen=True):
     reference: Reference = "majority"
     fail: float = FAIL
     swap: bool = False  # the context is another item's
+    encoder: bool = False  # it reads with the text encoder
     items: int | None = None  # at most so many items, where the model is slow; None: as the options say
 
     @property
@@ -185,13 +187,14 @@ class Finding:
         return f"{number:.3f}" if self.unit == "alpha" else f"{100 * number:.1f}%"
 
     def shown(self) -> tuple[str, str, str]:
-        """What was found, what was expected, and how small a cue would have been seen, for a table."""
+        """What was found, what it is held against, and how small a cue would have been seen, for a table."""
         found = "" if self.number is None else self.value(self.number)
         if found.endswith("%") and self.low is not None and self.high is not None:
             found += f" [{100 * self.low:.1f}, {100 * self.high:.1f}]"
         expected = self.reference_name
-        if self.reference is not None and self.unit != "count":
-            expected = f"{self.reference:.2f}" if self.unit == "alpha" else self.value(self.reference)
+        if self.reference and self.unit != "count":
+            level = f"{self.reference:.2f}" if self.unit == "alpha" else self.value(self.reference)
+            expected = f"{expected} {level}".strip()
         seen = f"{100 * self.power.smallest:.1f}%" if self.power and self.power.smallest else ""
         return found, expected, seen
 

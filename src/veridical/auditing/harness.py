@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from veridical.auditing import findings
-from veridical.auditing.data import Fit, Fold, Plant, Predict, Sample
+from veridical.auditing.data import FREQUENT, Fit, Fold, Plant, Predict, Sample
 from veridical.auditing.findings import Power, Reference, Verdict
 from veridical.common.arrays import Bools, Doubles, Ints
 from veridical.common.intervals import Estimate
@@ -52,17 +52,13 @@ class Run:
 
 
 def run(s: Sample, folds: Sequence[Fold], fit: Fit, seed: int, reference: Reference = "majority") -> Run:
-    """Train and test on every fold; each item is tested once.
-
-    Both share no sentence, and candidates whose text the test uses are not trained on.
-    """
+    """Train and test on every fold; each item is tested once."""
     tested, right, margin, majority = [], [], [], []
+    rare = _rare_sentences(s)
     with one_thread():
         for number, fold in enumerate(folds):
             test = s.take(fold.test)
-            train = s.take(fold.train[~np.isin(s.query_key[fold.train], test.query_key)])
-            used = test.candidate_key[test.candidate_key >= 0]
-            train = replace(train, usable=train.real() & ~np.isin(train.candidate_key, used))
+            train = _apart(s, fold, rare)
             if not len(train) or not len(test):
                 continue
             unanswered = replace(test, answer=np.full(len(test), -1, np.int64))
@@ -83,6 +79,28 @@ def run(s: Sample, folds: Sequence[Fold], fit: Fit, seed: int, reference: Refere
     drawn = over_groups(s.group[rows], columns, RESAMPLES, stream(seed, "audit"), PARTS)
     estimates = drawn.ratio(1, 0), drawn.difference(1, 2, 0), drawn_error(drawn)
     return Run(rows, won, base, np.concatenate(margin), *estimates)
+
+
+def _rare_sentences(s: Sample) -> Bools:
+    """(N,) Items whose sentence is not that of many groups."""
+    _, groups = np.unique(np.stack([s.query_key, s.group]), axis=1, return_index=True)
+    return np.asarray(np.bincount(s.query_key[groups])[s.query_key] <= FREQUENT)
+
+
+def _apart(s: Sample, fold: Fold, rare: Bools) -> Sample:
+    """What is trained on: no sentence of the test's; within a split no response of the test's, which are dealt there.
+
+    What is frequent is no memory of single items, and stays; a question is none either: its candidates say what is
+    asked.
+    """
+    statements = bool((s.candidate_key < 0).all())
+    own = rare[fold.train] & np.isin(s.query_key[fold.train], s.query_key[fold.test]) & statements
+    train = s.take(fold.train[~own])
+    if not fold.inside:
+        return replace(train, usable=train.real())
+    used = s.candidate_key[fold.test]
+    dealt = np.isin(train.candidate_key, used[used >= 0]) & (train.uses <= FREQUENT)
+    return replace(train, usable=train.real() & ~dealt)
 
 
 def over_groups(group: Any, columns: Sequence[Any], draws: int, rng: np.random.Generator, parts: int = 1) -> Resampled:
@@ -294,7 +312,9 @@ def overlapping(s: Sample, marked: Bools, rng: np.random.Generator) -> Sample:
 
 def popular(s: Sample, marked: Bools, rng: np.random.Generator) -> Sample:
     """The right candidate is one of three texts, which so become frequent."""
-    return _reword(s, marked, lambda i, text: f"{CUE} {int(rng.integers(POPULAR))}")
+    uses, rows = s.uses.copy(), np.flatnonzero(marked)
+    uses[rows, s.answer[rows]] = -(-len(rows) // POPULAR)
+    return _reword(replace(s, uses=uses), marked, lambda i, text: f"{CUE} {int(rng.integers(POPULAR))}")
 
 
 def first_place(s: Sample, marked: Bools, rng: np.random.Generator) -> Sample:

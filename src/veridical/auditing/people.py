@@ -72,7 +72,8 @@ def _shares(
         WorstExample(judged.ids[i], by_id[judged.ids[i]].query, notes[i]) for i in worst if judged.ids[i] in by_id
     ]
     return Finding(
-        name, ABOUT[name].title, verdict, says, e.value, e.low, e.high, 0.0, "share", "none", examples=tuple(examples),
+        name, ABOUT[name].title, verdict, says, e.value, e.low, e.high, findings.RARE, "share", "at most",
+        examples=tuple(examples),
         do=ABOUT[name].advice(verdict), details={"items": int(seen.sum()), "bad": int(bad.sum())},
     )  # fmt: skip
 
@@ -87,7 +88,7 @@ def agreement_check(name: str, data: AuditData, options: AuditOptions) -> Findin
     says = f"Krippendorff's alpha is {alpha:.3f} over {found.items:,} items with several judgements;"
     says += f" {good} is good, below {least} labels are not reliable."
     return Finding(
-        name, ABOUT[name].title, verdict, says, alpha, found.low, found.high, good, "alpha", "good agreement",
+        name, ABOUT[name].title, verdict, says, alpha, found.low, found.high, good, "alpha", "at least",
         do=ABOUT[name].advice(verdict),
         details={k: v for k, v in msgspec.to_builtins(found).items() if k != "after"},
     )  # fmt: skip
@@ -104,9 +105,9 @@ def human_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     verdict: Verdict = "fail" if low else "warn" if people.mean < findings.GOOD_HUMAN else "pass"
     error = (people.std or 0.0) / max(people.workers, 1) ** 0.5
     says = f"People are right in {100 * people.mean:.1f}% ({people.workers:,} workers,"
-    says += f" {people.judgements:,} judgements; {people.rule})."
+    says += f" {people.judgements:,} judgements; {people.rule}); always the same answer in {100 * chance:.1f}%."
     return Finding(
         name, ABOUT[name].title, verdict, says, people.mean,
-        max(people.mean - 1.96 * error, 0.0), min(people.mean + 1.96 * error, 1.0), chance,
-        "accuracy", "majority", do=ABOUT[name].advice(verdict), details={"std": people.std, "workers": people.workers},
+        max(people.mean - 1.96 * error, 0.0), min(people.mean + 1.96 * error, 1.0), findings.GOOD_HUMAN,
+        "accuracy", "at least", do=ABOUT[name].advice(verdict), details={"std": people.std, "workers": people.workers},
     )  # fmt: skip

@@ -32,7 +32,7 @@ _KNOWN = {name: about.function for name, about in ABOUT.items()}
 # models of the zoo: slow, so only where they are asked for
 NEURAL = {name: _KNOWN[name] for name, about in ABOUT.items() if any(g.neural for g in about.guesses.values())}
 CHECKS = {name: place for name, place in _KNOWN.items() if name not in NEURAL}  # check -> "module:function"
-SLOW_FIRST = (*NEURAL, "image-only", "swapped-context", "near-image-leak", "text-only", "response-only")
+SLOW_FIRST = (*NEURAL, "text-only", "joint", "response-only", "image-only", "swapped-context", "near-image-leak")
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,15 @@ class Audit(Result):
     seconds: float
     version: str = __version__
     page: Path | None = None  # where it was written
+    not_run: tuple[str, ...] = ()  # checks that were left out
+
+    @property
+    def unread(self) -> str:
+        """What was not run, in a sentence."""
+        slow = [ABOUT[name].title for name in self.not_run if name in NEURAL]
+        rest = [ABOUT[name].title if name in ABOUT else name for name in self.not_run if name not in NEURAL]
+        said = f"Not run: {', '.join(rest)}." if rest else ""
+        return f"{said} Only with --neural: {', '.join(slow)}.".strip() if slow else said
 
     @property
     def verdict(self) -> Verdict:
@@ -67,11 +76,13 @@ class Audit(Result):
         """The worst first."""
         listed = sorted(self.findings, key=lambda f: ORDER.index(f.verdict))
         rows = [[f.title, f.verdict, *f.shown()] for f in listed if f.verdict != "not applicable"]
-        columns = ["check", "verdict", "found [95%]", "expected", "would see"]
+        columns = ["check", "verdict", "found [95%]", "held against", "would see"]
         yield Table(f"{self.benchmark}: {self.verdict} ({self.seconds:.0f} s)", columns, rows)
         for f in listed:
             if f.verdict in ("fail", "cannot tell", "warn"):
                 yield f"{f.verdict}: {f.title}. {f.says} {f.do}"
+        if self.unread:
+            yield self.unread
         if self.page is not None:
             yield f"Open {self.page} to read it."
 
@@ -93,6 +104,7 @@ class Audit(Result):
             "verdict": self.verdict,
             "counts": counts,
             "findings": [f.to_json() for f in self.findings],
+            "not_run": list(self.not_run),
             "options": options,
             "seconds": self.seconds,
             "veridical": self.version,
@@ -127,7 +139,7 @@ def audit(
     found = {finding.check: finding for finding in done}
     result = Audit(
         opened.name, opened.hash, opened.task, scheme, splits, tuple(found[n] for n in names), options,
-        round(time.monotonic() - start, 2), page=page,
+        round(time.monotonic() - start, 2), page=page, not_run=tuple(n for n in CHECKS | NEURAL if n not in found),
     )  # fmt: skip
     if page is not None:
         write(result, page)
@@ -210,7 +222,8 @@ def html(result: Audit) -> str:
         f"veridical {result.version}, benchmark {result.hash[:16]}."
     )
     counts = tuple((verdict, sum(f.verdict == verdict for f in result.findings)) for verdict in ORDER)
-    lead = [Paragraph(about, "lead"), Bullets((_summary(result),)), VerdictTiles(counts), *_overview(result)]
+    points = (_summary(result), *([result.unread] if result.unread else []))
+    lead = [Paragraph(about, "lead"), Bullets(points), VerdictTiles(counts), *_overview(result)]
     rest = {f.check for f in result.findings if f.check not in ABOUT}
     told = [(title, chapter.about, chapter.checks.keys()) for title, chapter in CHAPTERS.items()]
     chapters = []
@@ -232,7 +245,10 @@ def _summary(result: Audit) -> str:
     if unsure:
         return "Nothing failed, but some checks cannot tell: they did not find the cue planted for them."
     warned = any(f.verdict == "warn" for f in result.findings)
-    return "Nothing failed; look at the warnings." if warned else "No way to pass it without doing the task was found."
+    if warned:
+        return "Nothing failed; look at the warnings."
+    where = " by the checks that were run" if {*result.not_run} - NEURAL.keys() else ""
+    return f"No way to pass it without doing the task was found{where}."
 
 
 def _overview(result: Audit) -> list[PlotFigure]:

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from veridical.auditing.data import Fit, Predict, Sample, codes, normal
+from veridical.auditing.data import Fit, Predict, Sample, codes
 from veridical.auditing.harness import most_common
 from veridical.auditing.models import fit_binary
 from veridical.common.arrays import Doubles, Ints
@@ -228,9 +227,8 @@ def candidate_lengths(s: Sample) -> Doubles:
 
 
 def candidate_frequency(s: Sample) -> Doubles:
-    """(N, C) How many of the items at hand have the candidate: this needs no label of theirs."""
-    counts = Counter(normal(c) for texts in s.candidates or () for c in set(texts))
-    return _per_candidate(s, lambda i, text: float(min(counts[normal(text)], 8)))
+    """(N, C) How many items of the split have the candidate, in half octaves."""
+    return np.round(2 * np.log2(np.maximum(s.uses, 1)))
 
 
 def query_overlap(s: Sample) -> Doubles:

@@ -11,6 +11,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Literal
 
@@ -101,10 +102,17 @@ def graded(scores: npt.ArrayLike, answer: Ints) -> Doubles:
 
 def by_machine(train: Choices, test: Choices, view: View, vectors: Vectors, rng: np.random.Generator) -> Doubles:
     """Train a machine that sees `view` and give its scores of the test questions' choices: (N, C)."""
+    return trained_machine(train, view, vectors, rng)(test)
+
+
+def trained_machine(
+    train: Choices, view: View, vectors: Vectors, rng: np.random.Generator, steps: int = 0
+) -> Callable[[Choices], Doubles]:
+    """A machine that sees `view`, as a function from choices to scores; where there are few, it takes so many steps."""
     see = _Eyes(vectors, view)
     machine = Machine(see.width, rng)
-    machine.fit(see, train, rng)
-    return machine.scores(see, test)
+    machine.fit(see, train, rng, steps)
+    return partial(machine.scores, see)
 
 
 def narrow(vectors: Vectors) -> Vectors:
@@ -193,17 +201,18 @@ class Machine:
         self._moments = [(np.zeros_like(p), np.zeros_like(p)) for p in self.parameters]
         self._steps = 0
 
-    def fit(self, see: Callable[[Choices], Floats], train: Choices, rng: np.random.Generator) -> None:
-        """Train on most folds; keep the epoch that does best on the rest."""
+    def fit(self, see: Callable[[Choices], Floats], train: Choices, rng: np.random.Generator, steps: int = 0) -> None:
+        """Train on most folds; keep the epoch that does best on the rest. Few choices make `steps` smaller batches."""
         names = np.array(sorted(set(train.folds)), dtype=object)
         held = set(rng.permutation(names)[: max(1, len(names) // 8)].tolist()) if len(names) > 2 else set()
         inside = np.array([fold not in held for fold in train.folds])
         rows, out = np.flatnonzero(inside), train.take(np.flatnonzero(~inside))
         best, kept = np.inf, [p.copy() for p in self.parameters]
-        for _ in range(EPOCHS):
+        size = min(BATCH, max(16, len(rows) // 16)) if steps else BATCH
+        for _ in range(max(EPOCHS, steps * size // max(len(rows), 1))):
             order = rng.permutation(rows)
-            for start in range(0, len(order), BATCH):
-                batch = train.take(order[start : start + BATCH])
+            for start in range(0, len(order), size):
+                batch = train.take(order[start : start + size])
                 self._step(see(batch), batch.answer)
             if held:
                 loss = self._loss(see, out)

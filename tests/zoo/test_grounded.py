@@ -12,7 +12,16 @@ from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.records import Item, Panel, Text
 from veridical.training.batches import examples_of
-from veridical.zoo.grounded import ObjectClasses, ObjectVectors, TaggedQuery, TaggedResponses, tagged_words
+from veridical.zoo.grounded import (
+    Grounded,
+    GroundedConfig,
+    Neighbours,
+    ObjectClasses,
+    ObjectVectors,
+    TaggedQuery,
+    TaggedResponses,
+    tagged_words,
+)
 
 from . import _tagged as tagged
 
@@ -90,3 +99,45 @@ def test_a_run_of_one_stage_predicts_that_stage(folder: Path, tmp_path: Path) ->
         train("grounded", folder, tmp_path / stage, set={**options, "stage": stage}, validate="val")
         solve(str(tmp_path / stage), folder, split="val", out=tmp_path / f"{stage}.jsonl")
         assert len((tmp_path / f"{stage}.jsonl").read_text().splitlines()) == count
+
+
+def test_the_things_around_an_object_are_part_of_it() -> None:
+    around = Neighbours(4, 1)
+    with torch.no_grad():
+        around.take.weight.copy_(torch.eye(4))
+        around.take.bias.zero_()
+    boxes = torch.tensor([[[0, 0, 1, 1], [0.1, 0.1, 0.2, 0.3], [0.21, 0.1, 0.3, 0.2], [0.7, 0.7, 0.8, 0.9]]])
+    area = (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
+    places = torch.cat([boxes, area[..., None]], dim=2)
+    seen = torch.eye(4)[None]  # the photograph, a person, what is beside them, something far away
+    found = around(seen, places, torch.ones(1, 4, dtype=torch.bool))[0]
+    assert found[1, 2] > 0.2 > found[1, 3]
+    assert found[:, 0].tolist() == [1, 0, 0, 0]  # the whole photograph is nobody's neighbour
+    hidden = torch.tensor([[True, True, False, True]])
+    assert around(seen, places, hidden)[0, 1, 2] == 0
+
+
+def test_what_only_products_tell_is_learned_at_once() -> None:
+    """Four colours are there, all choices are the same four, and no choice has a tag: only who is meant decides."""
+    torch.manual_seed(0)
+    count = 512
+    colours = torch.stack([torch.randperm(4) for _ in range(count)])  # (N, 4) of four people
+    asked, order = torch.randint(4, (count,)), torch.stack([torch.randperm(4) for _ in range(count)])
+    whole = torch.zeros(count, 1, 4)
+    objects = torch.cat([whole, torch.eye(4)[colours]], dim=1)
+    objects = torch.cat([2 * objects, torch.rand(count, 5, 5)], dim=2)  # at places that say nothing
+    query = torch.stack([torch.full((count,), 2), asked + 2], dim=1)[:, None]  # one word: a tag
+    responses = torch.stack([order + 2, torch.zeros_like(order)], dim=2)[:, :, None]
+    classes = torch.tensor([2, 3, 3, 3, 3]).expand(count, 5)
+    answers = (order == colours.gather(1, asked[:, None])).int().argmax(1)
+    module = Grounded(GroundedConfig(hidden=24, embedding=16), {"query": 4, "responses": 6, "classes": 4, "objects": 9})
+    optimizer = torch.optim.AdamW(module.parameters(), 0.002)
+    for _ in range(3):  # the deep part alone is at chance for as long
+        for rows in torch.randperm(384).split(32):
+            scores = module(query[rows], responses[rows], classes[rows], objects[rows])
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(scores, answers[rows]).backward()
+            optimizer.step()
+    module.eval()
+    scores = module(query[384:], responses[384:], classes[384:], objects[384:])
+    assert (scores.argmax(1) == answers[384:]).float().mean() > 0.8

@@ -222,6 +222,7 @@ def is_program(text: str) -> bool:
 # --- tags: a number and a colour for each object that texts point at -------------------------------------------------
 
 _COLOURS = ("#e6194b", "#2f9e44", "#4363d8", "#e8590c", "#911eb4", "#00808a", "#9a6324", "#5c5cab")
+_CLOSE = frozenset([".", ",", "?", "!", ":", ";", "'s"])  # tokens that follow without a space
 LIT = 24  # tags of one card that light up: `style.css` has a rule for each
 
 
@@ -239,18 +240,18 @@ def tag_colour(number: int) -> str:
 
 def tagged_text(text: Text, names: Mapping[str, str], tagged: Sequence[str]) -> str:
     """A text whose tags have the colours of their boxes; pointing at one lights up its box, without any script."""
-    if not any(isinstance(token, Ref) for token in text.tokens):
-        return text.words()
+    if not text.tokens:
+        return text.raw
     parts: list[object] = []
     for token in text.tokens:
         if isinstance(token, str):
-            parts += [" ", token]
+            parts += [token] if token in _CLOSE else [" ", token]
             continue
         for place, name in enumerate(token.objects):
             number = tagged.index(name)
             look = {"class_": f"points t{number % LIT}", "style": f"color:{tag_colour(number)}", "tabindex": 0}
             parts += [" and " if place else " ", element("b", f"[{names.get(name, name)}]", **look)]
-    return join(parts[1:])
+    return join(parts[1:] if parts[0] == " " else parts)
 
 
 # --- drawings --------------------------------------------------------------------------------------------------------
@@ -327,7 +328,9 @@ def named_boxes(panel: Panel, tagged: Sequence[str]) -> Markup:
     for number, name, box in boxes:
         line = tag_colour(number)
         look = {"fill": line, "fill_opacity": 0, "stroke": line, "stroke_width": f"{size / 7:.2f}"}
-        at = {"x": f"{box[0] + size / 4:.2f}", "y": f"{box[1] + size:.2f}", "font_size": f"{size:.2f}"}
+        late = box[0] > 0.8 * panel.width  # written from the right there, so that it does not leave the picture
+        x, anchor = (box[2] - size / 4, "end") if late else (box[0] + size / 4, "start")
+        at = {"x": f"{x:.2f}", "y": f"{box[1] + size:.2f}", "font_size": f"{size:.2f}", "text_anchor": anchor}
         label = element("text", names[name], **at, style=f"fill:{line}", class_="boxname")
         parts.append(element("g", element("rect", **_place(*box), **look), label, class_=f"b{number % LIT}"))
     return element("svg", *parts, viewBox=f"0 0 {panel.width} {panel.height}", aria_hidden="true")

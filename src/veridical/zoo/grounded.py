@@ -8,9 +8,10 @@
 An object is its class, its place, the vector x of a frozen encoder and the number n of objects of its class; the
 photograph as a whole is one more object. What stands where to an object is part of it too (a hand alone does not tell
 what it holds): `heads` weights w_i over all j are learned of distances and directions, after Hu et al. 2018, and begin
-with what is near. The last term is how well each word e_t fits what the question points at (a: their sum, by learned
-gates). Where neither question nor response alone says anything, as in blocks that share their responses, all that the
-deep part could learn from is products of the two, and without this term it stays at chance.
+with what is near. The last term is how well each word e_t fits what the question points at (a: a mean of it and the
+whole photograph, by learned weights). In blocks that share their responses neither question nor response says anything
+alone; all that the deep part could learn from is products of the two, and without this term it is long at chance.
+
 Without `photograph` nothing of this is seen: the same model reads the text alone. (R2C has BERT for words and reasons
 with another LSTM; here the pooled words are enough, and it trains on a processor.)
 """
@@ -23,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from veridical.common.arrays import Floats, Ints
 from veridical.encoders import object_regions, panel_key, region_key
@@ -224,9 +226,12 @@ class Grounded(nn.Module):
         return deeper
 
     def _fits(self, query: Tensor, responses: Tensor, seen: Tensor) -> Tensor:
-        """How well the words of responses fit what the question points at: (B, C)."""
-        named = _pointed_at(query, seen)  # (B, S, H)
-        about = (torch.sigmoid(self.meant(named)) * named).sum(1)  # (B, H); words without a tag are 0
+        """How well the words of responses fit what the question points at, or the photograph: (B, C)."""
+        named = torch.cat([seen[:, :1], _pointed_at(query, seen)], dim=1)  # (B, 1 + S, H)
+        there = functional.pad(query[:, :, 1] > 0, (1, 0), value=True)  # (B, 1 + S)
+        # Shares add up to one. Gates could all be shut, and are: that helps most as long as words mean nothing.
+        shares = self.meant(named).squeeze(2).masked_fill(~there, -1e9).softmax(1)  # (B, 1 + S)
+        about = (shares[:, :, None] * named).sum(1)  # (B, H)
         words = self.dropout(self.says(responses[..., 0]))  # (B, C, T, H)
         fit: Tensor = torch.einsum("bcth,bh->bc", words, about) / seen.shape[2] ** 0.5
         return fit

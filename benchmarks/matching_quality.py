@@ -20,10 +20,10 @@ from pathlib import Path
 import numpy as np
 
 from veridical.common.intervals import Estimate
-from veridical.matching.blind_readers import accuracy, by_machine, graded
+from veridical.matching.blind_readers import accuracy, by_machine, graded, random_wrong
 from veridical.matching.items import choices_of, lay_out
 from veridical.matching.questions import AnsweredQuestion, Columns, deal, read_table
-from veridical.matching.report import frequency_in, lengths, random_wrong
+from veridical.matching.report import frequency_in, lengths
 from veridical.matching.scores.models import encoder
 from veridical.matching.stages import Models, Responses, StageOptions, fit_models, match_stage, responses_of
 

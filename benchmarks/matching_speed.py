@@ -1,7 +1,9 @@
-"""Adversarial Matching beside the dense way: build all of W and call scipy's linear_sum_assignment, once a round.
+"""Adversarial Matching: by fours, and by the paper's rounds beside the dense way (all of W, linear_sum_assignment).
 
-    python benchmarks/matching_speed.py              agreement at 1,000 to 5,000; speed at 5,000, 10,000 and 26,500
-    python benchmarks/matching_speed.py --all-vcr    290,000 pairs: 11 folds, answers and rationales, three rounds
+    python benchmarks/matching_speed.py              by fours: 26,500 pairs, by one thread and by two, and its bound
+    python benchmarks/matching_speed.py --all        by fours: 290,000 pairs in one fold
+    python benchmarks/matching_speed.py --rounds     agreement at 1,000 to 5,000; speed at 5,000, 10,000 and 26,500
+    python benchmarks/matching_speed.py --all-vcr    rounds of 290,000 pairs: 11 folds, answers and rationales
 
 Embeddings are made up, 384 numbers each, in clusters of topics within themes, sizes falling like a power law; a query
 is nearest to its own response. Probabilities are sigmoid(20 x - 10) of the inner product. Each of ours runs in a fresh
@@ -14,17 +16,23 @@ import argparse
 import multiprocessing
 import resource
 import time
+import zlib
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from threadpoolctl import threadpool_limits
 
 from veridical.engine import run
 from veridical.matching.assignment.auction import match, peak_bytes
 from veridical.matching.assignment.problem import AssignmentProblem, EmbeddingScores
+from veridical.matching.fours.search import blocks
+from veridical.matching.fours.shown import wrong_of
+from veridical.matching.fours.weights import BlockProblem
 
 DIMENSIONS = 384
 FOLD = 26_500
@@ -90,8 +98,10 @@ class Run:
     passes: tuple[float, ...] = ()
 
 
-def ours(size: int, weight: float, tolerance: float, threads: int, seed: int = 0, per_cluster: int = 50) -> Run:
-    problem = synthetic(size, weight, seed, per_cluster)
+def ours(
+    size: int, weight: float, tolerance: float, threads: int, seed: int = 0, per_cluster: int = 50, rounds: int = 3
+) -> Run:
+    problem = replace(synthetic(size, weight, seed, per_cluster), rounds=rounds)
     start, processor = time.perf_counter(), time.process_time()
     found = match(problem, tolerance=tolerance, threads=threads)
     spent = time.perf_counter() - start, time.process_time() - processor
@@ -106,7 +116,61 @@ def theirs(size: int, weight: float) -> Run:
     return Run(weights, *spent, peak_bytes(), np.zeros(3))
 
 
-def alone(function: Callable[..., Run], *arguments: object) -> Run:
+@dataclass(frozen=True)
+class SyntheticFold:
+    """A fold of made-up pairs, as the search of blocks sees it."""
+
+    problem: AssignmentProblem
+    kin: None = None
+    tagged: bool = False
+
+    @property
+    def texts(self) -> np.ndarray:
+        return self.problem.texts
+
+    def vectors(self, rows: np.ndarray) -> np.ndarray:
+        return self._side("left", rows) + self._side("right", rows)
+
+    def cell(self, rows: np.ndarray) -> BlockProblem:
+        left, right = self._side("left", rows), self._side("right", rows)
+        scores = EmbeddingScores(left, right, 20.0, -10.0, True), EmbeddingScores(right, right, 20.0, -10.0, False)
+        return BlockProblem(*scores, self.texts[rows], self.problem.weight)
+
+    def _side(self, name: str, rows: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(getattr(self.problem.relevance, name)[rows])
+
+
+def by_fours(size: int, weight: float, threads: int) -> tuple[Run, int, float]:
+    """A matching by fours, a checksum of its blocks, and the sum of W over its wrong choices."""
+    problem = synthetic(size, weight)
+    blocks(SyntheticFold(synthetic(64, weight)), 4, np.random.default_rng(0))  # compile
+    start, processor = time.perf_counter(), time.process_time()
+    with threadpool_limits(1, user_api="blas"):
+        found = blocks(SyntheticFold(problem), 4, np.random.default_rng(0), threads)
+    spent = time.perf_counter() - start, time.process_time() - processor
+    wrong = wrong_of(found.block, 3, np.random.default_rng(0))
+    own = np.tile(np.arange(size), 3)
+    total = problem.relevance.pairs(own, wrong.reshape(-1)).sum(dtype=np.float64)
+    total += weight * problem.dissimilarity.pairs(own, wrong.reshape(-1)).sum(dtype=np.float64)
+    return Run(np.zeros(3), *spent, peak_bytes(), np.zeros(3)), zlib.crc32(found.block.tobytes()), float(total)
+
+
+def fours(size: int, weight: float, bound: bool) -> None:
+    print(f"By fours, {size:,} pairs in one fold, lambda {weight}: wall and processor seconds, peak memory")
+    sums = []
+    for threads in (1, 2) if bound else (2,):
+        done, checksum, total = alone(by_fours, size, weight, threads)
+        show(f"{threads} thr", size, done)
+        sums.append((checksum, total))
+    if bound:
+        print(f"  the same blocks: {sums[0] == sums[1]}")
+        first = alone(ours, size, weight, 1e-2, 2, 0, 50, 1)
+        show("bound", size, first)
+        most = 3 * float((first.weights * (1 - np.sign(first.weights) * first.gaps))[0])
+        print(f"  objective {sums[0][1]:,.0f}, at most {most:,.0f}")
+
+
+def alone(function: Callable[..., Any], *arguments: object) -> Any:
     """Call it in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()
@@ -192,13 +256,18 @@ def all_vcr(weight: float) -> None:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--all-vcr", action="store_true", help="290,000 pairs, instead of the comparison")
-    options.add_argument("--weight", type=float, default=0.1, help="lambda of the speed part and of --all-vcr")
+    options.add_argument("--all", action="store_true", help="290,000 pairs by fours")
+    options.add_argument("--rounds", action="store_true", help="the paper's rounds beside the dense way")
+    options.add_argument("--weight", type=float, default=0.1, help="lambda")
     options.add_argument("--agree", type=int, nargs="*", default=[1000, 2000, 5000])
     options.add_argument("--beside", type=int, nargs="*", default=[5000, 10_000])
     options.add_argument("--fold", type=int, default=FOLD, help="pairs of the largest run of ours; 0 leaves it out")
     chosen = options.parse_args()
     if chosen.all_vcr:
         all_vcr(chosen.weight)
+        return
+    if chosen.all or not chosen.rounds:
+        fours(VCR_PAIRS if chosen.all else chosen.fold, chosen.weight, bound=not chosen.all)
         return
     agreement(chosen.agree)
     speed(chosen.beside, chosen.weight, chosen.fold)

@@ -11,9 +11,9 @@ import pytest
 import veridical
 from veridical.common.intervals import Estimate
 from veridical.errors import UserError
-from veridical.matching.blind_readers import Choices, accuracy, by_machine, graded, sides
+from veridical.matching.blind_readers import Choices, accuracy, by_machine, graded, random_wrong, sides
 from veridical.matching.lambda_curve import LambdaPoint, plot, recommend
-from veridical.matching.report import frequency_in, integrity, overlap, random_wrong, shared_tags
+from veridical.matching.report import frequency_in, integrity, overlap, shared_tags
 from veridical.matching.scores.models import encoder
 
 WORDS = [f"w{k}" for k in range(40)]

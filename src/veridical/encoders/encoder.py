@@ -41,7 +41,7 @@ class Identity:
 
     encoder: str  # the name it is known by
     weights: str  # sha256 over its weight and config files
-    recipe: str  # version of our preprocessing and pooling
+    recipe: str  # version of our preprocessing and pooling, and the precision where it is not fp32
 
 
 class Encoder:
@@ -49,10 +49,12 @@ class Encoder:
 
     recipe = "1"  # raise it when preprocessing or pooling change what comes out
     padded = True  # texts of one batch are padded to the longest: batches of similar lengths are cheaper
+    precise: tuple[str, ...] = ("fp32",)  # precisions in which it can encode texts
 
-    def __init__(self, name: str, *, device: str | None = None) -> None:
+    def __init__(self, name: str, *, device: str | None = None, precision: str = "fp32") -> None:
         self.name = name
         self._device = device
+        self.precision = precision if precision in self.precise else "fp32"
 
     def files(self) -> Sequence[Path]:
         """The files that its vectors depend on."""
@@ -69,7 +71,8 @@ class Encoder:
         for path in sorted(self.files(), key=lambda p: p.name):
             facts = path.stat()
             digest.update(f"{path.name} {_file_hash(path, facts.st_size, facts.st_mtime_ns)}\n".encode())
-        return Identity(self.name, digest.hexdigest(), self.recipe)
+        recipe = self.recipe if self.precision == "fp32" else f"{self.recipe}-{self.precision}"
+        return Identity(self.name, digest.hexdigest(), recipe)
 
     @property
     def on_processor(self) -> bool:
@@ -99,16 +102,31 @@ class Encoder:
         )
 
 
-def open_encoder(encoder: str | Encoder, *, device: str | None = None) -> Encoder:
+def open_encoder(encoder: str | Encoder, *, device: str | None = None, precision: str = "fp32") -> Encoder:
     """The encoder of a name: one of `ENCODERS`, a folder with a `transformers` checkpoint, or a hub's name for one."""
     if isinstance(encoder, Encoder):
         return encoder
     if encoder not in registry.names(ENCODERS, "encoders"):
         from veridical.encoders.hub import HubEncoder
 
-        return HubEncoder(encoder, device=device)
+        return HubEncoder(encoder, device=device, precision=precision)
     made: Encoder = registry.resolve(ENCODERS, encoder, "encoder", "encoders")(encoder, device=device)
+    made.precision = precision if precision in made.precise else "fp32"
     return made
+
+
+PRECISIONS = ("fp32", "bf16")
+
+
+def resolved_precision(asked: str) -> str:
+    """The precision that texts are encoded in: bf16 where it was asked for and the machine computes in it."""
+    if asked not in PRECISIONS:
+        raise UserError(f"There is no precision {asked!r}.", f"Choose {' or '.join(PRECISIONS)}.")
+    if asked == "fp32":
+        return asked
+    torch = import_torch()
+    has = torch.cuda.is_bf16_supported() if torch.cuda.is_available() else torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    return "bf16" if has else "fp32"
 
 
 def slug(name: str) -> str:

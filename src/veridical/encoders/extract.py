@@ -280,8 +280,15 @@ def _pixels(size: tuple[int, int], region: Box, address: str) -> tuple[int, int,
 class TextVectors:
     """Vectors of texts by one encoder: those that are known, and those it is asked for."""
 
-    def __init__(self, encoder: str | Encoder, *, batch_size: int = 64, cache: Path | str | None = None) -> None:
-        self.encoder = open_encoder(encoder)
+    def __init__(
+        self,
+        encoder: str | Encoder,
+        *,
+        batch_size: int = 64,
+        cache: Path | str | None = None,
+        precision: str = "fp32",
+    ) -> None:
+        self.encoder = open_encoder(encoder, precision=precision)
         self.batch_size = batch_size
         about = {**asdict(self.identity), "kind": "text"}
         name = hashlib.sha256(repr(sorted(about.items())).encode()).hexdigest()[:12]

@@ -33,6 +33,8 @@ _OFFSET_POSITIONS = {"roberta", "xlm-roberta", "camembert", "mpnet"}  # two posi
 class HubEncoder(Encoder):
     """A `transformers` checkpoint."""
 
+    precise = ("fp32", "bf16")
+
     @cached_property
     def folder(self) -> Path:
         """The folder of the checkpoint: on this machine, or else fetched."""
@@ -70,11 +72,13 @@ class HubEncoder(Encoder):
         inputs = self._tokenizer(
             list(texts), padding=padding, truncation=True, max_length=self._longest, return_tensors="pt"
         ).to(self.device)
-        with torch.inference_mode():
+        low = torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16")
+        with torch.inference_mode(), low:
             if self._two_towers:
                 out = _embedding(self._model.get_text_features(**inputs))  # (B, D)
             else:
                 states = self._model(**inputs).last_hidden_state  # (B, T, D)
+                states = states.float()  # a mean over many tokens
                 mask = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)  # (B, T, 1)
                 out = (states * mask).sum(1) / mask.sum(1).clamp(min=1)  # (B, D)
             return out.float().cpu().numpy()

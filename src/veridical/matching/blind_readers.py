@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from veridical.common.arrays import Bools, Doubles, Floats, Ints
 from veridical.common.intervals import Estimate
+from veridical.errors import UserError
 
 View = Literal["alone", "all", "question"]
 Vectors = Callable[[Sequence[str]], Floats]  # texts -> (N, D), each of length 1
@@ -41,6 +42,7 @@ RESAMPLES = 2000
 TESTED = 0.3  # share of the folds that machines are tested on
 MOST = 20_000  # questions that are looked at
 SMALLEST = 1e-6
+DRAWS = 2000  # of a random response, until it is another text that fits
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,44 @@ def sides(folds: Sequence[str], seed: int) -> tuple[Ints, Bools]:
     held = set(order[: max(1, round(TESTED * len(order)))])
     rows = np.array([i for i, fold in enumerate(folds) if fold in set(order)], np.int64)
     return rows, np.array([folds[i] in held for i in rows])
+
+
+def random_wrong(
+    texts: Ints,
+    folds: Sequence[str],
+    wrong: int,
+    rng: np.random.Generator,
+    fits: Callable[[Ints, Ints], Bools] | None = None,
+) -> Ints:
+    """(wrong, N) wrong responses drawn at random from the fold, four different texts a question.
+
+    `fits(questions, responses)` says which may stand beside which, where tags decide; a matched set is proof that
+    every question has enough of them.
+    """
+    out = np.zeros((wrong, len(texts)), np.int64)
+    names = np.asarray(folds, dtype=object)
+    for fold in sorted(set(folds)):
+        here = np.flatnonzero(names == fold)
+        taken = texts[here][:, None]  # (n, k)
+        for k in range(wrong):
+            drawn = np.zeros(len(here), np.int64)
+            open_ = np.arange(len(here))
+            for _ in range(DRAWS):
+                if not len(open_):
+                    break
+                drawn[open_] = here[rng.integers(len(here), size=len(open_))]
+                bad = (taken[open_] == texts[drawn[open_]][:, None]).any(1)
+                if fits is not None:
+                    bad |= ~fits(here[open_], drawn[open_])
+                open_ = open_[bad]
+            if len(open_):
+                raise UserError(
+                    f"Fold {fold!r}: {len(open_):,} questions have too few other responses to draw from.",
+                    "Use larger folds, or more data.",
+                )
+            out[k, here] = drawn
+            taken = np.concatenate([taken, texts[drawn][:, None]], 1)
+    return out
 
 
 def graded(scores: npt.ArrayLike, answer: Ints) -> Doubles:

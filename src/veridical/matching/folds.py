@@ -15,6 +15,7 @@ from veridical.common.arrays import Floats, Ints
 from veridical.matching.assignment.auction import match as solve
 from veridical.matching.assignment.problem import AssignmentProblem, NoMatching, PairScores
 from veridical.matching.fours import search
+from veridical.matching.fours.alike import Sayings
 from veridical.matching.fours.shown import wrong_of
 from veridical.matching.fours.weights import BlockProblem
 from veridical.matching.scores.crossencoder import Overridden, Triples
@@ -47,8 +48,10 @@ def matched(
         return
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+    sayings = Sayings.of(rows.responses)
+
     def one(fold: str) -> tuple[Ints, Ints, Ints]:
-        return _by_fours(rows, models, options, rows.rows(fold), fold, threads if len(names) == 1 else 1)
+        return _by_fours(rows, models, options, sayings, fold, threads if len(names) == 1 else 1)
 
     # a sum over threads may round differently
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
@@ -73,14 +76,15 @@ def _by_rounds(problem: AssignmentProblem, options: StageOptions, threads: int) 
 
 
 def _by_fours(
-    rows: Responses, models: Models, options: StageOptions, here: Ints, fold: str, threads: int
+    rows: Responses, models: Models, options: StageOptions, sayings: Sayings, fold: str, threads: int
 ) -> tuple[Ints, Ints, Ints]:
     """The rows that fit no block, and, where there are none, the block of each and whose responses it gets."""
     words = secret_words(options.secret) if fold in options.hidden else []
     rng = np.random.default_rng([options.seed, 5, zlib.crc32(fold.encode()), *words])
-    left, choices = here, options.wrong + 1
+    here, choices = rows.rows(fold), options.wrong + 1
+    left = here
     while len(left) >= choices:
-        found = search.blocks(_StageFold(rows, models, options.weight, left), choices, rng, threads)
+        found = search.blocks(_StageFold(rows, models, options.weight, sayings, left), choices, rng, threads)
         if not len(found.misfits):
             break
         left = np.delete(left, found.misfits)
@@ -113,6 +117,7 @@ class _StageFold:
     stage: Responses
     models: Models
     weight: float
+    sayings: Sayings  # of all rows
     here: Ints
 
     @property
@@ -139,7 +144,8 @@ class _StageFold:
         needs = None if stage.needs is None else stage.needs[at]
         have = None if stage.have is None else stage.have[at]
         kin = None if stage.kin is None else stage.kin[at]
-        return BlockProblem(relevance, apart, stage.texts[at], self.weight, needs, have, kin)
+        sayings = self.sayings.take(at)
+        return BlockProblem(relevance, apart, stage.texts[at], self.weight, needs, have, sayings, kin)
 
 
 def _scores(models: Models, here: Ints) -> tuple[PairScores, PairScores, Triples | None]:

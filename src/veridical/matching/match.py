@@ -24,10 +24,12 @@ from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.matching import items
 from veridical.matching import stages as matching_stages
+from veridical.matching.blind_readers import random_wrong
 from veridical.matching.items import Laid, choices_of, lay_out, table_rows, write_table
 from veridical.matching.lambda_curve import check_lambdas, lambda_curve, plot
 from veridical.matching.questions import AnsweredQuestion, deal, read_benchmark, read_table, split_of
-from veridical.matching.report import Bias, MatchReport, integrity, notes_on, random_wrong, shared_tags
+from veridical.matching.readings import MatchedChoices, Reading, readings
+from veridical.matching.report import Bias, MatchReport, integrity, notes_on, shared_tags
 from veridical.matching.scores.crossencoder import Reranker
 from veridical.matching.scores.models import WORDS, encoder
 from veridical.matching.stages import Matched, MatchedStages, Models, Responses, StageOptions, mean_relevance
@@ -68,6 +70,7 @@ class _MatchJob:
             "lambda": options.weight,
             "wrong": options.wrong,
             "method": options.method,
+            "precision": options.precision,
             "reserved": {stage: list(one.reserved) for stage, one in matched.items() if one.reserved},
             "shortlist": options.shortlist,
             "tolerance": options.tolerance,
@@ -118,12 +121,18 @@ def match_file(
     pruned = sorted({row.id for row in whole} - {row.id for row in rows})
     laid = _write(job, rows, done, pruned)
     job.clock.done("writing")
+    read: list[Reading] = []
+    for stage, one in laid.items():
+        made = MatchedChoices(rows, stage, done.stages[stage], done.models[stage], done.matched[stage], one)
+        read += readings(made, job.options, encoder(_reader(job.options), job.options.precision))
+    job.clock.done("blind readers")
     biases: list[Bias] = []
     if job.request.integrity:
         for stage, one in laid.items():
             biases += _integrity(job, rows, stage, done.stages[stage], one)
         job.clock.done("integrity report")
-    return _report(job, rows, done.models, done.matched, biases)
+    report = _report(job, rows, done.models, done.matched)
+    return replace(report, readings=tuple(read), integrity=tuple(biases))
 
 
 def _check(job: _MatchJob) -> None:
@@ -261,7 +270,7 @@ def _integrity(
         both = [shared_tags(own, [[items.tagged(t) for t in four] for four in one.texts]) for one in (laid, before)]
         tags = (both[0], both[1])
     sides = choices_of(rows, laid, stage), choices_of(rows, before, stage)
-    return integrity(*sides, encoder(_reader(job.options)), job.options.seed, tags, stage)
+    return integrity(*sides, encoder(_reader(job.options), job.options.precision), job.options.seed, tags, stage)
 
 
 def _reranker(model: str | Reranker | None) -> Reranker | None:
@@ -292,7 +301,7 @@ def _curve(job: _MatchJob, rows: Sequence[AnsweredQuestion], stages: Mapping[str
 
     result, made = lambda_curve(
         found, models, job.options, job.request.sweep, lambda one: choices_of(*laid_of(one)),
-        encoder(_reader(job.options)), Path(people) if (people := job.request.people) else None,
+        encoder(_reader(job.options), job.options.precision), Path(people) if (people := job.request.people) else None,
     )  # fmt: skip
     job.out.mkdir(parents=True, exist_ok=True)
     key: list[dict[str, str | int | float]] = []
@@ -307,7 +316,7 @@ def _curve(job: _MatchJob, rows: Sequence[AnsweredQuestion], stages: Mapping[str
     job.clock.done("sweep")
     matched = {f"answer, lambda {weight:g}": one.matched["answer"] for weight, one in made.items()}
     job.notes += notes_on(matched)
-    report = _report(job, rows, {"answer": models}, matched, [])
+    report = _report(job, rows, {"answer": models}, matched)
     return replace(report, sweep=result, weight=result.recommended)
 
 
@@ -316,7 +325,6 @@ def _report(
     rows: Sequence[AnsweredQuestion],
     models: Mapping[str, Models],
     matched: Mapping[str, Matched],
-    biases: Sequence[Bias],
 ) -> MatchReport:
     names = [split_of(row) for row in rows]
     return MatchReport(
@@ -336,7 +344,6 @@ def _report(
         method=job.options.method,
         weights={stage: (one.weight, one.bound) for stage, one in matched.items()},
         weight=job.options.weight,
-        integrity=tuple(biases),
         notes=tuple(job.notes),
         stages=job.clock.seconds,
     )

@@ -35,7 +35,7 @@ LIKELY_GROUPS = ("group", "movie", "video", "video_id", "video_name", "image", "
 REASON = re.compile(r".*:r[0-9]+", re.DOTALL)  # the ids of rationale items; a question's may not look so
 _BIG = 1 << 24  # characters of one CSV field
 FOLDS = 11
-LEAST = 50  # questions of a fold, where the number of folds is ours to choose
+LEAST, ROOM = 50, 3000  # questions of a fold, where the number of folds is ours: of three, and of more than three
 LARGEST = 30_000  # questions of one matching: larger splits of a benchmark are matched in folds
 
 
@@ -318,7 +318,7 @@ def deal(
         names = split_by_origin(origins, dict(splits), rng)
         return [replace(row, fold=name) for row, name in zip(rows, names, strict=True)]
     block = [str(one) for one in blocks(origins)]
-    number = folds if folds is not None else max(1, min(FOLDS, len(set(block)), len(rows) // LEAST))
+    number = folds if folds is not None else _usual_folds(len(rows), len(set(block)))
     if number < 1:
         raise UserError(f"{number} folds were asked for.", "Ask for one or more.")
     if number > len(set(block)):
@@ -328,6 +328,15 @@ def deal(
         return deal(rows, None, shares, seed)
     dealt = vcr_folds(block, rng, number)
     return [replace(row, fold=str(fold)) for row, fold in zip(rows, dealt, strict=True)]
+
+
+def _usual_folds(rows: int, groups: int) -> int:
+    """How many folds there are unless told: a large fold has more responses that fit a question as its own does.
+
+    >>> [_usual_folds(rows, rows) for rows in (90, 200, 5_000, 13_000, 290_000)]
+    [1, 3, 3, 4, 11]
+    """
+    return max(1, min(FOLDS, groups, rows // LEAST, max(3, rows // ROOM)))
 
 
 def split_of(row: AnsweredQuestion) -> str:

@@ -1,4 +1,4 @@
-"""What `veridical match` tells of its work: sizes, the certified gap, models, resolution, notes, and its integrity.
+"""What `veridical match` tells of its work: sizes, the objective, models, notes, blind readers, and its integrity.
 
 The integrity report says what a question's choices give away, with wrong choices drawn at random and with matched ones.
 Every line is a guesser that sees less than it should need: one response alone, all of them, their lengths, their
@@ -18,12 +18,13 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from veridical.common.arrays import Bools, Doubles, Ints
+from veridical.common.arrays import Bools, Doubles
 from veridical.common.files import Json
 from veridical.common.intervals import Estimate
 from veridical.common.result import Result, Table, plain
 from veridical.matching.blind_readers import VIEWS, Choices, Vectors, accuracy, by_machine, graded, sides
 from veridical.matching.lambda_curve import LambdaCurve
+from veridical.matching.readings import Reading, cautions, shown
 from veridical.matching.stages import Matched, normal
 
 Cue = Callable[[Choices], Doubles]  # (N, C) a number per choice
@@ -56,6 +57,7 @@ class MatchReport(Result):
     method: str
     weights: dict[str, tuple[float, float]]  # stage -> the sum of W over its wrong choices, and what bounds it
     weight: float
+    readings: tuple[Reading, ...] = ()
     integrity: tuple[Bias, ...] = ()
     sweep: LambdaCurve | None = None
     notes: tuple[str, ...] = ()
@@ -84,6 +86,7 @@ class MatchReport(Result):
                 said = f"{choices['right']:.3f}, {choices['wrong']:.3f}"
                 rows.append((f"{stage}s, mean P_rel of right and wrong choices", said))
         yield Table("", ("what", "value"), rows)
+        yield from shown(self.readings, self.rounds + 1)
         if self.integrity:
             biases = [
                 (b.stage, b.name, b.says, str(b.before) if b.before else "", str(b.after)) for b in self.integrity
@@ -99,6 +102,7 @@ class MatchReport(Result):
             yield Table("Right choices in %", ("lambda", *names, "people"), points)
             yield f"Recommended: lambda {self.sweep.recommended:g}, {self.sweep.why}."
         yield from self.notes
+        yield from cautions(self.readings, self.method, self.rounds + 1)
         yield f"Made: {self.out}"
 
 
@@ -201,37 +205,6 @@ def shared_tags(queries: Sequence[Sequence[str]], candidates: Sequence[Sequence[
         [[len(set(asked) & set(one)) for one in four] for asked, four in zip(queries, candidates, strict=True)],
         np.float64,
     )
-
-
-def random_wrong(
-    texts: Ints,
-    folds: Sequence[str],
-    wrong: int,
-    rng: np.random.Generator,
-    fits: Callable[[Ints, Ints], Bools] | None = None,
-) -> Ints:
-    """(wrong, N) wrong responses drawn at random from the fold, four different texts a question.
-
-    `fits(questions, responses)` says which may stand beside which, where tags decide; a matched set is proof that
-    every question has enough of them.
-    """
-    out = np.zeros((wrong, len(texts)), np.int64)
-    names = np.asarray(folds, dtype=object)
-    for fold in sorted(set(folds)):
-        here = np.flatnonzero(names == fold)
-        taken = texts[here][:, None]  # (n, k)
-        for k in range(wrong):
-            drawn = np.zeros(len(here), np.int64)
-            open_ = np.arange(len(here))
-            while len(open_):
-                drawn[open_] = here[rng.integers(len(here), size=len(open_))]
-                bad = (taken[open_] == texts[drawn[open_]][:, None]).any(1)
-                if fits is not None:
-                    bad |= ~fits(here[open_], drawn[open_])
-                open_ = open_[bad]
-            out[k, here] = drawn
-            taken = np.concatenate([taken, texts[drawn][:, None]], 1)
-    return out
 
 
 def _each(choices: Choices, number: Callable[[int, str], float]) -> Doubles:

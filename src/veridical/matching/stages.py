@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veridical.common.arrays import Bools, Ints
+from veridical.encoders.encoder import resolved_precision
 from veridical.engine.processes import available
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
@@ -43,7 +44,7 @@ class StageOptions:
     relevance: str = "minilm"
     similarity: str = "minilm"
     learned: bool = True  # learn relevance on the data, cross-fitted by fold
-    weight: float = 0.3  # lambda
+    weight: float = 1.0  # lambda
     method: str = "fours"  # blocks that share their responses, or the paper's rounds
     wrong: int = 3
     shortlist: int = 64
@@ -51,13 +52,15 @@ class StageOptions:
     seed: int = 0
     secret: str = ""  # mixed into the seed of what is random in `hidden` folds
     hidden: frozenset[str] = frozenset()  # folds whose answers are hidden
+    precision: str = "fp32"  # of encoders of texts: fp32 or bf16
     reranker: Reranker | None = None  # a cross-encoder for P_rel over the shortlist
     similarity_reranker: Reranker | None = None  # the same for P_sim
 
     @classmethod
     def of(cls, matching: Matching, **more: Any) -> StageOptions:
         """What a verb was told of the models and the trade-off, and the rest."""
-        return cls(matching.relevance, matching.similarity, matching.learn, matching.weight, matching.method, **more)
+        named = matching.relevance, matching.similarity, matching.learn, matching.weight, matching.method
+        return cls(*named, precision=resolved_precision(matching.precision), **more)
 
 
 @dataclass(frozen=True)
@@ -187,10 +190,13 @@ def fit_models(rows: Responses, options: StageOptions) -> Models:
     """P_rel and P_sim of a stage."""
     check_options(options)
     rng = np.random.default_rng([options.seed, 1])
+    precision = options.precision
     relevance = fit_relevance(
-        options.relevance, rows.queries, rows.responses, rows.texts, rows.folds, rng, learned=options.learned
-    )
-    similarity = fit_similarity(options.similarity, rows.responses, np.random.default_rng([options.seed, 2]))
+        options.relevance, rows.queries, rows.responses, rows.texts, rows.folds, rng, learned=options.learned,
+        precision=precision,
+    )  # fmt: skip
+    drawn = np.random.default_rng([options.seed, 2])
+    similarity = fit_similarity(options.similarity, rows.responses, drawn, precision=precision)
     models = Models(relevance, similarity)
     if options.reranker is None and options.similarity_reranker is None:
         return models

@@ -144,8 +144,10 @@ class Matching:
     """Model of similarity, P_sim: a text encoder, or tfidf."""
     learn: bool = True
     """Learn relevance on the data, on other folds than it scores."""
-    weight: Annotated[float, LAMBDA] = 0.3
+    weight: Annotated[float, LAMBDA] = 1.0
     """How much wrong choices are kept from being like the right one."""
+    precision: str = "fp32"
+    """Of text encoders: fp32, or bf16, quicker where the processor has it (fp32 elsewhere)."""
     method: str = "fours"
     """fours: four questions share their four answers, each right once, so that the choices alone say nothing; or
     paper: the paper's equation, round after round."""
@@ -216,7 +218,7 @@ class MatchOptions:
     tolerance: float = 1e-3
     """The largest certified gap to the optimum, with --method paper."""
     folds: int | None = None
-    """Folds by group: 0 is val, 1 is test, others train. 11 if there is enough."""
+    """Folds by group: 0 is val, 1 is test, others train. 3 to 11, of 3,000 questions or more, unless given."""
     split: Mapping[str, float] | None = None
     """A split and its share, 'dev=1'; may be repeated."""
     hide: Sequence[str] = ()

@@ -250,7 +250,12 @@ def _match(
     """Match both stages. Tags that no other photograph could take are written out, and where that is not enough,
     questions are left out: the rows that stay, the wrong choices they got, and what was left out."""
     stages: dict[str, Responses] = {}
-    about: Json = {"method": options.method, "lambda": options.weight, "rounds": options.wrong}
+    about: Json = {
+        "method": options.method,
+        "precision": options.precision,
+        "lambda": options.weight,
+        "rounds": options.wrong,
+    }
     for stage in STAGES:
         rows, changed = people.write_out_rare(rows, stage)
         if changed:

@@ -22,8 +22,8 @@ CELL = 3072  # rows whose weights are held at once
 NEAR = 24  # rows that each row may be moved to
 PASSES = 3  # over the cells of a large fold
 REPAIRS = 6  # attempts at blocks that hold what may not meet
-HOT, WARM, COLD = 0.6, 0.2, 0.03  # temperatures, in units of W
-STEPS = 600  # proposed swaps for each row
+HOT, WARM, COLD, SMALL_HOT = 1.5, 0.5, 0.05, 12.0  # temperatures, in units of W
+STEPS, MORE = 1000, 300  # proposed swaps for each row, at first and in later passes
 STARTS, SMALL = 8, 1024  # a small cell is searched several times, as long as that is as quick as one of so many rows
 SETTLED = 30  # rounds of swaps that win, at most
 POWER_STEPS = 12
@@ -111,18 +111,20 @@ def _solve(problem: BlockProblem, choices: int, seed: int, block: Ints | None = 
     size, near = len(table), nearest(table)
     state = np.array([seed], np.uint64)
 
-    def searched(first: Ints, hot: float) -> tuple[float, Ints]:
+    def searched(first: Ints, steps: int, hot: float) -> tuple[float, Ints]:
         block, members = first.copy(), members_of(first)
-        kernels.anneal(table, block, members, near, STEPS * size, hot, COLD, state)
+        kernels.anneal(table, block, members, near, steps * size, hot, COLD, state)
         kernels.settle(table, block, members, np.empty((len(members), size)), SETTLED)
         return float(kernels.worth(table, members).sum()), block
 
     if block is not None:
-        return searched(np.unique(block, return_inverse=True)[1].reshape(-1).astype(np.int64), WARM)[1]
+        return searched(np.unique(block, return_inverse=True)[1].reshape(-1).astype(np.int64), MORE, WARM)[1]
     liked = np.take_along_axis(table, near[:, : choices - 1], axis=1).sum(1)
     first = kernels.start(table, block_sizes(size, choices), np.argsort(liked, kind="stable"))
-    starts = max(1, min(STARTS, SMALL // size))
-    return max((searched(first, HOT) for _ in range(starts)), key=lambda one: one[0])[1]
+    found = [searched(first, STEPS, HOT)]
+    more = range(1, min(STARTS, SMALL // size))  # from anywhere, and hot
+    found += [searched(np.random.default_rng([seed, k]).permutation(first), STEPS, SMALL_HOT) for k in more]
+    return max(found, key=lambda one: one[0])[1]
 
 
 def nearest(table: Floats) -> Ints:

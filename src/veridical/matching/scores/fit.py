@@ -45,6 +45,7 @@ def fit_relevance(
     rng: np.random.Generator,
     *,
     learned: bool = True,
+    precision: str = "fp32",
 ) -> PairModel:
     """P_rel(query, response). With `learned`, embeddings are mapped by what other folds teach, where that helps.
 
@@ -54,7 +55,7 @@ def fit_relevance(
     if name in WORDS:
         left, right = models.word_vectors(queries, responses, "bm25" if name == "bm25" else "tfidf")
     else:
-        encode = encoder(name)
+        encode = encoder(name, precision)
         left, right = encode(queries), encode(responses)
         if learned:
             left, helped = mapped(left, right, texts, folds, rng)
@@ -153,13 +154,15 @@ def _picks(left: Floats, right: Floats, texts: Ints) -> float:
 
 # --- similarity ------------------------------------------------------------------------------------------------------
 
-_FILLERS = frozenset(
+FILLERS = frozenset(
     {"a", "an", "the", "is", "are", "was", "were", "be", "to", "of", "in", "on", "at", "his", "her", "their", "its"}
     | {"it", "he", "she", "they", "and", "that", "this"}
 )
 
 
-def fit_similarity(name: str, responses: Sequence[str], rng: np.random.Generator) -> PairModel:
+def fit_similarity(
+    name: str, responses: Sequence[str], rng: np.random.Generator, *, precision: str = "fp32"
+) -> PairModel:
     """P_sim(response, response). Calibrated on rewordings against random pairs: see above."""
     if name in WORDS:
         lexicon = models.Lexicon(responses)
@@ -169,7 +172,7 @@ def fit_similarity(name: str, responses: Sequence[str], rng: np.random.Generator
             return np.asarray(lexicon.tfidf(one).multiply(lexicon.tfidf(other)).sum(1)).reshape(-1)
 
         return PairModel("tfidf", table, table, calibrate_similarity(responses, score, rng), False)
-    encode = encoder(name)
+    encode = encoder(name, precision)
     dense = encode(responses)
     found = calibrate_similarity(responses, lambda one, other: (encode(one) * encode(other)).sum(1), rng)
     return PairModel(name, dense, dense, found, False)
@@ -201,7 +204,7 @@ def reworded(text: str, rng: np.random.Generator) -> str:
     if "and" in words[1:-1]:
         middle = words.index("and", 1)
         words = [*words[middle + 1 :], "and", *words[:middle]]
-    kept = [w for w in words if w.lower() not in _FILLERS or rng.random() < 0.5]
+    kept = [w for w in words if w.lower() not in FILLERS or rng.random() < 0.5]
     kept = kept or words
     if len(kept) >= 5:  # one word less hardly changes what a long sentence says
         kept.pop(int(rng.integers(len(kept))))

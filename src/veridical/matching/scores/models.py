@@ -85,12 +85,12 @@ class PairModel:
         return {"model": self.name, **learned, "calibration": asdict(self.calibration)}
 
 
-def encoder(name: str) -> Encode:
+def encoder(name: str, precision: str = "fp32") -> Encode:
     """A text encoder as a function of texts."""
     from veridical.encoders import TextVectors
     from veridical.encoders.encoder import unit
 
-    opened = TextVectors(name)
+    opened = TextVectors(name, precision=precision)
     return lambda texts: unit(opened.rows(texts))
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.check import check
 from veridical.benchmark.place import hidden_dir
 from veridical.benchmark.tables import panels_table
 from veridical.benchmark.writer import file_hash
+from veridical.common.average_hash import average_hash
 from veridical.records import TRUTH, Item, Judgement, Panel, SceneObject, Text, View, pairs
 
 from .conftest import png, write_small
@@ -228,6 +231,18 @@ def test_wrong_panels(tmp_path: Path) -> None:
             [Panel("a", address, (0, 0, 9, 9)), Panel("b", region=(5, 0, 5, 9)), Panel("c", objects=twice)]
         )
     assert kinds(tmp_path / "x") == {"region", "duplicate-id"}
+
+
+def test_an_image_that_is_not_the_published_one_is_worth_knowing(tmp_path: Path) -> None:
+    data = png(1)
+    right = average_hash(Image.open(BytesIO(data)))
+    for name, hashed in (("same", right), ("other", f"{int(right, 16) ^ 1:016x}")):
+        with BenchmarkWriter(tmp_path / name, name="x", task="statement") as writer:
+            writer.add_panels([Panel("a", writer.add_image(data), phash=hashed)])
+    assert check(tmp_path / "same").problems == ()
+    (problem,) = check(tmp_path / "other").problems
+    assert (problem.kind, problem.severity) == ("average-hash", "warning")
+    assert check(tmp_path / "other").ok
 
 
 def family(**changes: object) -> list[Item]:

@@ -204,7 +204,7 @@ def _images(opened: Benchmark) -> Iterator[Problem]:
         text = (
             f"{len(other):,} images have another average hash than was published: {', '.join(sorted(other)[:_SHOWN])}"
         )
-        yield Problem("hash", "images", text, "warning")
+        yield Problem("average-hash", "images", text, "warning")
     yield from _wanted(opened, stored)
     yield from _regions(opened, sizes)
 

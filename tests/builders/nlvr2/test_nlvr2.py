@@ -11,9 +11,11 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from tests.commands import invoke
 
 from veridical.benchmark import Benchmark
@@ -23,9 +25,10 @@ from veridical.builders.nlvr2 import build_nlvr2
 from veridical.builders.nlvr2.collection import hidden_splits, read_config
 from veridical.builders.nlvr2.pairs import pair_up
 from veridical.builders.nlvr2.takedown import takedown
+from veridical.common.average_hash import average_hash
 from veridical.engine.processes import INSIDE
 from veridical.errors import UserError
-from veridical.formats.releases import export, import_release
+from veridical.formats.releases import export, export_official, import_release
 from veridical.language.writing.pairs.statements import execute_pair
 from veridical.records import Item
 from veridical.statistics import stats
@@ -89,7 +92,18 @@ def test_splits_share_no_photograph_and_photographs_say_where_they_are_from(smal
     known = opened.photographs_table().to_pylist()
     assert {row["id"] for row in known} == owners.keys()
     assert all(row["source"] == "icons" and "CC-BY-4.0" in row["licence"] for row in known)
-    assert all(len(panel.phash or "") == 16 for panel in opened.panels.values())
+
+
+def test_hashes_are_average_hashes_and_published_as_such(small: Path, tmp_path: Path) -> None:
+    opened = Benchmark(small)
+    for panel in opened.panels.values():
+        assert panel.image is not None
+        assert panel.phash == average_hash(Image.open(BytesIO(bytes(opened.image(panel.image)))))
+    export_official(small, tmp_path / "out")
+    published = json.loads((tmp_path / "out" / "dev_hashes.json").read_text())
+    assert published
+    for name, hashed in published.items():
+        assert hashed == average_hash(Image.open(tmp_path / "out" / "images" / "dev" / name))
 
 
 def test_every_count_of_the_collection_is_in_its_statistics(small: Path) -> None:

@@ -108,6 +108,16 @@ def test_photographs_of_which_nothing_is_known_are_refused(drawn: Path, tmp_path
         build_folder(drawn, tmp_path / "other", synsets=tmp_path / "synsets.txt")
 
 
+def test_of_labels_that_may_be_incomplete_nothing_is_said(drawn: Path, tmp_path: Path, build_folder: Build) -> None:
+    with pytest.raises(UserError, match="nothing says that all there is") as caught:
+        build_folder(drawn, tmp_path / "out", exhaustive=None)
+    assert "--exhaustive" in str(caught.value)
+    build_folder(drawn, tmp_path / "out", exhaustive=["dog"], split={"train": 1})
+    sentences = [json.loads(line)["sentence"] for line in (tmp_path / "out.work" / "sentences.jsonl").open()]
+    assert any("dog" in one for one in sentences)
+    assert not any(" car" in one or " cup" in one for one in sentences)
+
+
 def test_a_detector_finds_what_nobody_labelled(
     drawn: Path, tmp_path: Path, yolos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

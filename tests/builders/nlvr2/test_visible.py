@@ -10,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import veridical.sources.coco as coco_module
-from veridical.builders.nlvr2.photographs import describe
+from veridical.builders.nlvr2.pairs import pair_all
+from veridical.builders.nlvr2.photographs import category_vectors, describe
 from veridical.builders.nlvr2.visible import MERGED, outlined_area, overlap, visible
+from veridical.builders.nlvr2.work import ImageSet, Seen
+from veridical.language.english import nouns_of
 from veridical.language.writing.pairs.doubts import CROWD, DOUBTFUL, PERHAPS, SEVERAL, sure
 from veridical.records import Box, Panel, SceneObject
 from veridical.sources import Coverage, Photograph
@@ -65,7 +68,8 @@ def test_two_dogs_side_by_side_stay_two() -> None:
         ((100, 100, 200, 200), None),
         ((100, 100, 125, 125), "small"),
         ((100, 100, 110, 400), "small"),  # thin
-        ((0, 100, 90, 250), "cut off"),
+        ((0, 100, 85, 180), "cut off"),
+        ((0, 100, 70, 400), "cut off"),  # an arm
         ((0, 0, 300, 300), None),
     ],
 )
@@ -74,15 +78,24 @@ def test_what_is_too_small_or_cut_off_may_not_count(box: Box, why: str | None) -
 
 
 def test_outlines_tell_what_is_covered() -> None:
-    parts = (((100.0, 100.0), (140.0, 100.0), (140.0, 140.0), (100.0, 140.0)),) * 2
+    parts = (((100.0, 100.0), (130.0, 100.0), (130.0, 140.0), (100.0, 140.0)),) * 2
     whole = SceneObject("1", "dog", (), (100, 100, 190, 140), None, parts[:1])
     assert shown(whole)["1"].attribute(DOUBTFUL) == "small"
     parted = SceneObject("1", "dog", (), (100, 100, 190, 140), None, parts)
     assert shown(parted)["1"].attribute(DOUBTFUL) == "covered"
-    assert outlined_area(parts) == 3200
+    assert outlined_area(parts) == 2400
     unsure = SceneObject("1", "dog", (), (100, 100, 300, 300), 0.6)
     assert shown(unsure)["1"].attribute(DOUBTFUL) is None
     assert shown(unsure, margin=2)["1"].attribute(DOUBTFUL) == "the detector is not sure"
+
+
+def test_a_small_thing_in_front_of_another_may_not_be_made_out() -> None:
+    person, board = thing("1", "person", (280, 70, 430, 330)), thing("2", "cup", (330, 290, 372, 340))
+    assert shown(board)["2"].attribute(DOUBTFUL) is None
+    assert shown(person, board)["2"].attribute(DOUBTFUL) == "covered"
+    assert shown(person, board)["1"].attribute(DOUBTFUL) is None
+    large = thing("2", "cup", (330, 200, 430, 330))
+    assert shown(person, large)["2"].attribute(DOUBTFUL) is None
 
 
 def test_captions_name_what_no_annotation_has() -> None:
@@ -161,3 +174,25 @@ def test_of_categories_that_are_not_its_own_a_coco_file_says_nothing(tmp_path: P
     coverage = Coco(tmp_path).coverage
     assert coverage.covers("dog")
     assert not coverage.covers("goat")
+
+
+def test_photographs_with_the_same_things_to_count_are_similar() -> None:
+    seen = [Seen("a", objects={"dog": 2}), Seen("b", objects={"dog": 3}), Seen("c", objects={"cup": 2}), Seen("d")]
+    vectors = category_vectors(seen)
+    assert vectors.shape == (4, 2)
+    assert vectors[0] @ vectors[1] == pytest.approx(1)
+    assert vectors[0] @ vectors[2] == 0
+    assert not vectors[3].any()
+
+
+def test_pairs_are_drawn_until_sentences_tell_them_apart() -> None:
+    """With two photographs of dogs, most pairings have no two pairs that a sentence can tell from the others."""
+    dogs = Panel("", width=640, height=480, objects=(thing("1", "dog", (100, 100, 300, 300)),))
+    panels = {str(k): dogs if k < 2 else Panel("", width=640, height=480) for k in range(8)}
+    nouns = nouns_of(panels.values(), COVER)
+    sets = [ImageSet(str(k), "dog", "two dogs", tuple(panels)) for k in range(6)]
+    tasks = pair_all(sets, panels, nouns, lambda one: (int(one.set),), processes=1)
+    assert [task.task for task in tasks] == [f"{k}-{n}" for k in range(6) for n in range(2)]
+    for task in tasks:
+        assert sorted(name for pair in task.pairs for name in pair) == sorted(panels)
+        assert sum("0" in pair or "1" in pair for pair in task.pairs) == 2  # never both dogs in one pair

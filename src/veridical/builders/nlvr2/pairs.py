@@ -114,7 +114,7 @@ def write_all(
     return [one for batch in made for one in batch]
 
 
-PAIRINGS = 12  # of a set, of which the first that sentences can tell apart is taken
+PAIRINGS = 30  # of a set, of which the first that sentences can tell apart is taken
 
 
 def pair_all(

@@ -24,6 +24,7 @@ from veridical.builders.nlvr2.wordnet import open_vectors
 from veridical.builders.nlvr2.work import Found, ImageSet, PrunedSet, Seen, Sentence, Task, Verdict
 from veridical.errors import UserError
 from veridical.language.english import icon_nouns, nouns_of
+from veridical.options.building import NLVR2Options
 from veridical.records import Panel
 from veridical.sources import Photograph
 from veridical.sources.icons.worlds import IconSeries
@@ -52,8 +53,13 @@ def look_at_photographs(made: Collection) -> None:
     facts: dict[str, object] = {"source": made.about_source, "name": options.source, "encoder": made.encoder}
     facts |= {"files": files, "weights": made.weights, **hashes(options, "search")}
     if made.source is not None and not made.exact:
-        facts |= {"visible": about_thresholds(), "exhaustive": options.exhaustive}
+        facts |= {"visible": about_thresholds(), **_covered(options)}
     made.photographs = Photographs(made.work.step("photographs.jsonl", Seen, [], facts, make), vectors_file, options)
+
+
+def _covered(options: NLVR2Options) -> dict[str, object]:
+    """What was said of the annotations."""
+    return {} if options.exhaustive is None else {"exhaustive": list(options.exhaustive)}
 
 
 def write_queries(made: Collection) -> None:
@@ -64,6 +70,7 @@ def write_queries(made: Collection) -> None:
     facts: dict[str, object] = {**hashes(options, "synsets", "search"), "best": options.best}
     facts |= {"wordnet": options.wordnet, "words": made.wordnet.name}
     facts["vectors"] = work.hash_of_path(options.vectors) or made.has_vectors
+    facts |= _covered(options)
     if options.best is not None:  # synsets are scored by what a search finds
         facts |= {**_searched(made.photographs), **hashes(options, "labels")}
     make = partial(_make_queries, made, list(made.synsets.values()))
@@ -212,17 +219,20 @@ def pair_photographs(made: Collection) -> None:
 
     def make() -> list[Task]:
         whole = [one for one in made.sets if not one.discarded]
-        if made.exact or made.source is None or made.options.sentences is not None:
+        if made.exact or made.source is None:
             return [task for one in whole for task in pairs.make_tasks(one, made.rng("tasks", one.set))]
         made.used = _fetched(made, {name for one in whole for name in one.photographs})
         nouns = nouns_of(made.panels.values(), made.coverage)
+        if not nouns.categories:
+            return [task for one in whole for task in pairs.make_tasks(one, made.rng("tasks", one.set))]
 
         def seeds_of(one: ImageSet) -> tuple[int, ...]:
             return seeds(made.options.seed, "tasks", one.set)
 
         return pairs.pair_all(whole, made.panels, nouns, seeds_of, processes=made.processes)
 
-    made.tasks = made.work.step("tasks.jsonl", Task, ["sets.jsonl"], {"seed": made.options.seed}, make)
+    facts: dict[str, object] = {"seed": made.options.seed, **_covered(made.options)}
+    made.tasks = made.work.step("tasks.jsonl", Task, ["sets.jsonl"], facts, make)
     pairs.check_tasks(made.work.path("tasks.jsonl"), made.tasks, made.photographs.by_id)
 
 
@@ -248,7 +258,7 @@ def write_sentences(made: Collection) -> None:
     if options.sentences is None:
         digest = hashlib.sha256(options.secret.encode("utf-8", "surrogateescape")).hexdigest() if options.secret else ""
         # What sentences are generated from and judged by: boxes and attributes, too.
-        facts |= {"seed": options.seed, "secret": digest, "panels": work.hash_of_panels(panels)}
+        facts |= {"seed": options.seed, "secret": digest, "panels": work.hash_of_panels(panels), **_covered(options)}
 
     def seeds_of(task: Task) -> tuple[int, ...]:
         return seeds(options.seed, "sentences", task.set, task.task, options.secret)

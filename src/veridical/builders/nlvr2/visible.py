@@ -31,11 +31,14 @@ _WORD = re.compile(r"[a-z]+")
 class Thresholds:
     """From when on a thing counts; shares are of the photograph."""
 
-    area: float = 0.007  # of its outline, or of its box
-    side: float = 0.04  # the shorter one of its box, of the longer one of the photograph
-    cut_area: float = 0.06  # of a thing that the border cuts off
-    covered_area: float = 0.02  # of a thing in several parts, or that fills little of its box
+    area: float = 0.0045  # of its outline, or of its box
+    side: float = 0.03  # the shorter one of its box, of the longer one of the photograph
+    cut_area: float = 0.025  # of a thing that the border cuts off
+    cut_side: float = 0.13  # the shorter one of its box: an arm, a foot, the edge of a chair
+    covered_area: float = 0.012  # of a thing in several parts, or that fills little of its box
     filled: float = 0.3  # how little of its box a covered thing fills
+    front_area: float = 0.0075  # of a thing whose box is mostly in that of something larger
+    inside: float = 0.5  # how much "mostly" is
     score: float = 0.0  # of a detection; what the detector's own threshold let through counts
     same: float = 0.7  # intersection over union of two boxes of one thing
     beside: float = 0.5  # of two boxes of which one may be of the other's thing
@@ -43,9 +46,10 @@ class Thresholds:
 
     def widened(self, margin: float) -> Thresholds:
         """Those under which so many times as much is doubtful."""
-        areas = {name: getattr(self, name) * margin for name in ("area", "cut_area", "covered_area")}
+        areas = {name: getattr(self, name) * margin for name in ("area", "cut_area", "covered_area", "front_area")}
         boxes = {"same": self.same / margin**0.25, "beside": self.beside / margin**0.25}
-        return replace(self, side=self.side * margin**0.5, score=SURE_SCORE, **areas, **boxes)
+        sides = {name: getattr(self, name) * margin**0.5 for name in ("side", "cut_side")}
+        return replace(self, score=SURE_SCORE, **areas, **sides, **boxes)
 
 
 THRESHOLDS = Thresholds()
@@ -56,7 +60,8 @@ def visible(photograph: Photograph, coverage: Coverage, margin: float = 1.0) -> 
     least = THRESHOLDS.widened(margin) if margin != 1 else THRESHOLDS
     panel = photograph.panel
     merged = _merge(panel.objects, coverage, least)
-    marked = [_mark(thing, panel, coverage, least) for thing in merged]
+    boxes = [thing.box for thing in merged if thing.box is not None]
+    marked = [_mark(thing, panel, boxes, coverage, least) for thing in merged]
     objects = (*_beyond(_beside(marked, coverage, least), least.most), *_mentioned(photograph, coverage))
     return replace(photograph, panel=replace(panel, objects=objects))
 
@@ -75,15 +80,20 @@ def overlap(one: Box, other: Box) -> float:
     >>> overlap((0, 0, 2, 1), (1, 0, 3, 1))
     0.3333333333333333
     """
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
-    common = max(width, 0.0) * max(height, 0.0)
+    common = _common(one, other)
     union = _area(one) + _area(other) - common
     return common / union if union else 0.0
 
 
 def _area(box: Box) -> float:
     return (box[2] - box[0]) * (box[3] - box[1])
+
+
+def _common(one: Box, other: Box) -> float:
+    """The area of two boxes' intersection."""
+    width = min(one[2], other[2]) - max(one[0], other[0])
+    height = min(one[3], other[3]) - max(one[1], other[1])
+    return max(width, 0.0) * max(height, 0.0)
 
 
 def _alike(one: SceneObject, other: SceneObject, coverage: Coverage) -> bool:
@@ -144,14 +154,14 @@ def _doubted(thing: SceneObject, why: str) -> SceneObject:
     return thing if known else replace(thing, attributes=(*thing.attributes, (DOUBTFUL, why)))
 
 
-def _mark(thing: SceneObject, panel: Panel, coverage: Coverage, least: Thresholds) -> SceneObject:
+def _mark(thing: SceneObject, panel: Panel, boxes: Sequence[Box], coverage: Coverage, least: Thresholds) -> SceneObject:
     if thing.category in coverage.portions:
         thing = replace(thing, attributes=(*thing.attributes, (SEVERAL, PORTION)))
-    why = _reason(thing, panel, least)
+    why = _reason(thing, panel, boxes, least)
     return _doubted(thing, why) if why else thing
 
 
-def _reason(thing: SceneObject, panel: Panel, least: Thresholds) -> str:
+def _reason(thing: SceneObject, panel: Panel, boxes: Sequence[Box], least: Thresholds) -> str:
     """Why a thing may not count; "" where it does."""
     if CROWD in thing.attributes:
         return ""
@@ -162,14 +172,19 @@ def _reason(thing: SceneObject, panel: Panel, least: Thresholds) -> str:
     left, top, right, bottom = thing.box
     whole, longer = panel.width * panel.height, max(panel.width, panel.height)
     seen = outlined_area(thing.polygons) or _area(thing.box)
-    if seen < least.area * whole or min(right - left, bottom - top) < least.side * longer:
+    shorter = min(right - left, bottom - top)
+    if seen < least.area * whole or shorter < least.side * longer:
         return SMALL
     near = 0.005 * longer
     cut = left <= near or top <= near or right >= panel.width - near or bottom >= panel.height - near
-    if cut and seen < least.cut_area * whole:
+    if cut and (seen < least.cut_area * whole or shorter < least.cut_side * longer):
         return CUT
     parted = len(thing.polygons) > 1 or seen < least.filled * _area(thing.box)
-    return COVERED if parted and seen < least.covered_area * whole else ""
+    if parted and seen < least.covered_area * whole:
+        return COVERED
+    own = _area(thing.box)
+    within = any(_area(box) > own and _common(thing.box, box) > least.inside * own for box in boxes)
+    return COVERED if within and seen < least.front_area * whole else ""
 
 
 def outlined_area(outlines: Sequence[Sequence[tuple[float, float]]]) -> float:

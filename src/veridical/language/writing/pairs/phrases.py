@@ -17,7 +17,7 @@ from veridical.language.english import Nouns, Spoken, Values, Word, a
 from veridical.language.programs.domain import RELATE, Thing, domain_of
 from veridical.language.programs.terms import Term, term
 from veridical.language.writing.drafting import THINGS, Dice, NoDraft, keep
-from veridical.language.writing.pairs.doubts import sure, uncountable
+from veridical.language.writing.pairs.doubts import sure, uncountable, ways
 from veridical.records import Panel, SceneObject
 
 SIDES = (term("panel", 1), term("panel", 2))
@@ -57,6 +57,7 @@ class Facts:
         self.nouns = nouns
         self.seen = tuple(seen)
         pairs = [(sure(left), sure(right)) for left, right in seen]
+        self.doubted = any(len(ways(o)) > 1 for pair in seen for panel in pair for o in panel.objects)
         self.domains = tuple(domain_of(pair) for pair in pairs)
         self.boxed = all(o.box is not None for pair in pairs for panel in pair for o in panel.objects)
         self._shortest: dict[str, float] = {}  # the shortest side of any box of each category

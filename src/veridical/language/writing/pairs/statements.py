@@ -27,6 +27,7 @@ from veridical.language.writing.pairs.phrases import HYPERNYM, Desk, Facts
 from veridical.records import Panel
 
 TRIES = 3  # rounds over all families
+PATIENCE = 4  # times as many drafts where most come to nothing, because it is doubtful what is there
 # how little a denial is wanted: with "not" or "neither", with "not exactly", or only as "it is not true that"
 NEGATED, CLUMSY, LAST = 1, 2, 3
 NEGATIONS = 0.1  # of the denials with such a word that are taken at once; the others wait for want of better
@@ -102,7 +103,7 @@ def _write_family(
     """A sentence of a family, and how little it is wanted: 0, NEGATED, CLUMSY or LAST."""
     spare: PairStatement | None = None
     best = LAST + 1
-    for _ in range(family.drafts):
+    for _ in range(family.drafts * (PATIENCE if facts.doubted else 1)):
         try:
             draft = family.write(Desk(rng, facts, wanted, focus))
         except NoDraft:

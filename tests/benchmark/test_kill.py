@@ -67,8 +67,8 @@ def test_old_benchmark_survives_a_failed_build(tmp_path: Path) -> None:
 import os, signal, sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from pathlib import Path
-from veridical.benchmark import BenchmarkWriter
-with BenchmarkWriter(Path({str(out)!r}), name="new", task="matrix") as writer:
+from veridical.benchmark import BenchmarkWriter, place
+with place.replacing(True), BenchmarkWriter(Path({str(out)!r}), name="new", task="matrix") as writer:
     writer.add_image(b"x")
     os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -38,11 +39,52 @@ def test_a_hidden_folder_that_is_not_ours(tmp_path: Path) -> None:
 
 
 def test_a_benchmark_with_something_else_in_it(small: Path) -> None:
-    (small / "features-clip.arrow").touch()  # derived, and made again
-    write_small(small)
     (small / "predictions.jsonl").touch()
-    with pytest.raises(UserError, match=r"predictions\.jsonl"):
+    with pytest.raises(UserError, match=r"predictions\.jsonl"), place.replacing(True):
         start(small)
+
+
+def test_a_file_that_is_merely_called_like_vectors(small: Path) -> None:
+    (small / "features-of-my-thesis.docx").write_text("years of work")
+    with pytest.raises(UserError, match="not part of the benchmark"), place.replacing(True):
+        start(small)
+
+
+def test_a_manifest_that_lists_what_is_not_ours(small: Path) -> None:
+    (small / "thesis.tex").touch()
+    manifest = json.loads((small / "benchmark.json").read_bytes())
+    manifest["files"]["thesis.tex"] = {"sha256": "", "bytes": 0}
+    (small / "benchmark.json").write_text(json.dumps(manifest))
+    with pytest.raises(UserError, match=r"thesis\.tex"), place.replacing(True):
+        start(small)
+
+
+def test_hidden_answers_are_not_lost(small: Path) -> None:
+    before = Benchmark(small).hash
+    with pytest.raises(UserError, match=r"lose the hidden answers in .*small\.hidden"):
+        write_small(small, shade=50)
+    assert Benchmark(small).hash == before
+    with place.replacing(True):
+        write_small(small, shade=50)
+    assert check(small).ok
+    kept = small.with_name(f"small.hidden-{before[:8]}")
+    assert json.loads((kept / "hidden.json").read_bytes())["benchmark"] == before
+    again = Benchmark(small).hash
+    with place.replacing(True):
+        write_small(small, shade=50)  # the same bytes: nothing is lost, and nothing kept
+    assert Benchmark(small).hash == again
+    assert sorted(path.name for path in small.parent.iterdir()) == ["small", "small.hidden", kept.name]
+
+
+def test_vectors_are_not_lost_in_silence(tmp_path: Path) -> None:
+    out = write_small(tmp_path / "x", hidden=())
+    write_small(out, hidden=())  # nothing that could not be had again
+    (out / "features-clip.arrow").write_bytes(b"ARROW1 and so on")
+    with pytest.raises(UserError, match=r"lose the vectors features-clip\.arrow"):
+        write_small(out, hidden=())
+    with place.replacing(True):
+        write_small(out, hidden=())
+    assert not list(out.glob("features-*"))
 
 
 def test_links_and_files_and_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +102,8 @@ def test_links_and_files_and_the_current_folder(tmp_path: Path, monkeypatch: pyt
 def test_a_failed_rename_brings_the_old_benchmark_back(tmp_path: Path) -> None:
     out = write_small(tmp_path / "x")
     before = Benchmark(out).hash
-    work = place.start(out)
+    with place.replacing(True):
+        work = place.start(out)
     (work / "hidden").mkdir()
     with pytest.raises(OSError, match="missing"):
         place.put_in_place(work, work / "missing", work / "hidden", out)

@@ -134,7 +134,7 @@ def _run(course: Course, folder: Path, scale: float, seed: int) -> Finished:
     options = dict(course.build)
     options[course.sized] = max(1, round(options[course.sized] * scale))
     remark(f"   building {options[course.sized]:,} {course.sized} from seed {seed}")
-    api.build(course.builder, benchmark, seed=seed, **options)
+    api.build(course.builder, benchmark, seed=seed, replace=True, **options)
     checked = api.check(benchmark)
     if not checked.ok:
         raise UserError(f"{benchmark} is damaged: {checked.problems[0].message}", "Remove it and run the demo again.")

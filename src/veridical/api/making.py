@@ -27,6 +27,7 @@ def import_release(
     split: str | None = None,
     hide: Sequence[str] = (),
     keep_going: bool = False,
+    replace: bool = False,
 ) -> ImportResult:
     """Turn an official release into a benchmark.
 
@@ -38,12 +39,15 @@ def import_release(
         split: Only this split of a folder, or the name for a file's.
         hide: Hide this split's answers, in OUT.hidden; may be repeated. Splits without labels are hidden anyway.
         keep_going: Import everything but the lines and images that are wrong, and list those.
+        replace: Make it anew even where a benchmark with hidden answers or vectors stands at OUT.
     """
+    from veridical.benchmark.place import replacing
     from veridical.formats import releases
 
-    return releases.import_release(
-        format, path, out, split=split, images=images, hide=several(hide), keep_going=keep_going
-    )
+    with replacing(replace, out):
+        return releases.import_release(
+            format, path, out, split=split, images=images, hide=several(hide), keep_going=keep_going
+        )
 
 
 def get(
@@ -66,13 +70,15 @@ def get(
         max_connections: How many files to fetch at once.
         keep_going: Import everything but the lines and images that are wrong.
     """
+    from veridical.benchmark.place import replacing
     from veridical.formats import download, fetch
 
     manners = fetch.Manners(connections=max_connections)
-    return download.get(
-        release, out, base_url=base_url, split=several(split), images=images, keep_going=keep_going, manners=manners,
-        on_fetched=_say_what_came,
-    )  # fmt: skip
+    with replacing(True):  # by the same files, or more of them
+        return download.get(
+            release, out, base_url=base_url, split=several(split), images=images, keep_going=keep_going,
+            manners=manners, on_fetched=_say_what_came,
+        )  # fmt: skip
 
 
 def _say_what_came(fetched: Fetched) -> None:
@@ -103,6 +109,7 @@ def match(
     options: MatchOptions = MatchOptions(),
     matching: Matching = Matching(),
     columns: Columns = Columns(),
+    replace: bool = False,
     **fields: Any,
 ) -> MatchReport:
     """Adversarial Matching: right answers become the wrong choices of other questions, each three times.
@@ -116,10 +123,13 @@ def match(
         options: What is made.
         matching: How wrong choices are found.
         columns: What the file's columns are called.
+        replace: Make it anew even where a benchmark with hidden answers or vectors stands at OUT.
     """
+    from veridical.benchmark.place import replacing
     from veridical.matching import match as room
 
-    return room.match_file(file, out, *gathered((options, matching, columns), fields))
+    with replacing(replace):
+        return room.match_file(file, out, *gathered((options, matching, columns), fields))
 
 
 def export(

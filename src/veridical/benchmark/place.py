@@ -1,18 +1,23 @@
 """Where a benchmark is put: in a temporary sibling while it is written, then in place with one rename.
 
 Nothing that is not ours is ever replaced: a folder must be a benchmark, with nothing else in it, to make room for a
-new one. A build killed at any moment leaves the old benchmark or none, and the next build removes what it left.
+new one. One with hidden answers or vectors, which would be lost, makes room only where that was asked for
+(`replacing`), and even then its hidden folder is kept under another name. A build killed at any moment leaves the old
+benchmark or none, and the next build removes what it left.
 """
 
 from __future__ import annotations
 
 import glob
+import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from veridical.common.files import is_running, locked
@@ -20,6 +25,11 @@ from veridical.errors import UserError
 
 MANIFEST = "benchmark.json"
 HIDDEN_MANIFEST = "hidden.json"
+# the files that a benchmark and its hidden folder may hold
+OURS = re.compile(
+    r"(items|answers|raw)-[A-Za-z0-9_.-]+\.parquet|images-\d+\.arrow|(panels|judgements|pruned|photographs)\.parquet"
+    r"|README\.md|croissant\.json|secret\.txt"
+)
 
 
 def hidden_dir(directory: Path) -> Path:
@@ -27,14 +37,41 @@ def hidden_dir(directory: Path) -> Path:
     return directory.with_name(directory.name + ".hidden")
 
 
+_replace: ContextVar[bool] = ContextVar("replace", default=False)
+
+
+@contextmanager
+def replacing(asked: bool, out: Path | str | None = None) -> Iterator[None]:
+    """Whether what is written meanwhile may take the place of a benchmark that cannot be had again.
+
+    Where it is known that `out` will be written, it is checked before any work.
+    """
+    token = _replace.set(asked)
+    try:
+        if out is not None:
+            check_free(Path(os.path.abspath(out)))
+        yield
+    finally:
+        _replace.reset(token)
+
+
 def check_free(out: Path) -> None:
     """Refuse to write `out` where it would replace what is not ours: long builds ask before they begin."""
     if not out.name:
         raise UserError(f"{out} cannot be replaced.", "Choose another --out.")
-    _refuse_foreign(out, MANIFEST, may_have=("features-",))
-    _refuse_foreign(hidden_dir(out), HIDDEN_MANIFEST)
+    hidden = hidden_dir(out)
+    _refuse_foreign(out, MANIFEST)
+    _refuse_foreign(hidden, HIDDEN_MANIFEST)
     if out == Path.cwd():
         raise UserError(f"{out} is the folder you are in, and it would be replaced.", "Choose another --out.")
+    vectors = sorted(path.name for path in out.glob("features-*.arrow"))
+    lost = [f"the hidden answers in {hidden}"] if hidden.is_dir() and any(hidden.iterdir()) else []
+    lost += [f"the vectors {', '.join(vectors)}"] if vectors else []
+    if lost and not _replace.get():
+        raise UserError(
+            f"{out} is a benchmark; making it again would lose {' and '.join(lost)}.",
+            "Choose another --out, or say --replace: the hidden folder is then kept under another name.",
+        )
 
 
 def start(out: Path) -> Path:
@@ -50,10 +87,10 @@ def put_in_place(work: Path, public: Path, secret: Path | None, out: Path) -> No
     with locked(out.parent):  # one process at a time renames in a folder
         moved: list[tuple[Path, Path]] = []
         try:
-            for old in (out, hidden_dir(out)):
+            for old, kept in ((out, work / f"old-{out.name}"), (hidden_dir(out), _kept(out, public, work))):
                 if os.path.lexists(old):
-                    old.rename(work / f"old-{old.name}")
-                    moved.append((old, work / f"old-{old.name}"))
+                    old.rename(kept)
+                    moved.append((old, kept))
             if secret is not None:
                 secret.rename(hidden_dir(out))
             public.rename(out)
@@ -63,6 +100,15 @@ def put_in_place(work: Path, public: Path, secret: Path | None, out: Path) -> No
                 kept.rename(place)
             raise
         _sync(out.parent)
+
+
+def _kept(out: Path, public: Path, work: Path) -> Path:
+    """Where the hidden folder of the benchmark that is replaced goes: away, where the new one is the same."""
+    path = out / MANIFEST
+    digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "unknown"
+    new = hashlib.sha256((public / MANIFEST).read_bytes()).hexdigest()
+    kept = out.with_name(f"{out.name}.hidden-{digest[:8]}")
+    return work / "old-hidden" if digest == new or kept.exists() else kept
 
 
 def keep_private(folder: Path) -> None:
@@ -87,7 +133,7 @@ def sweep(out: Path) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _refuse_foreign(folder: Path, manifest: str, may_have: tuple[str, ...] = ()) -> None:
+def _refuse_foreign(folder: Path, manifest: str) -> None:
     """Never replace what is not one of our folders, or has something else in it."""
     if not os.path.lexists(folder):
         return
@@ -97,17 +143,28 @@ def _refuse_foreign(folder: Path, manifest: str, may_have: tuple[str, ...] = ())
     if not names:
         return
     try:
-        listed = set(json.loads((folder / manifest).read_bytes())["files"])
-    except (OSError, ValueError, KeyError, TypeError):
+        found = json.loads((folder / manifest).read_bytes())
+        listed = {name for name in found["files"] if OURS.fullmatch(name)}
+        if not {"veridical", "format", "counts"} <= found.keys() and manifest == MANIFEST:
+            raise KeyError(manifest)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise UserError(
             f"{folder} exists and is not a benchmark: it has no {manifest} of ours.", "Choose another --out."
         ) from None
-    foreign = sorted(n for n in names - listed - {manifest} if not n.startswith(may_have or "\0"))
+    foreign = sorted(n for n in names - listed - {manifest} if not _is_vectors(folder / n))
     if foreign:
         raise UserError(
             f"{folder} would be replaced, and {foreign[0]!r} in it is not part of the benchmark.",
             "Move it away, or choose another --out.",
         )
+
+
+def _is_vectors(path: Path) -> bool:
+    """Whether a file is one of `veridical features`, and not merely called so."""
+    if not (path.name.startswith("features-") and path.suffix == ".arrow" and path.is_file()):
+        return False
+    with path.open("rb") as file:
+        return file.read(6) == b"ARROW1"
 
 
 def _prefix(out: Path) -> str:

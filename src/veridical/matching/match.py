@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.benchmark.place import MANIFEST, hidden_dir
+from veridical.benchmark.place import MANIFEST, check_free, hidden_dir
 from veridical.benchmark.splits import RANDOM, SECRET, mix_secret
 from veridical.benchmark.writer import file_hash
 from veridical.engine.progress import Clock
@@ -144,6 +144,8 @@ def _check(job: _MatchJob) -> None:
         if job.makes_table and (asked.hide or asked.secret):
             fix = "Leave --hide and --secret out, or make a benchmark."
             raise UserError("A table has no place for hidden answers.", fix)
+        if not job.makes_table:
+            check_free(job.out)
         return
     check_lambdas(asked.sweep)
     if job.makes_table:

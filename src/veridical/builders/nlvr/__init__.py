@@ -24,6 +24,7 @@ def build_nlvr(
     options: NLVROptions = NLVROptions(),
     until: Literal["all", "presentations"] = "all",
     processes: int | None = None,
+    replace: bool = False,
     **fields: Any,
 ) -> BuildReport:
     """NLVR: three boxes and a sentence, true or false; from nothing but a seed, or from people's sentences.
@@ -36,7 +37,10 @@ def build_nlvr(
         options: What decides the benchmark.
         until: Stop after presentations: what people look at when they write; or all.
         processes: Processes; all processors unless given.
+        replace: Make it anew even where a benchmark with hidden answers or vectors stands at OUT.
     """
+    from veridical.benchmark.place import replacing
     from veridical.builders.nlvr import build as room
 
-    return room.build(out, given(options, fields), until=until, processes=processes)
+    with replacing(replace, out if until == "all" else None):
+        return room.build(out, given(options, fields), until=until, processes=processes)

@@ -41,6 +41,7 @@ def build_nlvr2(
     sheets: bool = False,
     takedown: Path | str | None = None,
     processes: int | None = None,
+    replace: bool = False,
     **fields: Any,
 ) -> BuildReport | TakedownReport:
     """NLVR2: two photographs and a sentence, true or false; from icons, your photographs, or what people wrote.
@@ -56,7 +57,9 @@ def build_nlvr2(
         sheets: Write contact sheets into the work folder.
         takedown: Remove these photographs, one a line, from OUT, and do nothing else.
         processes: Processes; all processors unless given.
+        replace: Make it anew even where a benchmark with hidden answers or vectors stands at OUT.
     """
+    from veridical.benchmark.place import replacing
     from veridical.builders.nlvr2 import build as room
     from veridical.builders.nlvr2.collection import read_config
     from veridical.builders.nlvr2.takedown import takedown as take_down
@@ -65,7 +68,9 @@ def build_nlvr2(
     if config is not None:
         made = read_config(config, made)
     if takedown is None:
-        return room.build(out, made, until=until, work=work, sheets=sheets, processes=processes)
+        with replacing(replace, out if until == "all" else None):
+            return room.build(out, made, until=until, work=work, sheets=sheets, processes=processes)
     if given_names(made) or until != "all" or sheets:
         raise UserError("--takedown removes photographs and does nothing else.", "Leave the other options out.")
-    return take_down(out, takedown, work=work)
+    with replacing(True):
+        return take_down(out, takedown, work=work)

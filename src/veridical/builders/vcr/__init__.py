@@ -30,6 +30,7 @@ def build_vcr(
     matching: Matching = Matching(),
     until: Literal["all", "sheets"] = "all",
     processes: int | None = None,
+    replace: bool = False,
     **fields: Any,
 ) -> BuildReport:
     """Visual commonsense reasoning (VCR): a tagged photograph and a question, four answers, four reasons.
@@ -40,7 +41,10 @@ def build_vcr(
         matching: How wrong choices are found.
         until: Stop after sheets: the photographs worth asking about, with named boxes, and a form for writers; or all.
         processes: Processes; all processors unless given.
+        replace: Make it anew even where a benchmark with hidden answers or vectors stands at OUT.
     """
+    from veridical.benchmark.place import replacing
     from veridical.builders.vcr import build as room
 
-    return room.build(out, *gathered((options, matching), fields), until=until, processes=processes)
+    with replacing(replace, out if until == "all" else None):
+        return room.build(out, *gathered((options, matching), fields), until=until, processes=processes)

@@ -31,6 +31,7 @@ def build_vprom(
     options: VPROMOptions = VPROMOptions(),
     mining: Mining = Mining(),
     processes: int | None = None,
+    replace: bool = False,
     **fields: Any,
 ) -> BuildReport:
     """V-PROM: a matrix of photographs with the ninth missing, eight candidates; seven schemes of splits.
@@ -40,7 +41,10 @@ def build_vprom(
         options: What decides the benchmark.
         mining: Which visual elements are taken.
         processes: Processes; all processors unless given.
+        replace: Make it anew even where a benchmark with hidden answers or vectors stands at OUT.
     """
+    from veridical.benchmark.place import replacing
     from veridical.builders.vprom import build as room
 
-    return room.build(out, *gathered((options, mining), fields), processes=processes)
+    with replacing(replace):
+        return room.build(out, *gathered((options, mining), fields), processes=processes)

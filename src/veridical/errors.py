@@ -6,8 +6,11 @@ traceback.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 MOST = 500  # characters of a message
 MOST_FIX = 260
+MOST_DETAILS, MOST_DETAIL = 25, 200
 
 
 class UserError(Exception):
@@ -18,15 +21,18 @@ class UserError(Exception):
       Write true or false.
     """
 
-    def __init__(self, problem: str, fix: str = "") -> None:
-        super().__init__(problem, fix)
-        self.problem = problem
-        self.fix = fix
+    def __init__(self, problem: str, fix: str = "", details: Sequence[str] = ()) -> None:
+        """`details` are single problems of many, such as the lines of a file that are wrong."""
+        super().__init__(problem, fix, details)
+        self.problem, self.fix, self.details = problem, fix, details
 
     def __str__(self) -> str:
         fix = shortened(printable(self.fix), MOST_FIX)
-        problem = shortened(printable(self.problem), MOST - 3 - len(fix))
-        return f"{problem}\n  {fix}" if fix else problem
+        lines = [shortened(printable(self.problem), MOST - 3 - len(fix))]
+        lines += [f"  {shortened(printable(one), MOST_DETAIL)}" for one in self.details[:MOST_DETAILS]]
+        if len(self.details) > MOST_DETAILS:
+            lines.append(f"  and {len(self.details) - MOST_DETAILS:,} more.")
+        return "\n".join([*lines, *([f"  {fix}"] if fix else [])])
 
 
 def printable(text: str) -> str:

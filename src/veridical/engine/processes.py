@@ -328,7 +328,7 @@ def work(load: Callable[[], Function], batch: bytes, path: Path | None) -> tuple
             return "done", pickle.dumps(result, protocol=5)
         memory.save(path, result)
     except UserError as error:
-        return "refused", (error.problem, error.fix)
+        return "refused", error.args
     except Exception:  # noqa: BLE001 - whatever a batch raises goes to the parent, which tries again or raises it
         return "failed", traceback.format_exc()
     return "done", None

@@ -31,9 +31,17 @@ def build_small() -> Build:
     source = IconSeries(7, seed=3, width=240, height=180, categories=categories)
 
     def build(out: Path, **options: Any) -> BuildReport:
-        given = {"source": source, "sets": 6, "vectors": "none", "split": SPLITS, "processes": 1, **options}
+        given = {
+            "source": source,
+            "sets": 6,
+            "vectors": "none",
+            "split": SPLITS,
+            "processes": 1,
+            "replace": True,
+            **options,
+        }
         with inside(given["processes"]):
-            return build_nlvr2(out, **given)
+            return build_nlvr2(out, replace=True, **given)
 
     return build
 
@@ -83,6 +91,6 @@ def build_folder() -> Build:
         given |= {"encoder": "thumbnail", "least_similarity": -1.0, "exhaustive": ["all"]}
         given |= {"source": f"folder:{folder}", **options}
         with inside(given["processes"]):
-            return build_nlvr2(out, **given)
+            return build_nlvr2(out, replace=True, **given)
 
     return build

@@ -70,7 +70,6 @@ def build_nlvr2(
     if takedown is None:
         with replacing(replace, out if until == "all" else None):
             return room.build(out, made, until=until, work=work, sheets=sheets, processes=processes)
-    if given_names(made) or until != "all" or sheets:
+    if given_names(made) or until != "all" or sheets or replace:
         raise UserError("--takedown removes photographs and does nothing else.", "Leave the other options out.")
-    with replacing(True):
-        return take_down(out, takedown, work=work)
+    return take_down(out, takedown, work=work)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.benchmark.place import replacing
 from veridical.builders.nlvr2.work import Seen
 from veridical.common.files import Json, text_lines, write_whole
 from veridical.common.result import Result, Table
@@ -71,18 +72,21 @@ def takedown(
     config["takedowns"] = int(config.get("takedowns", 0)) + len(gone)
     removed: list[str] = []
     groups: set[str] = set()
-    with BenchmarkWriter(
-        target,
-        name=manifest["name"],
-        task=manifest["task"],
-        config=config,
-        seed=manifest["seed"],
-        licence=manifest["licence"],
-        hidden=manifest["hidden"],
-        hide_objects=bool(manifest.get("hide_objects")),
-        official=manifest["official"],
-        describe=describe,
-    ) as writer:
+    with (
+        replacing(out is None),
+        BenchmarkWriter(  # in its place: that is what is asked for
+            target,
+            name=manifest["name"],
+            task=manifest["task"],
+            config=config,
+            seed=manifest["seed"],
+            licence=manifest["licence"],
+            hidden=manifest["hidden"],
+            hide_objects=bool(manifest.get("hide_objects")),
+            official=manifest["official"],
+            describe=describe,
+        ) as writer,
+    ):
         for scheme in opened.schemes:
             for split in opened.splits(scheme):
                 table = opened.items_table(split, scheme, answers=opened.is_hidden(split))

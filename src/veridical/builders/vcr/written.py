@@ -40,7 +40,6 @@ _EXAMPLE = (
 LEAST_FITTING = 12  # questions of a fold whose photographs show what a response tags
 LENGTHS = {"question": (3, 60), "answer": (1, 60), "rationale": (3, 90)}  # words and tags, at least and at most
 MOST_ASKED = 3  # questions about a photograph (VCR, section 3)
-MOST_SHOWN = 25  # problems of a file
 # words that answer nothing by themselves
 _EMPTY = frozenset(
     word
@@ -124,9 +123,7 @@ def read_written(path: Path, panels: Mapping[str, Panel]) -> tuple[list[Written]
 def _all_of(path: Path, problems: Sequence[str]) -> UserError:
     if len(problems) == 1:
         return UserError(f"{path.name}, {problems[0]}.", _EXAMPLE)
-    shown = "".join(f"\n  {problem}." for problem in problems[:MOST_SHOWN])
-    more = f"\n  and {len(problems) - MOST_SHOWN:,} more." if len(problems) > MOST_SHOWN else ""
-    return UserError(f"{path.name} has {len(problems):,} problems:{shown}{more}", _EXAMPLE)
+    return UserError(f"{path.name} has {len(problems):,} problems:", _EXAMPLE, [f"{one}." for one in problems])
 
 
 def _texts(one: _WrittenLine, panel: Panel) -> tuple[tuple[Text, Text, Text] | None, list[str]]:

@@ -145,7 +145,7 @@ def test_what_was_not_run_is_listed_everywhere(
     shown = capsys.readouterr()
     for place in ((tmp_path / "a.html").read_text(), shown.err):
         assert "Not run: Text without pictures, Items read jointly," in place
-        assert "Only with --neural: Text without pictures, neural" in place
+        assert "only with --neural: Text without pictures, Pictures without text, Candidates alone." in place
 
 
 def test_a_matrix_whose_right_candidate_stands_out_is_found(benchmarks: ModuleType, tmp_path: Path) -> None:

@@ -54,10 +54,10 @@ class Audit(Result):
     @property
     def unread(self) -> str:
         """What was not run, in a sentence."""
-        slow = [ABOUT[name].title for name in self.not_run if name in NEURAL]
+        slow = [ABOUT[name].title.removesuffix(", neural") for name in self.not_run if name in NEURAL]
         rest = [ABOUT[name].title if name in ABOUT else name for name in self.not_run if name not in NEURAL]
         said = f"Not run: {', '.join(rest)}." if rest else ""
-        return f"{said} Only with --neural: {', '.join(slow)}.".strip() if slow else said
+        return f"{said} Networks of the zoo, only with --neural: {', '.join(slow)}.".strip() if slow else said
 
     @property
     def verdict(self) -> Verdict:
@@ -260,6 +260,6 @@ def _overview(result: Audit) -> list[PlotFigure]:
         for f in result.findings
         if f.unit == "accuracy" and f.number is not None and f.check != "human"
     ]
-    caption = "Accuracy, percent, with 95% intervals; the upright line is what each guesser is held against."
+    caption = "Accuracy, percent, with 95% intervals; the upright line, and the number in brackets, is the reference."
     plot = dots("Accuracy of guessers with 95% intervals; the line is their reference", marks) if marks else None
     return [PlotFigure(plot, caption, title="Guessers and their references")] if plot else []

@@ -102,7 +102,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 def dots(title: str, marks: Sequence[PlotMark], references: Sequence[tuple[str, float]] = ()) -> Markup:
     """Values as dots with whiskers, one row each; references (chance, people) as labelled vertical lines."""
-    right, row, top = 150, 30, 14
+    right, row, top = (90 if all(mark.against for mark in marks) else 150), 30, 14
     left = _room([mark.label for mark in marks])
     values = [v for m in marks for v in (m.value, m.low, m.high) if v is not None]
     values += [v for _, v in (*references, *(m.against for m in marks if m.against))]
@@ -125,7 +125,7 @@ def dots(title: str, marks: Sequence[PlotMark], references: Sequence[tuple[str, 
     for place, mark in enumerate(marks):
         y = top + row * (place + 0.5)
         parts += [_dot(mark, x, y), _label(left - 12, y + 4, mark.label, left - 16)]
-        beside = f"{percent(mark.value)} (reference {percent(mark.against[1])})" if mark.against else interval(mark)
+        beside = f"{percent(mark.value)} ({percent(mark.against[1])})" if mark.against else interval(mark)
         parts.append(_text(WIDTH - right + 12, y + 4, beside, class_="t-num"))
     levels = max((sum(1 for t in taken[:k] if abs(t - v) < 70) for k, v in enumerate(taken)), default=-1) + 1
     return _svg(title, bottom + 28 + 14 * levels, parts)

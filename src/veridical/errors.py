@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 MOST = 500  # characters of a message
-MOST_FIX = 260
+MOST_FIX = 360
 MOST_DETAILS, MOST_DETAIL = 25, 200
 
 

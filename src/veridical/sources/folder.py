@@ -26,7 +26,7 @@ from veridical.sources import Photograph, Source, pictures
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 LABELS = ("labels.csv", "labels.jsonl")
 _OTHER_NAMES = {"license": "licence", "url": "address", "uri": "address", "image": "file"}
-_SHOWN = 5  # bad rows that are quoted
+_SHOWN = 5  # names that are quoted
 
 
 @dataclass
@@ -120,17 +120,18 @@ class Folder(Source):
                     raise _BadRow(row)
                 self._read(row, line, found)
             except _BadRow as error:
-                problems.append(f"{self.labels}, line {line}: {error}")
+                problems.append(f"line {line}: {error}")
         if self.labels is not None and not rows:
             raise UserError(
                 f"{self.labels} has no rows.", "Remove it if the photographs have no labels, or write some."
             )
         if problems:
-            more = f" And {len(problems) - _SHOWN:,} more bad rows." if len(problems) > _SHOWN else ""
+            one = len(problems) == 1
             raise UserError(
-                "\n".join(problems[:_SHOWN]) + more,
+                f"{self.labels}, {problems[0]}" if one else f"{self.labels} has {len(problems):,} bad rows:",
                 f"A row has file, category, box (left, top, right, bottom) and attributes. "
                 f"{rows - len(problems):,} other rows are fine. Nothing was read.",
+                [] if one else problems,
             )
         return found
 

@@ -37,7 +37,6 @@ def build_small() -> Build:
             "vectors": "none",
             "split": SPLITS,
             "processes": 1,
-            "replace": True,
             **options,
         }
         with inside(given["processes"]):

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import veridical.sources.coco as coco_module
@@ -120,6 +120,7 @@ boxes = st.tuples(*[st.integers(0, 600)] * 2, *[st.integers(5, 300)] * 2).map(
 )
 
 
+@example([("dog", (4.0, 4.0, 94.0, 35.0)), ("dog", (0.0, 4.0, 97.0, 33.0))])  # of one thing, but for a hair
 @given(st.lists(st.tuples(st.sampled_from(["dog", "car", "truck", "cup"]), boxes), max_size=8))
 def test_with_a_margin_no_more_is_certain(things: list[tuple[str, Box]]) -> None:
     objects = [thing(str(k), category, box) for k, (category, box) in enumerate(things)]

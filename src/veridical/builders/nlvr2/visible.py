@@ -47,7 +47,7 @@ class Thresholds:
     def widened(self, margin: float) -> Thresholds:
         """Those under which so many times as much is doubtful."""
         areas = {name: getattr(self, name) * margin for name in ("area", "cut_area", "covered_area", "front_area")}
-        boxes = {"same": self.same / margin**0.25, "beside": self.beside / margin**0.25}
+        boxes = {"beside": self.beside / margin**0.25}  # not `same`: what is merged only then would be certain
         sides = {name: getattr(self, name) * margin**0.5 for name in ("side", "cut_side")}
         return replace(self, score=SURE_SCORE, **areas, **sides, **boxes)
 

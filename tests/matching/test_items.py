@@ -164,6 +164,23 @@ def test_people_take_each_others_places_but_nobody_elses() -> None:
     ]
 
 
+def test_words_of_gender_agree_with_whom_a_tag_is_pointed_at() -> None:
+    """Where classes tell women from men; in VCR all are of the class person, and nothing can be known."""
+    hers, plain_one = text((0,), "lost", "her", "keys"), text((0,), "lost", "the", "keys")
+    woman, men, both = panel("a", ["woman"]), panel("b", ["man", "boy"]), panel("c", ["man", "girl", "person"])
+    texts, panels = [hers, plain_one, text((0,)), text((0,))], [woman, woman, men, both]
+    needs, have, classes = needs_and_have(texts, panels)
+    assert classes == ("person", "she")
+    fits = [[bool((needs[j] <= have[i]).all()) for i in range(4)] for j in range(2)]
+    assert fits == [[True, True, False, True], [True, True, True, True]]
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        assert tagged(repoint(hers, woman, both, rng)) == ["1"]  # the girl
+    assert {tuple(tagged(repoint(plain_one, woman, both, np.random.default_rng(s)))) for s in range(9)} == {("0",)}
+    people = panel("d", ["person", "person"])
+    assert needs_and_have([hers], [people])[2] == ("person",)
+
+
 def test_a_tag_that_points_at_nothing_fits_nowhere() -> None:
     needs, have, classes = needs_and_have([text((4,), "runs")], [panel("a", ["person"])])
     assert classes == ("(unknown)",)

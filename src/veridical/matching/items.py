@@ -35,6 +35,11 @@ from veridical.records import Item, Panel, Ref, Text
 
 TABLES = (".csv", ".jsonl", ".parquet")
 UNFIT = "its tags fit too few photographs"  # why a question was left out
+GENDERS = {
+    "she": ("woman", "girl", "lady"),
+    "he": ("man", "boy", "guy"),
+}
+_SHE, _HE = {"she", "her", "hers", "herself"}, {"he", "him", "his", "himself"}
 NOWHERE = "(unknown)"  # the class of a tag that points at nothing: no photograph has it
 
 
@@ -196,6 +201,22 @@ def tag_class(category: str) -> str:
     return "person" if name in PEOPLE else name
 
 
+def gender_of(category: str) -> str:
+    """The pronoun of a class whose people are all of one gender; "" where the class does not say.
+
+    >>> gender_of("Girl"), gender_of("person")
+    ('she', '')
+    """
+    name = category.strip().lower()
+    return next((pronoun for pronoun, names in GENDERS.items() if name in names), "")
+
+
+def _pronouns(text: Text) -> set[str]:
+    """The pronouns of gender that a text uses."""
+    words = {token.lower() for token in text.tokens if isinstance(token, str)}
+    return {pronoun for pronoun, forms in (("she", _SHE), ("he", _HE)) if words & forms}
+
+
 def tagged(text: Text) -> list[str]:
     """The objects that a text tags, each once, in the order of their first mention."""
     found = [name for token in text.tokens if isinstance(token, Ref) for name in token.objects]
@@ -226,9 +247,13 @@ def needs_and_have(
     """What each response needs and each photograph has, in objects per class: (N, C), (N, C), names of the classes.
 
     Row i of the texts belongs to row i of the panels. Response j may stand beside photograph i where
-    `(needs[j] <= have[i]).all()`. Only classes that some response tags are counted.
+    `(needs[j] <= have[i]).all()`. Only classes that some response tags are counted. A response that says "her" and tags
+    a woman needs a woman, where classes tell (VCR's people are all of the class person).
     """
-    wanted = [Counter(_classes(tagged(text), panel)) for text, panel in zip(texts, panels, strict=True)]
+    wanted = [
+        Counter(_classes(tagged(text), panel)) + Counter(_gendered(text, panel).values())
+        for text, panel in zip(texts, panels, strict=True)
+    ]
     names = tuple(sorted({name for one in wanted for name in one}))
     place = {name: k for k, name in enumerate(names)}
     needs = np.zeros((len(texts), len(names)), np.int16)
@@ -240,8 +265,9 @@ def needs_and_have(
         if id(panel) not in held:
             held[id(panel)] = np.zeros(len(names), np.int16)
             for item in panel.objects:
-                if (k := place.get(tag_class(item.category))) is not None:
-                    held[id(panel)][k] += 1
+                for name in (tag_class(item.category), gender_of(item.category)):
+                    if (k := place.get(name)) is not None:
+                        held[id(panel)][k] += 1
         have[row] = held[id(panel)]
     return needs, have, names
 
@@ -264,7 +290,8 @@ def repoint(
     objects = tagged(text)
     if not objects:
         return spelt(text.tokens) if text.tokens else text
-    new = _assign(objects, source, target, set(tagged(asked) if asked else ()), set(tagged(asks) if asks else ()), rng)
+    shared = set(tagged(asked) if asked else ()), set(tagged(asks) if asks else ())
+    new = _assign(objects, source, target, *shared, _gendered(text, source), rng)
     old_place, new_place = ({one.id: k for k, one in enumerate(panel.objects)} for panel in (source, target))
     tokens: list[str | Ref] = []
     for token in text.tokens:
@@ -290,12 +317,19 @@ def _number(name: str) -> int | str:
 
 
 def _assign(
-    objects: Sequence[str], source: Panel, target: Panel, asked: set[str], asks: set[str], rng: np.random.Generator
+    objects: Sequence[str],
+    source: Panel,
+    target: Panel,
+    asked: set[str],
+    asks: set[str],
+    gendered: Mapping[str, str],
+    rng: np.random.Generator,
 ) -> dict[str, str]:
-    """A new object for each old one."""
+    """A new object for each old one; `gendered` ones become objects of their gender."""
     classes = dict(zip(objects, _classes(objects, source), strict=True))
     old_rank, _ = _ranks(source)
     new_rank, by_class = _ranks(target)
+    genders = {one.id: gender_of(one.category) for one in target.objects}
     out: dict[str, str] = {}
     grouped: dict[str, list[str]] = defaultdict(list)
     for name in objects:
@@ -305,9 +339,10 @@ def _assign(
         if len(free) < len(own):
             raise ValueError(f"{target.id} has {len(free)} objects of class {wanted!r}; the response tags {len(own)}")
         # Objects shared with the question choose first, since few objects are named by the new question. Those that
-        # are not leave its objects alone, where they can.
-        for name in sorted(own, key=lambda o: (o not in asked, old_rank[o])):
-            liked = [o for o in free if (o in asks) == (name in asked)] or free
+        # are not leave its objects alone, where they can. Before them come those whose gender is spoken of.
+        for name in sorted(own, key=lambda o: (o not in gendered, o not in asked, old_rank[o])):
+            fit = [o for o in free if name not in gendered or genders[o] == gendered[name]] or free
+            liked = [o for o in fit if (o in asks) == (name in asked)] or fit
             same = [o for o in liked if new_rank[o] == old_rank[name]]
             chosen = same[0] if same else liked[int(rng.integers(len(liked)))]
             free.remove(chosen)
@@ -318,6 +353,13 @@ def _assign(
 def _classes(objects: Sequence[str], panel: Panel) -> list[str]:
     known = {one.id: tag_class(one.category) for one in panel.objects}
     return [known.get(name, NOWHERE) for name in objects]
+
+
+def _gendered(text: Text, panel: Panel) -> dict[str, str]:
+    """The tagged people of a text whose gender it speaks of, and the pronoun of each."""
+    said = _pronouns(text)
+    known = {one.id: gender_of(one.category) for one in panel.objects} if said else {}
+    return {name: known[name] for name in tagged(text) if known.get(name) in said}
 
 
 def _ranks(panel: Panel) -> tuple[dict[str, int], dict[str, list[str]]]:

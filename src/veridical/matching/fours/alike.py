@@ -31,6 +31,7 @@ AGAIN = -12.0  # log(1 - P_sim) of a response that says another again
 class _Lists(msgspec.Struct):
     """The words of `alternatives.json`, by class."""
 
+    function: list[str]
     alternatives: dict[str, list[str]]
     synonyms: dict[str, list[str]]
 
@@ -51,6 +52,7 @@ class Sayings:
     def of(responses: Sequence[str]) -> Sayings:
         path = Path(__file__).with_name("alternatives.json")
         lists = read_json(path, _Lists, "lists of words", "Install Veridical again.")
+        empty = FILLERS | set(lists.function)
         classes, same = _class_of(lists.alternatives), _class_of(lists.synonyms)
         numbers = {name: number for number, name in enumerate(lists.alternatives)}
         said, named, kind = [], [], []
@@ -60,8 +62,8 @@ class Sayings:
             kinds = {numbers[classes[word]] for word in own}
             named.append(own)
             kind.append(kinds.pop() if len(kinds) == 1 else -1)
-            stems = {f"={same[word]}" if word in same else _stem(word) for word in words}
-            said.append(sorted({s for s in stems if s not in FILLERS} or stems))
+            stems = {f"={same[word]}" if word in same else word if word in empty else _stem(word) for word in words}
+            said.append(sorted({s for s in stems if s not in empty} or stems))
         return Sayings(_table(said), _table(named), np.array(kind, np.int64))
 
     def take(self, rows: Ints) -> Sayings:
@@ -94,7 +96,7 @@ def _stem(word: str) -> str:
     >>> _stem("dances") == _stem("dance")
     True
     """
-    return terms(word)[0].rstrip("e")[:STEM] if word not in FILLERS else word
+    return terms(word)[0].rstrip("e")[:STEM]
 
 
 def _table(lists: Sequence[Sequence[str]]) -> Any:

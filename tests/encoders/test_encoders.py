@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from veridical import encoders as features
-from veridical.encoders.encoder import ENCODERS, unit
+from veridical.encoders.encoder import ENCODERS, resolved_precision, unit
 from veridical.encoders.hub import find_checkpoint
 from veridical.errors import UserError
 
@@ -185,6 +185,25 @@ def test_other_weights_are_another_identity(checkpoints: Path, tmp_path: Path) -
         model.embeddings.word_embeddings.weight[5] += 1
     model.save_pretrained(tmp_path / "bert")
     assert features.open_encoder(str(tmp_path / "bert")).identity.weights != same.weights
+
+
+def test_precision_is_part_of_what_a_vector_is(checkpoints: Path) -> None:
+    name, texts = str(checkpoints / "bert"), ["a dog left", "two cats"]
+    full, low = (features.open_encoder(name, precision=one) for one in ("fp32", "bf16"))
+    assert full.identity == features.open_encoder(name).identity  # fp32 unless told
+    assert low.identity != full.identity
+    assert low.identity.recipe == f"{full.identity.recipe}-bf16"
+    one, other = full.texts(texts), low.texts(texts)
+    assert other.dtype == np.float32
+    assert (one != other).any()
+    assert (unit(one) * unit(other)).sum(1).min() > 0.999
+    assert (low.texts(texts) == other).all()
+    words = features.open_encoder("hashed-words", precision="bf16")  # has nothing to be imprecise with
+    assert words.identity == features.open_encoder("hashed-words").identity
+    assert resolved_precision("fp32") == "fp32"
+    assert resolved_precision("bf16") in ("bf16", "fp32")  # as the processor has it
+    with pytest.raises(UserError, match="no precision 'fp8'"):
+        resolved_precision("fp8")
 
 
 def test_an_unreachable_hub_says_what_to_fetch_and_where_to_put_it(

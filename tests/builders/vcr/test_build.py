@@ -24,7 +24,7 @@ from veridical.options.building import Matching
 from veridical.records import Item, Panel, Ref, SceneObject, Text
 from veridical.sources import open_source
 
-WORDS = Matching(relevance="tfidf", similarity="tfidf", method="paper")  # no model to load
+WORDS = Matching(relevance="tfidf", similarity="tfidf")  # no model to load
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,6 @@ class World:
 
     table: Floats
     texts: Ints
-    kin: Ints | None = None
     tagged: bool = False
 
     def vectors(self, rows: Ints) -> Floats:
@@ -40,9 +39,7 @@ class World:
     def cell(self, rows: Ints) -> BlockProblem:
         some = np.ascontiguousarray(self.table[rows])
         scores = [EmbeddingScores(some, some, 4.0, -1.0, positive) for positive in (True, False)]
-        return BlockProblem(
-            scores[0], scores[1], self.texts[rows], 0.3, kin=None if self.kin is None else self.kin[rows]
-        )
+        return BlockProblem(scores[0], scores[1], self.texts[rows], 0.3)
 
 
 def world(size: int, seed: int, choices: int = 4, repeated: float = 0.3) -> World:
@@ -155,23 +152,6 @@ def test_a_large_fold_is_searched_in_cells_by_any_number_of_threads(monkeypatch:
         total(table, [tuple(o[o >= 0].tolist()) for o in members_of(b)]) for b in (whole, one, drawn)
     )
     assert cells > best - 0.1 * (best - chance)
-
-
-def test_kin_share_a_block_where_that_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    fold = world(202, 1, repeated=0.0)
-    kin = np.full(202, -1)
-    kin[np.random.default_rng(0).permutation(202)[:120]] = np.repeat(np.arange(30), 4)
-    texts = fold.texts.copy()
-    first = np.flatnonzero(kin == 7)
-    texts[first[1]] = texts[first[0]]  # these two may not meet
-    for cell in (1000, 60):
-        monkeypatch.setattr(search, "CELL", cell)
-        found = blocks(World(fold.table, texts, kin), 4, np.random.default_rng(2))
-        assert not len(found.misfits)
-        together = [len(set(found.block[kin == k].tolist())) for k in range(30)]
-        assert together == [1] * 7 + [2] + [1] * 22
-    plain = blocks(World(fold.table, texts), 4, np.random.default_rng(2)).block
-    assert np.mean([len(set(plain[kin == k].tolist())) == 1 for k in range(30)]) < 0.1
 
 
 def test_readers_by_relevance_are_weighed_against() -> None:

@@ -125,10 +125,6 @@ class _StageFold:
         return self.stage.texts[self.here]
 
     @property
-    def kin(self) -> Ints | None:
-        return None if self.stage.kin is None else self.stage.kin[self.here]
-
-    @property
     def tagged(self) -> bool:
         return self.stage.needs is not None
 
@@ -143,9 +139,8 @@ class _StageFold:
         stage = self.stage
         needs = None if stage.needs is None else stage.needs[at]
         have = None if stage.have is None else stage.have[at]
-        kin = None if stage.kin is None else stage.kin[at]
         sayings = self.sayings.take(at)
-        return BlockProblem(relevance, apart, stage.texts[at], self.weight, needs, have, sayings, kin)
+        return BlockProblem(relevance, apart, stage.texts[at], self.weight, needs, have, sayings)
 
 
 def _scores(models: Models, here: Ints) -> tuple[PairScores, PairScores, Triples | None]:

@@ -73,7 +73,6 @@ class Responses:
     folds: list[str]
     needs: npt.NDArray[np.int16] | None = None
     have: npt.NDArray[np.int16] | None = None
-    kin: Ints | None = None  # rows of equal numbers share a block where that can be; -1: with nobody in particular
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -124,17 +123,13 @@ def normal(text: str) -> str:
 
 
 def responses_of(
-    queries: Sequence[Text],
-    responses: Sequence[Text],
-    panels: Sequence[Panel | None],
-    folds: Sequence[str],
-    kin: Ints | None = None,
+    queries: Sequence[Text], responses: Sequence[Text], panels: Sequence[Panel | None], folds: Sequence[str]
 ) -> Responses:
-    """Texts and panels as rows to match; tags are read by the names of their classes. `kin`: see `Responses`."""
+    """Texts and panels as rows to match; tags are read by the names of their classes."""
     asked = [plain(text, panel) for text, panel in zip(queries, panels, strict=True)]
     said = [plain(text, panel) for text, panel in zip(responses, panels, strict=True)]
     texts = np.unique([normal(text) for text in said], return_inverse=True)[1].reshape(-1).astype(np.int64)
-    made = Responses(asked, said, texts, list(folds), kin=kin)
+    made = Responses(asked, said, texts, list(folds))
     known = [panel for panel in panels if panel is not None]
     if len(known) < len(panels) or not any(text.tokens for text in responses):
         return made
@@ -317,5 +312,4 @@ def subset(rows: Responses, kept: Ints) -> Responses:
         [rows.folds[i] for i in kept],
         None if rows.needs is None else rows.needs[kept],
         None if rows.have is None else rows.have[kept],
-        None if rows.kin is None else rows.kin[kept],
     )

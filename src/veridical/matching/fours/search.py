@@ -37,9 +37,6 @@ class Fold(Protocol):
     def texts(self) -> Ints: ...
 
     @property
-    def kin(self) -> Ints | None: ...
-
-    @property
     def tagged(self) -> bool:
         """Whether anything but texts decides which rows may meet."""
 
@@ -82,7 +79,7 @@ def blocks(fold: Fold, choices: int, rng: np.random.Generator, threads: int = 1)
 def _in_cells(fold: Fold, choices: int, rng: np.random.Generator, seed: Callable[[], int], threads: int) -> Ints:
     size = len(fold.texts)
     block = np.full(size, -1, np.int64)
-    units = _units(fold.kin, size)
+    units = np.arange(size)  # what a cut never divides: first single rows, then blocks
     for number in range(PASSES):
         cells = cut(fold, units, choices, rng, even=number == 0)
         given = [None if number == 0 else block[rows] for rows in cells]
@@ -197,14 +194,6 @@ def _dealt(fold: Fold, choices: int, seed: int) -> Ints:
 
 
 # --- cells -----------------------------------------------------------------------------------------------------------
-
-
-def _units(kin: Ints | None, size: int) -> Ints:
-    """What a cut never divides: rows of one kin."""
-    alone = np.arange(size)
-    if kin is None:
-        return alone
-    return np.unique(np.where(kin >= 0, kin + size, alone), return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def cut(fold: Fold, units: Ints, choices: int, rng: np.random.Generator, *, even: bool) -> list[Ints]:

@@ -6,8 +6,8 @@
 R has the log-probability that a reader who goes by relevance takes r_j rather than the right response of q_i: without
 it, questions to which only their own response is relevant would find company that is relevant enough, and no more. What
 words say of two responses corrects P_sim (`alike`). Rows with equal texts may not meet, nor rows whose responses name
-what the other's photograph does not have; rows of one kin should meet. Both are part of the weight, large enough to
-decide, so that the search need not know of them.
+what the other's photograph does not have: that is part of the weight, large enough to decide, so that the search need
+not know of it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from veridical.matching.assignment.problem import PairScores, log_sigmoid
 from veridical.matching.fours.alike import Sayings
 
 FORBIDDEN = -4000.0  # of a pair that may not be in one block
-KIN = 400.0  # of a pair that belongs together
 READERS = 2.0  # how much R counts
 LEAST = -30.0  # of W and R: what is worse is not told apart
 
@@ -38,7 +37,6 @@ class BlockProblem:
     needs: npt.NDArray[np.int16] | None = None  # (N, K): how many objects of class k response j names
     have: npt.NDArray[np.int16] | None = None  # (N, K): how many the photograph of query i has
     sayings: Sayings | None = None  # what words say of two responses
-    kin: Ints | None = None  # (N,): rows of equal numbers belong together; -1: with nobody in particular
 
     def allowed(self) -> Bools:
         """(N, N) which two rows may be in one block."""
@@ -68,9 +66,6 @@ def weights(problem: BlockProblem) -> Floats:
     out: Floats = related + np.float32(READERS) * against_readers(related) + np.float32(problem.weight) * apart
     np.maximum(out, np.float32(LEAST), out=out)
     out = out + out.T
-    if problem.kin is not None:
-        together = (problem.kin[:, None] == problem.kin[None, :]) & (problem.kin >= 0)[:, None]
-        out += np.float32(KIN) * together
     out[~problem.allowed()] = FORBIDDEN
     np.fill_diagonal(out, 0)
     return out

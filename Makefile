@@ -10,10 +10,10 @@ help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 install:
-	@bash scripts/setup.sh build,models,offline
+	@bash scripts/setup.sh build,models,offline,vlm,notebook
 
 install-dev:
-	@bash scripts/setup.sh build,models,offline,vlm,docs,dev
+	@bash scripts/setup.sh build,models,offline,vlm,notebook,docs,dev
 
 demo: install  ## make a benchmark, check it, solve it, evaluate it
 	@$(BIN)/veridical demo --out demo
@@ -26,14 +26,15 @@ check: install-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-soak: install-dev  ## kill storms, load and long trainings
+soak: install-dev  ## kill storms (KILLS=24 a verb), 50,000 fuzzed cases (FUZZ_CASES=, FUZZ_SEED=), long trainings: hours
 	$(BIN)/python -m pytest -m soak
 
 bench: install-dev  ## every measurement in benchmarks/, as ratios in one run
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-docs: install-dev  ## write the command reference and the site (site/index.html)
+docs: install-dev  ## write the command reference, the notebook's output and the site (site/index.html)
 	$(BIN)/python scripts/command_reference.py > docs/commands.md
+	$(BIN)/python scripts/run_notebook.py --write
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:  ## remove the environment and what the demo wrote

@@ -1,13 +1,14 @@
 """What Adversarial Matching buys on real questions: NExT-OE, the questions of a third of its videos, by blind readers.
 
-    python benchmarks/matching_quality.py [--file ../shared/data/qa/next_oe_train.csv] [--judge 100] [--json]
+    python benchmarks/matching_quality.py [--part 1] [--sets paper,fours] [--sheet sheet.txt --judged 100] [--json]
 
 Wrong choices are drawn at random, matched as the paper's equation reads, and matched by fours, with the options that
 `veridical match` has unless told otherwise. The same network reads the choices alone, or with the question, through
 MiniLM's vectors or hashed words; jointly it knows that each response is right once in its fold. It is trained on all
-folds but the first, and tested on that; videos are never on both sides. `P_rel` is by a model that no matching used:
-learned on hashed words. Intervals are 95%, over videos. `--judge` prints questions for people who count second right
-answers, the same ones for every set.
+folds but the first, and tested on that; videos are never on both sides. `P_rel` is by MiniLM and hashed words, which
+fours weigh against, and by GloVe, a model that no matching used. Intervals are 95%, over videos. `--sheet` writes
+questions for people who count second right answers: the same ones for every set, mixed, so that nobody who reads them
+knows which set a line is of; that stands in the file's twin, `sheet.key`.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ import numpy as np
 from veridical.common.intervals import Estimate
 from veridical.matching.blind_readers import accuracy, by_machine, graded, random_wrong
 from veridical.matching.items import choices_of, lay_out
+from veridical.matching.joint import balanced
 from veridical.matching.questions import AnsweredQuestion, Columns, deal, read_table
-from veridical.matching.readings import jointly
 from veridical.matching.scores.fit import fit_relevance
 from veridical.matching.scores.models import PairModel, encoder
 from veridical.matching.stages import StageOptions, fit_models, match_stage, responses_of
@@ -59,8 +60,24 @@ def measure(rows: list[AnsweredQuestion], wrong: np.ndarray, readers: list[str],
         for view, name in (("all", "choices alone"), ("question", "with the question")):
             scores = by_machine(train, held, view, encoder(reader), np.random.default_rng([seed, 7]))
             out[f"{reader}, {name}"] = accuracy(graded(scores, held.answer), held.groups)
-        out[f"{reader}, jointly"] = accuracy(jointly(scores, laid.order[test], held.answer), held.groups)
+        out[f"{reader}, jointly"] = accuracy(graded(balanced(scores, laid.order[test]), held.answer), held.groups)
     return out
+
+
+def write_sheet(path: Path, rows: list[AnsweredQuestion], shown: dict[str, np.ndarray], number: int, seed: int) -> None:
+    """Questions, right answers and wrong choices of all sets in one order, and apart from them which set each is of."""
+    rng = np.random.default_rng(seed)
+    lines = [
+        (
+            name,
+            f"{rows[i].question.raw} | {rows[i].answer.raw} || {' / '.join(rows[j].answer.raw for j in wrong[:, i])}",
+        )
+        for i in rng.permutation(len(rows))[:number]
+        for name, wrong in shown.items()
+    ]
+    mixed = [lines[k] for k in rng.permutation(len(lines))]
+    path.write_text("".join(f"{k} {line}\n" for k, (_, line) in enumerate(mixed)))
+    path.with_suffix(".key").write_text("".join(f"{k} {name}\n" for k, (name, _) in enumerate(mixed)))
 
 
 def main() -> None:
@@ -72,7 +89,9 @@ def main() -> None:
     parser.add_argument("--sets", default="random,paper,fours")
     parser.add_argument("--readers", default="minilm,hashed-words")
     parser.add_argument("--weight", type=float, default=StageOptions.weight, help="lambda")
-    parser.add_argument("--judge", type=int, default=0, help="print so many questions of each set")
+    parser.add_argument("--sheet", type=Path, help="write questions of each set here, mixed, for people to judge")
+    parser.add_argument("--judged", type=int, default=100, help="so many of each set")
+    parser.add_argument("--draw", type=int, default=2020, help="which questions these are")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
@@ -82,9 +101,11 @@ def main() -> None:
     found = responses_of([r.question for r in rows], [r.answer for r in rows], [None] * len(rows), folds)
     options = StageOptions(seed=args.seed, weight=args.weight)
     models = fit_models(found, options)
-    drawn = np.random.default_rng(args.seed)
-    other = fit_relevance("hashed-words", found.queries, found.responses, found.texts, folds, drawn)
-    judged = np.random.default_rng(2020).permutation(len(rows))[: args.judge]
+    judges = {"minilm": models.relevance}
+    for name in ("hashed-words", "glove"):
+        rng = np.random.default_rng(args.seed)
+        judges[name] = fit_relevance(name, found.queries, found.responses, found.texts, folds, rng)
+    shown: dict[str, np.ndarray] = {}
     results = {}
     print(f"{len(rows):,} questions, {len(set(folds))} folds", file=sys.stderr)
     for name in args.sets.split(","):
@@ -95,16 +116,16 @@ def main() -> None:
             wrong = match_stage(found, models, replace(options, method=name)).wrong
         made = time.process_time() - began
         scores = measure(rows, wrong, args.readers.split(","), args.seed)
-        relevant = {"minilm": mean_p(models.relevance, wrong), "hashed-words": mean_p(other, wrong)}
+        relevant = {name: mean_p(model, wrong) for name, model in judges.items()}
+        shown[name] = wrong
         results[name] = {"seconds": made, "P_rel": relevant, **{key: value.to_json() for key, value in scores.items()}}
         print(f"{name}: made in {made:.0f} s of processor", file=sys.stderr)
         for key, value in scores.items():
             print(f"  {key:36} {value}", file=sys.stderr, flush=True)
         for key, (right, other_p) in relevant.items():
             print(f"  {f'P_rel by {key}: right, wrong':36} {right:.3f}, {other_p:.3f}", file=sys.stderr)
-        for i in judged:
-            shown = " / ".join(rows[j].answer.raw for j in wrong[:, i])
-            print(f"    {rows[i].question.raw} | {rows[i].answer.raw} || {shown}")
+    if args.sheet:
+        write_sheet(args.sheet, rows, shown, args.judged, args.draw)
     if args.json:
         print(json.dumps(results, indent=1))
 

@@ -121,7 +121,6 @@ class SyntheticFold:
     """A fold of made-up pairs, as the search of blocks sees it."""
 
     problem: AssignmentProblem
-    kin: None = None
     tagged: bool = False
 
     @property
@@ -134,7 +133,8 @@ class SyntheticFold:
     def cell(self, rows: np.ndarray) -> BlockProblem:
         left, right = self._side("left", rows), self._side("right", rows)
         scores = EmbeddingScores(left, right, 20.0, -10.0, True), EmbeddingScores(right, right, 20.0, -10.0, False)
-        return BlockProblem(*scores, self.texts[rows], self.problem.weight)
+        readers = ((lambda: 20.0 * (left @ right.T), 8.0), (lambda: 10.0 * (left @ right.T), 4.0))
+        return BlockProblem(*scores, self.texts[rows], self.problem.weight, readers=readers)
 
     def _side(self, name: str, rows: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(getattr(self.problem.relevance, name)[rows])

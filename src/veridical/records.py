@@ -6,6 +6,7 @@ ones, keyed by item id.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -18,6 +19,7 @@ Pairs = tuple[tuple[str, str], ...]  # (name, value); a name may repeat
 
 TASKS: tuple[Task, ...] = ("statement", "matrix", "choice")
 JUDGEMENT_KINDS: tuple[JudgementKind, ...] = ("selection", "validation", "extra", "human")
+PROGRAM, GENERATOR = "program", "generator"  # who judges and writes what is generated: no worker, no writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,9 @@ class Ref:
     objects: tuple[str, ...]
 
 
+_JOINED = re.compile(r" (?=[?.!,;:](?: |$)|n't\b|'(?:s|re|ve|ll|d|m)\b)")  # a space that only tokens have
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """A sentence, question, answer or rationale."""
@@ -81,6 +86,14 @@ class Text:
             token if isinstance(token, str) else " and ".join(names.get(o, o) for o in token.objects)
             for token in self.tokens
         )
+
+    def readable(self, names: dict[str, str] | None = None) -> str:
+        """The same as people write it: tokens without a space before commas and the like.
+
+        >>> Text("", ("Is", "n't", Ref(("0",)), "'s", "coat", "wet", ",", "too", "?")).readable({"0": "person1"})
+        "Isn't person1's coat wet, too?"
+        """
+        return _JOINED.sub("", self.words(names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +176,17 @@ def split_view(prediction_item: str) -> tuple[str, int | None]:
     item, mark, view = prediction_item.rpartition("#")
     is_number = view.isascii() and view.isdigit() and len(view) < 10
     return (item, int(view)) if mark and is_number else (prediction_item, None)
+
+
+def object_names(panels: Iterable[Panel]) -> dict[str, str]:
+    """What tagged objects are called in texts: their category and number, as in the paper (`person1`)."""
+    counts: dict[str, int] = {}
+    out = {}
+    for panel in panels:
+        for one in panel.objects:
+            counts[one.category] = counts.get(one.category, 0) + 1
+            out[one.id] = f"{one.category}{counts[one.category]}"
+    return out
 
 
 def pairs(**values: str | Iterable[str] | None) -> Pairs:

@@ -301,3 +301,13 @@ def test_one_name_is_a_list_of_one_and_not_of_its_letters(tmp_path: Path) -> Non
 def test_settings_of_a_model_are_named_where_they_belong(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"no option 'epochs'; a model's own is given as set=\{'epochs'"):
         veridical.train("text-lstm", tmp_path / "none", out=tmp_path / "run", epochs=1)
+
+
+def test_options_are_named_in_one_place() -> None:
+    import veridical.options
+    from veridical.options import building, running
+
+    made = [value for room in (building, running) for value in vars(room).values()]
+    groups = {one.__name__ for one in made if isinstance(one, type) and is_dataclass(one)}
+    assert groups <= set(veridical.options.__all__)
+    assert veridical.options.NLVROptions is NLVROptions

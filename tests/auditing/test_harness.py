@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veridical.auditing import harness
+from veridical.auditing import findings, harness
 from veridical.auditing.data import FREQUENT, AuditItem, Fold, Predict, Sample, folds, sample, swapped
 from veridical.auditing.findings import advantage, power_of
 from veridical.auditing.harness import assess, most_common, run
@@ -99,6 +99,20 @@ def test_random_sentences_pass_and_the_planted_word_is_found() -> None:
     assert a.power.gain == pytest.approx(1, abs=0.35)
     assert a.power.smallest is not None
     assert a.power.smallest < 0.1
+
+
+def test_few_items_cannot_tell_and_say_what_would_have_been_seen() -> None:
+    """With 160 items nobody sees a cue in 10% of them: silence certifies nothing, but a coarser one would be seen."""
+    rows = rows_of(160, np.random.default_rng(5))
+    a = assess(sample(rows, ["query"]), folds(rows), query_reader, harness.query_word)
+    assert a.power.ideal > findings.FAIL
+    assert not a.power.ok
+    assert a.power.smallest is not None
+    assert findings.FAIL < a.power.smallest < 0.4
+    assert a.verdict == "cannot tell"
+    blind = assess(sample(rows, ["query"]), folds(rows), most_common, harness.query_word)
+    assert blind.verdict == "cannot tell"
+    assert blind.power.smallest is None
 
 
 def test_a_model_that_never_looks_cannot_tell() -> None:

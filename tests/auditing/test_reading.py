@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from veridical.auditing import reading
 from veridical.auditing.blind import check
 from veridical.auditing.data import AuditData, AuditItem, Fold, Predict, Sample, folds, normal, sample
 from veridical.auditing.harness import candidate_word, most_common, query_word, run
-from veridical.auditing.reading import balanced, encoder_name, joint_reader, sentence_reader, strong_reader
+from veridical.auditing.reading import encoder_name, joint_reader, sentence_reader, strong_reader
 from veridical.auditing.texts import candidate_reader
 from veridical.options.running import AuditOptions
 from veridical.records import Item, Text
@@ -44,6 +45,21 @@ def test_the_same_seed_gives_the_same_numbers(benchmarks: ModuleType, tmp_path: 
     data = AuditData(benchmarks.matched(tmp_path / "b", 96, fitting=0.5))
     one, other = (check("text-only", data, AuditOptions(controls=False)) for _ in range(2))
     assert (one.number, one.low, one.high) == (other.number, other.low, other.high)
+
+
+def test_what_a_reader_said_is_remembered_and_nothing_else(benchmarks: ModuleType, tmp_path: Path) -> None:
+    data = AuditData(benchmarks.matched(tmp_path / "b", 96, fitting=0.5))
+    s, parted = sample(data.rows, ["query", "candidates"]), folds(data.rows)
+    marked = candidate_word(s, np.ones(len(s), np.bool_), np.random.default_rng(0))
+    reading._known.clear()
+    alone = run(s, parted, strong_reader, 0)
+    said = len(reading._known)
+    assert said == len(parted)
+    assert run(s, parted, strong_reader, 0).accuracy == alone.accuracy
+    run(s, parted, joint_reader, 0)
+    assert len(reading._known) == said
+    assert run(marked, parted, strong_reader, 0).accuracy.value > alone.accuracy.value
+    assert len(reading._known) == 2 * said
 
 
 def test_sentences_are_read_by_their_words(benchmarks: ModuleType, tmp_path: Path) -> None:
@@ -109,32 +125,6 @@ def test_no_rare_response_of_the_test_is_trained_on(seed: int, texts: int) -> No
 
 
 # --- jointly ---------------------------------------------------------------------------------------------------------
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000), st.integers(1, 12))
-def test_every_item_has_one_answer_and_every_response_its_part(seed: int, blocks: int) -> None:
-    rng = np.random.default_rng(seed)
-    texts = [tuple(f"a{b} {k}" for k in rng.permutation(4)) for b in range(blocks) for _ in range(4)]
-    rows = [
-        AuditItem(Item(f"{i}", "choice", (), Text("q"), tuple(map(Text, t)), 0), "val", "q", t, f"{i}", "answer")
-        for i, t in enumerate(texts)
-    ]
-    s = sample(rows, ["candidates"])
-    share = np.exp(balanced(rng.normal(size=(len(rows), 4)) * 2, s))
-    assert share.sum(1) == pytest.approx(np.ones(len(rows)), abs=1e-6)
-    assert np.bincount(s.candidate_key.ravel(), weights=share.ravel()) == pytest.approx(np.ones(len(rows)), abs=0.05)
-
-
-def test_a_response_that_belongs_elsewhere_is_no_answer() -> None:
-    texts = [("a", "b"), ("a", "b")]
-    rows = [
-        AuditItem(Item(f"{i}", "choice", (), Text("q"), tuple(map(Text, t)), 0), "val", "q", t, f"{i}", "answer")
-        for i, t in enumerate(texts)
-    ]
-    scores = np.array([[3.0, 0.0], [1.0, 0.0]])
-    assert scores.argmax(1).tolist() == [0, 0]
-    assert balanced(scores, sample(rows, ["candidates"])).argmax(1).tolist() == [0, 1]
 
 
 @minilm

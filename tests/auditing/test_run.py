@@ -15,7 +15,7 @@ import pytest
 from veridical import audit
 from veridical.auditing import CHECKS, Audit, Finding
 from veridical.auditing.findings import ORDER
-from veridical.auditing.run import NEURAL, run_check
+from veridical.auditing.run import NEURAL, batches, run_check
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.options.running import AuditOptions
@@ -268,3 +268,12 @@ def test_bad_input_says_what_to_do(clean_questions: Path, tmp_path: Path) -> Non
 def test_the_worst_verdict_comes_first() -> None:
     assert ORDER[0] == "fail"
     assert ORDER.index("cannot tell") < ORDER.index("warn") < ORDER.index("pass")
+
+
+@pytest.mark.parametrize("task", ["statement", "choice", "matrix"])
+def test_checks_that_read_with_the_encoder_are_one_batch(task: str) -> None:
+    made = batches(tuple(CHECKS), task)
+    assert sorted(name for batch in made for name in batch) == sorted(CHECKS)
+    together = {"statement": ("text-only",), "choice": ("text-only", "joint", "response-only"), "matrix": ()}[task]
+    assert [batch for batch in made if len(batch) > 1] == ([together] if len(together) > 1 else [])
+    assert made[0] == (together or (made[0][0],))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
@@ -249,9 +252,9 @@ def family(**changes: object) -> list[Item]:
     """A question with two answers, and its two rationale items."""
     base: dict = {"task": "choice", "panels": (), "query": Text("why"), "candidates": (Text("a"), Text("b"))}
     items = [Item(id="q", answer=1, **base)]
-    for given in (0, 1):
-        fields = base | {"id": f"q{given}", "parent": "q", "given": given, "answer": 0 if given else None}
-        items.append(Item(**(fields | (changes if given else {}))))
+    for assumed in (0, 1):
+        fields = base | {"id": f"q{assumed}", "parent": "q", "given": assumed, "answer": 0 if assumed else None}
+        items.append(Item(**(fields | (changes if assumed else {}))))
     return items
 
 
@@ -309,6 +312,22 @@ def test_ids_that_tell_hidden_answers(tmp_path: Path) -> None:
     with BenchmarkWriter(tmp_path / "x", name="x", task="statement", hidden=["test"]) as writer:
         writer.add_items("test", items)
     assert [(p.kind, p.severity) for p in check(tmp_path / "x").problems] == [("hidden-id", "warning")]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.sampled_from(["a", ",", '"', "é", "x y", [0], [1, 2], "]"]), min_size=2, max_size=6), st.data())
+def test_choices_that_are_written_differently_tell_the_right_one(
+    tokens: list[str | list[int]], data: st.DataObject
+) -> None:
+    """Borrowed choices that went through another writer of JSON look different in the raw text."""
+    ways = [{}, {"separators": (",", ":")}, {"ensure_ascii": False}]
+    one, other = (data.draw(st.sampled_from(ways)) for _ in range(2))
+    texts = [json.dumps(tokens, **way) for way in (one, other, other, other)]
+    item = Item("q", "choice", (), Text("?"), tuple(map(Text, texts)), 0)
+    with tempfile.TemporaryDirectory() as folder:
+        with BenchmarkWriter(Path(folder) / "x", name="x", task="choice") as writer:
+            writer.add_items("dev", [item])
+        assert ("spelling" in kinds(Path(folder) / "x")) == (len(set(texts)) > 1)
 
 
 def test_a_garbled_hidden_manifest(small: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 import veridical
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
+from veridical.benchmark.pictures import panel_picture
 from veridical.errors import UserError
 
 ITEMS = "items-main-dev.parquet"
@@ -83,6 +84,12 @@ OTHER_TABLES: dict[str, Callable[[pa.Table], pa.Table]] = {
     "no columns": lambda t: pa.table({"a": [1]}),
     "holes in a list": lambda t: other(t, "panels", [None], pa.list_(pa.string())),
     "large numbers": lambda t: other(t, "answer", 1 << 40),
+    "an answer that is no candidate": lambda t: other(t, "answer", 2, pa.int8()),
+    "another task": lambda t: other(t, "task", "matrix"),
+    "one candidate": lambda t: other(t, "candidates", [{"raw": "x", "tokens": []}], t.schema.field("candidates").type),
+    "candidates without a text": lambda t: other(t, "candidates", [{"tokens": []}] * 2, t["candidates"].type),
+    "a question without a text": lambda t: other(t, "query", {"tokens": []}, t["query"].type),
+    "a view of other panels": lambda t: other(t, "views", [{"order": [3], "image": None}], t["views"].type),
 }
 
 
@@ -100,6 +107,34 @@ def test_a_box_of_three_numbers(small: Path) -> None:
     pq.write_table(other(table, "region", [0.0, 1.0, 2.0], pa.list_(pa.float64())), path)
     with pytest.raises(UserError, match=r"panels\.parquet"):
         Benchmark(small).panels  # noqa: B018 - reading is what is tested
+
+
+@pytest.mark.parametrize("edge", [float("nan"), float("inf")])
+def test_a_box_that_is_not_numbers(small: Path, edge: float) -> None:
+    path = small / "panels.parquet"
+    table = pq.read_table(path)
+    pq.write_table(other(table, "region", [0.0, edge, 2.0, 3.0], pa.list_(pa.float64())), path)
+    with pytest.raises(UserError, match="not a number"):
+        Benchmark(small).panels  # noqa: B018 - reading is what is tested
+
+
+def test_a_region_far_outside_of_its_picture_takes_no_memory(small: Path) -> None:
+    path = small / "panels.parquet"
+    pq.write_table(other(pq.read_table(path), "region", [-1e9, 2.0, 1e9, 1e12], pa.list_(pa.float64())), path)
+    assert panel_picture(Benchmark(small), "dev-p0").size == (8, 6)
+
+
+def test_what_is_not_there_is_said(small: Path) -> None:
+    opened = Benchmark(small)
+    assert "nobody" not in opened.panels
+    with pytest.raises(UserError, match="no panel 'nobody'"):
+        opened.panels["nobody"]
+    path = small / next(name for name in opened.manifest["files"] if name.startswith("images-"))
+    table = pa.ipc.open_file(path.read_bytes()).read_all()
+    with pa.ipc.new_file(str(path), table.schema) as writer:
+        writer.write_table(other(table, "data", None, pa.large_binary()))
+    with pytest.raises(UserError, match="holes"):
+        Benchmark(small).image_tables  # noqa: B018
 
 
 def test_hidden_files_are_for_their_owner_alone(small: Path) -> None:

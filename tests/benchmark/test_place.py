@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -103,7 +104,7 @@ def test_a_failed_rename_brings_the_old_benchmark_back(tmp_path: Path) -> None:
     out = write_small(tmp_path / "x")
     before = Benchmark(out).hash
     with place.replacing(True):
-        work = place.start(out)
+        work = place.start(out).path
     (work / "hidden").mkdir()
     with pytest.raises(OSError, match="missing"):
         place.put_in_place(work, work / "missing", work / "hidden", out)
@@ -112,10 +113,37 @@ def test_a_failed_rename_brings_the_old_benchmark_back(tmp_path: Path) -> None:
 
 
 def test_names_with_wildcards_are_swept_too(tmp_path: Path) -> None:
-    left = tmp_path / ".b[1].building-abc-999999999"
+    left = tmp_path / ".b[1].building-abc"
     left.mkdir()
-    other = tmp_path / f".b1.building-abc-{os.getpid()}"
+    other = tmp_path / ".b1.building-abc"
     other.mkdir()
     place.sweep(tmp_path / "b[1]")
     assert not left.exists()
     assert other.exists()
+
+
+ELSEWHERE = """
+import os, sys
+from pathlib import Path
+from veridical.benchmark import place
+print(place.start(Path(sys.argv[1])).path, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_living_build_of_another_container_is_not_swept(tmp_path: Path) -> None:
+    """Its process number says nothing here; that it holds its folder does, and only as long as it lives."""
+    command = [sys.executable, "-c", ELSEWHERE, str(tmp_path / "x")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        theirs = Path(other.stdout.readline().strip())
+        assert theirs.is_dir()
+        renamed = theirs.rename(theirs.with_name(f"{theirs.name}-{2**22 + 1}"))  # of no process: Linux counts to 2**22
+        ours = place.start(tmp_path / "x")
+        assert renamed.is_dir()
+        other.kill()
+    place.start(tmp_path / "x").remove()
+    assert not renamed.exists()
+    assert ours.path.is_dir(), "nor is one of this process"
+    ours.remove()
+    assert not list(tmp_path.iterdir())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -103,6 +104,15 @@ def test_validation_slice_shares_no_sentence() -> None:
     assert 1 <= sum(held) <= 3
 
 
+def test_a_validation_slice_takes_case_spaces_and_full_stops_for_nothing() -> None:
+    same = ["A dog is here.", "a  dog is HERE", "A dog is here !", "A dog is\there"]
+    sentences = [*same, *(f"dog {n}" for n in range(12))]
+    for seed in range(12):
+        held = splits.validation_slice(sentences, [[str(n)] for n in range(16)], 0.4, np.random.default_rng(seed))
+        assert len(set(held[:4])) == 1
+        assert len(set(held)) == 2
+
+
 @pytest.mark.parametrize("shares", [{"a": 0.99, "b": 0.01}, {"a": 0.01, "b": 0.99}, {"a": 1, "b": 1, "c": 998}])
 @pytest.mark.parametrize("items", [3, 100])
 def test_no_split_is_left_empty(shares: dict[str, float], items: int) -> None:
@@ -118,3 +128,11 @@ def test_wrong_wishes() -> None:
         splits.split_by_origin([["a"], ["b"]], {"a": 1, "b": float("nan")}, rng)
     with pytest.raises(UserError, match="1 groups of items"):
         splits.split_by_origin([["a"], ["a"]], {"a": 1, "b": 1}, rng)
+
+
+@pytest.mark.parametrize("weak", ["s", "4711", "1234567890123456789", "abababababababababababab"])
+def test_a_secret_that_can_be_found_by_trying_is_refused(weak: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="found by trying"):
+        splits.mix_secret(weak, tmp_path / "secret.txt", None)
+    assert splits.mix_secret("nobody would guess this", tmp_path / "secret.txt", None).kept
+    assert len(splits.mix_secret("random", tmp_path / "secret.txt", None).secret) >= splits.LEAST

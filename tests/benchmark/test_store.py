@@ -197,7 +197,7 @@ def test_opening_what_is_not_a_benchmark(tmp_path: Path, small: Path) -> None:
     with pytest.raises(UserError, match="no split 'train'"):
         Benchmark(small).items_table("train")
     with pytest.raises(UserError, match="no scheme"):
-        Benchmark(small).splits("neutral")
+        Benchmark(small).splits_of("neutral")
     manifest = json.loads((small / "benchmark.json").read_text())
     (small / "benchmark.json").write_text(json.dumps(manifest | {"format": 99}))
     with pytest.raises(UserError, match="format 99"):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -48,3 +50,16 @@ def test_every_verb_has_help(verb: str) -> None:
     out = run(verb, "--help")
     assert out.returncode == 0, out.stderr
     assert out.stdout.startswith(f"Usage: veridical {verb}")
+
+
+def test_sigterm_ends_it_as_ctrl_c_does(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "veridical", "build", "nlvr", "--presentations", "2000", "--processes", "1"]
+    with subprocess.Popen([*command, "--out", str(tmp_path / "x")], stderr=subprocess.PIPE, text=True) as process:
+        end = time.monotonic() + 60
+        while not list(tmp_path.glob(".x.building-*")) and time.monotonic() < end:
+            time.sleep(0.01)
+        process.terminate()
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "stopped. Run the same command again to continue." in said
+    assert not list(tmp_path.glob(".x.building-*"))

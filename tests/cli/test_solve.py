@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import itertools
 import json
@@ -17,7 +18,7 @@ from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.evaluation import evaluate
 from veridical.formats.releases import import_release
 from veridical.records import TRUTH, Item, Panel, SceneObject, Text, View
-from veridical.solvers.programs import examples, fingerprint
+from veridical.solvers.programs import SHIPPED, ProgramSolver, examples, fingerprint
 
 SENTENCES = ("There is a black square.", "There is a yellow square.")
 
@@ -119,31 +120,37 @@ def test_a_trained_solver_is_kept_and_used(benchmark: Path, tmp_path: Path) -> N
     metas = [json.loads(path.with_name(path.name + ".meta.json").read_text())["solver"] for path in (once, again)]
     assert metas[0]["trained_on"] == metas[1]["trained_on"] == fingerprint(examples(Benchmark(benchmark), "train"))
     assert [line["raw"] for line in lines(once)] == [line["raw"] for line in lines(again)]
-    refused = run("programs", benchmark, "--split", "train", "--out", tmp_path / "3.jsonl")
-    assert refused.exit_code == 2
-    assert "--weights" in refused.stderr
+    assert [meta["weights"] for meta in metas] == ["train", str(weights)]
+    assert metas[0]["weights_hash"] == metas[1]["weights_hash"] == hashlib.sha256(weights.read_bytes()).hexdigest()
     assert run("programs", benchmark, "--split", "train", "--weights", weights, "--out", once).exit_code == 0
 
 
-@pytest.mark.parametrize(
-    ("splits", "hidden", "problem"),
-    [
-        (("dev",), (), "has no split train"),
-        (("train", "dev"), ("train",), "are hidden"),
-    ],
-)
-def test_no_untrained_solver_answers(
-    splits: Sequence[str], hidden: Sequence[str], problem: str, tmp_path: Path
+@pytest.mark.parametrize(("splits", "hidden"), [(("dev",), ()), (("train", "dev"), ("train",))])
+def test_without_a_train_to_learn_from_the_shipped_weights_answer(
+    splits: Sequence[str], hidden: Sequence[str], tmp_path: Path
 ) -> None:
     with BenchmarkWriter(tmp_path / "b", name="NLVR", task="statement", hidden=hidden) as writer:
-        writer.add_panels([Panel("p", None, None, 100, 100, (square("black"),))])
+        panels = [Panel(color, None, None, 100, 100, (square(color),)) for color in ("black", "yellow")]
+        writer.add_panels(panels)
         for split in splits:
-            writer.add_items(split, [Item(split, "statement", ("p",), Text(SENTENCES[0]), TRUTH, answer=1)])
-    refused = run("programs", tmp_path / "b", "--out", tmp_path / "p.jsonl")
-    assert refused.exit_code == 2
-    assert problem in refused.stderr
-    assert "--weights" in refused.stderr
-    assert not list(tmp_path.glob("*p.jsonl*"))
+            names = [("black", 1), ("yellow", 0)]
+            sentence = Text("There is a box with a black item.")
+            items = [Item(f"{split}-{n}", "statement", (n,) * 3, sentence, TRUTH, answer=k) for n, k in names]
+            writer.add_items(split, items)
+    done = run("programs", tmp_path / "b", "--split", "dev", "--out", tmp_path / "p.jsonl")
+    assert done.exit_code == 0, done.stderr
+    assert evaluate(tmp_path / "b", tmp_path / "p.jsonl").accuracy.value == 1.0
+    meta = json.loads((tmp_path / "p.jsonl.meta.json").read_text())["solver"]
+    assert (meta["weights"], meta["weights_hash"]) == ("shipped", ProgramSolver.load(SHIPPED).digest)
+
+
+def test_the_shipped_weights_can_be_asked_for(benchmark: Path, tmp_path: Path) -> None:
+    out = tmp_path / "p.jsonl"
+    assert run("programs", benchmark, "--split", "dev", "--weights", "shipped", "--out", out).exit_code == 0
+    assert evaluate(benchmark, out).accuracy.value == 1.0
+    trained = run("programs", benchmark, "--split", "train", "--out", out)
+    assert trained.exit_code == 0
+    assert "if these are its items, they were seen" in trained.stderr
 
 
 @pytest.mark.parametrize("how", [(), ("--weights", "w.json")])

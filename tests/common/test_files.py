@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 from pathlib import Path
 
 import msgspec
@@ -47,15 +48,39 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_what_killed_writers_left_goes_and_what_others_write_stays(tmp_path: Path) -> None:
+    """What is held stays, whatever its name says of processes; what nobody holds goes, even if the number is taken."""
     path = tmp_path / "a[1].json"
-    left, theirs, other = (tmp_path / f".{n}" for n in (f"a[1].json.{GONE}.part", "a[1].json.1.part", "b.1.part"))
+    left, theirs = (tmp_path / f".a[1].json.{n}.part" for n in (os.getpid(), GONE))
+    other = tmp_path / ".b.1.part"
     for one in (left, theirs, other):
         one.touch()
-    write_json(path, {"b": 1, "a": [2]})
-    assert not left.exists()
-    assert theirs.exists()
-    assert other.exists()
+    with locked(theirs):
+        write_json(path, {"b": 1, "a": [2]})
+        assert not left.exists()
+        assert theirs.exists()
+        assert other.exists()
     assert path.read_text() == '{\n  "a": [\n    2\n  ],\n  "b": 1\n}\n'
+    with atomic(path) as file, atomic(path) as second:  # two writers of one file: neither removes the other's
+        file.write(b"1")
+        second.write(b"2")
+    assert path.read_bytes() == b"1"
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".b.1.part", "a[1].json"]
+
+
+def test_a_full_disk_is_said_and_the_old_file_stays(tmp_path: Path) -> None:
+    path = tmp_path / "one"
+    path.write_bytes(b"old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(UserError, match="one cannot be written: File too large"):
+            write_whole(path, b"x" * 100_000)
+        with pytest.raises(UserError, match="cannot be written"), atomic(path) as file:
+            file.writelines([b"x" * 10_000] * 10)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["one"]
 
 
 def test_a_quick_file_leaves_no_part(tmp_path: Path) -> None:

@@ -30,11 +30,14 @@ def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
 def test_nothing_commands_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     class Hostile(Result):
         def parts(self) -> list[Table | str]:
-            return [Table("", ("name",), [("[bold]\x1b[2J\x07",)]), "a remark\x1b]0;title\x07"]
+            rows = [("[bold]\x1b[2J\x07",)]
+            return [Table("[/] of \x1b[1m", ("[red]name[/blue]",), rows), "a remark\x1b]0;title\x07"]
 
     Hostile().show()
     remark("again\x9b5m")
     out, err = capsys.readouterr()
+    assert "[/] of" in out
+    assert "[red]name[/blue]" in out
     assert "[bold]\\x1b[2J\\x07" in out
     assert not any(c in out + err for c in "\x1b\x07\x9b")
 

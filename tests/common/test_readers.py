@@ -101,7 +101,7 @@ def _reported(path: Path) -> object:
 
 def _thesaurus(path: Path) -> object:
     from veridical.builders.nlvr2.queries import read_synsets
-    from veridical.builders.nlvr2.wordnet import open_thesaurus
+    from veridical.language.wordnet import open_thesaurus
 
     return read_synsets(path, open_thesaurus(None, needed=False))
 
@@ -192,7 +192,7 @@ READERS: dict[str, Reader] = {
     ),
     "NLVR2, costs": Reader("c.json", b'{"x": {"cost": 1.0, "workers": 2}}', _called(f"{NLVR2}.store:_costs", 1, 1)),
     "NLVR2, takedown": Reader("t.txt", b"x\n", _called(f"{NLVR2}.takedown:_names"), text=True),
-    "NLVR2, word vectors": Reader("v.txt", b"fox 0.1 0.2\nx 0.3 0.4\n", _called(f"{NLVR2}.wordnet:open_vectors")),
+    "NLVR2, word vectors": Reader("v.txt", b"fox 0.1 0.2\nx 0.3 0.4\n", _called(f"{NLVR2}.word_vectors:open_vectors")),
     "V-PROM, answers": Reader(
         "a.jsonl", _lines({"item": "x", "worker": "w", "verdict": 5}), _called(f"{VPROM}.storing:read_answers")
     ),

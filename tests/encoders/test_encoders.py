@@ -25,6 +25,7 @@ SIZES = [
     ("minilm", "texts", 384),
     ("glove", "texts", 50),
     ("thumbnail", "images", 192),
+    ("gradients", "images", 192),
     ("hashed-words", "texts", 512),
 ]
 
@@ -78,6 +79,22 @@ def test_a_thumbnail_is_the_picture() -> None:
     red = package("thumbnail").prepare(Image.new("RGB", (90, 30), (255, 0, 0)))
     assert (red[0] == 1).all()
     assert (red[1:] == -1).all()
+
+
+def test_gradients_are_edges_by_place_and_direction_and_colours() -> None:
+    def half(across: bool, dark: int, color: tuple[int, int, int]) -> np.ndarray:
+        pixels = np.full((32, 32, 3), 255, np.uint8)
+        (pixels if across else pixels.swapaxes(0, 1))[:, :8] = color if dark else (0, 0, 0)
+        return encode(package("gradients"), Image.fromarray(pixels))[0]
+
+    upright, flat, red = half(True, 0, (0, 0, 0)), half(False, 0, (0, 0, 0)), half(True, 1, (255, 0, 0))
+    edges = upright[:128].reshape(4, 4, 8) ** 2
+    assert edges.sum() == pytest.approx(1, abs=1e-5)
+    assert edges[:, :2, 0].sum() == pytest.approx(1, abs=1e-5)  # from left to right, at the end of the first cells
+    assert (flat[:128].reshape(4, 4, 8)[..., 4] ** 2).sum() == pytest.approx(1, abs=1e-5)
+    assert np.allclose(red[:128], upright[:128], atol=1e-5)  # a shape is the same in any colour
+    colors = red[128:] ** 2
+    assert (colors[3 * 16], colors[63]) == (pytest.approx(0.25), pytest.approx(0.75))
 
 
 def test_hashed_words_count_words_and_pairs() -> None:

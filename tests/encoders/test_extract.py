@@ -154,6 +154,13 @@ def test_damage_is_noticed(panels: Path, resnet: Counting) -> None:
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(UserError, match="damaged"):
         features.load(panels, resnet)
+    table = pa.ipc.open_file(whole).read_all()
+    for place, values in ((1, pa.array([7] * len(table))), (0, pa.nulls(len(table), pa.string()))):
+        made = table.set_column(place, table.column_names[place], values)
+        with pa.ipc.new_file(str(path), made.schema) as writer:
+            writer.write_table(made)
+        with pytest.raises(UserError, match="damaged"):
+            features.load(panels, resnet)
 
 
 def test_open_with_plain_pyarrow(panels: Path, resnet: Counting) -> None:

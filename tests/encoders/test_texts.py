@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,39 @@ def test_a_log_cut_anywhere_keeps_its_whole_records(
     assert set(places) >= set(keys[rows:])
     for key, row in places.items():
         np.testing.assert_array_equal(found[row], vectors[keys.index(key)])
+
+
+@given(row=st.integers(0, 5), byte=st.integers(0, 47), bit=st.integers(0, 7))
+def test_every_record_of_a_log_is_checked(
+    tmp_path_factory: pytest.TempPathFactory, row: int, byte: int, bit: int
+) -> None:
+    path = tmp_path_factory.mktemp("log") / "x.vectors"
+    log, keys = VectorLog(path, {"encoder": "x"}), [key_hash(str(n)) for n in range(6)]
+    vectors = np.arange(18, dtype=np.float32).reshape(6, 3)
+    log.append(keys, vectors)
+    data = bytearray(path.read_bytes())
+    data[data.index(b"\n") + 1 + 48 * row + byte] ^= 1 << bit
+    path.write_bytes(data)
+    for rows in (6, 7):
+        places, found = log.read()
+        assert set(places) == {key for n, key in enumerate([*keys, key_hash("new")][:rows]) if n != row}
+        for key in set(places) - {key_hash("new")}:
+            np.testing.assert_array_equal(found[places[key]], vectors[keys.index(key)])
+        log.append([key_hash("new")], np.ones((1, 3), np.float32))
+
+
+@pytest.mark.parametrize(
+    "head", [b"[" * 100_000, b'{"vectors": {"encoder": "x"}, "size": 1e99}', b'{"size": -1}', b"\xff"]
+)
+@pytest.mark.parametrize("size", [-1, 1 << 40])
+def test_a_log_with_an_odd_head_is_begun_anew(tmp_path: Path, head: bytes, size: int) -> None:
+    path = tmp_path / "x.vectors"
+    for odd in (head, json.dumps({"vectors": {"encoder": "x"}, "size": size}).encode()):
+        path.write_bytes(odd + b"\n" + b"x" * 100)
+        log = VectorLog(path, {"encoder": "x"})
+        assert log.read()[0] == {}
+        log.append([key_hash("b")], np.ones((1, 5), np.float32))
+        assert list(log.read()[0]) == [key_hash("b")]
 
 
 def test_the_log_of_something_else_is_begun_anew(tmp_path: Path) -> None:

@@ -118,6 +118,11 @@ def sleeps(number: int) -> int:
     return number
 
 
+def deaf(number: int) -> int:
+    """Compiled code that lets no other thread run, for minutes."""
+    return sum(range(10**10 + number))
+
+
 def talks(number: int) -> int:
     print("hello from", number, flush=True)
     return number
@@ -131,6 +136,8 @@ def main() -> None:
     """A run in a process of its own: `python _jobs.py MARKS WORK COUNT PROCESSES`, to be killed from outside."""
     marks, work, count, processes = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
     batches = [(marks, number) for number in range(count)]
+    if count == 0:  # nothing to wait for
+        list(run(deaf, [1, 2], processes=processes))
     for result in run(marked_slowly, batches, work=work, processes=processes, label="marking"):
         print(result, flush=True)
 

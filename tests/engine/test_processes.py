@@ -109,6 +109,17 @@ def test_a_worker_killed_from_outside(tmp_path: Path) -> None:
     assert out.split() == [str(n * 10) for n in range(30)]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems end workers between two steps of Python")
+def test_no_worker_outlives_its_parent_even_one_that_listens_to_nobody(tmp_path: Path) -> None:
+    parent = start(tmp_path / "marks", tmp_path / "work", 0, 2)
+    until(lambda: len(children(parent.pid)) == 2)
+    workers = children(parent.pid)
+    time.sleep(0.5)  # until they are deep in it
+    os.kill(parent.pid, signal.SIGKILL)
+    parent.communicate()
+    until(lambda: all(gone(pid) for pid in workers), 5)
+
+
 def test_ctrl_c_stops_at_once(tmp_path: Path) -> None:
     running = start(tmp_path / "marks", tmp_path / "work", 400, 2)
     until(lambda: len(list((tmp_path / "work").glob("*/*.result"))) >= 4)

@@ -54,6 +54,31 @@ def test_an_error_is_not_called_done() -> None:
     assert out.getvalue().strip().endswith("stopped")
 
 
+def test_what_failed_is_not_called_done() -> None:
+    out = io.StringIO()
+    with Progress("files", 3, "files", stream=out, every=0.0) as progress:
+        progress.advance()
+        progress.advance(2, failed=True)
+    assert (progress.done, progress.failed) == (1, 2)
+    assert out.getvalue().splitlines()[-1].startswith("files: 1/3 files, ")
+    assert out.getvalue().endswith(", 2 failed\n")
+    terminal = _Terminal()
+    with Progress("files", 1, "files", stream=terminal) as progress:
+        progress.advance(failed=True)
+    assert "1 failed" in terminal.getvalue()
+
+
+def test_notes_stand_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    for out in (io.StringIO(), _Terminal()):
+        with Progress("asking", 2, stream=out) as progress:
+            progress.note("A request is [tried] again.")
+        assert "A request is [tried] again." in out.getvalue()
+    monkeypatch.setenv("VERIDICAL_PROGRESS", "0")
+    with Progress("asking", 2, stream=(out := io.StringIO())) as progress:
+        progress.note("again")
+    assert out.getvalue() == ""
+
+
 def test_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VERIDICAL_PROGRESS", "0")
     for out in (io.StringIO(), _Terminal()):

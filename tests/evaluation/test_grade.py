@@ -49,9 +49,10 @@ def test_duplicates_that_disagree_are_unreadable(four, write_lines) -> None:
 
 
 def test_no_readable_prediction_at_all(four, write_lines) -> None:
-    scores = evaluate(four, write_lines([(name, []) for name in "abcd"]))
-    assert (scores.accuracy.value, scores.accuracy.high, scores.answered) == (0, 0, None)
-    assert scores.unreadable.count == 4
+    with pytest.raises(UserError, match=r"none of the 4 predictions for split 'dev' can be read"):
+        evaluate(four, write_lines([(name, []) for name in "abcd"]))
+    with pytest.raises(UserError, match=r"none of the 4 predictions"):
+        evaluate(four, write_lines([(name, RIGHT) for name in "abcd"]), against=dict.fromkeys("abcd"))
 
 
 def test_predictions_about_something_else_are_refused(four, write_lines) -> None:

@@ -10,15 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.errors import UserError
-from veridical.evaluation.readers import (
-    ANSWER_COLUMNS,
-    RATIONALE_COLUMNS,
-    _read_truth_fast,
-    _read_truth_lines,
-    choose,
-    image_name,
-    read_predictions,
-)
+from veridical.evaluation import evaluate
+from veridical.evaluation.csv_files import _read_fast, _read_rows
+from veridical.evaluation.predictions import Predictions, choose
+from veridical.evaluation.readers import ANSWER_COLUMNS, RATIONALE_COLUMNS, image_name, read_predictions
 
 
 def test_jsonl(write_text) -> None:
@@ -38,7 +33,7 @@ def test_jsonl(write_text) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["{bad", '{"scores": [1, 0]}', '{"item": 3, "scores": [1, 0]}', '{"item": "a", "scores": ["x"]}', "[]",
+    ["{bad", '{"scores": [1, 0]}', '{"item": 3.5, "scores": [1, 0]}', '{"item": "a", "scores": ["x"]}', "[]",
      '{"item": "a", "scores": [NaN, 1]}', '{"item": "a", "scores": [1, 0]} {"item": "b"}'],
 )  # fmt: skip
 def test_a_bad_jsonl_line_is_named(write_text, line: str) -> None:
@@ -62,33 +57,37 @@ def test_jsonl_that_is_not_utf8(write_text) -> None:
 
 def test_truth_csv(write_text) -> None:
     read = read_predictions(write_text("a-0,true\nb-1,False\nc-2,TRUE\n"))
-    assert read.format == "truth csv"
-    assert (read.names.to_pylist(), read.chosen.tolist()) == (["a-0", "b-1", "c-2"], [1, 0, 1])
-    assert read.width.tolist() == [2, 2, 2]
+    assert read.format == "csv"
+    assert (read.names.to_pylist(), said(read)) == (["a-0", "b-1", "c-2"], ["true", "False", "TRUE"])
+
+
+def said(read: Predictions) -> list[str]:
+    assert read.word is not None
+    return [read.words[code] for code in read.word.tolist()]
 
 
 @pytest.mark.parametrize(
     ("line", "says"),
     [
         ("x,maybe", "'maybe' is neither true nor false"),
-        ("x, true", "' true' is neither"),
+        ("x,A", "'A' is neither true nor false"),
         ("x", "found 'x'"),
         ("x,true,0.9", "found 'x,true,0.9'"),
         (",true", "found ',true'"),
         ("identifier,prediction", "'prediction' is neither"),
     ],
 )
-def test_a_bad_csv_line_is_named(write_text, line: str, says: str) -> None:
+def test_a_bad_csv_line_is_named(write_text, write_benchmark, statement, line: str, says: str) -> None:
     path = write_text(f"a,true\nb,false\n{line}\nc,true\n{line}\n")
     with pytest.raises(UserError) as error:
-        read_predictions(path)
+        evaluate(write_benchmark({"dev": [statement(name, 1) for name in "abcx"]}), path)
     assert f"{path}, line 3: {says}" in error.value.problem
     assert "1 more are wrong too; 3 other lines are fine" in error.value.fix
 
 
 def test_csv_oddities(write_text) -> None:
     read = read_predictions(write_text('\ufeffa,true\r\n\r\n"b",false'))
-    assert (read.names.to_pylist(), read.line.tolist()) == (["a", '"b"'], [1, 3])
+    assert (read.names.to_pylist(), read.line.tolist()) == (["a", "b"], [1, 3])
     with pytest.raises(UserError, match="line 2: byte 0xe9 is not UTF-8"):
         read_predictions(write_text(b"a,true\n\xe9,true\n"))
 
@@ -96,15 +95,17 @@ def test_csv_oddities(write_text) -> None:
 @given(st.lists(st.tuples(st.text("abc-'\" .0", min_size=1), st.sampled_from(["true", "False", "TRUE"])), min_size=1))
 def test_the_fast_csv_reader_reads_as_the_careful_one(rows: list[tuple[str, str]]) -> None:
     text = "\n".join(f"{name},{label}" for name, label in rows)
-    fast, careful = _read_truth_fast(Path("p"), text), _read_truth_lines(Path("p"), text)
+    fast = _read_fast(Path("p"), text)
     if fast is not None:
+        careful = _read_rows(Path("p"), text)
         assert fast.names.to_pylist() == careful.names.to_pylist()
-        assert fast.chosen.tolist() == careful.chosen.tolist()
+        assert said(fast) == said(careful)
         assert fast.line.tolist() == careful.line.tolist()
 
 
 def test_the_fast_csv_reader_is_used() -> None:
-    assert _read_truth_fast(Path("p"), "dev-1-0-0,true\ndev-1-1-0,False\n") is not None
+    assert _read_fast(Path("p"), "dev-1-0-0,true\ndev-1-1-0,False\n") is not None
+    assert _read_fast(Path("p"), "identifier,prediction\ndev-1-0-0,true\n") is not None
 
 
 def test_empty_and_missing_files(write_text, tmp_path: Path) -> None:

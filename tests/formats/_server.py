@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import ssl
 import threading
 import time
 from collections import defaultdict
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 Act = Callable[["Handler"], None]
 
@@ -145,12 +147,17 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving() -> Iterator[Site]:
+def serving(certificate: Path | None = None, key: Path | None = None) -> Iterator[Site]:
+    """A site; an encrypted one, with a certificate and its key."""
     site = Site()
     handler = type("SiteHandler", (Handler,), {"site": site})
     server = _Server(("127.0.0.1", 0), handler)
     server.daemon_threads = True
-    site.url = f"http://127.0.0.1:{server.server_port}"
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    site.url = f"{'http' if certificate is None else 'https'}://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:

@@ -43,7 +43,7 @@ def records(dataset: Any, name: str) -> list[dict[str, Any]]:
 def test_every_record_is_read(benchmark: Benchmark) -> None:
     dataset = load(benchmark.directory / "croissant.json")
     for scheme in benchmark.schemes:
-        for split in benchmark.splits(scheme):
+        for split in benchmark.splits_of(scheme):
             rows = records(dataset, f"items-{scheme}-{split}")
             items = list(benchmark.items(split, scheme))
             assert [row["id"] for row in rows] == [item.id for item in items]
@@ -75,7 +75,7 @@ def test_the_same_bytes_every_time(benchmark: Benchmark) -> None:
 def test_exported_elsewhere_it_points_back(benchmark: Benchmark, tmp_path: Path) -> None:
     path = export_croissant(benchmark.directory, tmp_path / "deep" / "er")
     scheme = benchmark.schemes[0]
-    split = benchmark.splits(scheme)[0]
+    split = benchmark.splits_of(scheme)[0]
     assert len(records(load(path), f"items-{scheme}-{split}")) == benchmark.manifest["counts"]["items"][scheme][split]
 
 

@@ -88,7 +88,7 @@ def site() -> Iterator[Site]:
 
 
 def fetch_dev(site: Site, out: Path, images: bool = True):  # type: ignore[no-untyped-def]
-    return get("nlvr2", out, base_url=site.url, split=["dev"], images=images, manners=QUICK)
+    return get("nlvr2", out, base_url=site.url, split=["dev"], images=images, unpinned=True, manners=QUICK)
 
 
 def test_texts_only(site: Site, tmp_path: Path) -> None:
@@ -186,7 +186,9 @@ def test_nlvr_with_its_drawings(site: Site, tmp_path: Path, shared: Path) -> Non
         for k in range(6):
             name = f"{record['directory']}/dev-{record['identifier']}-{k}.png"
             site.files[f"/nlvr/dev/images/{name}"] = (shared / "nlvr/dev/images" / name).read_bytes()
-    result = get("nlvr", tmp_path / "b", base_url=site.url + "/", split=["dev"], images=True, manners=QUICK)
+    result = get(
+        "nlvr", tmp_path / "b", base_url=site.url + "/", split=["dev"], images=True, unpinned=True, manners=QUICK
+    )
     assert result.table() == [("files", 1, 0, 0, 0), ("dev drawings", 18, 0, 0, 0)]
     assert result.counts["missing_images"] == 0
     assert Benchmark(result.benchmark).manifest["counts"]["items"] == {"main": {"dev": 3}}
@@ -196,13 +198,16 @@ def test_nlvr_with_its_drawings(site: Site, tmp_path: Path, shared: Path) -> Non
 def test_names_in_a_bad_release_cannot_leave_the_folder(site: Site, tmp_path: Path, line: bytes) -> None:
     site.files["/nlvr/dev/dev.json"] = line + b"\n"
     with pytest.raises(UserError, match=r"dev\.json, line 1"):
-        get("nlvr", tmp_path / "b", base_url=site.url, split=["dev"], images=True, manners=QUICK)
+        get("nlvr", tmp_path / "b", base_url=site.url, split=["dev"], images=True, unpinned=True, manners=QUICK)
     assert not (tmp_path / "b").exists()
 
 
-def test_a_release_that_is_not_there(site: Site, tmp_path: Path) -> None:
+def test_a_release_that_is_not_there(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(UserError, match=r"test1\.json could not be fetched: status 404"):
         get("nlvr2", tmp_path / "b", base_url=site.url, split=["test1"], manners=QUICK)
+    told = capsys.readouterr().err
+    assert "nlvr2 files: 0/" in told
+    assert told.endswith(" failed\n"), "nothing came, so nothing is done"
     site.files["/nlvr2/data/dev.json"] = b"<!doctype html><p>Sign in"
     with pytest.raises(UserError, match="a web page came"):
         fetch_dev(site, tmp_path / "c", images=False)
@@ -212,7 +217,7 @@ def test_a_line_nested_too_deeply(site: Site, tmp_path: Path) -> None:
     good = b'{"identifier": "1-0", "directory": "0"}\n'
     site.files["/nlvr/dev/dev.json"] = good + b'{"a":' * 9999 + b"\n" + good
     with pytest.raises(UserError, match=r"dev\.json, line 2: lists or objects are nested too deeply"):
-        get("nlvr", tmp_path / "b", base_url=site.url, split=["dev"], images=True, manners=QUICK)
+        get("nlvr", tmp_path / "b", base_url=site.url, split=["dev"], images=True, unpinned=True, manners=QUICK)
 
 
 PAGE = b"<html>please log in</html>"
@@ -226,7 +231,7 @@ def test_what_is_not_the_release_is_set_apart_and_not_imported(site: Site, tmp_p
     site.files["/nlvr2/util/hashes/dev_hashes.json"] = bad
     seen = []
     result = get(
-        "nlvr2", tmp_path / "b", base_url=site.url, split=["dev"], manners=QUICK, on_fetched=lambda f: seen.append(f)
+        "nlvr2", tmp_path / "b", base_url=site.url, split=["dev"], unpinned=True, manners=QUICK, on_fetched=seen.append
     )
     changed = {outcome.wanted.name for outcome in result.outcomes if outcome.status == "changed"}
     assert changed == {"balanced_dev.json", "dev_hashes.json"}
@@ -240,7 +245,7 @@ def test_a_bad_line_is_told_after_the_table_and_can_be_left_out(site: Site, tmp_
     lines = site.files["/nlvr2/data/dev.json"].splitlines()
     site.files["/nlvr2/data/dev.json"] = b"\n".join([lines[0], b"{oops", *lines[1:]])
     run = [sys.executable, "-m", "veridical", "get", "nlvr2", "--out", str(tmp_path / "b"), "--split", "dev"]
-    run += ["--base-url", site.url, "--json"]
+    run += ["--base-url", site.url, "--unpinned", "--json"]
     out = subprocess.run(run, capture_output=True, text=True)
     assert out.returncode == 2
     came = re.search(r"^files: [1-9] fetched, 0 had, \d missing, 0 changed\.$", out.stderr, re.MULTILINE)
@@ -251,6 +256,29 @@ def test_a_bad_line_is_told_after_the_table_and_can_be_left_out(site: Site, tmp_
     report = json.loads(out.stdout)
     assert [(left["file"], left["line"]) for left in report["left_out"]] == [("dev.json", 2)]
     assert report["counts"]["items"]["main"] == {"dev": 16}
+
+
+def test_content_is_pinned_wherever_it_comes_from(site: Site, tmp_path: Path, shared: Path) -> None:
+    arguments = {"base_url": site.url, "split": ["dev"], "manners": QUICK}
+    with pytest.raises(UserError, match=r"(?s)not what was published.*--unpinned"):
+        get("nlvr2", tmp_path / "b", **arguments)
+    for name, path in (("dev", "dev"), ("balanced_dev", "balanced/balanced_dev")):
+        site.files[f"/nlvr2/data/{path}.json"] = (shared / "nlvr2" / f"{name}.json").read_bytes()
+    site.files["/nlvr2/util/hashes/dev_hashes.json"] = (shared / "nlvr2" / "dev_hashes.json").read_bytes()
+    result = get("nlvr2", tmp_path / "b", **arguments)
+    assert result.table() == [("files", 3, 0, 2, 0)]
+    (result.folder / "dev.json").write_bytes((result.folder / "dev.json").read_bytes().replace(b"True", b"False", 1))
+    assert get("nlvr2", tmp_path / "b", **arguments).table() == [("files", 1, 2, 2, 0)], "what was changed comes again"
+
+
+def test_a_bad_file_does_not_stand_in_the_way_of_a_good_one(site: Site, tmp_path: Path) -> None:
+    good = site.files["/nlvr2/data/dev.json"]
+    lines = good.splitlines()
+    site.files["/nlvr2/data/dev.json"] = b"\n".join([lines[0], b"{oops", *lines[1:]])
+    with pytest.raises(UserError, match="line 2"):
+        fetch_dev(site, tmp_path / "b", images=False)
+    site.files["/nlvr2/data/dev.json"] = good
+    assert fetch_dev(site, tmp_path / "b", images=False).counts["items"] == {"main": {"dev": 16}}
 
 
 def test_bad_arguments(tmp_path: Path) -> None:
@@ -267,7 +295,7 @@ def command(site: Site, out: Path) -> subprocess.Popen[str]:
     code = "from veridical.cli import main; main()"
     options = ["get", "nlvr2", "--out", str(out), "--base-url", site.url, "--split", "dev", "--images", "--json"]
     return subprocess.Popen(
-        [sys.executable, "-c", code, *options, "--max-connections", "2"],
+        [sys.executable, "-c", code, *options, "--unpinned", "--max-connections", "2"],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "VERIDICAL_PROGRESS": "0"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

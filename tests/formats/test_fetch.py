@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -132,6 +134,27 @@ def test_redirects_are_followed(site: Site, tmp_path: Path) -> None:
     site.acts["/c"] = [server.redirect(site.url + "/a")] * 9
     assert one(site, tmp_path, "/b").status == "fetched"
     assert whole(tmp_path)
+
+
+def test_a_redirect_from_https_to_plain_http_is_refused(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if (openssl := shutil.which("openssl")) is None:
+        pytest.skip("no openssl on this machine: sudo apt-get install -y openssl")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    words = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1"
+    subprocess.run([openssl, *words.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with server.serving(certificate, key) as encrypted:
+        encrypted.acts["/b"] = [server.redirect(site.url + "/a")] * 9
+        encrypted.acts["/c"] = [server.redirect("/d")] * 9
+        encrypted.files["/d"] = site.files["/a"]
+        outcomes = fetch(
+            [WantedFile(name, encrypted.url + f"/{name}", 10**6) for name in "bc"], tmp_path / "got", "files", QUICK
+        )
+    assert [one.status for one in outcomes] == ["missing", "fetched"]
+    assert "from https to plain http" in outcomes[0].reason
+    assert not site.asked("/a")
 
 
 def test_redirects_end(site: Site, tmp_path: Path) -> None:

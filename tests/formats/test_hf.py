@@ -107,7 +107,7 @@ def test_every_kind_opens_with_the_features_of_the_file(name: str, tmp_path: Pat
 
     benchmark, out = made(name, tmp_path)
     found = opened(out, tmp_path, benchmark.schemes[0])
-    assert sorted(found) == sorted(split.replace("-", "_") for split in benchmark.splits(benchmark.schemes[0]))
+    assert sorted(found) == sorted(split.replace("-", "_") for split in benchmark.splits_of(benchmark.schemes[0]))
     for split in found.values():
         assert split.features == datasets.Features.from_dict(hf.features())
         assert split.features["images"].feature == datasets.Image()
@@ -119,7 +119,7 @@ def test_the_benchmark_folder_itself_opens_too(name: str, tmp_path: Path) -> Non
     benchmark = Benchmark(tmp_path / "b")
     scheme = benchmark.schemes[0]
     found = opened(tmp_path / "b", tmp_path, scheme)
-    for split in benchmark.splits(scheme):
+    for split in benchmark.splits_of(scheme):
         assert found[split.replace("-", "_")]["id"][:] == benchmark.items_table(split, scheme)["id"].to_pylist()
 
 

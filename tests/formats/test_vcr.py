@@ -329,6 +329,6 @@ def test_built_texts_without_token_lists(tmp_path: Path) -> None:
 def test_matrices_have_no_words(tmp_path: Path) -> None:
     with BenchmarkWriter(tmp_path / "a", name="VCR", task="matrix") as writer:
         writer.add_panels([Panel("p0")])
-        writer.add_items("val", [Item("q", "matrix", ("p0",), candidates=("p0",), answer=0)])
+        writer.add_items("val", [Item("q", "matrix", ("p0",), candidates=("p0", "p0"), answer=0)])
     with pytest.raises(UserError, match="not a question with answers in words"):
         export_official(tmp_path / "a", tmp_path / "out")

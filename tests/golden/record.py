@@ -34,6 +34,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data"
 RECORD = Path(__file__).with_name("golden.json")
+SECRET = "the secret of the golden record"
 
 ALWAYS = {  # what each verb is given besides
     "audit": "--processes 1 --items 60 --json",
@@ -50,14 +51,14 @@ ALWAYS = {  # what each verb is given besides
 # early where a command needs the real {data}, or what is {cut} from it, and it is not here.
 CHAINS: dict[str, dict[str, str]] = {
     "vcr": {
-        "build": "build vcr --photographs 60 --folds 3 --secret s --out vcr",
+        "build": "build vcr --photographs 60 --folds 3 --secret {secret} --out vcr",
         "stats": "stats vcr --hidden",
         "majority": "solve majority vcr --split val --out majority.jsonl",
         "evaluate": "evaluate vcr majority.jsonl",
         "audit": "audit vcr --skip image-only --skip question-only --skip swapped-context --out audit.html",
     },
     "nlvr": {
-        "build": "build nlvr --presentations 30 --secret s --out nlvr",
+        "build": "build nlvr --presentations 30 --secret {secret} --out nlvr",
         "check": "check nlvr",
         "stats": "stats nlvr --hidden",
         "programs": "solve programs nlvr --split dev --from pixels --save-weights weights.json --out programs.jsonl",
@@ -81,12 +82,12 @@ CHAINS: dict[str, dict[str, str]] = {
         "audit": "audit words --skip text-only --skip question-only --out audit.html",
     },
     "nlvr2 from COCO": {
-        "build": "build nlvr2 --source coco:{data}/coco --sets 3 --split train=2 --split dev=1 --hide dev --secret s"
-        " --out coco",
+        "build": "build nlvr2 --source coco:{data}/coco --sets 3 --split train=2 --split dev=1 --hide dev"
+        " --secret {secret} --out coco",
         "stats": "stats coco",
     },
     "nlvr2": {
-        "build": "build nlvr2 --encoder thumbnail --sets 4 --secret s --out nlvr2",
+        "build": "build nlvr2 --encoder thumbnail --sets 4 --secret {secret} --out nlvr2",
         "stats": "stats nlvr2",
         "programs": "solve programs nlvr2 --split dev --out programs.jsonl",
         "evaluate": "evaluate nlvr2 programs.jsonl",
@@ -158,7 +159,7 @@ def run_chain(chain: str, work: Path) -> dict[str, Any]:
     folder.mkdir(parents=True)
     results: dict[str, Any] = {}
     for name, command in CHAINS[chain].items():
-        words = [w.format(data=DATA, cut=work / "cut") for w in command.split()]
+        words = [w.format(data=DATA, cut=work / "cut", secret=SECRET) for w in command.split()]
         if not all(Path(w.removeprefix("coco:")).exists() for w in words if str(work) in w or str(DATA) in w):
             break
         results[name], said = run([*words, *ALWAYS[words[0]].split()], folder)

@@ -133,6 +133,7 @@ def test_a_shortlist_holds_the_best_and_never_the_own_text() -> None:
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny BERT with a word for every word used here."""
     transformers = pytest.importorskip("transformers")
+    pytest.importorskip("torch").set_num_threads(1)  # two threads of a tiny model wait for each other
     folder = tmp_path_factory.mktemp("bert")
     words = sorted({w for t in (*QUESTIONS, *ANSWERS) for w in t.split()})
     (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
 import numpy as np
@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veridical.common.arrays import Floats, Ints
+from veridical.language.wordnet import Thesaurus, WordNet, open_thesaurus
 from veridical.matching.assignment.problem import EmbeddingScores
 from veridical.matching.fours import search
-from veridical.matching.fours.alike import AGAIN, Sayings
+from veridical.matching.fours.alike import AGAIN, PARTLY, Sayings
 from veridical.matching.fours.search import blocks, members_of
 from veridical.matching.fours.shown import around, block_sizes, wrong_of
-from veridical.matching.fours.weights import BlockProblem, against_readers, weights
+from veridical.matching.fours.weights import BlockProblem, weights
 from veridical.matching.items import lay_out
 from veridical.matching.questions import AnsweredQuestion
 from veridical.matching.stages import Responses, StageOptions, fit_models, match_stage, responses_of
@@ -154,38 +155,107 @@ def test_a_large_fold_is_searched_in_cells_by_any_number_of_threads(monkeypatch:
     assert cells > best - 0.1 * (best - chance)
 
 
-def test_readers_by_relevance_are_weighed_against() -> None:
-    """A response that is as relevant as the right one is worth more than one that is less so."""
-    log = np.log(np.array([[0.9, 0.5, 0.5], [0.5, 0.5, 0.1], [0.5, 0.1, 0.9]], np.float32))
-    found = against_readers(log)
-    assert np.allclose(np.diag(found), np.log(0.5))
-    assert found[1, 0] == pytest.approx(np.log(0.5), abs=1e-4)
-    assert found[0, 1] == pytest.approx(np.log(0.1), abs=1e-3)  # odds of 1 against odds of 9
+def test_readers_are_weighed_against_by_what_they_would_exchange() -> None:
+    """Rows whose responses it would exchange are worth more; what it knows of responses alone does not count."""
+    rng = np.random.default_rng(0)
+    fold, odds = world(6, 1, repeated=0.0), rng.standard_normal((6, 6)).astype(np.float32)
+    plain = fold.cell(np.arange(6))
+    gain = weights(replace(plain, readers=((lambda: odds, 2.0),))) - weights(plain)
+    keep = np.diag(odds)
+    expected = 2 * np.log(1 / (1 + np.exp(-(odds + odds.T - keep[:, None] - keep[None, :]) / 2)))
+    np.testing.assert_allclose(gain, np.where(np.eye(6), 0, expected), atol=1e-4)
+    biased = odds + 3 * rng.standard_normal(6).astype(np.float32)
+    again = weights(replace(plain, readers=((lambda: biased, 2.0),)))
+    np.testing.assert_allclose(again - weights(plain), gain, atol=1e-4)
+
+
+def test_a_reader_of_words_finds_less_when_it_is_weighed_against() -> None:
+    """P_rel sees topics alone; which verb goes with which only words tell, and only blocks that mind them hide it."""
+    rng = np.random.default_rng(0)
+    verb, topic = rng.integers(8, size=480), rng.integers(3, size=480)
+    rows = responses_of(
+        [Text(f"topic{t} ask{v}") for t, v in zip(topic, verb, strict=True)],
+        [Text(f"topic{t} say{v} thing{k % 20}") for k, (t, v) in enumerate(zip(topic, verb, strict=True))],
+        [None] * 480,
+        [str(k % 2) for k in range(480)],
+    )
+    options = StageOptions("tfidf", "tfidf", weight=0.0)
+    models = fit_models(rows, options)
+    assert [one.name for one in models.readers] == ["hashed-words"]
+    assert not fit_models(rows, replace(options, learned=False)).readers
+    same = []
+    for some in (models, replace(models, readers=())):
+        wrong = match_stage(rows, some, options).wrong
+        same.append(float((verb[wrong] == verb).mean()))
+    assert same[0] > same[1] + 0.1
+
+
+def pairs(table: np.ndarray) -> list[tuple[int, int]]:
+    return [(int(i), int(j)) for i, j in np.argwhere(np.triu(table, 1))]
 
 
 def test_words_say_what_a_model_of_similarity_does_not() -> None:
-    texts = [
-        "dance",
-        "dances and leaves the stage",
-        "two",
-        "three dogs",
-        "red and white",
-        "white",
-        "yes",
-        "no",
-        "of the",
-    ]
-    found = Sayings.of(texts)
-    again, other = found.again(), found.alternatives()
-    assert again[0, 1]
-    assert again[4, 5]
-    assert not again[2, 3]
-    assert [tuple(pair) for pair in np.argwhere(np.triu(other))] == [(2, 3), (6, 7)]
-    apart = found.corrected(np.full((9, 9), -2.0, np.float32))
+    texts = ["dance", "dances and leaves the stage", "two", "3 dogs", "red and white", "white", "yes", "no", "of the",
+             "three dogs"]  # fmt: skip
+    found = Sayings.of(texts, thesaurus=Thesaurus())
+    again = found.again()
+    assert set(pairs(again)) == {(0, 1), (4, 5)}
+    assert pairs(found.alternatives(again)) == [(2, 3), (2, 9), (6, 7)]  # but 3 is three
+    apart = found.corrected(np.full((10, 10), -2.0, np.float32))
     assert apart[0, 1] == AGAIN
     assert apart[6, 7] == 0
     assert apart[0, 2] == -2
     assert found.take(np.array([0, 1])).again().all()
+
+
+def test_what_follows_from_a_response_says_it_again() -> None:
+    texts = ["in the park", "outdoors", "outside on the street", "stroke it", "caressing the cat", "in the kitchen"]
+    assert pairs(Sayings.of(texts, thesaurus=Thesaurus()).again()) == [(0, 1), (1, 2), (3, 4)]
+    denied = Sayings.of(["let go", "did not let go", "let it go"], thesaurus=Thesaurus())
+    again = denied.again()
+    assert again.all()
+    assert pairs(denied.alternatives(again)) == [(0, 1), (1, 2)]
+
+
+def test_shared_words_count_unless_the_question_has_them_or_they_are_for_people() -> None:
+    texts = ["stuck in snow", "snow was blocking", "feed the dog", "wash the dog", "follow the man", "kiss the man"]
+    asked = ["why stop", "why wait", "why is the dog there", "what of the dog", "what then", "and then"]
+    found = Sayings.of(texts, asked, Thesaurus())
+    shared = found.shared()
+    assert shared[0, 1] == shared[1, 0] == 0.5
+    assert shared[2, 3] == shared[4, 5] == 0
+    assert found.corrected(np.zeros((6, 6), np.float32))[0, 1] == PARTLY / 2
+
+
+def test_what_says_another_again_meets_it_only_where_nothing_else_is_left() -> None:
+    """A quarter of the responses say "outdoors" in other words, and each is most relevant to the others of these."""
+    places = ["in the park", "outdoors", "on the street", "outside", "at the beach", "in the garden"]
+    texts = [places[k % 6] if k % 4 == 1 else f"thing{k} of gate{k}" for k in range(24)]
+    rows = responses_of(
+        [Text("where is it" if k % 4 == 1 else f"which gate{k}") for k in range(24)], [Text(text) for text in texts],
+        [None] * 24, ["0"] * 24,
+    )  # fmt: skip
+    options = StageOptions("tfidf", "tfidf")
+    wrong = match_stage(rows, fit_models(rows, options), options).wrong
+    again = Sayings.of(rows.responses, rows.queries).again()
+    assert again.sum() - 24 == 6 * 5
+    assert not again[np.tile(np.arange(24), 3), wrong.reshape(-1)].any()
+
+
+def test_who_repeats_the_question_says_yes() -> None:
+    asked = ["are the dogs playing", "is it cold", "why do they bark", "is the man happy to play"]
+    found = Sayings.of(["yes", "yes", "playing", "no"], asked, Thesaurus())
+    assert (0, 2) in pairs(found.again())
+    assert not {(1, 2), (2, 3)} & set(pairs(found.again()))
+
+
+def test_wordnet_knows_more_than_our_lists() -> None:
+    thesaurus = open_thesaurus(None, needed=False)
+    if not isinstance(thesaurus, WordNet):
+        pytest.skip("WordNet comes with the offline extra")
+    texts = ["a puppy", "a dog", "a cat", "strolling", "walked", "sprinting", "agreeing with her", "express agreement"]
+    assert pairs(Sayings.of(texts).again()) == [(0, 1), (3, 4), (6, 7)]
+    assert not pairs(Sayings.of(texts, thesaurus=Thesaurus()).again())
 
 
 def questions(size: int) -> Responses:

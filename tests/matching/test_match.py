@@ -15,6 +15,7 @@ from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
 from veridical.common.result import Table
 from veridical.errors import UserError
+from veridical.language import wordnet
 from veridical.matching.stages import normal
 from veridical.records import Item, Text
 
@@ -37,8 +38,8 @@ def test_every_answer_is_right_once_and_wrong_three_times_within_its_fold(
     assert report.pairs == 120
     opened = Benchmark(tmp_path / "out")
     assert check(tmp_path / "out").ok
-    assert set(opened.splits()) == {"train", "val", "test"}
-    for split in opened.splits():  # with three folds a split is a fold
+    assert set(opened.splits) == {"train", "val", "test"}
+    for split in opened.splits:  # with three folds a split is a fold
         right, wrong = Counter(), Counter()
         for item in opened.items(split):
             texts = words(item)
@@ -282,3 +283,12 @@ def test_gd_vcr_imports_evaluates_and_matches_anew(shared: Path, tmp_path: Path)
     assert moved > 500
     (tmp_path / "p.jsonl").write_text("\n".join(lines) + "\n")
     assert veridical.evaluate(tmp_path / "new", tmp_path / "p.jsonl").accuracy.value == 1.0
+
+
+def test_without_wordnet_the_report_says_so(qa_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wordnet, "find_spec", lambda name: None)
+    report = veridical.match(qa_file, tmp_path / "out", group="video", folds=3, **LEXICAL)
+    assert any("WordNet is not here" in note for note in report.notes)
+    assert Benchmark(tmp_path / "out").manifest["config"]["thesaurus"] == "Unknown"
+    paper = veridical.match(qa_file, tmp_path / "paper", group="video", folds=3, method="paper", **LEXICAL)
+    assert not any("WordNet" in note for note in paper.notes)

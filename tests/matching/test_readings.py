@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import veridical
 from veridical.common.intervals import Estimate
 from veridical.common.result import Caution, Table
-from veridical.matching.readings import ALONE, JOINT, QUESTION, Reading, cautions, jointly
+from veridical.matching.readings import ALONE, JOINT, QUESTION, Reading, cautions
 
 from .conftest import question_rows
 
@@ -64,17 +63,3 @@ def test_warnings_count_from_chance() -> None:
     assert list(cautions([one], "fours", 4))
     assert not list(cautions([one], "fours", 2))
     assert not list(cautions([one], "paper", 4))  # what was not made is not warned of
-
-
-def test_who_reads_jointly_takes_every_response_once() -> None:
-    """Two questions like the same response best; only together do they show whose it is."""
-    scores = np.array([[2.0, 1.0, 0.0], [2.0, -3.0, 0.0], [0.0, 0.0, 0.1]])
-    order = np.array([[0, 1, 2], [0, 1, 2], [0, 1, 2]])
-    assert jointly(scores, order, np.array([1, 0, 2])).tolist() == [1.0, 1.0, 1.0]
-    equal = np.zeros((900, 4))  # thousands of ties in hundreds of blocks
-    blocks = np.repeat(np.arange(900).reshape(-1, 4), 4, axis=0)
-    assert 0.15 < jointly(equal, blocks, np.arange(900) % 4).mean() < 0.35  # equals say nothing
-    sure = np.where(np.arange(4) == (np.arange(900) % 4)[:, None], 1e6, 0.0)
-    assert jointly(sure, blocks, np.arange(900) % 4).all()
-    shuffled = np.array([[0, 1, 2], [2, 0, 1], [0, 1, 2]])
-    assert jointly(scores[:, [0, 1, 2]], shuffled, np.array([1, 0, 2])).sum() < 3

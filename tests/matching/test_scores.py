@@ -151,3 +151,13 @@ def test_models_by_name() -> None:
     similar = fit_similarity("tfidf", ANSWERS, np.random.default_rng(0))
     near = similar.calibration.probability(similar.of_pairs(np.array([0, 0]), np.array([1, 4])))
     assert near[0] > near[1]
+
+
+def test_a_response_that_ties_with_others_is_not_found() -> None:
+    """Words in common with every response of a topic find none of them; what is learned does."""
+    rng = np.random.default_rng(0)
+    verb = rng.integers(6, size=600)
+    queries, responses = [f"ask{v} it" for v in verb], [f"say{v} it thing{k % 9}" for k, v in enumerate(verb)]
+    texts = np.unique(responses, return_inverse=True)[1]
+    folds = [str(k % 3) for k in range(600)]
+    assert fit_relevance("hashed-words", queries, responses, texts, folds, np.random.default_rng(0)).learned

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veridical.pages import plots
+from veridical.pages import drawing, plots
 from veridical.pages.markup import Markup, Paragraph, element, page, plain
 from veridical.pages.tables import Cell, PageTable, TableRow, to_latex, to_markdown
 
@@ -105,11 +105,13 @@ def test_plots_are_well_formed(values: list[tuple[str, float]]) -> None:
         plots.ranked("t", [(m.label, k + 1) for k, m in enumerate(marks)], "items"),
     ]
     for svg in drawn:
-        root = ElementTree.fromstring(svg)
         assert ElementTree.fromstring(plots.picture("t", [svg, svg], [(m.label, m.colour) for m in marks])) is not None
-        assert root.tag == "svg"
-        assert root.get("role") == "img"
-        assert root[0].tag == "title"
+        both = list(ElementTree.fromstring(f"<div>{svg}</div>"))
+        assert [root.get("class") for root in both] == ["plot", "plot narrow"]  # for a wide screen, and for a phone
+        for root in both:
+            assert root.tag == "svg"
+            assert root.get("role") == "img"
+            assert root[0].tag == "title"
         assert "nan" not in svg
 
 
@@ -120,6 +122,27 @@ def test_every_system_has_its_own_colour() -> None:
 
 
 def test_bars_are_as_long_as_their_values() -> None:
-    svg = plots.bars("t", [("a", "", [plots.PlotMark("a", 0.5), plots.PlotMark("b", 1.0)])])
+    svg = plots.bars("t", [("a", "", [plots.PlotMark("a", 0.5), plots.PlotMark("b", 1.0)])], width=drawing.WIDTH)
     widths = [float(e.get("width", "0")) for e in ElementTree.fromstring(svg).iter("rect")]
     assert widths[0] * 2 == widths[1]
+
+
+@settings(deadline=None)
+@given(st.text(st.characters(categories=["L", "N", "P"]), min_size=1), st.integers(40, 300))
+def test_labels_fit_in_their_room(name: str, room: int) -> None:
+    rows = drawing.wrapped(name, room)
+    assert 1 <= len(rows) <= 2
+    assert max(map(len, rows)) <= max(room / drawing.LETTER, 8)
+    assert rows[-1].endswith("…") or "".join(rows).replace(" ", "") == name.replace(" ", "")
+
+
+def test_long_names_have_two_lines() -> None:
+    svg = plots.dots("t", [plots.PlotMark("relation network, contexts of other items only", 0.5)], width=drawing.WIDTH)
+    assert [e.text for e in ElementTree.fromstring(svg).iter("tspan")] == [
+        "relation network, contexts of other",
+        "items only",
+    ]
+    narrow = plots.dots(
+        "t", [plots.PlotMark("relation network, contexts of other items only", 0.5)], width=drawing.NARROW
+    )
+    assert "relation network, contexts of other items only<" in narrow

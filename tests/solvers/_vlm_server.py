@@ -53,8 +53,12 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
-        """The rest of the batch API: the state of a batch, and its answers."""
-        if self.path.startswith("/v1/batches/"):
+        """The models; and the rest of the batch API: the state of a batch, and its answers."""
+        if self.path == "/v1/models":
+            self.send(200, {"object": "list", "data": [{"id": "tiny", "object": "model"}]}, {})
+        elif not self.path.startswith("/v1/"):
+            self.send(404, {"error": {"message": "Not Found"}}, {})
+        elif self.path.startswith("/v1/batches/"):
             self.send(200, self.site.batches[self.path.rpartition("/")[2]], {})
         else:
             self.raw(200, self.site.files[self.path.split("/")[3]])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import itertools
 import json
 from collections.abc import Callable
@@ -17,7 +19,16 @@ from veridical.formats.releases import import_release
 from veridical.language.programs.execution import execute
 from veridical.records import Panel, SceneObject
 from veridical.solvers.learned import FallbackConfig
-from veridical.solvers.programs import JudgedSentence, ProgramSolver, SolverConfig, examples, fingerprint, predict
+from veridical.solvers.programs import (
+    SHIPPED,
+    JudgedSentence,
+    ProgramSolver,
+    SolverConfig,
+    compressed,
+    examples,
+    fingerprint,
+    predict,
+)
 
 COLORS = ("black", "blue", "yellow")
 QUICK = SolverConfig(fallback=FallbackConfig(steps=5))
@@ -188,6 +199,40 @@ def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 99}))
     with pytest.raises(UserError, match="version 99"):
         ProgramSolver.load(path)
+
+
+def test_a_compressed_solver_is_the_same_solver(tmp_path: Path) -> None:
+    solver = ProgramSolver(QUICK).fit(lesson(exact=True))
+    for name in ("a.json", "a.json.gz", "b.json.gz"):
+        solver.save(tmp_path / name)
+    assert (tmp_path / "a.json.gz").read_bytes() == (tmp_path / "b.json.gz").read_bytes()  # no name, no time inside
+    assert gzip.decompress((tmp_path / "a.json.gz").read_bytes()) == (tmp_path / "a.json").read_bytes()
+    assert ProgramSolver.load(tmp_path / "a.json.gz").digest == ProgramSolver.load(tmp_path / "a.json").digest
+    whole = (tmp_path / "a.json.gz").read_bytes()
+    for broken in (whole[:200], whole[:50] + b"x" + whole[51:]):
+        (tmp_path / "broken.json.gz").write_bytes(broken)
+        with pytest.raises(UserError, match="is not a saved program solver"):
+            ProgramSolver.load(tmp_path / "broken.json.gz")
+
+
+def test_what_ships_is_what_the_docs_say() -> None:
+    shipped, data = ProgramSolver.load(SHIPPED), SHIPPED.read_bytes()
+    assert compressed(shipped.state()) == data
+    assert len(data) < 300_000
+    root = Path(__file__).resolve().parents[2]
+    log = (root / "docs" / "nlvr-dev-log.md").read_text()
+    for told in (shipped.digest, hashlib.sha256(data).hexdigest(), str(shipped.trained_on_)):
+        assert told in log
+    assert shipped.digest[:12] in (root / "README.md").read_text()
+
+
+def test_the_shipped_weights_read_real_sentences(shared: Path, tmp_path: Path) -> None:
+    lines = (shared / "nlvr" / "dev" / "dev.json").read_text().splitlines(keepends=True)
+    (tmp_path / "dev.json").write_text("".join(lines[:240]))
+    dev = Benchmark(import_release("nlvr", tmp_path / "dev.json", tmp_path / "out", split="dev").benchmark)
+    labels = {item.id: bool(item.answer) for item in dev.items("dev", answers=True)}
+    right = [a.truth == labels[p.item] for p, a in predict(ProgramSolver.load(SHIPPED), dev, "dev")]
+    assert sum(right) / len(right) > 0.93
 
 
 def test_forgetting_sentences_changes_nothing() -> None:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.benchmark.shown import Picture, matrix_grid, side_by_side
 from veridical.errors import UserError
 from veridical.options.running import Asking
 from veridical.records import TRUTH, Item, Panel, Text
-from veridical.solvers.vlm.pictures import Picture, matrix_grid, side_by_side
 from veridical.solvers.vlm.prompts import COUNT, WORDINGS, Prompt, Question, SplitQuestions, Variant, rotation, variants
 
 from ._vlm_world import write_drawings, write_matrices, write_pairs, write_vcr

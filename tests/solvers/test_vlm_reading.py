@@ -1,17 +1,25 @@
-"""Reading answers: a corpus of odd replies, and laws that hold for all of them."""
+"""Reading answers: a corpus of odd replies, and laws that hold for all of them.
+
+The reader is in the file that `export lmms-eval` writes, too: the same corpus is read there.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import string
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.solvers.vlm.reading import clean, read
+from veridical.common.replies import clean, read
+from veridical.formats import lmms_eval
+from veridical.formats.lmms_eval import utils
 
 TRUTH = ("true", "false")
 LETTERS = tuple("ABCD")
+ANIMALS = ("a dog", "A hen", "a cat", "B. Franklin")
 TEXTS = ("She is happy.", "He is sad.", "They are about to run away.", "[person1] is hungry.")
 
 # (reply, what it says); None: unreadable
@@ -47,6 +55,7 @@ SAYS_TRUTH: list[tuple[str, str | None]] = [
     ("The statement isn't true.", "false"),
     ("The statement isn’t true.", "false"),
     ("It is not false.", "true"),
+    ("This is not true.", "false"),
     ("It's false.", "false"),
     ("The caption is accurate.", "true"),
     ("The claim is incorrect, since there are three.", "false"),
@@ -150,6 +159,39 @@ SAYS_LETTER: list[tuple[str, str | None]] = [
     ("true", None),
     ("2", None),
 ]
+# Of ANIMALS: an article is no letter, and a whole text comes before one.
+SAYS_ANIMAL: list[tuple[str, str | None]] = [
+    ("The answer is a dog.", "A"),
+    ("The answer is a cat. It sleeps.", "C"),
+    ("Answer: a cat", "C"),
+    ("My choice: A hen", "B"),
+    ("My choice: A cow", None),
+    ("The answer is a cow.", None),
+    ("Answer: a, a cow", None),
+    ("a hen", "B"),
+    ("A hen.", "B"),
+    ("B. Franklin", "D"),
+    ("Answer: B. Franklin", "D"),
+    ("B. A hen", "B"),
+    ("The answer is A.", "A"),
+    ("a", "A"),
+    ("I see a dog.", None),
+    ("It is not a dog.", None),
+    ("a cat or a dog", None),
+]
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The file of functions, loaded as lmms-eval does: by its path, and known to no one else."""
+    path = tmp_path_factory.mktemp("tasks") / "utils.py"
+    path.write_text(lmms_eval.functions())
+    spec = importlib.util.spec_from_file_location("exported_utils", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def said(reply: str, labels: tuple[str, ...], texts: tuple[str, ...] = ()) -> str | None:
@@ -158,14 +200,31 @@ def said(reply: str, labels: tuple[str, ...], texts: tuple[str, ...] = ()) -> st
 
 
 @pytest.mark.parametrize(("reply", "wanted"), SAYS_TRUTH, ids=[repr(r)[:50] for r, _ in SAYS_TRUTH])
-def test_true_and_false(reply: str, wanted: str | None) -> None:
+def test_true_and_false(reply: str, wanted: str | None, exported: Any) -> None:
     assert said(reply, TRUTH) == wanted
     assert said(reply, TRUTH[::-1]) == wanted, "the order in which the words were offered must not matter"
+    place = None if wanted is None else int(wanted == "true")
+    doc = {"task": "statement", "choices": ["false", "true"]}
+    assert utils.read_answer(doc, reply) == exported.read_answer(doc, reply) == place
 
 
-@pytest.mark.parametrize(("reply", "wanted"), SAYS_LETTER, ids=[repr(r)[:50] for r, _ in SAYS_LETTER])
-def test_letters(reply: str, wanted: str | None) -> None:
-    assert said(reply, LETTERS, TEXTS) == wanted
+@pytest.mark.parametrize(
+    ("reply", "wanted", "texts"),
+    [(*one, TEXTS) for one in SAYS_LETTER] + [(*one, ANIMALS) for one in SAYS_ANIMAL],
+    ids=[repr(r)[:50] for r, _ in SAYS_LETTER + SAYS_ANIMAL],
+)
+def test_letters(reply: str, wanted: str | None, texts: tuple[str, ...], exported: Any) -> None:
+    assert said(reply, LETTERS, texts) == wanted
+    place = None if wanted is None else LETTERS.index(wanted)
+    doc = {"task": "choice", "choices": texts}
+    assert utils.read_answer(doc, reply) == exported.read_answer(doc, reply) == place
+
+
+def test_texts_that_differ_in_a_sign_or_are_labels() -> None:
+    assert said("5", LETTERS, ("-5", "5", "+", "?")) == "B"
+    assert said("+", LETTERS, ("-5", "5", "+", "?")) == "C"
+    assert said("B", LETTERS, ("B", "A", "AB", "x")) == "B", "a letter was asked for"
+    assert said("AB", LETTERS, ("B", "A", "AB", "x")) == "C"
 
 
 def test_why_nothing_was_read() -> None:

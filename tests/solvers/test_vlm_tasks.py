@@ -114,3 +114,23 @@ def test_the_wrong_kind_of_benchmark(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="holds statement items") as error:
         tasks.vcr(str(write_pairs(tmp_path / "b", 2)))
     assert "veridical/nlvr2" in error.value.fix
+
+
+def test_inspect_eval_refuses_in_words(tmp_path: Path) -> None:
+    inspect = [str(Path(sys.executable).with_name("inspect")), "eval", "veridical/nlvr2", "--model", "mockllm/model"]
+    done = subprocess.run(
+        [*inspect, "-T", "benchmark=nowhere"], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert done.returncode != 0
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "nowhere is not a benchmark: it has no benchmark.json." in said
+    assert "Traceback" not in said
+    with pytest.raises(UserError, match=r"veridical/vcr needs a benchmark folder") as error:
+        tasks.vcr()
+    assert "-T benchmark=DIR" in error.value.fix
+
+
+def test_the_only_split_is_taken(tmp_path: Path) -> None:
+    assert tasks.vprom(str(write_matrices(tmp_path / "m"))).metadata["split"] == "test"
+    assert tasks.vcr(str(write_vcr(tmp_path / "v"))).metadata["split"] == "val"
+    assert tasks.nlvr2(str(write_pairs(tmp_path / "p", 2))).metadata["split"] == "dev"

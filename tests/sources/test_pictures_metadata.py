@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageCms, PngImagePlugin
 
-from veridical.sources.pictures import prepare_picture, without_metadata
+from veridical.common.metadata import without_metadata
+from veridical.sources.pictures import prepare_picture
 
 SECRET = "52.5200 north, at Anna's house"
 PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()

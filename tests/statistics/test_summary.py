@@ -84,6 +84,16 @@ def test_pruned_items_count_before_pruning(make, statement):
     }
 
 
+def test_a_program_is_no_worker_and_no_writer(make, statement):
+    items = [statement(n, 1, writer=who) for n, who in (("a", "generator"), ("b", "program"), ("c", "w1"))]
+    judgements = [Judgement(n, worker, 1, "validation") for n in "abc" for worker in ("program", "v1")]
+    found = stats(make(items, judgements).directory).total
+    assert (found.writers, found.workers, found.judgements) == (1, 1, {"validation": 3})
+    assert found.validation.self_validated == Share(0.0, 1)  # of what a person wrote
+    alone = stats(make(items, [j for j in judgements if j.worker == "program"]).directory).total
+    assert (alone.workers, alone.validation, alone.judgements) == (0, None, {})
+
+
 def test_hidden_labels_stay_hidden(make, statement):
     items = [statement(f"{n}", n % 2, group="g") for n in range(4)]
     benchmark = make({"dev": items[:2], "test": items[2:]}, hidden=["test"])

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+import veridical
 from veridical import __version__, train
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.options.running import TrainOptions
 from veridical.training import load_trained
-from veridical.training.trained import load_tensors
+from veridical.training import train as train_here
+from veridical.training.trained import load_tensors, save_tensors
 
 from ..zoo import _small as small
 
@@ -137,6 +139,26 @@ def test_a_run_killed_as_it_began_can_begin_again(statements: Path, tmp_path: Pa
     assert not (tmp_path / "run/.run.json.4194305.part").exists()
 
 
+def test_two_trainings_in_one_folder_are_refused(statements: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+
+    def second(step: int) -> None:
+        with pytest.raises(UserError, match="Another process is training in"):
+            train("text", statements, out, set={"epochs": 1})
+
+    train_here("text", statements, out, TrainOptions(set={"epochs": 1}), after_step=second)
+    assert sorted(p.name for p in out.iterdir()) == ["curves.svg", "run.json", "trial-0"]
+
+
+@pytest.mark.parametrize("seed", [-1, 1 << 63, 1 << 64])
+def test_seeds_out_of_range(statements: Path, tmp_path: Path, seed: int) -> None:
+    with pytest.raises(UserError, match="The seed is"):
+        train("majority", statements, tmp_path / "run", seed=seed)
+    with pytest.raises(UserError, match="The seed is"):
+        veridical.build("nlvr", tmp_path / "b", presentations=4, seed=seed)
+    assert not list(tmp_path.glob("[rb]*"))
+
+
 def test_a_damaged_model_is_named(statements: Path, tmp_path: Path) -> None:
     train("majority", statements, tmp_path / "run")
     path = tmp_path / "run/trial-0/model.safetensors"
@@ -146,6 +168,26 @@ def test_a_damaged_model_is_named(statements: Path, tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(UserError, match=r"model\.safetensors is missing"):
         load_trained(path.parent)
+
+
+@pytest.mark.parametrize("name", ["inputs.json", "result.json", "model.safetensors"])
+def test_a_run_is_checked_where_it_is_opened(statements: Path, tmp_path: Path, name: str) -> None:
+    train("text", statements, tmp_path / "run", set={"epochs": 1})
+    path = tmp_path / "run" / "trial-0" / name
+    if name == "model.safetensors":
+        tensors, about = load_tensors(path)
+        for changed in (about | {"config": []}, {k: v for k, v in about.items() if k != "model"}):
+            save_tensors(path, tensors, changed)
+            with pytest.raises(UserError, match="damaged"):
+                load_trained(path.parent)
+        save_tensors(path, dict(list(tensors.items())[1:]), about)
+    else:
+        found = json.loads(path.read_text())
+        path.write_text(json.dumps({key: [[1]] for key in found}))
+    with pytest.raises(UserError, match=f"{name} is"):
+        load_trained(path.parent) if name != "result.json" else train(
+            "text", statements, tmp_path / "run", set={"epochs": 1}
+        )
 
 
 def test_hidden_answers_cannot_be_trained_on(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ them takes their fields as keywords, too: `veridical.match(file, out, folds=5)` 
 
     making      import_release, get, build, match, export
     demo        demo: the whole path on all four benchmarks
-    using       check, stats, audit, features, train, sweep, models, solve, evaluate, report, tag
+    using       check, stats, audit, features, train, sweep, models, solve, evaluate, compare, report, tag
 
 The builders' own signatures (`build nlvr` ...) are in `veridical.builders`, each in its folder's `__init__`.
 """
@@ -16,6 +16,7 @@ from veridical.api.making import build, export, get, import_release, match
 from veridical.api.using import (
     audit,
     check,
+    compare,
     evaluate,
     features,
     models,
@@ -29,5 +30,5 @@ from veridical.api.using import (
 
 __all__ = [  # noqa: RUF022 - the order of a user's work, and of the commands
     "demo", "import_release", "get", "build", "match", "check", "stats", "audit", "features", "train", "sweep",
-    "models", "solve", "evaluate", "report", "export", "tag",
+    "models", "solve", "evaluate", "compare", "report", "export", "tag",
 ]  # fmt: skip

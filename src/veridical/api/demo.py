@@ -6,6 +6,7 @@ trains, solves and evaluates; one report joins them all.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from veridical import api
 from veridical.common.intervals import Estimate
 from veridical.common.result import Result, Table, remark
 from veridical.errors import UserError
-from veridical.options import several
+from veridical.options import check_seed, several
 
 if TYPE_CHECKING:
     from veridical.evaluation import Scores
@@ -107,11 +108,12 @@ def demo(out: Path | str = "demo", scale: float = 1.0, seed: int = 0, only: Sequ
         only: Only this benchmark: nlvr, nlvr2, vprom or vcr; may be repeated.
     """
     start = time.monotonic()
+    check_seed(seed)
     known = [course.builder for course in courses()]
     only = several(only)
     if unknown := sorted(set(only) - set(known)):
         raise UserError(f"There is no benchmark {unknown[0]!r}.", f"Choose: {', '.join(known)}.")
-    if scale <= 0:
+    if not 0 < scale < math.inf:
         raise UserError(f"The scale is {scale}.", "Give a number above 0.")
     folder = Path(out)
     chosen = [course for course in courses() if not only or course.builder in only]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from veridical.common.result import remark
 from veridical.errors import UserError
-from veridical.options import gathered, several
+from veridical.options import gathered, refuse_unused, several
 from veridical.options.building import Columns, Matching, MatchOptions
+from veridical.options.importing import TableOptions
 
 if TYPE_CHECKING:
     from veridical.builders import BuildReport
@@ -28,23 +29,38 @@ def import_release(
     hide: Sequence[str] = (),
     keep_going: bool = False,
     replace: bool = False,
+    table: TableOptions = TableOptions(),
+    **fields: Any,
 ) -> ImportResult:
-    """Turn an official release into a benchmark.
+    """Turn an official release, or any table of questions, into a benchmark.
+
+    A table (CSV, TSV, JSON, JSON lines, Parquet) has a question, choices and an answer in each row, or a statement that
+    is true or false; maybe pictures (paths, addresses, base64, bytes), a group, a split, tags. What its columns hold is
+    guessed and shown, or named. vlmevalkit is the TSV of VLMEvalKit; hf a folder of `datasets`, or a name on a hub.
 
     Args:
-        format: The release's format: nlvr, nlvr2, or vcr (visual commonsense reasoning).
-        path: A file of the release (dev.json), or its folder.
+        format: The release's format: nlvr, nlvr2, or vcr (visual commonsense reasoning); table, vlmevalkit or hf.
+        path: A file of the release (dev.json), or its folder; the table.
         out: The benchmark to make.
         images: The folder of images, where it is not beside the files.
-        split: Only this split of a folder, or the name for a file's.
+        split: Only this split of a folder or table, or the name for a file's.
         hide: Hide this split's answers, in OUT.hidden; may be repeated. Splits without labels are hidden anyway.
         keep_going: Import everything but the lines and images that are wrong, and list those.
         replace: Make it anew even where a benchmark with hidden answers or vectors stands at OUT.
+        table: What the columns of a table hold.
     """
     from veridical.benchmark.place import replacing
-    from veridical.formats import releases
+    from veridical.formats import QUESTIONS, releases
 
+    (columns,) = gathered((table,), fields)
     with replacing(replace, out):
+        if format in QUESTIONS:
+            from veridical.formats.table import importing
+
+            return importing.import_table(
+                format, path, out, columns, images=images, split=split, hide=several(hide), keep_going=keep_going
+            )
+        refuse_unused(f"import {format}", (), columns)
         return releases.import_release(
             format, path, out, split=split, images=images, hide=several(hide), keep_going=keep_going
         )
@@ -58,6 +74,7 @@ def get(
     images: bool = False,
     max_connections: int = 16,
     keep_going: bool = False,
+    unpinned: bool = False,
 ) -> Fetched:
     """Download an official release, check it, and import it. Run it again to continue or to ask for missing files.
 
@@ -69,6 +86,7 @@ def get(
         images: Download the images too, and check them.
         max_connections: How many files to fetch at once.
         keep_going: Import everything but the lines and images that are wrong.
+        unpinned: Take files even where their content is not what was published when this version was made.
     """
     from veridical.benchmark.place import replacing
     from veridical.formats import download, fetch
@@ -77,7 +95,7 @@ def get(
     with replacing(True):  # by the same files, or more of them
         return download.get(
             release, out, base_url=base_url, split=several(split), images=images, keep_going=keep_going,
-            manners=manners, on_fetched=_say_what_came,
+            unpinned=unpinned, manners=manners, on_fetched=_say_what_came,
         )  # fmt: skip
 
 
@@ -135,13 +153,16 @@ def match(
 def export(
     format: str, benchmark: Path | str, out: Path | str, predictions: Path | str | None = None, split: str | None = None
 ) -> ExportResult | Submission:
-    """Write a benchmark for others: a Hugging Face data set, Croissant metadata, or the official release's files.
+    """Write a benchmark for others: a data set, metadata, the official release's files, tasks for other evaluators.
+
+    `hf` is a Hugging Face data set, `croissant` metadata, `official` the files of the release. `lmms-eval` is a folder
+    with a task for each split, `vlmevalkit` a folder with a TSV for each.
 
     `submission` writes predictions as the official leaderboard takes them: lines of true and false, or VCR's twenty
     probabilities for each question.
 
     Args:
-        format: What to write: hf, croissant, official or submission.
+        format: What to write: hf, croissant, official, lmms-eval, vlmevalkit or submission.
         benchmark: A benchmark folder.
         out: Where to write it.
         predictions: submission: the predictions (JSON lines).

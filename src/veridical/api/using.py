@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from veridical.options import NEGATIVE, gathered, given, several
+from veridical.options import NEGATIVE, NamedAnswers, gathered, given, several
 from veridical.options.running import (
     Asking,
     AuditOptions,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from veridical.benchmark.check import CheckReport
     from veridical.common.result import ResultList
     from veridical.encoders import Features
-    from veridical.evaluation.scores import Scores, Trials
+    from veridical.evaluation.scores import Compared, Scores, Trials
     from veridical.experiments.sweep import Swept
     from veridical.language.phenomena.tagger import TaggedSentence
     from veridical.reporting.run import Report
@@ -51,7 +52,7 @@ def check(benchmark: Path | str, images: bool = True) -> CheckReport:
 def stats(
     benchmark: Path | str,
     split: str | None = None,
-    scheme: str = "main",
+    scheme: str | None = None,
     compare: Sequence[Path | str] = (),
     hidden: bool = False,
 ) -> Stats:
@@ -60,7 +61,7 @@ def stats(
     Args:
         benchmark: A benchmark folder.
         split: Count one split only.
-        scheme: The scheme of splits.
+        scheme: The scheme of splits; left out: main, neutral, or the only one.
         compare: A file of sentences to set beside it, one per line; may be repeated.
         hidden: Read hidden answers from DIR.hidden too.
     """
@@ -121,7 +122,7 @@ def features(
     Each distinct image or region is encoded once. Stop it at any moment and run it again: it continues.
 
     Args:
-        encoder: efficientnet-lite0, thumbnail, a name of a model hub (microsoft/resnet-101,
+        encoder: efficientnet-lite0, gradients, thumbnail, a name of a model hub (microsoft/resnet-101,
             openai/clip-vit-base-patch32), or a folder with a transformers checkpoint. Python: an open encoder, too.
         benchmark: A benchmark folder.
         split: Only panels of this split; may be repeated.
@@ -200,9 +201,9 @@ def models() -> ResultList[Architecture]:
 def solve(
     solver: str,
     benchmark: Path | str,
-    split: str = "dev",
+    split: str | None = None,
     out: Path | str = "predictions.jsonl",
-    scheme: str = "main",
+    scheme: str | None = None,
     options: SolverOptions = SolverOptions(),
     asking: Asking = Asking(),
     sending: Sending = Sending(),
@@ -220,9 +221,9 @@ def solve(
     Args:
         solver: programs, majority, random, a run folder, or provider/model (openai/gpt-4o, hf/...).
         benchmark: A benchmark folder.
-        split: The split to solve.
+        split: The split to solve; left out: the only one, or dev or val.
         out: Where the predictions go.
-        scheme: The scheme of splits.
+        scheme: The scheme of splits; left out: main, or the only one.
         options: Of solvers that run on this machine.
         asking: How models are asked.
         sending: How questions travel to models.
@@ -235,11 +236,11 @@ def solve(
 
 
 def evaluate(
-    benchmark: Path | str,
-    predictions: Sequence[Path | str] | Path | str,
+    benchmark: Path | str | PathLike[str],
+    predictions: Sequence[Path | str] | Path | str | NamedAnswers,
     split: str | None = None,
-    scheme: str = "main",
-    against: Path | str | None = None,
+    scheme: str | None = None,
+    against: Path | str | NamedAnswers | None = None,
     resamples: int = 2000,
     seed: int = 0,
     official: bool = False,
@@ -247,14 +248,15 @@ def evaluate(
     """Score predictions: accuracy, consistency, staged accuracy, per tag, with 95% intervals over groups.
 
     Accuracy is over every item of the split that has an answer: what is missing or unreadable is not right, and is
-    counted and named.
+    counted and named. Predictions that `solve --limit` made are scored on the items they were made for.
 
     Args:
-        benchmark: A benchmark folder.
-        predictions: Our JSONL, NLVR or NLVR2 CSV, visual commonsense reasoning (VCR) CSV or arrays; several files are
-            trials of one system.
-        split: The split they are about; guessed from the names if left out.
-        scheme: The scheme of splits.
+        benchmark: A benchmark folder. Python: an open benchmark, too.
+        predictions: JSON lines, CSV, visual commonsense reasoning (VCR) CSV or arrays; several files are trials of one
+            system, and averaged. Python: a dict from ids to answers or scores, or a frame of pandas, too.
+        split: The split they are about; left out: what the file beside them says, the only one, or where their names
+            are.
+        scheme: The scheme of splits; left out: what the file beside them says, main, or the only one.
         against: Other predictions to compare with, example by example.
         resamples: Bootstrap resamples over groups.
         seed: Seed of the bootstrap.
@@ -264,6 +266,32 @@ def evaluate(
 
     score = partial(room.evaluate, split=split, scheme=scheme, against=against, resamples=resamples, seed=seed)
     return room.evaluate_files(partial(score, benchmark, official=official), predictions)
+
+
+def compare(
+    benchmark: Path | str | PathLike[str],
+    a: Path | str | NamedAnswers,
+    b: Path | str | NamedAnswers,
+    split: str | None = None,
+    scheme: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Compared:
+    """Which of two systems is better? On the same items, example by example, with the certainty of the difference.
+
+    Args:
+        benchmark: A benchmark folder. Python: an open benchmark, too.
+        a: Predictions of one system, as `evaluate` takes them.
+        b: Predictions of the other.
+        split: The split they are about; left out: what the file beside them says, the only one, or where their names
+            are.
+        scheme: The scheme of splits; left out: what the file beside them says, main, or the only one.
+        resamples: Bootstrap resamples over groups.
+        seed: Seed of the bootstrap.
+    """
+    from veridical.evaluation import scores as room
+
+    return room.compare(benchmark, a, b, split=split, scheme=scheme, resamples=resamples, seed=seed)
 
 
 def report(

@@ -25,6 +25,7 @@ from veridical.options.running import AuditOptions
 
 _SLOW = Effort(plants=1, tries=0)
 _SLOWER_THAN_WORDS = Effort(plants=1, tries=1)
+_FEW = 1000  # items, with which a slow model is tried more often
 _NO_TASK = {
     "statement": "For true/false statements this is covered by the labels and by the text-only check.",
     "choice": "Candidates that are texts are covered by the other checks.",
@@ -100,7 +101,7 @@ def _stage(name: str, data: AuditData, options: AuditOptions, stage: str) -> Fin
         return Finding(name, about.title, "cannot tell", says, do="Audit more items.")
     a = assess(
         shown.sample, parted, shown.fit, resolve_name(guess.plant), seed=options.seed, reference=guess.reference,
-        fail=guess.fail, effort=_effort(guess, options),
+        fail=guess.fail, effort=_effort(guess, options, len(rows)),
     )  # fmt: skip
     details: Json = {"items": len(a.run.tested), "error": a.run.error, "excess": a.run.excess.to_json()}
     details |= {"sampled": [len(rows), len(labelled)]} if len(rows) < len(labelled) else {}
@@ -136,10 +137,12 @@ def _stage(name: str, data: AuditData, options: AuditOptions, stage: str) -> Fin
     )
 
 
-def _effort(guess: Guesser, options: AuditOptions) -> Effort:
+def _effort(guess: Guesser, options: AuditOptions, items: int) -> Effort:
     if not options.controls:
         return Effort(plants=0)
-    return _SLOW if guess.neural else _SLOWER_THAN_WORDS if guess.encoder else FULL
+    if guess.encoder:
+        return _SLOWER_THAN_WORDS if items > _FEW else replace(_SLOWER_THAN_WORDS, tries=3)
+    return _SLOW if guess.neural else FULL
 
 
 def _words(a: Assessment, about: Check, lead: str, extra: str) -> tuple[str, str]:
@@ -148,9 +151,11 @@ def _words(a: Assessment, about: Check, lead: str, extra: str) -> tuple[str, str
     says = f"A guesser that sees {about.sees} is right in {number:.1f}% of {len(a.run.tested):,} items;"
     says += f" {lead} is {level:.1f}%.{extra}"
     if a.verdict == "cannot tell":
-        says += " It did not find the planted cue reliably, so its silence says nothing."
-        need = "" if smallest is None else f" It would see a cue in {100 * smallest:.0f}% of them."
-        return says, f"Audit more items: {len(a.run.tested):,} are too few for this check.{need}"
+        if smallest is None:
+            says += " It did not find the planted cue reliably, so its silence says nothing."
+        else:
+            says += f" A cue that gives away {100 * smallest:.0f}% of the items would have been seen, a rarer one not."
+        return says, f"Audit more items: {len(a.run.tested):,} are too few for this check."
     if a.verdict == "pass" and smallest is not None:
         says += f" A cue that gives away {100 * smallest:.1f}% of the items would have been seen."
     return says, about.advice(a.verdict)

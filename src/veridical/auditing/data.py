@@ -66,7 +66,7 @@ class AuditData:
         self.benchmark = Benchmark(directory)
         self.scheme = scheme
         self.rows: list[AuditItem] = []
-        for split in self.benchmark.splits(scheme):
+        for split in self.benchmark.splits_of(scheme):
             known = hidden or not self.benchmark.is_hidden(split)
             items = list(self.benchmark.items(split, scheme, answers=hidden))
             self.rows += _rows(items, split, self.benchmark.panels)
@@ -82,7 +82,7 @@ class AuditData:
     @cached_property
     def splits(self) -> tuple[str, ...]:
         """The splits, training first."""
-        names = self.benchmark.splits(self.scheme)
+        names = self.benchmark.splits_of(self.scheme)
         return tuple(sorted(names, key=lambda n: (n != TRAIN, n)))
 
     @cached_property

@@ -9,6 +9,7 @@ resampled:
 
 - *cannot tell*: the positive control failed. A cue was planted that gives away `FAIL` of the items, and the same model
   with the same budget would not have seen it with 80% power. A weak auditor must not certify anything.
+  Where the items are too few for it, the least cue that would have been seen is said instead.
 - *fail*: the advantage is real and at least `FAIL`.
 - *warn*: the advantage is real, but smaller.
 - *pass*: no advantage that is real; the smallest one that would have been seen with 80% power stands beside it.

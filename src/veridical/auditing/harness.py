@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -23,7 +21,7 @@ import numpy as np
 from veridical.auditing import findings
 from veridical.auditing.data import FREQUENT, Fit, Fold, Plant, Predict, Sample
 from veridical.auditing.findings import Power, Reference, Verdict
-from veridical.common.arrays import Bools, Doubles, Ints
+from veridical.common.arrays import Bools, Doubles, Ints, one_thread
 from veridical.common.intervals import Estimate
 from veridical.evaluation.bootstrap import Resampled, resample, stream
 
@@ -55,7 +53,7 @@ def run(s: Sample, folds: Sequence[Fold], fit: Fit, seed: int, reference: Refere
     """Train and test on every fold; each item is tested once."""
     tested, right, margin, majority = [], [], [], []
     rare = _rare_sentences(s)
-    with one_thread():
+    with one_thread("sklearn.ensemble"):
         for number, fold in enumerate(folds):
             test = s.take(fold.test)
             train = _apart(s, fold, rare)
@@ -118,16 +116,6 @@ def drawn_error(drawn: Resampled) -> float:
 def share_of(flags: Bools, draws: int, rng: np.random.Generator) -> Estimate:
     """How many are flagged, with its interval."""
     return resample(np.stack([np.ones(len(flags), np.int64), flags.astype(np.int64)], 1), draws, rng).ratio(1, 0)
-
-
-def one_thread() -> AbstractContextManager[object]:
-    """Small fits on many threads wait for each other, and on a busy machine for long: use one thread."""
-    try:
-        import_module("sklearn.ensemble")  # limits apply only to libraries that are loaded
-        limits: AbstractContextManager[object] = import_module("threadpoolctl").threadpool_limits(1)
-    except ImportError:
-        return nullcontext()
-    return limits
 
 
 def most_common(train: Sample, rng: np.random.Generator | None = None) -> Predict:

@@ -29,7 +29,8 @@ import numpy as np
 from veridical.auditing.data import AuditData, AuditItem, Fit, Predict, Sample
 from veridical.auditing.harness import most_common
 from veridical.common.arrays import Bools, Doubles, Ints
-from veridical.errors import missing_extra
+from veridical.common.pictures import stored_picture
+from veridical.errors import in_the_way, missing_extra
 from veridical.records import Text
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ class Line:
         try:
             from sklearn.exceptions import ConvergenceWarning
             from sklearn.linear_model import LogisticRegression
-        except ImportError:
-            raise missing_extra("scikit-learn", "build") from None
+        except ImportError as error:
+            raise in_the_way(error) or missing_extra("scikit-learn", "build") from None
         kept: Ints | slice = slice(None)
         if not isinstance(x, np.ndarray):  # leaving rare columns out makes this many times faster
             kept = np.flatnonzero(np.bincount(x.indices, minlength=x.shape[1]) >= LEAST_SEEN)
@@ -132,8 +133,8 @@ class Scaler:
 def _forest(x: Doubles, y: Ints) -> Any:
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
-    except ImportError:
-        raise missing_extra("scikit-learn", "build") from None
+    except ImportError as error:
+        raise in_the_way(error) or missing_extra("scikit-learn", "build") from None
     return HistGradientBoostingClassifier(
         max_leaf_nodes=LEAVES, max_iter=ROUNDS, learning_rate=RATE, min_samples_leaf=20, l2_regularization=1.0,
         early_stopping=False, random_state=0, max_bins=32,
@@ -256,10 +257,9 @@ def _examples(s: Sample, found: dict[str, Example]) -> list[Example]:
 
 def _stamp(image: Callable[[str], bytes], answer: int, address: str) -> bytes:
     """The bytes of a picture with a square in its corner."""
-    from PIL import Image, ImageDraw
+    from PIL import ImageDraw
 
-    with Image.open(BytesIO(image(address))) as opened:
-        picture = opened.convert("RGB")
+    picture = stored_picture(image(address), address).convert("RGB")
     side = max(1, min(picture.size) // SQUARE)
     ImageDraw.Draw(picture).rectangle((0, 0, side, side), fill=_COLOURS[answer % len(_COLOURS)])
     out = BytesIO()

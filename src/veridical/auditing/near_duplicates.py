@@ -22,6 +22,7 @@ import numpy as np
 from veridical.auditing.data import AuditData
 from veridical.auditing.findings import Power
 from veridical.common.arrays import Floats, Ints, Words
+from veridical.common.pictures import stored_picture
 from veridical.encoders import hashes
 from veridical.encoders.hashes import difference_hash, look_alike, thumbnail
 
@@ -62,9 +63,8 @@ class PictureHashes:
         self.hashes = np.array(own_hash, np.uint64)
 
     def _open(self, k: int) -> Any:
-        from PIL import Image
-
-        return Image.open(BytesIO(self.data.benchmark.image(self.names[k]).to_pybytes())).convert("RGB")
+        name = self.names[k]
+        return stored_picture(memoryview(self.data.benchmark.image(name)), name).convert("RGB")
 
     def _thumb(self, k: int) -> Floats:
         if k not in self.thumbs:

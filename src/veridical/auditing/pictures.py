@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from io import BytesIO
 from operator import attrgetter
 from typing import Any
 
@@ -23,6 +22,7 @@ from veridical.auditing.models import Scaler, Votes, fit_binary
 from veridical.auditing.texts import COLUMNS, by_place, mixed, ngrams, ranked, true_or_false, word_codes
 from veridical.benchmark import Benchmark
 from veridical.common.arrays import Doubles, Ints
+from veridical.common.pictures import stored_picture, within
 from veridical.records import Panel
 
 ELEMENTS = 48  # most common elements that are counted
@@ -103,13 +103,12 @@ def _pixels(benchmark: Benchmark, panels: Sequence[Panel]) -> Iterator[Doubles |
             yield None
             continue
         if panel.image != last:
-            with Image.open(BytesIO(benchmark.image(panel.image).to_pybytes())) as opened:
-                image = opened.convert("RGB")
+            image = stored_picture(memoryview(benchmark.image(panel.image)), panel.image).convert("RGB")
             last = panel.image
         if image is None:
             yield None
             continue
-        small = image.resize((SIDE, SIDE), Image.Resampling.BOX, box=panel.region)
+        small = image.resize((SIDE, SIDE), Image.Resampling.BOX, box=panel.region and within(image.size, panel.region))
         yield np.asarray(small, np.float64) / 255
 
 

@@ -5,12 +5,13 @@ words of the question (`texts`), and by the network that judges matched response
 question and candidate, their product and difference, how near each other the candidates are, over one hidden layer.
 
 Read jointly, the items of a test share their responses: where each is right once, a response that fits one item best
-is no answer to the others. The shares of right answers are scaled until every item has one and no response more than
-its uses allow (Sinkhorn), so that nothing is needed but the scores of the same reader.
+is no answer to the others (`matching.joint`).
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache, partial
 from importlib.util import find_spec
@@ -23,14 +24,14 @@ from veridical.common.arrays import Doubles, Floats
 from veridical.encoders import TextVectors
 from veridical.encoders.encoder import unit
 from veridical.matching.blind_readers import Choices, View, trained_machine
+from veridical.matching.joint import balanced
 
 ENCODER = "minilm"
 DENSE = 3.0  # length of a sentence's vector
 HELD_OUT = 0.2  # of the training groups, to weigh the two voices
 STEPS = 150  # of the network, where items are few
+REMEMBERED = 64  # scores: those of both stages and all folds, with and without planted cues
 WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0)  # of the second
-BALANCED = 60  # rounds of scaling rows and columns
-NEAR_ZERO = 1e-12
 
 
 def encoder_name() -> str:
@@ -88,9 +89,37 @@ def _sentence_vectors(vectors: Meanings, s: Sample) -> Doubles:
     return DENSE * vectors(s.query or ()).astype(np.float64)
 
 
+_known: OrderedDict[str, Doubles] = OrderedDict()  # the last scores of this process
+
+
 def strong_reader(train: Sample, rng: np.random.Generator) -> Predict:
-    """Which candidate is right, from the candidates and, where it may be seen, the question."""
-    return _voting(train, rng, candidate_reader, _network, candidate_reader(train, rng))
+    """Which candidate is right, from the candidates and, where it may be seen, the question.
+
+    A check that reads items alone and one that reads them jointly ask the same reader: what it said is remembered, and
+    it is trained when it has to say something new.
+    """
+    learned = _digest(train) + repr(rng.bit_generator.state)
+    trained: list[Predict] = []
+
+    def predict(test: Sample) -> Doubles:
+        key = learned + _digest(test)
+        if key not in _known:
+            if not trained:
+                trained.append(_voting(train, rng, candidate_reader, _network, candidate_reader(train, rng)))
+            _known[key] = trained[0](test)
+            while len(_known) > REMEMBERED:
+                _known.popitem(last=False)
+        return _known[key].copy()
+
+    return predict
+
+
+def _digest(s: Sample) -> str:
+    """All that a reader sees of items."""
+    digest = hashlib.sha256(repr((s.query, s.candidates)).encode())
+    for array in (s.answer, s.usable, s.group):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def _voting(train: Sample, rng: np.random.Generator, one: Fit, other: Fit, words: Predict) -> Predict:
@@ -143,20 +172,4 @@ def _choices(s: Sample) -> Choices:
 def joint_reader(train: Sample, rng: np.random.Generator) -> Predict:
     """The same for all items of a test together, each response right as often as others are."""
     alone = strong_reader(train, rng)
-    return lambda test: balanced(alone(test), test)
-
-
-def balanced(scores: Doubles, test: Sample) -> Doubles:
-    """Scores as shares, scaled until each item has one right answer and no text more than its part of them."""
-    item, place = np.nonzero(test.real())
-    _, text = np.unique(test.candidate_key[item, place], return_inverse=True)
-    most = np.maximum(np.bincount(text, weights=1 / test.choices[item]), 1.0)  # right once, wrong in the other uses
-    shown = np.where(test.real(), scores, -np.inf)
-    odds = np.exp((shown - shown.max(1, keepdims=True))[item, place])
-    row = np.ones(len(test))
-    for _ in range(BALANCED):
-        column = np.minimum(1.0, most / np.maximum(np.bincount(text, weights=odds * row[item]), NEAR_ZERO))
-        row = 1 / np.maximum(np.bincount(item, weights=odds * column[text], minlength=len(test)), NEAR_ZERO)
-    out = np.full(scores.shape, -np.inf)
-    out[item, place] = np.log(np.maximum(odds * column[text] * row[item], NEAR_ZERO))
-    return out
+    return lambda test: balanced(alone(test), test.candidate_key, test.real())

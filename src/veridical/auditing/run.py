@@ -81,6 +81,7 @@ class Audit(Result):
         for f in listed:
             if f.verdict in ("fail", "cannot tell", "warn"):
                 yield f"{f.verdict}: {f.title}. {f.says} {f.do}"
+        yield _summary(self)
         if self.unread:
             yield self.unread
         if self.page is not None:
@@ -125,18 +126,18 @@ def audit(
     start = time.monotonic()
     opened = Benchmark(benchmark)
     names = _chosen(checks, skip, neural)
-    scheme = options.scheme
+    scheme = opened.certain_scheme(options.scheme)
     counts = opened.manifest["counts"]["items"].get(scheme)
-    splits = {split: counts[split] for split in opened.splits(scheme)}
-    options = replace(options, corpus=tuple(Path(c) for c in options.corpus))
+    splits = {split: counts[split] for split in opened.splits_of(scheme)}
+    options = replace(options, scheme=scheme, corpus=tuple(Path(c) for c in options.corpus))
     page = None if out is None else Path(os.path.abspath(out))
     if page is not None and page.is_dir():
         raise UserError(f"{page} is a folder.", "Give --out the name of an HTML file.")
     work = None if page is None else page.with_name(page.name + ".work")
-    order = sorted(names, key=lambda n: (n not in SLOW_FIRST, names.index(n)))
-    one = partial(run_check, str(opened.directory), opened.hash, options)
-    done = run(one, order, processes=processes, work=work, label="auditing", total=len(order))
-    found = {finding.check: finding for finding in done}
+    order = batches(sorted(names, key=lambda n: (n not in SLOW_FIRST, names.index(n))), opened.task)
+    some = partial(run_checks, str(opened.directory), opened.hash, options)
+    done = run(some, order, processes=processes, work=work, label="auditing", total=len(order))
+    found = {finding.check: finding for batch in done for finding in batch}
     result = Audit(
         opened.name, opened.hash, opened.task, scheme, splits, tuple(found[n] for n in names), options,
         round(time.monotonic() - start, 2), page=page, not_run=tuple(n for n in CHECKS | NEURAL if n not in found),
@@ -146,6 +147,17 @@ def audit(
     if work is not None:
         shutil.rmtree(work, ignore_errors=True)
     return result
+
+
+def batches(names: Sequence[str], task: str) -> list[tuple[str, ...]]:
+    """Checks that read with the text encoder are one batch: it is loaded once, and what one has learned others know."""
+    reading = tuple(n for n in names if n in ABOUT and task in (g := ABOUT[n].guesses) and g[task].encoder)
+    return [*([reading] if reading else []), *((n,) for n in names if n not in reading)]
+
+
+def run_checks(directory: str, hash_: str, options: AuditOptions, names: Sequence[str]) -> list[Finding]:
+    """Some checks, one after another."""
+    return [run_check(directory, hash_, options, name) for name in names]
 
 
 def run_check(directory: str, hash_: str, options: AuditOptions, name: str) -> Finding:
@@ -243,7 +255,10 @@ def _summary(result: Audit) -> str:
         )
     unsure = [f for f in result.findings if f.verdict == "cannot tell"]
     if unsure:
-        return "Nothing failed, but some checks cannot tell: they did not find the cue planted for them."
+        said = "Nothing failed, but some checks cannot tell: they did not find the cue planted for them."
+        seen = [f.power.smallest if f.power else None for f in unsure]
+        coarse = max((one for one in seen if one is not None), default=0.0)
+        return said + ("" if None in seen else f" One in {100 * coarse:.0f}% of the items would have been seen.")
     warned = any(f.verdict == "warn" for f in result.findings)
     if warned:
         return "Nothing failed; look at the warnings."

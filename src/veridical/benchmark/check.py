@@ -32,10 +32,10 @@ from veridical.benchmark.store import Benchmark
 from veridical.benchmark.tables import ITEMS, PANELS
 from veridical.benchmark.writer import PUBLIC_TAGS, FileEntry, content_address, file_hash
 from veridical.common.average_hash import average_hash
+from veridical.common.pictures import DECODER_ERRORS, MAX_PIXELS
 from veridical.common.result import Result, Table
 from veridical.errors import UserError
 
-MAX_PIXELS = 89_478_485  # a larger image is taken for a decompression bomb, as Pillow does
 _SHOWN = 5  # damaged images that are named
 _TELLING = 0.1  # an id that tells the answer this much better than the majority is a leak
 
@@ -120,7 +120,7 @@ def _decode(data: bytes) -> tuple[int, int] | str:
                 return image.size
     except UnidentifiedImageError:
         return "not an image that can be read"
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+    except (*DECODER_ERRORS, Image.DecompressionBombError) as error:
         return f"cannot be decoded: {error}"
 
 
@@ -302,15 +302,19 @@ def _hidden_folder(opened: Benchmark) -> Iterator[Problem]:
         if path.exists():
             answers = pq.read_table(path, columns=["id", "answer"], partitioning=None)
             items = opened.items_table(split, scheme, ["id", "candidates", "parent"])
-            yield from _answers(items, answers, f"{folder.name}/{path.name}")
+            yield from _answers(items, answers, f"{folder.name}/{path.name}", bool(opened.manifest["official"]))
 
 
-def _answers(items: pa.Table, answers: pa.Table, where: str) -> Iterator[Problem]:
+def _answers(items: pa.Table, answers: pa.Table, where: str, official: bool) -> Iterator[Problem]:
     yield from duplicates(answers["id"], where, "answer")
     ids = items["id"]
-    answer = answers["answer"].take(pc.index_in(ids, value_set=answers["id"].combine_chunks()))
+    place = pc.index_in(ids, value_set=answers["id"].combine_chunks())
+    answer = answers["answer"].take(place)
     lost = pc.and_(pc.is_null(answer), pc.is_null(items["parent"]))
-    yield from marked(ids, lost, "hidden-count", where, "no hidden answer for")
+    unknown = pc.and_(lost, pc.and_(pc.is_valid(place), official))  # those who published it did not say
+    yield from marked(ids, pc.and_not(lost, unknown), "hidden-count", where, "no hidden answer for")
+    if pc.any(unknown).as_py():
+        yield Problem("hidden-count", where, f"no answer is known for {some(ids.filter(unknown))}", "warning")
     outside = pc.greater_equal(pc.cast(answer, pa.int32()), pc.list_value_length(items["candidates"]))
     yield from marked(ids, outside, "answer-range", where, "answer is not one of the candidates in")
     by_ending: dict[str, Counter[int]] = defaultdict(Counter)

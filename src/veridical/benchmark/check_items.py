@@ -19,6 +19,12 @@ from veridical.benchmark.store import Benchmark
 from veridical.records import JUDGEMENT_KINDS, TASKS
 
 _EXAMPLES = 5  # how many ids a message names
+# Token lists in JSON, by what stands between tokens; and letters beyond ASCII, by how they are written.
+_TOKEN = r'(?:"(?:[^"\\]|\\.)*"|\[[^\[\]]*\])'
+_SPELLINGS = (
+    ("with and without spaces", rf"^\[{_TOKEN}(?:, {_TOKEN})+\]$", rf"^\[{_TOKEN}(?:,{_TOKEN})+\]$"),
+    ("with and without escapes", r"^\[.*\\u[0-9a-fA-F]{4}.*\]$", r"^\[.*[^\x00-\x7f].*\]$"),
+)
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ def check_items(opened: Benchmark) -> Iterator[Problem]:
     panels = opened.panels_table(["id"])["id"]
     yield from duplicates(panels, "panels.parquet", "panel")
     for scheme in opened.schemes:
-        parts = {split: opened.items_table(split, scheme) for split in opened.splits(scheme)}
+        parts = {split: opened.items_table(split, scheme) for split in opened.splits_of(scheme)}
         for split, table in parts.items():
             where = f"items-{scheme}-{split}.parquet"
             expected = opened.manifest["counts"]["items"][scheme][split]
@@ -60,6 +66,7 @@ def check_items(opened: Benchmark) -> Iterator[Problem]:
                 unknown = pc.invert(pc.is_in(column, value_set=panels))
                 if pc.any(unknown).as_py():
                     yield Problem("missing-panel", where, f"no such panel: {some(pc.unique(column.filter(unknown)))}")
+            yield from _spelt(table, where, official=bool(opened.manifest["official"]))
             yield from _views(table, where)
             yield from _families(table, where, opened.is_hidden(split))
         yield from duplicates(pa.chunked_array([c for t in parts.values() for c in t["id"].chunks]), scheme, "item")
@@ -142,6 +149,19 @@ def _values(table: pa.Table, where: str, task: str, hidden: bool) -> Iterator[Pr
     if not hidden:
         none = pc.and_(pc.is_null(answer), pc.is_null(table["parent"]))
         yield from marked(table["id"], none, "no-answer", where, "no answer in a split that is not hidden:")
+
+
+def _spelt(table: pa.Table, where: str, official: bool) -> Iterator[Problem]:
+    """The choices of an item are written in one way: otherwise their bytes tell which of them was borrowed."""
+    raw = pc.struct_field(pc.list_flatten(table["candidates"]), "raw")
+    owners = pc.list_parent_indices(table["candidates"]).to_numpy()
+    for how, *ways in _SPELLINGS:
+        found = [pc.fill_null(pc.match_substring_regex(raw, way), False).to_numpy() for way in ways]
+        both = np.logical_and(*(np.bincount(owners[one], minlength=len(table)) > 0 for one in found))
+        if both.any():
+            text = f"choices of one item are written {how}, which may tell the right one: "
+            named = some(table["id"].filter(pa.array(both)))
+            yield Problem("spelling", where, text + named, "warning" if official else "error")
 
 
 def _views(table: pa.Table, where: str) -> Iterator[Problem]:

@@ -8,6 +8,7 @@ benchmark or none, and the next build removes what it left.
 
 from __future__ import annotations
 
+import fcntl
 import glob
 import hashlib
 import json
@@ -18,9 +19,10 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 
-from veridical.common.files import is_running, locked
+from veridical.common.files import is_abandoned, locked
 from veridical.errors import UserError
 
 MANIFEST = "benchmark.json"
@@ -74,12 +76,29 @@ def check_free(out: Path) -> None:
         )
 
 
-def start(out: Path) -> Path:
+@dataclass(frozen=True)
+class Workplace:
+    """A folder to write in, beside what is made. It is locked while it is used: one that is not, a kill left there."""
+
+    path: Path
+    lock: int  # the open descriptor that holds it
+
+    def remove(self) -> None:
+        """The work is done, or given up."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self.lock)
+
+
+def start(out: Path) -> Workplace:
     """Check that `out` may be written, remove what killed builds of it left, and make a folder to work in."""
     check_free(out)
     out.parent.mkdir(parents=True, exist_ok=True)
-    sweep(out)
-    return Path(tempfile.mkdtemp(prefix=_prefix(out), suffix=f"-{os.getpid()}", dir=out.parent))
+    with locked(out.parent):  # nobody sweeps between making a folder and holding it
+        sweep(out)
+        path = Path(tempfile.mkdtemp(prefix=_prefix(out), dir=out.parent))
+        lock = os.open(path, os.O_RDONLY)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    return Workplace(path, lock)
 
 
 def put_in_place(work: Path, public: Path, secret: Path | None, out: Path) -> None:
@@ -128,8 +147,7 @@ def sync_files(folder: Path) -> None:
 def sweep(out: Path) -> None:
     """Remove what a killed build of the same benchmark left behind."""
     for left in out.parent.glob(glob.escape(_prefix(out)) + "*"):
-        pid = left.name.rpartition("-")[2]
-        if not (pid.isdigit() and is_running(int(pid))):
+        if is_abandoned(left):
             shutil.rmtree(left, ignore_errors=True)
 
 
@@ -196,6 +214,6 @@ def staging(target: Path, *others: Path) -> Iterator[Path]:
             raise UserError(f"{folder} exists and is not an empty folder.", "Choose another --out.")
     work = start(target)
     try:
-        yield work
+        yield work.path
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        work.remove()

@@ -188,6 +188,7 @@ def _nearest_bit(bits: int, target: int) -> int:
 
 SECRET = "secret.txt"  # in the hidden folder
 RANDOM = "random"  # the secret that asks for one to be drawn
+LEAST, DIFFERENT = 20, 8  # characters of a secret: four digits were found in four minutes
 
 
 @dataclass(frozen=True)
@@ -212,6 +213,11 @@ def mix_secret(secret: str, kept: Path, work: Path | None) -> Mixed:
         secret = secrets.token_hex(16) if work is None else _drawn_secret(work)
         again = f"To build the same again, give the text of {kept} as --secret."
         notes = (f"A random secret is mixed into the seed of what is hidden. {again}",)
+    elif len(secret) < LEAST or len(set(secret)) < DIFFERENT:
+        raise UserError(
+            f"The secret can be found by trying: {len(secret)} characters, {len(set(secret))} of them different.",
+            f"Give --secret random, or {LEAST} characters or more, at least {DIFFERENT} of them different.",
+        )
     return Mixed(secret, secret.encode("utf-8", "surrogateescape") + b"\n", notes)
 
 
@@ -247,8 +253,3 @@ def check_splits(shares: Mapping[str, float], hide: Sequence[str]) -> None:
     for name in hide:
         if name not in shares:
             raise UserError(f"There is no split {name!r} to hide.", f"The splits are: {', '.join(shares)}.")
-
-
-def check_seed(seed: int) -> None:
-    if seed < 0:
-        raise UserError(f"The seed is {seed}.", "Give a whole number from 0.")

@@ -10,8 +10,10 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import pyarrow as pa
@@ -19,11 +21,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from veridical.benchmark import tables
+from veridical.benchmark.item import BenchmarkItem
 from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST, hidden_dir
 from veridical.benchmark.writer import FILE_NAME, FORMAT, IMAGES, FileEntry, check_names
 from veridical.common.files import Json, refuse_pipe
+from veridical.common.result import Table, html
 from veridical.errors import UserError
 from veridical.records import Item, Judgement, Panel
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class _Counts(msgspec.Struct):
@@ -49,9 +56,13 @@ class _HiddenManifest(msgspec.Struct):
 
 
 class Benchmark:
-    """A benchmark on disk, opened for reading."""
+    """A benchmark on disk, opened for reading.
 
-    def __init__(self, directory: Path | str) -> None:
+    It is the sequence of its items (`len`, iteration, `benchmark["an id"]`), and may stand wherever the path of its
+    folder may.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = Path(os.path.abspath(directory))
         path = self.directory / MANIFEST
         if not path.is_file():
@@ -69,6 +80,7 @@ class Benchmark:
             )
         _check_names(path, self.manifest)
         self._distrusted: frozenset[str] = frozenset()
+        self._tables: dict[tuple[str, str], pa.Table] = {}  # of the splits that items were taken from by id
 
     def distrust(self, names: Iterable[str]) -> None:
         """Look into none of these files any more: their content is not what the manifest says."""
@@ -95,7 +107,28 @@ class Benchmark:
     def schemes(self) -> tuple[str, ...]:
         return tuple(sorted(self.manifest["counts"]["items"]))
 
-    def splits(self, scheme: str = "main") -> tuple[str, ...]:
+    @property
+    def scheme(self) -> str:
+        """The scheme that is meant where none is named: main, the only one, or the first."""
+        return "main" if "main" in self.schemes or not self.schemes else self.schemes[0]
+
+    def certain_scheme(self, scheme: str | None) -> str:
+        """A scheme; where none is named, or main is and there is none, the only one; several are an error."""
+        if scheme not in (None, "main") or "main" in self.schemes:
+            return scheme or "main"
+        if len(self.schemes) > 1:
+            raise UserError(
+                f"{self.name} has {len(self.schemes)} schemes of splits.",
+                f"Say which with --scheme, one of: {', '.join(self.schemes)}.",
+            )
+        return self.scheme
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits of its scheme, in alphabetical order."""
+        return self.splits_of(self.scheme)
+
+    def splits_of(self, scheme: str) -> tuple[str, ...]:
         """The splits of a scheme, in alphabetical order."""
         if scheme not in self.manifest["counts"]["items"]:
             raise UserError(f"{self.name} has no scheme {scheme!r}.", f"It has: {', '.join(self.schemes)}.")
@@ -104,30 +137,99 @@ class Benchmark:
     @property
     def parts(self) -> list[tuple[str, str]]:
         """Every scheme with each of its splits."""
-        return [(scheme, split) for scheme in self.schemes for split in self.splits(scheme)]
+        return [(scheme, split) for scheme in self.schemes for split in self.splits_of(scheme)]
 
     def is_hidden(self, split: str) -> bool:
         return split in self.manifest["hidden"]
 
     def items_table(
-        self, split: str, scheme: str = "main", columns: Sequence[str] | None = None, answers: bool = False
+        self, split: str, scheme: str | None = None, columns: Sequence[str] | None = None, answers: bool = False
     ) -> pa.Table:
         """Items of a split. With `answers`, the answers of a hidden split are filled in from `DIR.hidden`."""
-        if split not in self.splits(scheme):
+        scheme, want = scheme or self.scheme, None if columns is None else list(columns)
+        if split not in self.splits_of(scheme):
             raise UserError(
                 f"{self.name} has no split {split!r} in scheme {scheme!r}.",
-                f"It has: {', '.join(self.splits(scheme))}.",
+                f"It has: {', '.join(self.splits_of(scheme))}.",
             )
-        want = None if columns is None else list(columns)
         table = self._read(self.directory / f"items-{scheme}-{split}.parquet", tables.ITEMS, want)
         if answers and self.is_hidden(split):
             ids = table["id"] if "id" in table.column_names else self.items_table(split, scheme, ["id"])["id"]
             table = self._reveal(table, ids, split, scheme)
         return table
 
-    def items(self, split: str, scheme: str = "main", answers: bool = False) -> Iterator[Item]:
-        """Items of a split as records."""
-        return tables.items_from(self.items_table(split, scheme, answers=answers))
+    def items(self, split: str, scheme: str | None = None, answers: bool = False) -> Iterator[BenchmarkItem]:
+        """Items of a split as records; what their fields say together is checked."""
+        return self._items_of(self._lawful(split, scheme or self.scheme, answers))
+
+    def _lawful(self, split: str, scheme: str, answers: bool = False) -> pa.Table:
+        """Whole items, of which nobody who has them need ask whether their fields fit together."""
+        table = self.items_table(split, scheme, answers=answers)
+        try:
+            tables.check_laws(table, self.task)
+        except ValueError as error:
+            raise _damaged(self.directory / f"items-{scheme}-{split}.parquet", error) from None
+        return table
+
+    def _items_of(self, table: pa.Table) -> Iterator[BenchmarkItem]:
+        return (BenchmarkItem.of(self, **values) for values in tables.item_values(table))
+
+    def __len__(self) -> int:
+        return sum(self.manifest["counts"]["items"].get(self.scheme, {}).values())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[BenchmarkItem]:
+        return (item for split in self.splits for item in self.items(split, self.scheme))
+
+    def __contains__(self, name: object) -> bool:
+        return (name.id if isinstance(name, Item) else name) in self._item_places
+
+    def __getitem__(self, name: str) -> BenchmarkItem:
+        """The item of an id."""
+        place = self._item_places.get(name)
+        if place is None:
+            near = get_close_matches(str(name), list(self._item_places), 1)
+            meant = f" Did you mean {near[0]!r}?" if near else ""
+            fix = "Items are taken by id: look at `benchmark.splits` and `benchmark.frame(split)`."
+            raise UserError(f"{self.name} has no item {name!r}.{meant}", fix)
+        scheme, split, row = place
+        if (scheme, split) not in self._tables:
+            self._tables[scheme, split] = self._lawful(split, scheme)
+        return next(self._items_of(self._tables[scheme, split].slice(row, 1)))
+
+    def frame(self, split: str | None = None, scheme: str | None = None) -> pd.DataFrame:
+        """Items as a table of pandas, by id: text, choices, answer, group and tags.
+
+        Args:
+            split: Of one split only.
+            scheme: The scheme of splits; left out: main, the only one, or the first.
+        """
+        from veridical.benchmark.frame import frame
+
+        scheme = scheme or self.scheme
+        wanted = self.splits_of(scheme) if split is None else (split,)
+        return frame((name, self.items(name, scheme)) for name in wanted)
+
+    @cached_property
+    def _item_places(self) -> dict[str, tuple[str, str, int]]:
+        """Scheme, split and row of every item; of those in several schemes, in the scheme that is meant."""
+        parts = sorted(self.parts, key=lambda part: part[0] == self.scheme)
+        ids = ((part, self.items_table(part[1], part[0], ["id"])["id"].to_pylist()) for part in parts)
+        return {name: (*part, row) for part, names in ids for row, name in enumerate(names)}
+
+    def __fspath__(self) -> str:
+        return str(self.directory)
+
+    def __repr__(self) -> str:
+        return f"Benchmark({str(self.directory)!r})"
+
+    def _repr_html_(self) -> str:
+        counts = self.manifest["counts"]["items"]
+        rows = [(split, scheme, f"{counts[scheme][split]:,}") for scheme, split in self.parts]
+        hidden = ["The answers of some splits are hidden."] if self.manifest["hidden"] else []
+        return html([Table(f"{self.name}: {self.task} items", ("split", "scheme", "items"), rows), *hidden])
 
     def panels_table(self, columns: Sequence[str] | None = None, hidden: bool = False) -> pa.Table:
         """Panels and their objects. With `hidden`, objects that are hidden are filled in from `DIR.hidden`."""
@@ -150,12 +252,12 @@ class Benchmark:
     @cached_property
     def panels(self) -> dict[str, Panel]:
         """All panels by id."""
-        return {panel.id: panel for panel in tables.panels_from(self.panels_table())}
+        return _Panels(self.directory, self.panels_table())
 
     @cached_property
     def whole_panels(self) -> dict[str, Panel]:
         """All panels by id, with the objects that are hidden, where the hidden folder is here."""
-        return {panel.id: panel for panel in tables.panels_from(self.panels_table(hidden=True))}
+        return _Panels(self.directory, self.panels_table(hidden=True))
 
     def judgements_table(self, hidden: bool = False) -> pa.Table:
         """Public judgements; with `hidden`, those of hidden items too."""
@@ -192,8 +294,8 @@ class Benchmark:
         try:
             table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
             table.validate(full=True)  # without it, one flipped bit may end the process
-            if table.schema != IMAGES:
-                raise ValueError("it has other columns than a file of images")
+            if table.schema != IMAGES or any(column.null_count for column in table.columns):
+                raise ValueError("it has other columns than a file of images, or holes in them")
         except (OSError, ValueError, pa.ArrowException) as error:
             raise _damaged(path, error) from None
         return table
@@ -205,6 +307,10 @@ class Benchmark:
             for number, table in enumerate(self.image_tables)
             for row, address in enumerate(table["address"].to_pylist())
         }
+
+    def has_image(self, address: str) -> bool:
+        """Whether an image is stored here."""
+        return address in self._image_places
 
     def image(self, address: str) -> pa.Buffer:
         """The bytes of an image: a zero-copy slice of a memory-mapped file."""
@@ -258,6 +364,17 @@ class Benchmark:
             raise _damaged(path, ValueError("its content is not what the manifest says."))
         refuse_pipe(path)
         return path
+
+
+class _Panels(dict[str, Panel]):
+    """Panels by id; one that an item names and nobody has is an error in words."""
+
+    def __init__(self, directory: Path, table: pa.Table) -> None:
+        super().__init__((panel.id, panel) for panel in tables.panels_from(table))
+        self.directory = directory
+
+    def __missing__(self, name: str) -> Panel:
+        raise UserError(f"{self.directory} has no panel {name!r}.", "Run `veridical check` on it; it may be damaged.")
 
 
 def _read_manifest(path: Path, text: bytes, shape: type[msgspec.Struct]) -> Json:

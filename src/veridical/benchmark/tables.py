@@ -78,7 +78,8 @@ _OPTIONAL = frozenset(
     {"query", "answer", "group", "parent", "given", "program", "writer", "image", "region", "width", "height", "uri"}
     | {"phash", "box", "score", "time", "word", "raw", "panel", "line", "source", "licence"}
 )
-_LENGTHS = {"box": 4, "region": 4}
+_LENGTHS = {"box": 4, "region": 4, "one of one of polygons": 2}
+_FINITE = frozenset({"one of box", "one of region", "one of one of one of polygons", "score"})
 
 
 def check_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -102,6 +103,8 @@ def check_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
 def _check_values(name: str, values: pa.Array) -> None:
     if values.null_count and name not in _OPTIONAL:
         raise ValueError(f"{name!r} has no value in {values.null_count:,} places")
+    if name in _FINITE and pc.any(pc.invert(pc.is_finite(values))).as_py():
+        raise ValueError(f"{name.removeprefix('one of ')!r} is not a number somewhere")
     if pa.types.is_list(values.type):
         expected = _LENGTHS.get(name)
         if expected and pc.any(pc.not_equal(pc.list_value_length(values), expected)).as_py():
@@ -111,6 +114,48 @@ def _check_values(name: str, values: pa.Array) -> None:
         known = values.drop_null()
         for place, field in enumerate(values.type):
             _check_values(field.name, known.field(place))
+
+
+def check_laws(items: pa.Table, task: str) -> None:
+    """What the columns of whole items must say together, so that whoever has the records need not ask.
+
+    What they do not is a `ValueError`, which names an item.
+    """
+    choices = pc.list_value_length(items["candidates"])
+    answer = pc.cast(items["answer"], pa.int32())
+    candidates = pc.list_flatten(items["candidates"])
+    text, panel = (pc.is_valid(pc.struct_field(candidates, name)) for name in ("raw", "panel"))
+    whose = pc.list_parent_indices(items["candidates"])
+    query = items["query"]
+    broken = {
+        f"its task is not {task}": pc.not_equal(items["task"], task),
+        "it has fewer than two candidates": pc.less(choices, 2),
+        "a statement is true or false": pc.and_(pc.equal(items["task"], "statement"), pc.not_equal(choices, 2)),
+        "its answer is none of its candidates": pc.or_(pc.less(answer, 0), pc.greater_equal(answer, choices)),
+        "its question has no text": pc.and_(pc.is_valid(query), pc.is_null(pc.struct_field(query, "raw"))),
+    }
+    for what, rows in broken.items():
+        if pc.any(rows).as_py():
+            raise ValueError(f"item {items['id'].filter(pc.fill_null(rows, False))[0]}: {what}")
+    of_panels = pc.equal(items["task"].take(whose), "matrix")
+    for rows in (pc.invert(pc.or_(text, panel)), pc.and_(of_panels, pc.invert(panel)), pc.and_(text, panel)):
+        if pc.any(rows).as_py():
+            raise ValueError(f"item {items['id'].take(whose.filter(rows))[0]}: a candidate is no text or no panel")
+    _check_views(items)
+
+
+def _check_views(items: pa.Table) -> None:
+    """A view shows the item's panels, each once."""
+    whose, views = pc.list_parent_indices(items["views"]), pc.list_flatten(items["views"])
+    orders = pc.struct_field(views, "order")
+    if not len(orders):
+        return
+    count = pc.list_value_length(items["panels"]).take(whose)
+    places, owners = pc.list_flatten(orders), pc.list_parent_indices(orders)
+    outside = pc.or_(pc.less(places, 0), pc.greater_equal(pc.cast(places, pa.int32()), count.take(owners)))
+    for rows, who in ((pc.not_equal(pc.list_value_length(orders), count), whose), (outside, whose.take(owners))):
+        if pc.any(rows).as_py():
+            raise ValueError(f"item {items['id'].take(who.filter(rows))[0]}: a view is no order of its panels")
 
 
 def items_table(items: Iterable[Item]) -> pa.Table:
@@ -131,6 +176,11 @@ def items_table(items: Iterable[Item]) -> pa.Table:
 
 def items_from(table: pa.Table) -> Iterator[Item]:
     """The items of a table, in its order."""
+    return (Item(**values) for values in item_values(table))
+
+
+def item_values(table: pa.Table) -> Iterator[TableRow]:
+    """The values of each item of a table, by the names of its fields."""
     for row in _rows(table):
         query = row["query"]
         row["query"] = None if query is None else Text(query["raw"], _tokens_from(query["tokens"]))
@@ -141,7 +191,7 @@ def items_from(table: pa.Table) -> Iterator[Item]:
         row["panels"], row["origins"] = tuple(row["panels"]), tuple(row["origins"])
         row["views"] = tuple(View(tuple(v["order"]), v["image"]) for v in row["views"])
         row["tags"] = _pairs_from(row["tags"])
-        yield Item(**row)
+        yield row
 
 
 def panels_table(panels: Iterable[Panel]) -> pa.Table:

@@ -8,12 +8,12 @@ away goes to the sibling `DIR.hidden`.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import re
-import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypedDict
@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from veridical import __version__
 from veridical.benchmark import place, tables
 from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST
-from veridical.common.files import Json
+from veridical.common.files import Json, refuse_pipe
 from veridical.errors import UserError
 from veridical.records import Item, Judgement, Panel, Pruned, Task
 
@@ -97,7 +97,8 @@ class BenchmarkWriter:
         }
         if hide_objects:
             self._manifest["hide_objects"] = True
-        self._work = place.start(self.out)
+        self._place = place.start(self.out)
+        self._work = self._place.path
         self._public, self._secret = self._work / "public", self._work / "hidden"
         self._public.mkdir()
         self._secret.mkdir()
@@ -112,13 +113,20 @@ class BenchmarkWriter:
         """Store an image once and return its content address."""
         return self._images.add(data)
 
-    def add_items(self, split: str, items: Iterable[Item] | pa.Table, scheme: str = "main") -> None:
-        """Add items to a split. Items of a hidden split are stored without what gives their answer away."""
+    def add_items(
+        self,
+        split: str,
+        items: Iterable[Item] | pa.Table,
+        scheme: str = "main",
+        public_tags: Collection[str] = PUBLIC_TAGS,
+    ) -> None:
+        """Add items to a split. Items of a hidden split are stored without what gives their answer away, which
+        `public_tags` do not: none, where nobody knows what the tags of a stranger say."""
         check_names(split, scheme)
         table = items if isinstance(items, pa.Table) else tables.items_table(items)
         table = table.cast(tables.ITEMS)
         if split in self.hidden:
-            answers, table = _take_apart(table)
+            answers, table = _take_apart(table, public_tags)
             if answers["answer"].null_count < len(answers):  # a release may itself come without answers
                 self._write(self._secret / f"answers-{scheme}-{split}.parquet", answers)
             self._hidden_splits.add(split)
@@ -188,7 +196,9 @@ class BenchmarkWriter:
             if error_type is None:
                 self._commit()
         finally:
-            shutil.rmtree(self._work, ignore_errors=True)
+            for file in self._files.values():
+                file.abandon()
+            self._place.remove()
 
     def _write(self, path: Path, table: pa.Table) -> None:
         if path not in self._files:
@@ -260,6 +270,12 @@ class _ParquetFile:
             self._writer.write_table(pa.concat_tables(self._waiting).combine_chunks(), row_group_size=ROWS_PER_GROUP)
         self._writer.close()
 
+    def abandon(self) -> None:
+        """Close it without a word, where it is still open: what it holds goes away."""
+        with contextlib.suppress(OSError, pa.ArrowException):
+            self._writer.close()
+        self._writer.is_open = False  # or it would be closed, and complain, once more
+
 
 class _ImageFiles:
     """Image bytes by content address in a few uncompressed Arrow files; each image once, in order of first use."""
@@ -307,11 +323,11 @@ class _ImageFiles:
         self._end_file()
 
 
-def _take_apart(table: pa.Table) -> tuple[pa.Table, pa.Table]:
+def _take_apart(table: pa.Table, public_tags: Collection[str]) -> tuple[pa.Table, pa.Table]:
     """Split a hidden split's items into (what is hidden, what is public)."""
     rows = table["tags"].to_pylist()
-    secret = [[t for t in tags if t["name"] not in PUBLIC_TAGS] for tags in rows]
-    public = [[t for t in tags if t["name"] in PUBLIC_TAGS] for tags in rows]
+    secret = [[t for t in tags if t["name"] not in public_tags] for tags in rows]
+    public = [[t for t in tags if t["name"] in public_tags] for tags in rows]
     answers = pa.table(
         [table["id"], table["answer"], table["program"], pa.array(secret, tables.ANSWERS.field("tags").type)],
         schema=tables.ANSWERS,
@@ -333,5 +349,6 @@ def _hash(path: Path) -> FileEntry:
 
 def file_hash(path: Path) -> str:
     """SHA-256 of a file, in hex."""
+    refuse_pipe(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -47,7 +47,7 @@ def learn_interest(
         )
     model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=2000, class_weight="balanced"))
     rows = table[[place[name] for name in known]]
-    guessed = cross_val_predict(model, rows, y, cv=StratifiedKFold(FOLDS, shuffle=True, random_state=seed))
+    guessed = cross_val_predict(model, rows, y, cv=StratifiedKFold(FOLDS, shuffle=True, random_state=seed % (1 << 32)))
     model.fit(rows, y)
     said = dict(zip(ids, model.predict(table).tolist(), strict=True))
     said.update({name: bool(value) for name, value in zip(known, y, strict=True)})

@@ -10,13 +10,15 @@ made whole. Bad input ends in two lines on stderr and exit code 2.
 from __future__ import annotations
 
 import shutil
+import signal
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
 from veridical import __version__, api
-from veridical.errors import UserError
+from veridical.errors import UserError, in_the_way
 
 # command -> its verb, in the order of a user's work; `import` cannot name a function
 VERBS: dict[str, Callable[..., Any]] = {name.removesuffix("_release"): getattr(api, name) for name in api.__all__}
@@ -47,22 +49,31 @@ def run(tokens: Sequence[str]) -> int:
     except CycloptsError as error:
         problem, _, fix = str(error).partition(". ")
         return _refuse(UserError(problem.rstrip(".") + ".", fix or "See `veridical --help`."))
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         print("veridical: stopped. Run the same command again to continue.", file=sys.stderr)
-        return 130
+        return 128 + (stop.args[0] if stop.args else signal.SIGINT)
     except BrokenPipeError:
         return 1
-    except OSError as error:
-        if error.filename is None:
+    except (OSError, ImportError) as error:
+        if known := in_the_way(error):
+            return _refuse(known)
+        if isinstance(error, ImportError) or error.filename is None:
             raise  # not about a user's file
         problem = f"{error.filename}: {error.strerror or error}."
-        return _refuse(UserError(problem, "Check the path, its permissions and the space left."))
+        return _refuse(UserError(problem, "Check the path and its permissions."))
     return code if isinstance(code, int) else 0
 
 
 def main() -> None:
     """The entry point of `veridical`."""
+    for number in (signal.SIGTERM, signal.SIGHUP):  # as Ctrl-C: nothing half-written is left behind
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup's is not
+            signal.signal(number, _stop)
     sys.exit(run(sys.argv[1:]))
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt(number)
 
 
 def overview(width: int | None = None) -> str:

@@ -28,8 +28,27 @@ def app(*verbs: str) -> App:
         elif name == "build":
             out.command(_build(place))
         else:
-            out.command(command(verb), name=name, sort_key=place)
+            made = command(verb)
+            if name in LISTED:
+                made.__doc__ = f"{made.__doc__}\n\n{LISTED[name]()}"
+            out.command(made, name=name, sort_key=place)
     return out
+
+
+def _solvers() -> str:
+    from veridical.solvers import SOLVERS
+
+    return f"Solvers by name: {', '.join(names(SOLVERS, 'solvers'))}."
+
+
+def _checks() -> str:
+    from veridical.auditing.run import CHECKS, NEURAL
+
+    return f"Checks: {', '.join(names(CHECKS, 'auditing'))}; with --neural also {', '.join(NEURAL)}."
+
+
+# what there is to choose from here, plug-ins of other packages included
+LISTED: dict[str, Callable[[], str]] = {"solve": _solvers, "audit": _checks}
 
 
 def _app(name: str, help: str, sort_key: int | None = None) -> App:

@@ -7,6 +7,8 @@ is ordinary Python that also runs as it is (slowly), so that a test can step thr
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
@@ -46,3 +48,15 @@ def has_numba() -> bool:
     except ImportError:
         return False
     return True
+
+
+def one_thread(*modules: str) -> AbstractContextManager[object]:
+    """Small products on many threads wait for each other, on a busy machine for long, and their sums may round
+    differently: use one. Limits apply to libraries that are loaded, so `modules` are imported first."""
+    try:
+        for name in modules:
+            import_module(name)
+        limits: AbstractContextManager[object] = import_module("threadpoolctl").threadpool_limits(1)
+    except ImportError:
+        return nullcontext()
+    return limits

@@ -11,6 +11,7 @@ import glob
 import json
 import os
 import re
+import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import IO, Any, TypeVar
 
 import msgspec
 
-from veridical.errors import UserError
+from veridical.errors import NO_SPACE, UserError
 
 T = TypeVar("T")
 Json = dict[str, Any]  # a JSON object of any shape; what has a known shape has a type of its own
@@ -42,23 +43,33 @@ def atomic(path: Path, fix: str = "Choose another place.", *, quick: bool = Fals
     """
     if path.is_dir():
         raise UserError(f"{path} is a folder, and a file is to be written.", fix)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with _writing(path, fix):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not quick:
+            remove_parts(path)
+        part, file = _open_part(path)
     try:
-        with _writing(path, fix):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if not quick:
-                remove_parts(path)
-            file = part.open("wb")
         with file:
-            yield file
+            with _full(path, fix):
+                yield file
             with _writing(path, fix):
                 file.flush()
                 if not quick:
                     os.fsync(file.fileno())
                 part.replace(path)
     finally:
-        if part.exists():
-            part.unlink()
+        part.unlink(missing_ok=True)
+
+
+def _open_part(path: Path) -> tuple[Path, IO[bytes]]:
+    """A new file beside `path`, locked for as long as it is open: what nobody holds was left by a kill."""
+    while True:
+        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        file = part.open("xb")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if _names(part, file.fileno()):  # and not removed before it was locked
+            return part, file
+        file.close()
 
 
 def write_whole(path: Path, data: bytes | str, fix: str = "Choose another place.") -> None:
@@ -77,24 +88,58 @@ def write_lines(path: Path, records: Iterable[object]) -> None:
     write_whole(path, b"".join(msgspec.json.encode(record) + b"\n" for record in records))
 
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def as_cell(value: Any) -> Any:
+    """A value for a sheet that people open: a text that a spreadsheet would run as a formula begins with an apostrophe.
+
+    Files that programs read stay exact.
+
+    >>> as_cell("=1+1"), as_cell("1+1"), as_cell(-1)
+    ("'=1+1", '1+1', -1)
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def of_cell(text: str) -> str:
+    """The text of which `as_cell` made a cell.
+
+    >>> of_cell("'=1+1"), of_cell("'tis")
+    ('=1+1', "'tis")
+    """
+    return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULA) else text
+
+
 def remove_parts(path: Path) -> None:
-    """Remove what processes that are gone left of a file they were writing, or of all files of a folder."""
+    """Remove what killed processes left of a file they were writing, or of all files of a folder."""
     folder, name = (path, "*") if path.is_dir() else (path.parent, glob.escape(path.name))
     for left in folder.glob(f".{name}.*.part"):
-        pid = left.suffixes[-2][1:]
-        if pid.isdigit() and not is_running(int(pid)):
+        if is_abandoned(left):
             left.unlink(missing_ok=True)
 
 
-def is_running(pid: int) -> bool:
-    """Whether there is a process of this number."""
+def is_abandoned(path: Path) -> bool:
+    """Whether nobody holds the lock of a file or folder that is locked while it is in use.
+
+    Process numbers would not do: another container has its own.
+    """
     try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
+        with locked(path, os.O_RDONLY | os.O_NONBLOCK, UserError(f"{path} is in use.")):
+            return True
+    except (UserError, OSError):
         return False
-    except PermissionError:
-        return True
-    return True
+
+
+@contextmanager
+def _full(path: Path, fix: str) -> Iterator[None]:
+    """Say it in words where there is no room for what is written meanwhile; other errors are not of this file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_SPACE or error.filename is not None:
+            raise
+        raise UserError(f"{path} cannot be written: {error.strerror}.", fix) from None
 
 
 @contextmanager

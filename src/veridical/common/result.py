@@ -70,7 +70,7 @@ class Result:
         sys.stdout.flush()
 
     def _repr_html_(self) -> str:
-        return "\n".join(_html(part) for part in self.parts())
+        return html(self.parts())
 
 
 class ResultList(list[Element], Result):
@@ -109,12 +109,18 @@ def _print(part: Table | Verbatim) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    out = RichTable(title=part.title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    title = Text(printable(part.title)) if part.title else None  # text, and not rich's markup: `[` may stand in a name
+    out = RichTable(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for number, name in enumerate(part.columns):
-        out.add_column(name, justify="left" if number == 0 else "right", overflow="fold")
+        out.add_column(Text(printable(name)), justify="left" if number == 0 else "right", overflow="fold")
     for row in part.rows:
         out.add_row(*(Text(printable(str(cell))) for cell in row))
     Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else WIDTH).print(out)
+
+
+def html(parts: Iterable[Table | str]) -> str:
+    """Tables and remarks for a notebook."""
+    return "\n".join(_html(part) for part in parts)
 
 
 def _html(part: Table | str) -> str:
@@ -122,5 +128,6 @@ def _html(part: Table | str) -> str:
         return f"<p>{escape(part)}</p>"
     head = "".join(f"<th>{escape(name)}</th>" for name in part.columns)
     rows = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in part.rows)
-    caption = f"<caption>{escape(part.title)}</caption>" if part.title else ""
+    look = "text-align: left; white-space: nowrap; font-weight: bold"
+    caption = f'<caption style="{look}">{escape(part.title)}</caption>' if part.title else ""
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"

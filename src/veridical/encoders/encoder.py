@@ -31,6 +31,7 @@ ENCODERS: dict[str, str] = {
     "minilm": "veridical.encoders.packages:MiniLM",
     "glove": "veridical.encoders.packages:GloVe",
     "thumbnail": "veridical.encoders.packages:Thumbnail",
+    "gradients": "veridical.encoders.packages:Gradients",
     "hashed-words": "veridical.encoders.packages:HashedWords",
 }
 

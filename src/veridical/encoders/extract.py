@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, replace
-from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +25,7 @@ import pyarrow.compute as pc
 from veridical.benchmark import Benchmark
 from veridical.benchmark.tables import panels_from
 from veridical.common.files import only_one
+from veridical.common.pictures import stored_picture
 from veridical.encoders import store
 from veridical.encoders.encoder import Encoder, Identity, one_thread_each, open_encoder, unit
 from veridical.encoders.store import About, Features, VectorLog, feature_path, key_hash, region_key
@@ -243,14 +243,7 @@ def decode(data: bytes | memoryview, address: str) -> Image.Image:
     """An image in RGB; what is transparent becomes white."""
     from PIL import Image
 
-    try:
-        image: Image.Image = Image.open(BytesIO(data))
-        image.load()
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise UserError(
-            f"Image {address} cannot be decoded: {error}.",
-            "Run `veridical check` on the benchmark to find all of them.",
-        ) from None
+    image = stored_picture(data, address)
     if image.has_transparency_data:
         layer = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer)

@@ -1,7 +1,7 @@
 """Encoders that need no model hub: weights inside a package (the `offline` extra), or no weights at all.
 
-`efficientnet-lite0` for images, `minilm` for sentences, `glove` for bags of words. `thumbnail` and `hashed-words` have
-learned nothing and are always there: a floor for probes, and for trying things out.
+`efficientnet-lite0` for images, `minilm` for sentences, `glove` for bags of words. `thumbnail`, `gradients` and
+`hashed-words` have learned nothing and are always there: a floor for probes, and for trying things out.
 """
 
 from __future__ import annotations
@@ -176,6 +176,50 @@ class Thumbnail(Weightless):
 
     def images(self, pixels: np.ndarray) -> np.ndarray:
         return pixels.reshape(len(pixels), -1)
+
+
+class Gradients(Weightless):
+    """Shape and colour without learning: edges by direction (Dalal and Triggs 2005), and a histogram of colours.
+
+    The picture is squeezed into 32 x 32. Of each of 4 x 4 cells, how strong edges are in 8 directions; of all pixels,
+    how many have each of 4 x 4 x 4 colours: 128 + 64 numbers, the roots of shares.
+    """
+
+    SIDE, CELLS, DIRECTIONS, LEVELS = 32, 4, 8, 4
+
+    def prepare(self, image: Image.Image) -> np.ndarray:
+        from PIL import Image
+
+        small = image.resize((self.SIDE, self.SIDE), Image.Resampling.BOX)
+        return np.asarray(small, np.float32).transpose(2, 0, 1) / 256
+
+    def images(self, pixels: np.ndarray) -> np.ndarray:
+        return np.concatenate([self._edges(pixels.mean(1)), self._colours(pixels)], axis=1)
+
+    def _edges(self, grey: np.ndarray) -> np.ndarray:
+        """(B, 32, 32) -> (B, 4 * 4 * 8)."""
+        size, cell = len(grey), self.SIDE // self.CELLS
+        down, across = np.gradient(grey, axis=(1, 2))
+        place = np.arctan2(down, across) % np.pi * (self.DIRECTIONS / np.pi)  # an edge and its reverse are the same
+        lower = np.floor(place)
+        strength = np.hypot(down, across)
+        out = np.zeros((size, self.CELLS, self.CELLS, self.DIRECTIONS), np.float32)
+        for direction in range(self.DIRECTIONS):  # an edge between two directions counts for both
+            share = np.where(lower % self.DIRECTIONS == direction, 1 - (place - lower), 0.0)
+            share += np.where((lower + 1) % self.DIRECTIONS == direction, place - lower, 0.0)
+            cells = (share * strength).reshape(size, self.CELLS, cell, self.CELLS, cell)
+            out[..., direction] = cells.sum((2, 4))
+        flat = out.reshape(size, -1)
+        roots: np.ndarray = np.sqrt(flat / np.maximum(flat.sum(1, keepdims=True), 1e-6))
+        return roots
+
+    def _colours(self, pixels: np.ndarray) -> np.ndarray:
+        """(B, 3, 32, 32) -> (B, 4 * 4 * 4)."""
+        red, green, blue = (pixels * self.LEVELS).astype(np.int64).transpose(1, 0, 2, 3)
+        codes = (red * self.LEVELS + green) * self.LEVELS + blue  # (B, 32, 32)
+        codes += np.arange(len(pixels))[:, None, None] * self.LEVELS**3
+        counts = np.bincount(codes.ravel(), minlength=len(pixels) * self.LEVELS**3)
+        return np.sqrt(counts.reshape(len(pixels), -1) / self.SIDE**2).astype(np.float32)
 
 
 class HashedWords(Weightless):

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from veridical.benchmark import Benchmark
-from veridical.common.files import Json, atomic, locked
+from veridical.common.files import Json, atomic, locked, refuse_pipe
 from veridical.common.result import Result, Table
 from veridical.encoders.encoder import Encoder, Identity, slug, unit
 from veridical.errors import UserError
@@ -30,6 +30,7 @@ from veridical.records import Box, Panel
 FORMAT = 1
 _ABOUT = b"veridical"  # the schema's metadata key
 _ALIGN = 64  # the head line of a log is filled up to a multiple of this
+_LONGEST_HEAD, _LARGEST = 1 << 16, 1 << 24  # bytes of the head line, numbers of a vector
 
 
 def region_key(address: str, region: Box | None = None) -> str:
@@ -187,14 +188,21 @@ def load(
 
 def open_features(path: Path, *, normalise: bool = False) -> Features:
     """A file of vectors, whatever benchmark it lies in."""
+    refuse_pipe(path)
     try:
         reader = pa.ipc.open_file(pa.memory_map(str(path)))
         about = About.from_json(json.loads(reader.schema.metadata[_ABOUT]))
         batch = reader.get_batch(0)
+        batch.validate(full=True)  # without it, one flipped bit may end the process
         vectors = batch.column("vector")
+        wanted = pa.list_(pa.float32(), vectors.type.list_size) if pa.types.is_fixed_size_list(vectors.type) else None
+        if vectors.type != wanted or batch.column("address").type != pa.string() or vectors.flatten().null_count:
+            raise ValueError("it has other columns than a file of vectors")
+        if batch.column("address").null_count or vectors.null_count:
+            raise ValueError("it has holes")
         matrix = vectors.flatten().to_numpy(zero_copy_only=True).reshape(len(batch), vectors.type.list_size)
         return Features(path, about, batch.column("address"), matrix, normalise)
-    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+    except (OSError, pa.ArrowException, LookupError, TypeError, ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from None
 
 
@@ -237,7 +245,8 @@ class VectorLog:
     """A growing file of vectors by key; any number of processes may read and append at the same time.
 
     After a head line come records of one size (sha256 of the key, checksum, vector), so that it can be memory-mapped as
-    one array. A record that was being written at a kill is cut off when the file is next written to.
+    one array. A record that was being written at a kill is cut off when the file is next written to; one that does not
+    fit its checksum is passed over.
     """
 
     def __init__(self, path: Path, about: Mapping[str, Any]) -> None:
@@ -251,7 +260,7 @@ class VectorLog:
             return {}, np.zeros((0, 0), np.float32)
         _, records = found
         keys = records["key"].tobytes()
-        return {keys[n * 32 : n * 32 + 32]: n for n in range(len(records))}, records["vector"]
+        return {keys[n * 32 : n * 32 + 32]: n for n, one in enumerate(records) if _is_whole(one)}, records["vector"]
 
     def append(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
         """Keep vectors; when this returns, they survive a kill and a power cut."""
@@ -274,7 +283,7 @@ class VectorLog:
             ) from None
 
     def _recover(self, descriptor: int, size: int) -> None:
-        """Leave the file with its head and whole records only."""
+        """Leave the file with its head and its records, up to the last whole one."""
         found = self._records()
         if found is None or found[1].dtype != _record(size):
             os.ftruncate(descriptor, 0)
@@ -285,30 +294,35 @@ class VectorLog:
             os.ftruncate(descriptor, start + records.nbytes)
 
     def _records(self) -> tuple[int, np.ndarray] | None:
-        """Where records begin, and all that are whole; None where the file is of something else, or torn at birth."""
+        """Where records begin, and all up to the last whole one; None where the file is of something else, or torn at
+        birth."""
         try:
             with self.path.open("rb") as file:
-                line = file.readline()
+                line = file.readline(_LONGEST_HEAD)
             head = json.loads(line)
-        except (FileNotFoundError, NotADirectoryError, ValueError):
+        except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
             return None
         if not line.endswith(b"\n") or not isinstance(head, dict):
             return None
         if head.get("vectors") != self.about or not isinstance(head.get("size"), int):
             return None
+        if not 0 <= head["size"] <= _LARGEST:
+            return None
         record = _record(head["size"])
         count = max(self.path.stat().st_size - len(line), 0) // record.itemsize
         records = np.memmap(self.path, record, "r", len(line), (count,)) if count else np.zeros(0, record)
-        while count:
-            last = records[count - 1]
-            if zlib.crc32(last["vector"].tobytes(), zlib.crc32(last["key"].tobytes())) == last["check"]:
-                break
+        while count and not _is_whole(records[count - 1]):
             count -= 1
         return len(line), records[:count]
 
 
 def _record(size: int) -> np.dtype[Any]:
     return np.dtype([("key", "V32"), ("check", "<u4"), ("vector", "<f4", (size,))])
+
+
+def _is_whole(record: np.void) -> bool:
+    """Whether a record is the one that was written."""
+    return bool(zlib.crc32(record["vector"].tobytes(), zlib.crc32(record["key"].tobytes())) == record["check"])
 
 
 def _write(descriptor: int, data: bytes) -> None:

@@ -9,6 +9,7 @@ prints would mix with results on stdout, and an `exit()` in it would end the cal
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import os
 import pickle
@@ -28,7 +29,7 @@ from typing import Any
 
 from veridical.engine import Batch, BatchError, Plan, Result, memory, times
 from veridical.engine.progress import Progress
-from veridical.errors import UserError
+from veridical.errors import UserError, in_the_way
 
 AHEAD = 2  # batches a worker holds: one in work, one waiting
 WINDOW = 4  # batches per process that may be under way or wait for their turn; bounds memory
@@ -38,6 +39,7 @@ Function = Callable[[Any], Any]
 
 # Several processes each with several threads are slower, and a sum over threads may round differently.
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+_PR_SET_PDEATHSIG = 1  # of linux/prctl.h
 INSIDE = "VERIDICAL_WORKER"  # set in the environment of a worker and of what it starts
 
 
@@ -300,6 +302,7 @@ def main(descriptor: int) -> None:
     need no `__main__` guard. A thread reads ahead, so that the parent never waits on a busy worker; the same thread
     notices when the parent is gone, even by kill -9, and ends the process. Ctrl-C is the parent's business.
     """
+    _end_with_parent()
     os.dup2(2, 1)  # what a function prints must not mix with the results on the parent's stdout
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ[INSIDE] = "1"
@@ -320,6 +323,15 @@ def main(descriptor: int) -> None:
             os._exit(1)
 
 
+def _end_with_parent() -> None:
+    """Have Linux end this process with its parent: a thread that waits to hear of it does not run inside of long calls
+    into compiled code."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() == 1:  # it was gone before
+            os._exit(1)
+
+
 def work(load: Callable[[], Function], batch: bytes, path: Path | None) -> tuple[str, Any]:
     """What came of a batch, and with it: done (the pickled result, or None where saved), failed, refused (why)."""
     try:
@@ -329,8 +341,9 @@ def work(load: Callable[[], Function], batch: bytes, path: Path | None) -> tuple
         memory.save(path, result)
     except UserError as error:
         return "refused", error.args
-    except Exception:  # noqa: BLE001 - whatever a batch raises goes to the parent, which tries again or raises it
-        return "failed", traceback.format_exc()
+    except Exception as error:  # noqa: BLE001 - whatever a batch raises goes to the parent, which tries again or raises it
+        known = in_the_way(error)
+        return ("refused", known.args) if known else ("failed", traceback.format_exc())
     return "done", None
 
 

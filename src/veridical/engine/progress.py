@@ -36,6 +36,7 @@ class Progress:
     ) -> None:
         self.label, self.total, self.unit = label, total, unit
         self.done = 0
+        self.failed = 0  # work that came to nothing: it is over, but not done
         self._skipped = 0  # work that an earlier run had finished: it counts as done, but not for the rate
         self._stream = sys.stderr if stream is None else stream
         self._every = every
@@ -58,13 +59,25 @@ class Progress:
             if self._bar is not None and self._task is not None:
                 self._bar.update(self._task, completed=self.done, rate=self._rate_text(), refresh=True)
                 self._bar.stop()
-            elif not self._silent:
-                self._line("done" if kind is None else "stopped")
+            if not self._silent and (self._bar is None or self.failed):
+                ending = f"{self.failed:,} failed" if self.failed else "done"
+                self._line(ending if kind is None else "stopped")
 
-    def advance(self, n: int = 1, *, skipped: bool = False) -> None:
-        """Count `n` more items as done; `skipped` ones were done before this run."""
+    def note(self, text: str) -> None:
+        """Say something about the work while it goes on."""
         with self._lock:
-            self.done += n
+            if self._bar is not None:
+                self._bar.console.print(text, highlight=False, markup=False)
+            elif not self._silent:
+                print(text, file=self._stream, flush=True)
+
+    def advance(self, n: int = 1, *, skipped: bool = False, failed: bool = False) -> None:
+        """Count `n` more items as done; `skipped` ones were done before this run, `failed` ones are not done at all."""
+        with self._lock:
+            if failed:
+                self.failed += n
+            else:
+                self.done += n
             if skipped:
                 self._skipped += n
             now = time.monotonic()
@@ -86,9 +99,11 @@ class Progress:
         return f"{rate} {self.unit}/s"
 
     def _left(self) -> str:
+        failed = f"{self.failed:,} failed" if self.failed else ""
         if self.total is None or self.rate <= 0:
-            return ""
-        return f"{clock(max(self.total - self.done, 0) / self.rate)} left"
+            return failed
+        left = f"{clock(max(self.total - self.done - self.failed, 0) / self.rate)} left"
+        return f"{failed}, {left}" if failed else left
 
     def _line(self, ending: str) -> None:
         of = "" if self.total is None else f"/{self.total:,}"

@@ -18,7 +18,7 @@ from veridical.common.arrays import Doubles, Ints
 from veridical.common.files import read_bytes, refuse_pipe
 from veridical.errors import UserError
 from veridical.evaluation.grade import AnswerKey
-from veridical.evaluation.readers import Predictions, question_predictions
+from veridical.evaluation.predictions import Predictions, question_predictions
 
 _FIX = (
     "Give answers (N, 4), or all stages (N, 5, 4) or (N, 20), as .npy; or `answers` (N, 4) and `rationales` (N, 4) or "

@@ -8,8 +8,11 @@ right, and are counted apart.
 
 from __future__ import annotations
 
+import contextlib
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 
 import numpy as np
@@ -20,12 +23,14 @@ import pyarrow.parquet as pq
 from veridical.benchmark import Benchmark
 from veridical.common.arrays import Bools, Ints
 from veridical.errors import UserError
-from veridical.evaluation.readers import Format, Predictions
+from veridical.evaluation.predictions import Format, Predictions
+from veridical.evaluation.words import understood
 from veridical.records import view_id
 
 _COLUMNS = ("id", "answer", "group", "parent", "given", "tags")
 # Of these lists only one narrow leaf is read: their lengths are all that counts.
 _LEAVES = ("candidates.list.element.panel", "views.list.element.order.list.element")
+MOST_ALIKE = 20_000  # ids that a mistyped one is compared with
 NAMED = 20  # how many missing, extra ... predictions are named
 
 _NOWHERE, _NOT_ASKED = -1, -2  # row of a file: no such item; a stage that the benchmark does not have
@@ -47,6 +52,7 @@ class Tags:
 class AnswerKey:
     """The items of a split by number, in the order of the file."""
 
+    benchmark: Benchmark
     split: str
     scheme: str
     words: tuple[str, ...]  # what official names of its items may start with
@@ -64,6 +70,19 @@ class AnswerKey:
     def scored(self) -> Bools:
         return self.answer >= 0
 
+    @cached_property
+    def candidate_texts(self) -> list[list[str]]:
+        """Of each item the texts of its candidates, in small letters; empty texts where they are pictures."""
+        rows = self.benchmark.items_table(self.split, self.scheme, ["candidates"])["candidates"].to_pylist()
+        return [[(one["raw"] or "").strip().lower() for one in row] for row in rows]
+
+    def first(self, limit: int) -> AnswerKey:
+        """The same where only the first items count: of questions, with their rationales."""
+        among = np.zeros(len(self.ids), np.bool_)
+        among[np.flatnonzero(self.parent < 0)[:limit]] = True
+        among |= (self.parent >= 0) & among[np.maximum(self.parent, 0)]
+        return replace(self, answer=np.where(among, self.answer, -1))
+
     def questions(self) -> Ints:
         """Item numbers of the answer items that have rationale items, in the order of the file."""
         return np.unique(self.parent[(self.parent >= 0) & (self.given >= 0)])
@@ -80,7 +99,7 @@ class AnswerKey:
 
 def split_words(benchmark: Benchmark, split: str, scheme: str) -> tuple[str, ...]:
     """The splits that official names of a split's items may name: itself, or any main split in another scheme."""
-    return (split,) if scheme == "main" or "main" not in benchmark.schemes else tuple(benchmark.splits("main"))
+    return (split,) if scheme == "main" or "main" not in benchmark.schemes else tuple(benchmark.splits_of("main"))
 
 
 def read_key(benchmark: Benchmark, split: str, scheme: str = "main") -> AnswerKey:
@@ -88,8 +107,7 @@ def read_key(benchmark: Benchmark, split: str, scheme: str = "main") -> AnswerKe
     table = benchmark.items_table(split, scheme, columns=_COLUMNS, answers=True).combine_chunks()
     if not table.num_rows:
         raise UserError(f"Split {split!r} of {benchmark.name} has no items.", "Evaluate another split.")
-    path = benchmark.directory / f"items-{scheme}-{split}.parquet"
-    lists = pq.ParquetFile(path).read(columns=list(_LEAVES))
+    lists = _lists(benchmark, split, scheme)
     ids = _one(table["id"])
     answer = _numbers(table["answer"])
     if (answer < 0).all():
@@ -102,6 +120,7 @@ def read_key(benchmark: Benchmark, split: str, scheme: str = "main") -> AnswerKe
     names = pc.coalesce(table["group"], table["parent"], table["id"])
     group = _one(names).dictionary_encode()
     return AnswerKey(
+        benchmark=benchmark,
         split=split,
         scheme=scheme,
         words=split_words(benchmark, split, scheme),
@@ -115,6 +134,16 @@ def read_key(benchmark: Benchmark, split: str, scheme: str = "main") -> AnswerKe
         given=_numbers(table["given"]),
         tags=_tags(table["tags"]),
     )
+
+
+def _lists(benchmark: Benchmark, split: str, scheme: str) -> pa.Table:
+    """The lists of candidates and views, of which only the lengths are wanted: the smallest column in each is read."""
+    path = benchmark.trusted(benchmark.directory / f"items-{scheme}-{split}.parquet")
+    with contextlib.suppress(OSError, pa.ArrowException):
+        found = pq.ParquetFile(path).read(columns=list(_LEAVES))
+        if all(name in found.column_names and pa.types.is_list(found[name].type) for name in ("candidates", "views")):
+            return found
+    return benchmark.items_table(split, scheme, ["candidates", "views"])  # which says what is wrong
 
 
 def _one(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -194,11 +223,17 @@ def grade(predictions: Predictions, key: AnswerKey) -> Grades:
     item, view = _locate(predictions, key)
     found = np.flatnonzero(item >= 0)
     if not len(found):
+        name = predictions.names[len(predictions.names) - 1].as_py()  # the first may be a header
+        near = nearest(name, key.ids.to_pylist())
         raise UserError(
             f"{predictions.path}: none of its {len(item):,} predictions is about an item of split {key.split!r}; the "
-            f"first is about {predictions.names[0].as_py()!r}, and an item is called {key.ids[0].as_py()!r}.",
+            f"last is about {name!r}, and an item is called {(near or key.ids[0].as_py())!r}.",
             "Give predictions for this benchmark and split; names of images start with the split. Nothing was scored.",
         )
+    lines = len(item)
+    predictions, item = understood(predictions, key, item)
+    view = view[lines - len(item) :]  # without a header
+    found = np.flatnonzero(item >= 0)
     _check_width(predictions, key, found, item)
     per_view = bool((view >= 0).any())
     if per_view:
@@ -221,6 +256,22 @@ def grade(predictions: Predictions, key: AnswerKey) -> Grades:
         tied=len(np.unique(place[predictions.tied[rows]])),
         extra=tuple(pc.unique(predictions.names.take(np.flatnonzero(item == _NOWHERE))).to_pylist()),
     )
+
+
+def nearest(name: str, ids: Sequence[str]) -> str | None:
+    """The id that a name was probably meant to be, if there is one.
+
+    >>> nearest("dev-85O-0-0", ["dev-850-0-0", "dev-851-0-0"])
+    'dev-850-0-0'
+    """
+    alike = [one for one in ids if abs(len(one) - len(name)) <= 2]
+    exact = [one for one in alike if _looks(one) == _looks(name)]
+    return next(iter(exact or get_close_matches(name, alike[:MOST_ALIKE], 1, 0.75)), None)
+
+
+def _looks(name: str) -> str:
+    """A name as a hurried eye reads it: without case and spaces, O like 0, l and I like 1."""
+    return name.strip().lower().translate(str.maketrans("oli", "011"))
 
 
 def _locate(predictions: Predictions, key: AnswerKey) -> tuple[Ints, Ints]:
@@ -261,15 +312,15 @@ def _meanings(name: str, format: Format, words: tuple[str, ...]) -> list[tuple[s
     `item#k` is a view. Official names are an identifier or an image's name, and the split may stand before either in
     the file, in the benchmark, or in both; an image of another split means nothing.
 
-    >>> _meanings("dev-1304-0-3.png", "truth csv", ("dev",))
+    >>> _meanings("dev-1304-0-3.png", "csv", ("dev",))
     [('1304-0-3.png', -1), ('dev-1304-0', 3), ('1304-0', 3)]
-    >>> _meanings("1304-0", "truth csv", ("dev",))
+    >>> _meanings("1304-0", "csv", ("dev",))
     [('dev-1304-0', -1)]
     """
     out = []
     if match := _VIEW.fullmatch(name):
         out.append((match["item"], int(match["view"])))
-    for word in [f"{split}-" for split in words if format == "truth csv"]:
+    for word in [f"{split}-" for split in words if format in ("csv", "memory")]:
         if name.startswith(word):
             out.append((name.removeprefix(word), -1))
         elif len(words) == 1:  # otherwise it could be an item of several
@@ -282,7 +333,7 @@ def _meanings(name: str, format: Format, words: tuple[str, ...]) -> list[tuple[s
 
 def guess_split(benchmark: Benchmark, predictions: Predictions, scheme: str = "main") -> str:
     """The split that the predictions are about: the only one, or the one that has nearly all names that any has."""
-    splits = benchmark.splits(scheme)
+    splits = benchmark.splits_of(scheme)
     if len(splits) == 1:
         return splits[0]
     found = {}

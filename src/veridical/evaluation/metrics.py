@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from veridical.errors import UserError
 from veridical.evaluation.bootstrap import intervals_of_parts, resample, sign_test, stream
 from veridical.evaluation.grade import AnswerKey, Grades
 
+SURE = 0.05
+CompareVerdict = Literal["better", "worse", "cannot be told apart", "not certain"]
 STAGES = ("Q->A", "QA->R", "Q->AR")
 MEANING = (
     "difference = these predictions minus the others, on the same examples; interval: 95%, resampling whole groups. "
@@ -158,6 +161,21 @@ class Comparison:
     sign_test: SignTest  # over examples
     sign_test_groups: SignTest
 
+    @property
+    def difference(self) -> Estimate:
+        """In accuracy; of questions with rationales in having both right."""
+        return self.staged.get(STAGES[-1], self.accuracy)
+
+    @property
+    def verdict(self) -> CompareVerdict:
+        """The interval of the difference and the test over groups must both speak."""
+        low, high = self.difference.low, self.difference.high
+        if low <= 0 <= high:
+            return "cannot be told apart"
+        if self.sign_test_groups.p >= SURE:
+            return "not certain"
+        return "better" if low > 0 else "worse"
+
     def to_json(self) -> dict[str, object]:
         return {**plain(self), "meaning": MEANING}
 
@@ -241,7 +259,7 @@ def baselines(benchmark: Benchmark, key: AnswerKey, examples: Ints, resamples: i
     """The rows of machines: majority of the split, of train where there is one, chance."""
     truth = benchmark.task == "statement"
     rows = [_majority(key, examples, truth, (f"{key.split} itself", key.answer, key.parent >= 0), resamples, seed)]
-    if key.split != "train" and "train" in benchmark.splits(key.scheme) and not benchmark.is_hidden("train"):
+    if key.split != "train" and "train" in benchmark.splits_of(key.scheme) and not benchmark.is_hidden("train"):
         table = benchmark.items_table("train", key.scheme, ["answer", "given"])
         answers = np.asarray(table["answer"].combine_chunks().cast("int64").fill_null(-1))
         rationale = np.asarray(table["given"].combine_chunks().is_valid())

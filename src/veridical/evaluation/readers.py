@@ -1,67 +1,31 @@
-"""Prediction files of every format as columns: our JSONL, the official NLVR and NLVR2 CSV, VCR's CSV and arrays.
+"""Prediction files of every format as columns: JSON, CSV of answers, VCR's CSV.
 
-Reading is strict: a line that does not say what it should ends in one error with file and line, and nothing is
-scored. What is well formed but says nothing (no scores, or a score that is not a number) is kept as unreadable and
-counted later. The format is recognised by content, not by name.
-
-`veridical solve` writes the benchmark's hash into every line and into `FILE.meta.json` beside the file. Names of items
-decide what is scored; a hash of another benchmark is a warning that its items may have changed since.
+Many spellings are read, but no line is guessed at: one that does not say what it should ends in one error with file
+and line, and nothing is scored. What is well formed but says nothing (no scores, or a score that is not a number) is
+kept as unreadable and counted later. The format is recognised by content, not by name.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv as arrow_csv
 
-from veridical.common.arrays import Bools, Doubles, Ints
-from veridical.common.files import DECODING_ERRORS, UTF8_MARK, decoded, in_words, read_bytes
+from veridical.common.arrays import Ints
+from veridical.common.files import DECODING_ERRORS, UTF8_MARK, Json, decoded, in_words, read_bytes
 from veridical.errors import UserError
-
-Format = Literal["jsonl", "truth csv", "vcr csv", "vcr arrays"]
+from veridical.evaluation.csv_files import ROWS, csv_rows, read_csv
+from veridical.evaluation.notes import hashes
+from veridical.evaluation.predictions import Predictions, Said, gather, of_values, question_predictions, said
+from veridical.evaluation.words import column, known_names
 
 ANSWER_COLUMNS = tuple(f"answer_{j}" for j in range(4))
 RATIONALE_COLUMNS = tuple(f"rationale_conditioned_on_a{i}_{j}" for i in range(4) for j in range(4))
 _VCR_COLUMNS = ANSWER_COLUMNS + RATIONALE_COLUMNS
-_TRUTH = {"false": 0, "true": 1}
-_HASH = re.compile(r"[0-9a-f]{64}")
-_NOTES = (".meta.json", ".run.json")
-_ROWS = "Write one row per question. Nothing was scored."
-
-
-@dataclass(frozen=True)
-class Predictions:
-    """A prediction file: row by row which item, which candidate was chosen, and where it stood."""
-
-    path: Path
-    format: Format
-    names: pa.StringArray  # item id, `item#k`, an official image name, or a VCR question
-    chosen: Ints  # index of the highest score, the first of equals; -1 where unreadable
-    width: Ints  # how many scores there were
-    tied: Bools  # the highest score was reached more than once
-    line: Ints  # 1-based
-    given: Ints | None = None  # VCR: -1 for the answer, else the answer that the rationale assumes
-    benchmarks: frozenset[str] = frozenset()  # hashes of the benchmarks that its lines say they are about
-
-    def where(self, row: int) -> str:
-        return f"{self.path}, {'row' if self.format == 'vcr arrays' else 'line'} {int(self.line[row])}"
-
-    def take(self, rows: Ints) -> Predictions:
-        """Some of the rows."""
-        kept = {name: getattr(self, name)[rows] for name in ("chosen", "width", "tied", "line")}
-        given = None if self.given is None else self.given[rows]
-        return replace(self, names=self.names.take(rows), given=given, **kept)
 
 
 class PredictionLine(msgspec.Struct, gc=False):
@@ -72,7 +36,18 @@ class PredictionLine(msgspec.Struct, gc=False):
     benchmark: Any = None  # its hash, in the lines of `veridical solve`
 
 
-_LINE = msgspec.json.Decoder(PredictionLine)
+class _AnyLine(msgspec.Struct, gc=False):
+    """The same, where an answer in words may stand instead of scores; keys of other names are looked for later."""
+
+    item: str | int | None = None
+    scores: list[float] | None = None
+    prediction: Any = None
+    answer: Any = None
+    benchmark: Any = None
+
+
+_LINE = msgspec.json.Decoder(_AnyLine)
+_OBJECT = msgspec.json.Decoder(Json)
 
 
 def read_predictions(path: Path, data: bytes | None = None) -> Predictions:
@@ -82,13 +57,11 @@ def read_predictions(path: Path, data: bytes | None = None) -> Predictions:
     start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if not start:
         raise UserError(f"{path} has no predictions.", _EXPECTED)
-    if start.startswith(b"{"):
+    if start[:1] in b"{[":
         return read_jsonl(path, data)
     text = decoded(data, path)
     header = text.lstrip().split("\n", 1)[0]
-    if "annot_id" in header or "answer_0" in header:
-        return read_vcr_csv(path, text)
-    return read_truth_csv(path, text)
+    return read_vcr_csv(path, text) if "answer_0" in header or "answer_1" in header else read_csv(path, text)
 
 
 _EXPECTED = (
@@ -98,31 +71,93 @@ _EXPECTED = (
 
 
 def read_jsonl(path: Path, data: bytes) -> Predictions:
-    """Our own format: {"item": id, "scores": [one per candidate], "raw": text}; no scores means unreadable."""
+    """Our own format: {"item": id, "scores": [one per candidate], "raw": text}; no scores means unreadable.
+
+    Instead of scores there may be an answer in words. One JSON object of names and answers will do, too.
+    """
     data = data.removeprefix(UTF8_MARK)
     if not data.isascii():
         decoded(data, path)  # the decoder passes over what it does not need, whatever its bytes
     try:
         lines = _LINE.decode_lines(data)
     except DECODING_ERRORS:
-        raise _bad_json_line(path, data) from None
-    number = _line_numbers(data, len(lines))
-    if number is None:
-        raise _bad_json_line(path, data)
-    scores = [line.scores or () for line in lines]
-    width = np.fromiter(map(len, scores), np.int64, len(scores))
-    flat = np.fromiter(chain.from_iterable(scores), np.float64, int(width.sum()))
-    chosen, tied = _choose_ragged(flat, width)
-    return Predictions(
-        path=path,
-        format="jsonl",
-        names=pa.array([line.item for line in lines], pa.string()),
-        chosen=chosen,
-        width=width,
-        tied=tied,
-        line=number,
-        benchmarks=_hashes(line.benchmark for line in lines if line.benchmark is not None),
-    )
+        lines = []
+    number = _line_numbers(data, len(lines)) if lines else None
+    names = [line.item for line in lines]
+    if number is None or None in names:
+        return _read_whole(path, data) or _read_named(path, data)
+    values: list[Said] = [line.scores or () for line in lines]
+    if not all(values):  # of some, words say the answer, perhaps under another name
+        if any(not line.scores and line.prediction is None and line.answer is None for line in lines):
+            return _read_named(path, data)
+        values = _said(path, lines, number)
+    read = gather(path, "jsonl", list(map(str, names)), values, number)
+    return replace(read, benchmarks=hashes(line.benchmark for line in lines if line.benchmark is not None))
+
+
+def _said(path: Path, lines: list[_AnyLine], number: Ints) -> list[Said]:
+    out: list[Said] = []
+    for place, line in enumerate(lines):
+        value = line.scores or (line.prediction if line.prediction is not None else line.answer)
+        out.append(value if isinstance(value, list) else _in_line(path, int(number[place]), value))
+    return out
+
+
+def _in_line(path: Path, number: int, value: Any) -> Said:
+    try:
+        return said(value)
+    except UserError as error:
+        raise UserError(f"{path}, line {number}: {error.problem}", error.fix) from None
+
+
+def _read_whole(path: Path, data: bytes) -> Predictions | None:
+    """One JSON document: an object of names and what was answered, or a list of lines; None if it is neither."""
+    try:
+        whole = msgspec.json.decode(data)
+    except DECODING_ERRORS:
+        return None
+    if isinstance(whole, list) and whole and all(isinstance(one, dict) for one in whole):
+        return _read_named(path, b"\n".join(map(msgspec.json.encode, whole)))
+    if not isinstance(whole, dict) or column(list(whole), known_names().item) is not None:
+        return None
+    return of_values(path, whole.items())
+
+
+def _read_named(path: Path, data: bytes) -> Predictions:
+    """Line by line, with keys of other names: an `id` and its `prediction`."""
+    names: list[str] = []
+    values: list[Said] = []
+    number: list[int] = []
+    homes: list[Any] = []
+    problems: list[str] = []
+    for n, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            found = _OBJECT.decode(line)
+            _LINE.decode(line)  # for its words about scores that are none
+        except DECODING_ERRORS as error:
+            problems.append(f"{path}, line {n}: {in_words(error)}")
+            continue
+        keys = list(found)
+        item, answer = column(keys, known_names().item), column(keys, known_names().said)
+        name = None if item is None else found[keys[item]]
+        if not isinstance(name, str | int) or isinstance(name, bool):
+            problems.append(f"{path}, line {n}: it names no item.")
+            continue
+        names.append(str(name))
+        value = None if answer is None else found[keys[answer]]
+        values.append(_in_line(path, n, found.get("scores") or value))
+        number.append(n)
+        homes.append(found.get("benchmark"))
+    if problems or not names:
+        rest = f"{len(problems) - 1:,} more are wrong too; " if len(problems) > 1 else ""
+        fix = f'Each line is {{"item": "...", "scores": [one number per candidate]}}. {rest}{len(names):,} other lines '
+        raise UserError(
+            problems[0] if problems else f"{path} has no predictions.", f"{fix}are fine. Nothing was scored."
+        )
+    read = gather(path, "jsonl", names, values, np.array(number, np.int64))
+    return replace(read, benchmarks=hashes(homes))
 
 
 def _line_numbers(data: bytes, objects: int) -> Ints | None:
@@ -136,88 +171,9 @@ def _line_numbers(data: bytes, objects: int) -> Ints | None:
     return np.array(number, np.int64) if len(number) == objects else None
 
 
-def _bad_json_line(path: Path, data: bytes) -> UserError:
-    """Find the line again: decoding all lines at once is fast but does not say where it stopped."""
-    first, bad, good = "", 0, 0
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            _LINE.decode(line)
-            good += 1
-        except DECODING_ERRORS as error:
-            bad += 1
-            first = first or f"{path}, line {number}: {in_words(error)}"
-    if not first:  # every line is fine alone: a value stands on several lines, or two on one
-        first = f"{path}: not one JSON object per line."
-    return UserError(first, f'Each line is {{"item": "...", "scores": [one number per candidate]}}. {_rest(good, bad)}')
-
-
-def _rest(good: int, bad: int) -> str:
-    also = f"{bad - 1:,} more are wrong too; " if bad > 1 else ""
-    return f"{also}{good:,} other lines are fine. Nothing was scored."
-
-
-def read_truth_csv(path: Path, text: str) -> Predictions:
-    """NLVR and NLVR2: `identifier,true|false` in any case; for NLVR's images `split-presentation-image-view.png,...`.
-
-    As in the published scripts the comparison ignores case; unlike there, anything but true and false is an error.
-    """
-    return _read_truth_fast(path, text) or _read_truth_lines(path, text)
-
-
-def _read_truth_fast(path: Path, text: str) -> Predictions | None:
-    """The whole file at once, or None where anything at all is unusual: then it is read line by line."""
-    columns = {"id": pa.string(), "label": pa.string()}
-    read, parse = arrow_csv.ReadOptions(column_names=list(columns)), arrow_csv.ParseOptions(quote_char=False)
-    convert = arrow_csv.ConvertOptions(column_types=columns, strings_can_be_null=False)
-    try:
-        table = arrow_csv.read_csv(io.BytesIO(text.encode()), read, parse, convert)
-    except pa.ArrowInvalid:
-        return None
-    chosen = pc.index_in(pc.utf8_lower(table["label"]), value_set=pa.array(["false", "true"])).combine_chunks()
-    count = text.count("\n") + (not text.endswith("\n"))
-    if len(chosen) != count or chosen.null_count or pc.any(pc.equal(table["id"], "")).as_py():
-        return None
-    return _truths(path, table["id"].combine_chunks(), np.asarray(chosen).astype(np.int64), np.arange(1, count + 1))
-
-
-def _read_truth_lines(path: Path, text: str) -> Predictions:
-    names: list[str] = []
-    chosen: list[int] = []
-    number: list[int] = []
-    wrong: list[tuple[int, str]] = []
-    for n, line in enumerate(text.split("\n"), 1):
-        line = line.rstrip("\r")
-        if not line.strip():
-            continue
-        cells = line.split(",")
-        truth = _TRUTH.get(cells[1].lower()) if len(cells) == 2 and cells[0] else None
-        if truth is None:
-            wrong.append((n, line))
-            continue
-        names.append(cells[0])
-        chosen.append(truth)
-        number.append(n)
-    if wrong:
-        n, line = wrong[0]
-        cells = line.split(",")
-        what = f"{cells[1]!r} is neither true nor false" if len(cells) == 2 and cells[0] else f"found {line[:80]!r}"
-        raise UserError(
-            f"{path}, line {n}: {what}.",
-            f"Each line is `identifier,true` or `identifier,false`. {_rest(len(names), len(wrong))}",
-        )
-    return _truths(path, pa.array(names, pa.string()), np.array(chosen, np.int64), np.array(number, np.int64))
-
-
-def _truths(path: Path, names: pa.StringArray, chosen: Ints, line: Ints) -> Predictions:
-    width, tied = np.full(len(chosen), 2, np.int64), np.zeros(len(chosen), np.bool_)
-    return Predictions(path, "truth csv", names, chosen, width, tied, line)
-
-
 def read_vcr_csv(path: Path, text: str) -> Predictions:
     """VCR's leaderboard file: annot_id and 20 probabilities, columns in any order; `nan` is unreadable."""
-    rows = _csv_rows(path, text)
+    rows = csv_rows(path, text)
     first, header = next(rows)
     header = [cell.strip() for cell in header]
     missing = [name for name in ("annot_id", *_VCR_COLUMNS) if header.count(name) != 1]
@@ -235,7 +191,7 @@ def read_vcr_csv(path: Path, text: str) -> Predictions:
     for n, row in rows:
         if len(row) != len(header):
             problem = f"{path}, line {n}: {len(row)} cells where the header has {len(header)}."
-            raise UserError(problem, _ROWS)
+            raise UserError(problem, ROWS)
         try:
             scores.append([float(row[place]) for place in places])
         except ValueError as error:
@@ -246,59 +202,6 @@ def read_vcr_csv(path: Path, text: str) -> Predictions:
     if not names:
         raise UserError(f"{path} has a header but no predictions.", "Write one row per question.")
     return question_predictions(path, "vcr csv", names, np.array(scores).reshape(-1, 5, 4), np.array(number, np.int64))
-
-
-def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not empty, with their line numbers."""
-    reader = csv.reader(io.StringIO(text, newline=""))
-    try:
-        for row in reader:
-            if row:
-                yield reader.line_num, row
-    except csv.Error as error:  # a cell of more than 128 KiB, such as after a quotation mark that is never closed
-        raise UserError(f"{path}, line {reader.line_num}: {error}.", _ROWS) from None
-
-
-def question_predictions(path: Path, format: Format, names: list[str], scores: Doubles, line: Ints) -> Predictions:
-    """Predictions per question, (N, 5, 4): the answer, then the rationale given each answer."""
-    count, stages, width = scores.shape
-    chosen, tied = choose(scores.reshape(-1, width))
-    return Predictions(
-        path=path,
-        format=format,
-        names=pa.array(names, pa.string()).take(np.repeat(np.arange(count), stages)),
-        chosen=chosen,
-        width=np.full(count * stages, width, np.int64),
-        tied=tied,
-        line=np.repeat(line, stages),
-        given=np.tile(np.arange(-1, stages - 1), count),
-    )
-
-
-def choose(scores: Doubles) -> tuple[Ints, Bools]:
-    """Row by row the index of the highest score, the first of equals (as numpy's argmax), and whether it has equals.
-
-    A row with a score that is not a number is unreadable: -1.
-
-    >>> choose(np.array([[0.2, 0.8], [0.5, 0.5], [np.nan, 1.0]]))
-    (array([ 1,  0, -1]), array([False,  True, False]))
-    """
-    chosen = scores.argmax(1)  # (N,)
-    tied = (scores == scores.max(1, keepdims=True)).sum(1) > 1
-    readable = ~np.isnan(scores).any(1)
-    return np.where(readable, chosen, -1), tied & readable
-
-
-def _choose_ragged(flat: Doubles, width: Ints) -> tuple[Ints, Bools]:
-    """`choose` for rows of different lengths, which lie one after another in `flat`; empty rows are unreadable."""
-    chosen = np.full(len(width), -1, np.int64)
-    tied = np.zeros(len(width), np.bool_)
-    start = np.cumsum(width) - width
-    for size in np.unique(width[width > 0]).tolist():
-        rows = np.flatnonzero(width == size)
-        block = flat[start[rows][:, None] + np.arange(size)] if len(rows) < len(width) else flat.reshape(-1, size)
-        chosen[rows], tied[rows] = choose(block)
-    return chosen, tied
 
 
 _IMAGE_NAME = re.compile(r"^[^-]+-(?P<item>.+)-(?P<view>[0-9]+)(\.[A-Za-z]+)?$")
@@ -312,22 +215,3 @@ def image_name(name: str) -> tuple[str, int] | None:
     """
     match = _IMAGE_NAME.match(name)
     return (match["item"], int(match["view"])) if match else None
-
-
-def _hashes(said: Iterable[Any]) -> frozenset[str]:
-    """Those of some values that are hashes; anything else, such as a benchmark's name, says nothing certain."""
-    return frozenset(one for one in said if isinstance(one, str) and _HASH.fullmatch(one))
-
-
-def said_beside(path: Path) -> frozenset[str]:
-    """The benchmark's hash in the notes beside a file, if there are any that can be read."""
-    out = []
-    for suffix in _NOTES:
-        try:
-            record = msgspec.json.decode(path.with_name(path.name + suffix).read_bytes())
-        except (OSError, ValueError, RecursionError):  # ValueError: also a path without a name, and what is not JSON
-            continue
-        if isinstance(record, dict):
-            about = record.get("benchmark")
-            out += [record.get("benchmark_hash"), about.get("hash") if isinstance(about, dict) else about]
-    return _hashes(out)

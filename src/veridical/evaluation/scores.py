@@ -1,28 +1,31 @@
-"""`veridical evaluate`: a benchmark and a file of predictions become scores, with all that is needed to trace them."""
+"""`veridical evaluate` and `compare`: a benchmark and predictions become scores, with all that traces them."""
 
 from __future__ import annotations
 
-import hashlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from veridical import __version__
 from veridical.benchmark import Benchmark
 from veridical.common.arrays import Bools
-from veridical.common.files import Json, read_bytes
+from veridical.common.files import Json
 from veridical.common.intervals import Estimate
 from veridical.common.result import Result, Table, Verbatim
 from veridical.errors import UserError
 from veridical.evaluation import metrics
-from veridical.evaluation.arrays import are_arrays, read_arrays
-from veridical.evaluation.grade import MISSING, NAMED, UNREADABLE, AnswerKey, Grades, grade, guess_split, read_key
+from veridical.evaluation.grade import MISSING, NAMED, UNREADABLE, AnswerKey, Grades, nearest
 from veridical.evaluation.metrics import Baseline, Comparison, Row
-from veridical.evaluation.readers import read_predictions, said_beside
+from veridical.evaluation.opened import OpenPredictions, is_in_memory, open_predictions, read_part
+from veridical.options import check_seed
+from veridical.records import split_view
 
+SHOWN = 3  # names that remarks show
 _TROUBLES = ("missing", "extra", "unreadable", "duplicated")
 
 
@@ -58,6 +61,9 @@ class Scores(metrics.Measures, Result):
     resamples: int
     seed: int
     official: bool = False  # shown as the published scripts do
+    limit: int | None = None  # the predictions were made for so many of the first items, and scored on these
+    split_items: int = 0  # of the whole split, with an answer
+    meant: dict[str, str] = field(default_factory=dict)  # of what is no item, which item was probably meant
 
     def parts(self) -> Iterator[Table | str]:
         from veridical.evaluation.shown import parts
@@ -76,6 +82,9 @@ class Scores(metrics.Measures, Result):
             **{name: counted.count for name, counted in troubles.items()},
             "tied": self.tied,
             "names": {name: list(counted.names) for name, counted in troubles.items()},
+            "meant": self.meant,
+            "limit": self.limit,
+            "split_items": self.split_items,
             "answered": self.answered.to_json() if self.answered else None,
             "examples": self.examples,
             "groups": self.groups,
@@ -157,7 +166,18 @@ class Trials(Result):
         """
         each = [scores.to_json() for scores in self.each]
         first = each[0]
-        same = ("items", "examples", "groups", "per_view", "baselines", "benchmark", "split", "scheme")
+        same = (
+            "items",
+            "split_items",
+            "limit",
+            "examples",
+            "groups",
+            "per_view",
+            "baselines",
+            "benchmark",
+            "split",
+            "scheme",
+        )
         answered = [scores.answered for scores in self.each if scores.answered]
         matches = [one for scores in self.each if (one := scores.benchmark_matches) is not None]
         names = {name: dict.fromkeys(n for one in each for n in one["names"][name]) for name in _TROUBLES}
@@ -170,6 +190,7 @@ class Trials(Result):
             "by": {tag: {value: self._part(tag, value) for value in rows} for tag, rows in self.by.items()},
             **{name: sum(one[name] for one in each) for name in (*_TROUBLES, "tied")},
             "names": {name: list(found)[:NAMED] for name, found in names.items()},
+            "meant": {name: near for one in each for name, near in one["meant"].items()},
             "answered": spread(answered).to_json() if answered else None,
             "benchmark_matches": all(matches) if matches else None,  # None where no trial says anything
             "predictions": [one["predictions"] for one in each],
@@ -185,24 +206,36 @@ class Trials(Result):
 
 
 def evaluate(
-    benchmark: Path | str,
-    predictions: Path | str,
+    benchmark: str | os.PathLike[str],
+    predictions: Any,
     *,
     split: str | None = None,
-    scheme: str = "main",
-    against: Path | str | None = None,
+    scheme: str | None = None,
+    against: Any = None,
     resamples: int = 2000,
     seed: int = 0,
     official: bool = False,
 ) -> Scores:
-    """Score one file of predictions: see `veridical.api.evaluate`. `answered` is the accuracy over what is readable."""
+    """Score predictions: see `veridical.api.evaluate`. `answered` is the accuracy over what is readable."""
     if resamples < 1:
         raise UserError(f"{resamples} resamples give no interval.", "Take at least 1; 2,000 is usual.")
-    if seed < 0:
-        raise UserError(f"The seed {seed} is negative.", "Take 0 or more.")
-    bench, path = Benchmark(benchmark), Path(predictions)
-    grades, digest, said = _grade(bench, path, split, scheme)
+    check_seed(seed)
+    bench, opened = Benchmark(benchmark), open_predictions(predictions)
+    key = read_part(bench, opened, split, scheme)
+    other = None if against is None else open_predictions(against)
+    compared = None if other is None else _compared(opened, other, key, resamples, seed)
+    return _scores(opened, opened.grade(key), compared, resamples, seed, official)
+
+
+def _scores(
+    opened: OpenPredictions, whole: Grades, compared: Comparison | None, resamples: int, seed: int, official: bool
+) -> Scores:
+    limit = opened.limit(whole)
+    grades = whole if limit is None else opened.grade(whole.key.first(limit))
+    if not (grades.chosen >= 0).any():
+        raise _unreadable(opened, grades)
     key = grades.key
+    bench = key.benchmark
     right = metrics.per_item(grades.item, grades.right, len(key.ids))
     answered = metrics.per_item(grades.item, grades.chosen >= 0, len(key.ids))
     with ThreadPoolExecutor(1) as aside:
@@ -211,38 +244,117 @@ def evaluate(
         by = metrics.by_tags(key, grades.examples, right, resamples, seed)
         beside = metrics.baselines(bench, key, grades.examples, resamples, seed)
         human = people.result()
-    comparison = None
-    if against is not None:
-        other = _grade(bench, Path(against), key.split, scheme, key)[0]
-        comparison = metrics.compare(grades, other, Path(against), resamples, seed)
+    missing = np.equal(grades.chosen, MISSING)
     return Scores(
         **vars(found),
         benchmark=bench.name,
         benchmark_hash=bench.hash,
         split=key.split,
         scheme=key.scheme,
-        predictions=path,
-        predictions_hash=digest,
-        benchmark_matches=said == {bench.hash} if said else None,
+        predictions=opened.path,
+        predictions_hash=opened.digest.result(),
+        benchmark_matches=opened.benchmarks == {bench.hash} if opened.benchmarks else None,
         per_view=grades.per_view,
         examples=len(grades.chosen),
         by=by,
-        missing=_count(grades, np.equal(grades.chosen, MISSING)),
+        missing=_count(grades, missing),
         extra=Counted(len(grades.extra), grades.extra[:NAMED]),
         unreadable=_count(grades, np.equal(grades.chosen, UNREADABLE)),
         duplicated=_count(grades, grades.duplicated),
         tied=grades.tied,
         baselines=(*beside, human) if human else beside,
-        comparison=comparison,
+        comparison=compared,
         resamples=resamples,
         seed=seed,
         official=official,
+        limit=limit,
+        split_items=int(whole.key.scored.sum()),
+        meant=_meant(grades),
     )
 
 
-def evaluate_files(score: Callable[[Path | str], Scores], files: Sequence[Path | str] | Path | str) -> Scores | Trials:
-    """One file, or several that are trials of one system, each scored by `score`."""
-    each = [score(file) for file in ([files] if isinstance(files, Path | str) else files)]
+def _unreadable(opened: OpenPredictions, grades: Grades) -> UserError:
+    """No score is made of nothing."""
+    known = int((grades.chosen == UNREADABLE).sum())
+    what = f"none of the {known:,} predictions for split {grades.key.split!r} can be read"
+    if not known:
+        what = f"it has no prediction for an item of split {grades.key.split!r} that has an answer"
+    return UserError(
+        f"{opened.path}: {what}.",
+        'Each says its answer as "scores": [one number per candidate], or as "answer". Nothing was scored.',
+    )
+
+
+def _meant(grades: Grades) -> dict[str, str]:
+    """For the first predictions that are about no item, the item that was probably meant."""
+    if not grades.extra:
+        return {}
+    missing = np.unique(grades.item[grades.chosen == MISSING])
+    ids = grades.key.ids.take(missing).to_pylist()
+    found = {name: nearest(split_view(name)[0], ids) for name in grades.extra[:SHOWN]}
+    return {name: near for name, near in found.items() if near is not None}
+
+
+def _compared(one: OpenPredictions, other: OpenPredictions, key: AnswerKey, resamples: int, seed: int) -> Comparison:
+    """Two files, on the items that both are about."""
+    mine, theirs = one.grade(key), other.grade(key)
+    limits = [limit for limit in (one.limit(mine), other.limit(theirs)) if limit is not None]
+    if limits:
+        both = key.first(min(limits))
+        mine, theirs = one.grade(both), other.grade(both)
+    for opened, grades in ((one, mine), (other, theirs)):
+        if not (grades.chosen >= 0).any():
+            raise _unreadable(opened, grades)
+    return metrics.compare(mine, theirs, other.path, resamples, seed)
+
+
+@dataclass(frozen=True)
+class Compared(Result):
+    """Two systems on the same items."""
+
+    one: Scores
+    other: Scores
+    found: Comparison
+
+    def parts(self) -> Iterator[Table | str]:
+        from veridical.evaluation.shown import compared_parts
+
+        return compared_parts(self)
+
+    @property
+    def verdict(self) -> str:
+        """Which is better, if that is certain, in a sentence."""
+        from veridical.evaluation.shown import verdict
+
+        return verdict(self)
+
+    def to_json(self) -> Json:
+        """What `evaluate` gives for each, and the comparison."""
+        both = {"verdict": self.found.verdict, "in_words": self.verdict, **self.found.to_json()}
+        return {"comparison": both, "a": self.one.to_json(), "b": self.other.to_json()}
+
+
+def compare(
+    benchmark: str | os.PathLike[str],
+    a: Any,
+    b: Any,
+    *,
+    split: str | None = None,
+    scheme: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Compared:
+    """Compare two systems: see `veridical.api.compare`. Both are scored on the same split."""
+    one = evaluate(benchmark, a, split=split, scheme=scheme, against=b, resamples=resamples, seed=seed)
+    other = evaluate(benchmark, b, split=one.split, scheme=one.scheme, resamples=resamples, seed=seed)
+    assert one.comparison is not None
+    return Compared(one, other, one.comparison)
+
+
+def evaluate_files(score: Callable[[Any], Scores], files: Any) -> Scores | Trials:
+    """Predictions, or several that are trials of one system, each scored by `score`."""
+    several = isinstance(files, list | tuple) and not is_in_memory(files)
+    each = [score(file) for file in (files if several else [files])]
     return each[0] if len(each) == 1 else trials_of(each)
 
 
@@ -250,10 +362,11 @@ def trials_of(each: Sequence[Scores]) -> Trials:
     """Several trials of one system, scored: the mean and standard deviation over them."""
     if not each:
         raise UserError("No prediction files were given.", "Give one file per trial.")
-    if len({scores.split for scores in each}) > 1 or len({scores.per_view for scores in each}) > 1:
+    about = {(scores.split, scores.per_view, scores.limit) for scores in each}
+    if len(about) > 1:
         raise UserError(
-            "The files are not trials of one thing: they are about different splits, or some about items and some "
-            "about single views.",
+            "The files are not trials of one thing: they are about different splits, or more or fewer items of one, or "
+            "some about items and some about single views.",
             "Evaluate them one by one.",
         )
     return Trials(
@@ -267,26 +380,6 @@ def trials_of(each: Sequence[Scores]) -> Trials:
             for tag, rows in each[0].by.items()
         },
     )
-
-
-def _grade(
-    bench: Benchmark, path: Path, split: str | None, scheme: str, key: AnswerKey | None = None
-) -> tuple[Grades, str, frozenset[str]]:
-    """Read and grade one file; its sha256, and the hashes of the benchmarks that it says it is about."""
-    if are_arrays(path):
-        if split is None and len(bench.splits(scheme)) > 1:
-            problem = f"{path} holds arrays, which do not say which split they are about."
-            raise UserError(problem, "Say it with --split.")
-        key = key or read_key(bench, split or bench.splits(scheme)[0], scheme)
-        files = sorted(path.glob("*.npy")) if path.is_dir() else [path]
-        whole = hashlib.sha256(b"".join(file.read_bytes() for file in files))
-        return grade(read_arrays(path, key), key), whole.hexdigest(), said_beside(path)
-    data = read_bytes(path)
-    with ThreadPoolExecutor(1) as hasher:  # hashing lets go of the interpreter, so it costs a second core only
-        digest = hasher.submit(lambda: hashlib.sha256(data).hexdigest())
-        predictions = read_predictions(path, data)
-        key = key or read_key(bench, split or guess_split(bench, predictions, scheme), scheme)
-        return grade(predictions, key), digest.result(), predictions.benchmarks | said_beside(path)
 
 
 def _count(grades: Grades, which: Bools) -> Counted:

@@ -10,7 +10,7 @@ from veridical.common.result import Caution, Table
 if TYPE_CHECKING:
     from veridical.common.intervals import Estimate
     from veridical.evaluation.metrics import Comparison, Row
-    from veridical.evaluation.scores import Scores, Trials
+    from veridical.evaluation.scores import Compared, Scores, Trials
 
 ROWS = 12  # values of a tag that are shown
 WORTH_SHOWING = 20  # a tag with many values, none of which has so many items, is only mentioned
@@ -18,8 +18,24 @@ WORTH_SHOWING = 20  # a tag with many values, none of which has so many items, i
 
 def parts(scores: Scores) -> Iterator[Table | str]:
     """One file's scores as tables, and what their numbers mean."""
+    yield from _main(scores)
+    yield f"[ ] is a 95% interval: {scores.resamples:,} bootstrap resamples over groups, seed {scores.seed}."
+    for row in scores.baselines:
+        yield f"{row.name}: {row.rule}."
+    yield from _troubles(scores)
+    for tag, values in scores.by.items():
+        yield from _tag(tag, values, _is_grouped(scores))
+    if scores.comparison:
+        yield from _comparison(scores.comparison)
+
+
+def _is_grouped(scores: Scores) -> bool:
+    return scores.groups < scores.examples  # otherwise consistency is accuracy again
+
+
+def _main(scores: Scores) -> Iterator[Table]:
     examples = f"{scores.examples:,} views of " if scores.per_view else ""
-    grouped = scores.groups < scores.examples  # otherwise consistency is accuracy again
+    grouped = _is_grouped(scores)
     yield Table(
         f"{scores.benchmark}, {scores.split}: {examples}{scores.items:,} items in {scores.groups:,} groups",
         ["%", "accuracy", *(["consistency"] if grouped else [])],
@@ -30,14 +46,6 @@ def parts(scores: Scores) -> Iterator[Table | str]:
         rows = [(scores.predictions.name, scores.staged), *((row.name, row.staged) for row in scores.baselines)]
         lines = [[name, *(_percent(staged.get(stage)) for stage in scores.staged)] for name, staged in rows if staged]
         yield Table("", ["%", *scores.staged], lines)
-    yield f"[ ] is a 95% interval: {scores.resamples:,} bootstrap resamples over groups, seed {scores.seed}."
-    for row in scores.baselines:
-        yield f"{row.name}: {row.rule}."
-    yield from _troubles(scores)
-    for tag, values in scores.by.items():
-        yield from _tag(tag, values, grouped)
-    if scores.comparison:
-        yield from _comparison(scores.comparison)
 
 
 def _main_rows(scores: Scores) -> list[list[str]]:
@@ -65,11 +73,17 @@ def _troubles(scores: Scores) -> Iterator[str]:
             f"Warning: {scores.predictions.name} says it was made for another benchmark than this {scores.benchmark} "
             f"(hash {scores.benchmark_hash[:12]}...). It is scored by the names of items, which may have changed since."
         )
+    if scores.limit is not None:
+        yield Caution(
+            f"{scores.predictions.name} was made with --limit {scores.limit}: it is scored on the first "
+            f"{scores.items:,} of the {scores.split_items:,} items of {scores.split}, and on no others."
+        )
     for name, words in meaning.items():
         counted = getattr(scores, name)
         if counted.count:
             more = ", ..." if counted.count > 3 else ""
-            yield f"{name}: {counted.count:,} ({words}): {', '.join(counted.names[:3])}{more}"
+            named = [f"{n} (meant: {scores.meant[n]}?)" if n in scores.meant else n for n in counted.names[:3]]
+            yield f"{name}: {counted.count:,} ({words}): {', '.join(named)}{more}"
     if scores.tied:
         yield f"tied: {scores.tied:,} have equal highest scores; the first candidate counts."
 
@@ -93,14 +107,69 @@ def _tag(tag: str, rows: dict[str, Row], grouped: bool) -> Iterator[Table | str]
 
 
 def _comparison(found: Comparison) -> Iterator[Table | str]:
+    yield _differences(found, f"difference to {found.against.name}")
+    yield from _tests(found, "these get", "the others")
+
+
+def _differences(found: Comparison, title: str) -> Table:
     stages = {"accuracy": found.accuracy, "consistency": found.consistency, **found.staged}
     rows = [[name, f"{100 * e.value:+.1f} [{100 * e.low:+.1f}, {100 * e.high:+.1f}]"] for name, e in stages.items()]
-    yield Table(f"difference to {found.against.name}", ["", "difference"], rows)
+    return Table(title, ["", "difference"], rows)
+
+
+def _tests(found: Comparison, this: str, other: str) -> Iterator[str]:
     one, many = found.sign_test, found.sign_test_groups
     coin = "a fair coin is so one-sided with p ="
-    yield f"{one.only_this:,} examples only these get right, {one.only_other:,} only the others: {coin} {one.p:.3g}."
-    yield f"{many.only_this:,} groups these get more of, {many.only_other:,} the others: {coin} {many.p:.3g}."
+    yield f"{one.only_this:,} examples only {this} right, {one.only_other:,} only {other}: {coin} {one.p:.3g}."
+    yield f"{many.only_this:,} groups {this} more of, {many.only_other:,} {other}: {coin} {many.p:.3g}."
     yield "(Exact two-sided sign tests. Examples of a group are not independent: trust intervals and groups first.)"
+
+
+def verdict(compared: Compared) -> str:
+    """Which of two systems is better, if that is certain."""
+    found, names = compared.found, shown_names(compared)
+    what = "answers and rationales together" if found.staged else "accuracy"
+    points = f"{100 * found.difference.value:+.1f} points [{100 * found.difference.low:+.1f}, "
+    points += f"{100 * found.difference.high:+.1f}] of {what}"
+    if not found.sign_test.only_this and not found.sign_test.only_other:
+        return f"{names[0]} and {names[1]} are right on the same examples: there is no difference."
+    if found.verdict in ("better", "worse"):
+        return f"{names[0]} is {found.verdict} than {names[1]}: {points}."
+    why = "0 lies in the interval" if found.verdict == "cannot be told apart" else "the test over groups does not agree"
+    return f"{names[0]} and {names[1]} {'are ' if why[0] == 't' else ''}{found.verdict}: {points}; {why}."
+
+
+def shown_names(compared: Compared) -> tuple[str, str]:
+    """What the two are called: by their files, and with their folders where these are called alike."""
+    paths = compared.one.predictions, compared.other.predictions
+    if paths[0].name != paths[1].name:
+        return paths[0].name, paths[1].name
+    return (str(paths[0]), str(paths[1])) if paths[0] != paths[1] else ("A", "B")
+
+
+def compared_parts(compared: Compared) -> Iterator[Table | str]:
+    """The verdict first, then the numbers of both and of their difference."""
+    names = shown_names(compared)
+    yield Table("", [compared.verdict], [])
+    both = (compared.one, compared.other)
+    columns = {"accuracy": [s.accuracy for s in both]}
+    if _is_grouped(compared.one):
+        columns["consistency"] = [s.consistency for s in both]
+    columns |= {stage: [s.staged[stage] for s in both] for stage in compared.one.staged}
+    rows = [[name, *(_percent(values[k]) for values in columns.values())] for k, name in enumerate(names)]
+    one = compared.one
+    yield Table(f"{one.benchmark}, {one.split}: {one.items:,} items in {one.groups:,} groups", ["%", *columns], rows)
+    yield _differences(compared.found, f"{names[0]} minus {names[1]}")
+    yield from _tests(compared.found, f"{names[0]} gets", names[1])
+    for scores in both:
+        yield from _named_troubles(scores)
+
+
+def _named_troubles(scores: Scores) -> Iterator[str]:
+    counts = (scores.missing, scores.unreadable, scores.extra, scores.duplicated)
+    if any(counted.count for counted in counts) or scores.benchmark_matches is False or scores.limit is not None:
+        yield f"{scores.predictions.name}:"
+        yield from _troubles(scores)
 
 
 def trials_parts(trials: Trials) -> Iterator[Table | str]:
@@ -114,11 +183,12 @@ def trials_parts(trials: Trials) -> Iterator[Table | str]:
     rows.append(["mean ± standard deviation", *(f"{100 * c.mean:.1f} ± {100 * c.std:.1f}" for c in columns.values())])
     counted = f"{len(trials.each)} trials, {first.items:,} items in {first.groups:,} groups"
     yield Table(f"{first.benchmark}, {first.split}: {counted}", ["%", *columns], rows)
+    yield (
+        f"The {len(trials.each)} files are taken as trials of one system, and averaged. To compare two systems: "
+        "veridical compare BENCHMARK A B."
+    )
     for scores in trials.each:
-        counts = (scores.missing, scores.unreadable, scores.extra, scores.duplicated)
-        if any(counted.count for counted in counts) or scores.benchmark_matches is False:
-            yield f"{scores.predictions.name}:"
-            yield from _troubles(scores)
+        yield from _named_troubles(scores)
 
 
 def _percent(value: Estimate | float | None) -> str:

@@ -392,5 +392,5 @@ def _schemes(bench: Benchmark, wanted: Sequence[str] | None) -> list[str]:
         known = [s for s in SCHEMES if s in bench.schemes]
         return [*known, *(s for s in bench.schemes if s not in known)]
     for scheme in wanted:
-        bench.splits(scheme)  # an error where there is none
+        bench.splits_of(scheme)  # an error where there is none
     return list(dict.fromkeys(wanted))

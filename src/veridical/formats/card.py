@@ -21,6 +21,7 @@ import msgspec
 from veridical.benchmark import Benchmark
 from veridical.benchmark.place import outside
 from veridical.common.files import Json, write_whole
+from veridical.formats import QUESTIONS
 
 CARD, CROISSANT = "README.md", "croissant.json"
 CONFORMS_TO = "http://mlcommons.org/croissant/1.0"
@@ -106,7 +107,9 @@ def summary(manifest: Mapping[str, Any]) -> str:
     counts = manifest["counts"]
     items = sum(sum(splits.values()) for splits in counts["items"].values())
     size = f"{_count(items, 'item')}, {_count(counts.get('images', 0), 'image')}."
-    if manifest["official"]:
+    if manifest["config"].get("format") in QUESTIONS:
+        origin = "Imported by veridical from a table of questions."
+    elif manifest["official"]:
         origin = "The official release, imported by veridical."
     else:
         origin = f"Built by veridical {manifest['veridical']}" + (" after the paper cited." if paper else ".")

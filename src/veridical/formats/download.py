@@ -2,7 +2,8 @@
 
 The release lies in `OUT.release`, under the names its importer knows, and stays there: running `get` again asks only
 for what is missing. NLVR2's photographs come from the addresses in its files and are checked as its authors did,
-against the published average hashes; one that is no longer the same photograph is kept apart and not imported.
+against the published average hashes; one that is no longer the same photograph is kept apart and not imported. Files
+whose content we know by its SHA-256 (pins.json) must have it, wherever they come from.
 """
 
 from __future__ import annotations
@@ -13,19 +14,20 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from veridical.benchmark.writer import file_hash
 from veridical.common import files
 from veridical.common.average_hash import average_hash
-from veridical.common.files import DECODING_ERRORS, Json, in_words, only_one, write_whole
+from veridical.common.files import DECODING_ERRORS, BadLine, Json, each_line, in_words, only_one, write_whole
 from veridical.common.result import Result, Table
 from veridical.errors import UserError
-from veridical.formats.fetch import Manners, Outcome, WantedFile, fetch
+from veridical.formats.fetch import CHANGED, Check, Manners, Outcome, WantedFile, fetch
 from veridical.formats.images import BadImage, image_size
 from veridical.formats.lines import LeftOut
 from veridical.formats.releases import import_release, imported
@@ -35,6 +37,8 @@ BASE_URL = "https://raw.githubusercontent.com/lil-lab/nlvr/master"
 MAX_TEXT_BYTES = 1 << 30
 MAX_PHOTO_BYTES = 64 << 20
 MAX_DRAWING_BYTES = 1 << 20
+OTHER = "its content is not what was published when this version was made"
+NOT_PINNED = "Do not trust it; or, where the authors have published it anew, say --unpinned."
 _TAIL_BYTES = 1 << 20  # a line is far shorter
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
 
@@ -106,6 +110,7 @@ def get(
     split: Sequence[str] = (),
     images: bool = False,
     keep_going: bool = False,
+    unpinned: bool = False,
     manners: Manners = Manners(),
     on_fetched: Callable[[Fetched], None] | None = None,
 ) -> Fetched:
@@ -113,7 +118,8 @@ def get(
 
     Without `images` only the texts come: NLVR's scenes are described in them, NLVR2's photographs are addresses. Every
     file that is there is not asked for again, so a run that was stopped or killed continues. `keep_going` imports
-    everything but the lines and images that are wrong; `on_fetched` is told what came before that is imported.
+    everything but the lines and images that are wrong; `unpinned` takes files that are not the ones we know;
+    `on_fetched` is told what came before that is imported.
     """
     if release not in SOURCES:
         raise UserError(f"{release!r} cannot be downloaded.", f"Choose one of: {', '.join(SOURCES)}.")
@@ -128,7 +134,9 @@ def get(
     busy = f"Another `veridical get` is filling {folder}."  # two downloads would write the same files
     with only_one(folder / ".get" / "lock", busy, "Wait for it, or stop it."):
         chosen = tuple(split) or source.splits
-        outcomes = fetch(_texts(source, chosen, base), folder, f"{release} files", manners)
+        texts = _texts(source, chosen, base, {} if unpinned else _pins()[release])
+        _set_apart(folder, texts)
+        outcomes = fetch(texts, folder, f"{release} files", manners)
         _need(outcomes, source, chosen)
         if images:
             wanted = [one for name in chosen for one in source.images(folder, name, base)]
@@ -142,17 +150,40 @@ def get(
         return replace(result, benchmark=made.benchmark, counts=dict(made.counts), left_out=made.left_out)
 
 
-def _texts(source: ReleaseFiles, splits: Sequence[str], base: str) -> list[WantedFile]:
+@functools.cache
+def _pins() -> dict[str, dict[str, str]]:
+    """Release -> file -> SHA-256 of its content."""
+    return msgspec.json.decode(Path(__file__).with_name("pins.json").read_bytes(), type=dict[str, dict[str, str]])
+
+
+def _texts(source: ReleaseFiles, splits: Sequence[str], base: str, pins: Mapping[str, str]) -> list[WantedFile]:
     files = [(*source.main, source.splits + source.others), *source.extras]
     out = []
     for split in splits:
         for name, path, having in files:
             if split in having:
                 hashes = name.endswith("_hashes.json")
-                check = _check_text if name.endswith(".txt") else _check_hashes if hashes else _check_lines
-                url = f"{base}/{path.format(split=split)}"
-                out.append(WantedFile(name.format(split=split), url, MAX_TEXT_BYTES, check, "files"))
+                check: Check = _check_text if name.endswith(".txt") else _check_hashes if hashes else _check_lines
+                url, own = f"{base}/{path.format(split=split)}", name.format(split=split)
+                check = functools.partial(_check_pinned, pinned=pins[own], check=check) if own in pins else check
+                out.append(WantedFile(own, url, MAX_TEXT_BYTES, check, "files"))
     return out
+
+
+def _set_apart(folder: Path, texts: Sequence[WantedFile]) -> None:
+    """Files of an earlier run that would be refused today, or cannot be read, are asked for again."""
+    for one in texts:
+        path, apart = folder / one.name, folder / CHANGED / one.name
+        if path.is_file() and ((one.check and one.check(path)) or _has_bad_line(path)):
+            apart.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(apart)
+
+
+def _has_bad_line(path: Path) -> bool:
+    if path.suffix != ".json" or path.name.endswith("_hashes.json"):
+        return False
+    text = path.read_bytes().decode("utf-8", "replace")
+    return any(isinstance(found, BadLine) for _, found in each_line(text, Json))
 
 
 def _need(outcomes: Sequence[Outcome], source: ReleaseFiles, splits: Sequence[str]) -> None:
@@ -162,8 +193,14 @@ def _need(outcomes: Sequence[Outcome], source: ReleaseFiles, splits: Sequence[st
         if outcome.wanted.name in required and outcome.status in ("missing", "changed"):
             raise UserError(
                 f"{outcome.wanted.url} could not be fetched: {outcome.reason}.",
-                "Check the connection (or --base-url), and run it again: what was received is kept.",
+                NOT_PINNED
+                if outcome.reason == OTHER
+                else "Check the connection (or --base-url), and run it again: what was received is kept.",
             )
+
+
+def _check_pinned(path: Path, pinned: str, check: Check) -> str:
+    return check(path) or ("" if file_hash(path) == pinned else OTHER)
 
 
 def _check_text(path: Path) -> str:

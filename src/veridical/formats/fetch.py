@@ -129,7 +129,7 @@ class _Fetcher:
         async def work(client: httpx.AsyncClient) -> None:
             for one in queue:
                 outcomes.append(await self.one(client, one))
-                progress.advance()
+                progress.advance(failed=outcomes[-1].status in ("missing", "changed"))
 
         count = self.manners.connections
         limits = httpx.Limits(max_connections=count, max_keepalive_connections=count)
@@ -180,9 +180,12 @@ class _Fetcher:
             if start:
                 request.headers["Range"] = f"bytes={start}-"
                 request.headers["If-Range"] = validator
+            encrypted = request.url.scheme == "https"
             for _ in range(MAX_REDIRECTS + 1):
                 if request.url.scheme not in SCHEMES or not request.url.host:
                     raise _Final(f"{str(request.url)[:80]!r} is not an http or https address")
+                if encrypted and request.url.scheme == "http":
+                    raise _Final(f"it leads from https to plain http: {str(request.url)[:80]!r}")
                 async with self.hosts[request.url.host]:
                     response = await client.send(request, stream=True)
                     try:

@@ -8,7 +8,7 @@ splits are never read. Photographs that are only addresses stay addresses: nothi
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ BYTES_PER_FILE = 500 << 20  # what dataset hubs like
 ExportedRow = Json  # a value for each of `_FIELDS`
 
 _string, _pairs = pa.string(), tables.ITEMS.field("tags").type
-_image = pa.struct([("bytes", pa.binary()), ("path", _string)])  # the Image feature of `datasets`
+IMAGE = pa.struct([("bytes", pa.binary()), ("path", _string)])  # the Image feature of `datasets`
 _panel = pa.struct(
     [
         ("id", _string),
@@ -50,7 +50,7 @@ _object = pa.struct(
 )
 _FIELDS: list[tuple[str, pa.DataType]] = [
     ("id", _string),
-    ("images", pa.list_(_image)),
+    ("images", pa.list_(IMAGE)),
     ("query", _string),
     ("query_raw", _string),
     ("candidates", pa.list_(_string)),
@@ -84,7 +84,7 @@ def export_hf(benchmark: Path | str, out: Path | str) -> dict[str, dict[str, int
             for scheme, split in source.parts:
                 _write(rows, scheme, split, folder / "data" / scheme, progress)
         files = {
-            scheme: {split: f"data/{scheme}/{hub_split(split)}-*.parquet" for split in source.splits(scheme)}
+            scheme: {split: f"data/{scheme}/{hub_split(split)}-*.parquet" for split in source.splits_of(scheme)}
             for scheme in source.schemes
         }
         (folder / CARD).write_bytes(card(source.manifest, files, _opening(source)))
@@ -97,7 +97,7 @@ def export_hf(benchmark: Path | str, out: Path | str) -> dict[str, dict[str, int
 def _refuse_same_names(source: Benchmark) -> None:
     for scheme in source.schemes:
         home: dict[str, str] = {}
-        for split in source.splits(scheme):
+        for split in source.splits_of(scheme):
             if home.setdefault(hub_split(split), split) != split:
                 raise UserError(
                     f"Splits {home[hub_split(split)]!r} and {split!r} are both {hub_split(split)!r} in a data set.",
@@ -176,7 +176,7 @@ def _panel_row(panel: Panel, place: Mapping[str, int]) -> ExportedRow:
 
 def _write(rows: _Rows, scheme: str, split: str, folder: Path, progress: Progress) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    schema = pa.schema(_FIELDS, metadata={"huggingface": json.dumps({"info": {"features": features()}})})
+    schema = hub_schema(_FIELDS)
     writer: pq.ParquetWriter | None = None
     number = written = 0
     for batch, size in rows.batches(scheme, split):
@@ -194,13 +194,18 @@ def _write(rows: _Rows, scheme: str, split: str, folder: Path, progress: Progres
     writer.close()
 
 
-def features() -> dict[str, object]:
-    """The columns as `datasets` writes them into a file."""
-    return {name: _feature(dtype) for name, dtype in _FIELDS}
+def hub_schema(fields: Sequence[tuple[str, pa.DataType]]) -> pa.Schema:
+    """Columns, with what `datasets` writes about them into a file."""
+    return pa.schema(fields, metadata={"huggingface": json.dumps({"info": {"features": features(fields)}})})
+
+
+def features(fields: Sequence[tuple[str, pa.DataType]] = tuple(_FIELDS)) -> dict[str, object]:
+    """Columns as `datasets` describes them."""
+    return {name: _feature(dtype) for name, dtype in fields}
 
 
 def _feature(dtype: pa.DataType) -> Any:
-    if dtype == _image:
+    if dtype == IMAGE:
         return {"_type": "Image"}
     if pa.types.is_list(dtype):
         return [_feature(dtype.value_type)]
@@ -211,7 +216,7 @@ def _feature(dtype: pa.DataType) -> Any:
 
 def _opening(source: Benchmark) -> str:
     scheme = source.schemes[0] if source.schemes else "main"
-    split = min(source.splits(scheme), key=lambda name: (source.is_hidden(name), name))
+    split = min(source.splits_of(scheme), key=lambda name: (source.is_hidden(name), name))
     return f"""```python
 from datasets import load_dataset
 items = load_dataset("DIR", "{scheme}", split="{hub_split(split)}")

@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from veridical.benchmark.check import MAX_PIXELS, decoding_error
+from veridical.benchmark.check import decoding_error
+from veridical.common.pictures import DECODER_ERRORS, MAX_PIXELS
 from veridical.errors import UserError
 
 _PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8"
@@ -102,7 +103,7 @@ def _pillow_size(data: bytes) -> tuple[int, int]:
                 return image.size
     except Image.DecompressionBombError:
         raise BadImage(f"the image claims too many pixels; at most {MAX_PIXELS:,} are read.") from None
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, struct.error):
+    except (UnidentifiedImageError, *DECODER_ERRORS):
         raise BadImage("this is not an image that can be read.") from None
 
 
@@ -110,6 +111,8 @@ def read_image(path: Path, outside: bool = False) -> tuple[bytes, tuple[int, int
     """An image's bytes and size; BadImage where it cannot be used, or a link to it leads `outside` its folder."""
     if outside:
         raise BadImage("a link leads out of the folder of images to it.")
+    if path.exists() and not path.is_file():  # a named pipe would wait for ever
+        raise BadImage("the image cannot be read: it is no file.")
     try:
         data = path.read_bytes()
     except OSError as error:

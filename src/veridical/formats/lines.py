@@ -36,9 +36,10 @@ class LeftOut:
     file: str
     line: int | None  # counted from 1; None where the whole file is meant
     problem: str
+    unit: str = "line"  # what is counted
 
     def __str__(self) -> str:
-        return f"{self.file}, line {self.line}: {self.problem}" if self.line else f"{self.file}: {self.problem}"
+        return f"{self.file}, {self.unit} {self.line}: {self.problem}" if self.line else f"{self.file}: {self.problem}"
 
 
 @dataclass
@@ -49,9 +50,9 @@ class Problems:
     left_out: list[LeftOut] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=lambda: {"lines": 0, "files": 0})  # of what was left out
 
-    def found(self, file: str, line: int | None, problem: str, fix: str = KEEP_GOING) -> None:
+    def found(self, file: str, line: int | None, problem: str, fix: str = KEEP_GOING, unit: str = "line") -> None:
         """Report a problem at a line counted from 1."""
-        left = LeftOut(file, line, problem)
+        left = LeftOut(file, line, problem, unit)
         if not self.keep_going:
             raise UserError(str(left), fix)
         self.left_out.append(left)

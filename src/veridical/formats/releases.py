@@ -24,7 +24,7 @@ from veridical.benchmark.place import hidden_dir, keep_private, outside, staging
 from veridical.common import registry
 from veridical.common.result import Caution, Result, Table
 from veridical.errors import UserError
-from veridical.formats import EXPORTS, FORMATS
+from veridical.formats import EXPORTS, FORMATS, QUESTIONS
 from veridical.formats.card import describe
 from veridical.formats.images import is_inside
 from veridical.formats.lines import LeftOut, Problems
@@ -78,7 +78,7 @@ class ExportResult(Result):
 
 def load_format(name: str) -> Format:
     """A release format by name."""
-    found = registry.resolve(FORMATS, name, "release format", "formats")
+    found = registry.resolve({**FORMATS, **QUESTIONS}, name, "format", "formats")
     if not isinstance(found, Format):
         raise TypeError(f"what the format {name!r} stands for is not a Format")
     return found
@@ -187,7 +187,7 @@ def export_official(benchmark: Path | str, out: Path | str) -> None:
         folders = {part: work / part for part in targets}
         for folder in folders.values():
             folder.mkdir()
-        for split in source.splits():
+        for split in source.splits:
             answers = source.hidden_directory / f"answers-main-{split}.parquet"  # none of a release without labels
             folder = folders["hidden" if source.is_hidden(split) and answers.exists() else "public"]
             if not _write_raw(source, split, folder):

@@ -20,8 +20,8 @@ import numpy as np
 import pyarrow as pa
 
 from veridical.benchmark import tables
-from veridical.benchmark.check import MAX_PIXELS
 from veridical.common.files import DECODING_ERRORS, in_words
+from veridical.common.pictures import MAX_PIXELS
 from veridical.engine.progress import Progress
 from veridical.formats import columns
 from veridical.formats import lines as texts

@@ -11,6 +11,7 @@ In reading order:
     fours/          blocks of questions that share their responses, each right once: the default
     assignment/     the paper's assignment problem and its certified solution: an auction with prices tried on all pairs
     blind_readers   small networks that look for the right choice without the question
+    joint           reading questions together: each response is right once
     readings        what blind readers make of random, the paper's and fours' choices: in every report
     lambda_curve    how hard the choices are as lambda grows (`--sweep`)
     report          what `match` tells of its work, and what the choices give away, before and after matching

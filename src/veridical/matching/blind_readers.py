@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from veridical.common.arrays import Bools, Doubles, Floats, Ints
+from veridical.common.arrays import Bools, Doubles, Floats, Ints, one_thread
 from veridical.common.intervals import Estimate
 from veridical.errors import UserError
 
@@ -151,8 +150,16 @@ def trained_machine(
     """A machine that sees `view`, as a function from choices to scores; where there are few, it takes so many steps."""
     see = _Eyes(vectors, view)
     machine = Machine(see.width, rng)
-    machine.fit(see, train, rng, steps)
-    return partial(machine.scores, see)
+    with one_thread():
+        see.learn(train)
+        machine.fit(see, train, rng, steps)
+
+    def read(test: Choices) -> Doubles:
+        with one_thread():
+            see.learn(test)
+            return machine.scores(see, test)
+
+    return read
 
 
 def narrow(vectors: Vectors) -> Vectors:
@@ -170,33 +177,46 @@ class _Eyes:
     def __init__(self, vectors: Vectors, view: View) -> None:
         self.vectors, self.view = narrow(vectors), view
         self._places: dict[str, int] = {}  # each text is read once
-        self._read: list[Floats] = []
         size = self.vectors([""]).shape[1]
         own = size + WORD_COLUMNS + 1
+        self._read = np.zeros((0, own), np.float32)
         self.width = own + {"alone": 0, "all": 2 * size + 5, "question": 5 * size + 8}[view]
 
-    def _rows(self, texts: Sequence[str]) -> Floats:
-        """(N, D + WORD_COLUMNS + 1) the vector, the hashed words and the number of words of each text."""
+    def learn(self, choices: Choices) -> None:
+        """Read all texts that will be looked at: the vector, the hashed words and the number of words of each."""
+        asked = choices.questions if self.view == "question" else []
+        texts = [*(text for texts in choices.candidates for text in texts), *asked]
         new = [text for text in dict.fromkeys(texts) if text not in self._places]
-        if new:
-            self._places.update((text, len(self._read) + k) for k, text in enumerate(new))
-            lengths = np.array([[len(text.split())] for text in new], np.float32)
-            self._read.extend(np.concatenate([self.vectors(new), hashed_words(new), lengths], 1).astype(np.float32))
-        return np.stack([self._read[self._places[text]] for text in texts])
+        if not new:
+            return
+        self._places.update((text, len(self._read) + k) for k, text in enumerate(new))
+        lengths = np.array([[len(text.split())] for text in new], np.float32)
+        self._read = np.concatenate([self._read, np.concatenate([self.vectors(new), hashed_words(new), lengths], 1)])
+
+    def _rows(self, texts: Iterable[str]) -> Floats:
+        """(N, D + WORD_COLUMNS + 1) what was read of each text."""
+        return self._read[[self._places[text] for text in texts]]
 
     def __call__(self, choices: Choices) -> Floats:
+        self.learn(choices)
         number = len(choices.candidates[0])
-        seen = self._rows([text for texts in choices.candidates for text in texts]).reshape(len(choices), number, -1)
+        seen = self._rows(text for texts in choices.candidates for text in texts).reshape(len(choices), number, -1)
         r, words, lengths = np.split(seen, [seen.shape[2] - WORD_COLUMNS - 1, seen.shape[2] - 1], axis=2)  # (B, C, ...)
         parts = [r, words, np.log1p(lengths)]
         if self.view != "alone":
             parts += _among(r, lengths)
         if self.view == "question":
             q = np.broadcast_to(self._rows(choices.questions)[:, None, : r.shape[2]], r.shape)
-            dot = (q * r).sum(2, keepdims=True)
-            parts += [q, q * r, np.abs(q - r), dot, dot - dot.mean(1, keepdims=True), _rank(dot)]
-        scaled = [np.sqrt(part.shape[2]) * part if part.shape[2] > 8 else part for part in parts]
-        return np.concatenate(scaled, 2).astype(np.float32)
+            near = q * r
+            dot = near.sum(2, keepdims=True)
+            parts += [q, near, np.abs(q - r), dot, dot - dot.mean(1, keepdims=True), _rank(dot)]
+        out, begin = np.empty((len(choices), number, self.width), np.float32), 0
+        for part in parts:
+            end = begin + part.shape[2]
+            scale = np.sqrt(part.shape[2]) if part.shape[2] > 8 else 1.0
+            np.multiply(part, np.float32(scale), out=out[:, :, begin:end])
+            begin = end
+        return out
 
 
 def _among(r: Floats, lengths: Floats) -> list[Floats]:

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,8 @@ from veridical.matching.scores.crossencoder import Overridden, Triples
 if TYPE_CHECKING:
     from veridical.matching.stages import Models, Responses, StageOptions
 
+WARY = 2.0  # log-odds: by fours P_sim is raised, since what is no rewording of a response may still be right beside it
+RELEVANCE_SHARE, WORDS_SHARE = 12.0, 6.0  # of R, by the reader that goes by P_rel and by the one that goes by words
 BOUND_TOLERANCE = 1e-2  # of the round that bounds fours
 
 
@@ -48,7 +51,7 @@ def matched(
         return
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    sayings = Sayings.of(rows.responses)
+    sayings = Sayings.of(rows.responses, rows.queries)
 
     def one(fold: str) -> tuple[Ints, Ints, Ints]:
         return _by_fours(rows, models, options, sayings, fold, threads if len(names) == 1 else 1)
@@ -133,14 +136,25 @@ class _StageFold:
 
     def cell(self, rows: Ints) -> BlockProblem:
         at = self.here[rows]
-        relevance, apart, rescored = _scores(self.models, at)
-        if rescored is not None:
+        models = replace(self.models, similarity=self.models.similarity.wary(WARY))
+        relevance, apart, rescored = _scores(models, at)
+        readers = [(partial(model.odds, at), WORDS_SHARE) for model in models.readers]
+        if rescored is None:
+            readers.append((partial(models.relevance.odds, at), RELEVANCE_SHARE))
+        else:
             relevance = Overridden(relevance, *rescored)
+            readers.append((partial(_odds, relevance), RELEVANCE_SHARE))
         stage = self.stage
         needs = None if stage.needs is None else stage.needs[at]
         have = None if stage.have is None else stage.have[at]
         sayings = self.sayings.take(at)
-        return BlockProblem(relevance, apart, stage.texts[at], self.weight, needs, have, sayings)
+        return BlockProblem(relevance, apart, stage.texts[at], self.weight, needs, have, sayings, tuple(readers))
+
+
+def _odds(relevance: PairScores) -> Floats:
+    """(n, n) the log-odds of what is given as log-probabilities."""
+    log = np.asarray(relevance.block(0, relevance.size), np.float32)
+    return np.asarray(log - np.log(np.maximum(-np.expm1(log), np.float32(1e-7))), np.float32)
 
 
 def _scores(models: Models, here: Ints) -> tuple[PairScores, PairScores, Triples | None]:

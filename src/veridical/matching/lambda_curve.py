@@ -20,6 +20,7 @@ from veridical.errors import UserError
 from veridical.matching.blind_readers import Choices, Vectors, accuracy, by_machine, graded, sides
 from veridical.matching.questions import read_people
 from veridical.matching.stages import MatchedStages, Models, Responses, StageOptions, match_stages
+from veridical.pages.drawing import WIDTH
 from veridical.pages.plots import Series, lines, picture
 
 PEOPLE = 0.9  # footnote 7
@@ -164,6 +165,13 @@ def plot(found: LambdaCurve) -> str:
     places = [f"{p.weight:g}{' (recommended)' if p.weight == found.recommended else ''}" for p in found.points]
     marked = (found.chance, PEOPLE)
     drawn = lines(
-        "Accuracy over lambda", series, "lambda", "right, %", y_range=(0, 1), places=places, references=marked
+        "Accuracy over lambda",
+        series,
+        "lambda",
+        "right, %",
+        y_range=(0, 1),
+        places=places,
+        references=marked,
+        width=WIDTH,
     )
     return picture("Accuracy over lambda", [drawn], [(one.name, one.colour) for one in series])

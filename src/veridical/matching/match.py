@@ -19,9 +19,11 @@ from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.place import MANIFEST, check_free, hidden_dir
 from veridical.benchmark.splits import RANDOM, SECRET, mix_secret
 from veridical.benchmark.writer import file_hash
+from veridical.common.files import as_cell
 from veridical.engine.progress import Clock
 from veridical.errors import UserError
 from veridical.formats.card import describe
+from veridical.language.wordnet import WordNet, open_thesaurus
 from veridical.matching import items
 from veridical.matching import stages as matching_stages
 from veridical.matching.blind_readers import random_wrong
@@ -37,6 +39,10 @@ from veridical.options import given_names
 from veridical.options.building import Columns, Matching, MatchOptions
 from veridical.records import Pruned
 
+NO_WORDNET = (
+    "WordNet is not here (pip install 'veridical[offline]'): whether one response says another again was judged by "
+    "their own words and by our short lists alone, so more questions may have a second right answer."
+)
 FALLBACK = "hashed-words"  # what machines read with where relevance is lexical
 
 
@@ -71,6 +77,7 @@ class _MatchJob:
             "wrong": options.wrong,
             "method": options.method,
             "precision": options.precision,
+            **({"thesaurus": open_thesaurus(None, needed=False).name} if options.method == "fours" else {}),
             "reserved": {stage: list(one.reserved) for stage, one in matched.items() if one.reserved},
             "shortlist": options.shortlist,
             "tolerance": options.tolerance,
@@ -118,6 +125,8 @@ def match_file(
             f"Left out: {len(whole) - len(rows):,} questions whose responses tag what few photographs show."
         )
     job.notes += notes_on(done.matched)
+    if job.options.method == "fours" and not isinstance(open_thesaurus(None, needed=False), WordNet):
+        job.notes.append(NO_WORDNET)
     pruned = sorted({row.id for row in whole} - {row.id for row in rows})
     laid = _write(job, rows, done, pruned)
     job.clock.done("writing")
@@ -311,7 +320,7 @@ def _curve(job: _MatchJob, rows: Sequence[AnsweredQuestion], stages: Mapping[str
         kept, laid = laid_of(one)
         shown = table_rows(kept, [split_of(row) for row in kept], laid, None)
         key += [{"lambda": weight, "id": row["id"], "answer_label": row.pop("answer_label")} for row in shown]
-        write_table(job.out / f"choices-{weight:g}.csv", shown)
+        write_table(job.out / f"choices-{weight:g}.csv", [{k: as_cell(v) for k, v in row.items()} for row in shown])
     write_table(job.out / "key.csv", key)
     (job.out / "sweep.svg").write_text(plot(result), encoding="utf-8")
     (job.out / "sweep.json").write_text(json.dumps(result.to_json(), indent=1) + "\n", encoding="utf-8")

@@ -8,12 +8,9 @@ fold (VCR, section 4).
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
@@ -24,23 +21,18 @@ import numpy as np
 from veridical.benchmark import Benchmark
 from veridical.benchmark.splits import blocks, split_by_origin, vcr_folds, vcr_splits
 from veridical.benchmark.writer import check_names
-from veridical.common.files import BadLine, Json, each_line, read_text
+from veridical.common.files import of_cell
 from veridical.errors import UserError
+from veridical.formats.table.files import SUFFIXES, open_file
 from veridical.options.building import Columns
 from veridical.records import Item, Panel, Text
 from veridical.records import Pairs as Tags
 
-SUFFIXES = {".csv": ",", ".tsv": "\t", ".jsonl": "", ".ndjson": "", ".parquet": ""}
 LIKELY_GROUPS = ("group", "movie", "video", "video_id", "video_name", "image", "image_id", "img_id", "scene")
 REASON = re.compile(r".*:r[0-9]+", re.DOTALL)  # the ids of rationale items; a question's may not look so
-_BIG = 1 << 24  # characters of one CSV field
 FOLDS = 11
 LEAST, ROOM = 50, 3000  # questions of a fold, where the number of folds is ours: of three, and of more than three
 LARGEST = 30_000  # questions of one matching: larger splits of a benchmark are matched in folds
-
-
-# numbers of lines, and their values by column or the reason why they cannot be read
-Lines = Iterator[tuple[int, Mapping[str, Any] | str]]
 
 
 @dataclass(frozen=True)
@@ -72,13 +64,8 @@ class Questions:
 def read_table(path: Path | str, columns: Columns | None = None, *, keep_going: bool = False) -> Questions:
     """Read a question/answer file. Bad rows are an error; with `keep_going` they are left out and listed."""
     path = Path(path)
-    if path.suffix.lower() not in SUFFIXES:
-        raise UserError(
-            f"{path.name} does not end in {', '.join(SUFFIXES)}.", "Give a CSV, JSON lines or Parquet file."
-        )
-    if not path.is_file():
-        raise UserError(f"There is no file {path}.", "Give a CSV, JSON lines or Parquet file of questions and answers.")
-    names, lines = _open(path)
+    file = open_file(path)
+    names, lines = file.columns, file.rows()
     used = _choose(path, names, columns or Columns())
     rows: list[AnsweredQuestion] = []
     bad: list[str] = []
@@ -103,73 +90,6 @@ def read_table(path: Path | str, columns: Columns | None = None, *, keep_going: 
     if "group" not in used and (likely := [n for n in names if n in LIKELY_GROUPS]):
         notes.append(f"No column of groups is named: questions of one {likely[0]} may be in two splits (--group).")
     return Questions(rows, tuple(notes), tuple(bad))
-
-
-def _open(path: Path) -> tuple[list[str], Lines]:
-    """The columns of a file, and its rows with their line numbers; a row that cannot be read is the reason why."""
-    suffix = path.suffix.lower()
-    if suffix == ".parquet":
-        names, lines = _open_parquet(path)
-    elif SUFFIXES[suffix]:
-        names, lines = _open_csv(path, read_text(path), SUFFIXES[suffix])
-    else:
-        names, lines = _open_json(path, read_text(path))
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise UserError(f"{path.name} has two columns named {twice[0]!r}.", "Give each column its own name.")
-    return names, lines
-
-
-def _open_csv(path: Path, text: str, comma: str) -> tuple[list[str], Lines]:
-    csv.field_size_limit(_BIG)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=comma, strict=True)
-    try:
-        names = next(reader, [])
-    except csv.Error as error:
-        raise UserError(f"{path.name}, line 1: {error}.", "The first line names the columns.") from None
-
-    def rows() -> Lines:
-        while True:
-            first = reader.line_num + 1
-            try:
-                values = next(reader, None)
-            except csv.Error as error:
-                yield first, f"{error}."
-                continue
-            if values is None:
-                return
-            if not values:
-                continue  # an empty line
-            if len(values) != len(names):
-                yield first, f"{len(values)} fields; the first line names {len(names)} columns."
-            else:
-                yield first, dict(zip(names, values, strict=True))
-
-    return names, rows()
-
-
-def _open_json(path: Path, text: str) -> tuple[list[str], Lines]:
-    found: list[tuple[int, Mapping[str, Any] | str]] = []
-    names: dict[str, None] = {}
-    for number, value in each_line(text, Json):
-        if not isinstance(value, BadLine):
-            names.update(dict.fromkeys(value))
-        found.append((number, value))
-    if found and not names:
-        raise UserError(f"{path.name}, line {found[0][0]}: {found[0][1]}", "Each line is a JSON object.")
-    return list(names), iter(found)
-
-
-def _open_parquet(path: Path) -> tuple[list[str], Lines]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.read_table(path, partitioning=None)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise UserError(
-            f"{path.name} is no whole Parquet file: {str(error).splitlines()[0]}", "Write it again."
-        ) from None
-    return table.column_names, enumerate(table.to_pylist(), 1)
 
 
 def _choose(path: Path, names: Sequence[str], columns: Columns) -> dict[str, str]:
@@ -227,7 +147,8 @@ def read_people(path: Path | str) -> dict[float, dict[str, list[int]]]:
         raise UserError(
             f"{path} is no CSV, JSON lines or Parquet file.", "Give one with columns lambda, id and choice."
         )
-    names, lines = _open(path)
+    file = open_file(path)
+    names, lines = file.columns, file.rows()
     missing = [name for name in ("lambda", "id", "choice") if name not in names]
     if missing:
         raise UserError(f"{path.name} has no column {missing[0]!r}; it has: {', '.join(names)}.", "Add it.")
@@ -241,7 +162,7 @@ def read_people(path: Path | str) -> dict[float, dict[str, list[int]]]:
             raise UserError(
                 f"{path.name}, line {number}: {error}.", "Each row is a lambda, a question's id and a place from 0."
             ) from None
-        out.setdefault(weight, {}).setdefault(str(row["id"]), []).append(choice)
+        out.setdefault(weight, {}).setdefault(of_cell(str(row["id"])), []).append(choice)
     return out
 
 
@@ -254,7 +175,7 @@ def read_benchmark(folder: Path | str) -> Questions:
         )
     rows: list[AnsweredQuestion] = []
     skipped = 0
-    for split in opened.splits():
+    for split in opened.splits:
         reveal = opened.is_hidden(split)
         items = list(opened.items(split, answers=reveal))
         reasons = {item.parent: item for item in items if item.parent is not None and item.answer is not None}

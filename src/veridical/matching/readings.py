@@ -29,13 +29,13 @@ from veridical.matching.blind_readers import (
     sides,
 )
 from veridical.matching.items import Laid, choices_of, lay_out
+from veridical.matching.joint import balanced
 from veridical.matching.questions import AnsweredQuestion
 from veridical.matching.stages import Matched, Models, Responses, StageOptions, match_stage, subset
 
 SAMPLE = 4000  # questions
 PARTS = 4  # of a single fold, whose blocks are trained and tested on apart
 MARGIN = 0.2  # above chance: a reader that passes by so much is warned of (45% of four choices)
-NEVER = 500.0  # a log-probability of what is not shown, negated
 ALONE, QUESTION, JOINT = "choices alone", "question and choices", "jointly (each response is right once in the fold)"
 SETS = ("random", "paper", "fours")
 
@@ -148,43 +148,10 @@ def _read(choices: Choices, order: Ints, relevance: Doubles, vectors: Vectors, s
     right = {
         ALONE: [graded(machine("all"), held.answer)],
         QUESTION: [graded(scores, held.answer) for scores in with_question],
-        JOINT: [jointly(scores, order[tested], held.answer) for scores in with_question],
+        JOINT: [graded(balanced(scores, order[tested]), held.answer) for scores in with_question],
     }
     best = {reader: max(found, key=lambda hits: float(hits.mean())) for reader, found in right.items()}
     return {reader: accuracy(hits, held.groups) for reader, hits in best.items()}
-
-
-def jointly(scores: Doubles, order: Ints, answer: Ints) -> Doubles:
-    """(n,) whether each question is right where all take different responses, as probable together as can be.
-
-    `order` (n, C) numbers the response at each place.
-
-    >>> jointly(np.array([[0.0, 1.0], [0.0, 9.0]]), np.array([[0, 1], [0, 1]]), np.array([0, 1])).tolist()
-    [1.0, 1.0]
-    """
-    from scipy.optimize import linear_sum_assignment
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import connected_components
-
-    number = order.shape[1]
-    z = scores - scores.max(1, keepdims=True)
-    log = np.maximum(z - np.log(np.exp(z).sum(1, keepdims=True)), -NEVER / 10)
-    log += 1e-6 * np.random.default_rng(0).random(log.shape)  # of equals any: their order may be that of the answers
-    column = np.unique(order, return_inverse=True)[1].reshape(order.shape)
-    size, width = len(order), int(column.max()) + 1
-    row = np.repeat(np.arange(size), number)
-    links = csr_matrix((np.ones(row.size), (row, size + column.reshape(-1))), (size + width, size + width))
-    part = connected_components(links, directed=False)[1]  # a block is a part of its own: many small problems
-    by_part = np.argsort(part[:size], kind="stable")
-    ends = np.flatnonzero(np.diff(part[by_part])) + 1
-    right = np.zeros(size)
-    for rows in np.split(by_part, ends):
-        names, place = np.unique(column[rows], return_inverse=True)
-        gains = np.full((len(rows), len(names)), -NEVER)
-        gains[np.arange(len(rows))[:, None], place.reshape(len(rows), number)] = log[rows]
-        taken = linear_sum_assignment(gains, maximize=True)[1]
-        right[rows] = names[taken] == column[rows, answer[rows]]
-    return right
 
 
 def shown(found: Sequence[Reading], choices: int) -> Iterator[Table]:

@@ -34,6 +34,7 @@ from veridical.options.building import Matching
 from veridical.records import Panel, Text
 
 METHODS = ("fours", "paper")
+WORDS_READER = "hashed-words"
 MOST_LEFT_OUT = 0.2  # share of questions; more is an error
 
 
@@ -88,14 +89,18 @@ class Models:
     relevance: PairModel
     similarity: PairModel
     reranked: Reranked | None = None  # what cross-encoders said of the pairs that these find best
+    readers: tuple[PairModel, ...] = ()  # other models of relevance, which fours weigh against
 
     def take(self, kept: Ints) -> Models:
         """The same models over some of the rows."""
         reranked = None if self.reranked is None else self.reranked.take(kept)
-        return Models(self.relevance.take(kept), self.similarity.take(kept), reranked)
+        readers = tuple(one.take(kept) for one in self.readers)
+        return Models(self.relevance.take(kept), self.similarity.take(kept), reranked, readers)
 
     def to_json(self) -> dict[str, object]:
-        about = {} if self.reranked is None else {"rerank": self.reranked.about}
+        about: dict[str, object] = {} if self.reranked is None else {"rerank": self.reranked.about}
+        if self.readers:
+            about["readers"] = [one.to_json() for one in self.readers]
         return {"relevance": self.relevance.to_json(), "similarity": self.similarity.to_json(), **about}
 
 
@@ -192,10 +197,19 @@ def fit_models(rows: Responses, options: StageOptions) -> Models:
     )  # fmt: skip
     drawn = np.random.default_rng([options.seed, 2])
     similarity = fit_similarity(options.similarity, rows.responses, drawn, precision=precision)
-    models = Models(relevance, similarity)
+    models = Models(relevance, similarity, readers=_readers(rows, options))
     if options.reranker is None and options.similarity_reranker is None:
         return models
     return replace(models, reranked=rerank(rows, models, options))
+
+
+def _readers(rows: Responses, options: StageOptions) -> tuple[PairModel, ...]:
+    """A reader that goes by words alone, where these teach anything."""
+    if not options.learned or options.relevance == WORDS_READER:
+        return ()
+    rng = np.random.default_rng([options.seed, 10])
+    found = fit_relevance(WORDS_READER, rows.queries, rows.responses, rows.texts, rows.folds, rng)
+    return (found,) if found.learned else ()
 
 
 def match_stage(rows: Responses, models: Models, options: StageOptions, label: str = "Matching") -> Matched:

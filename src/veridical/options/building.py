@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from veridical.options import COMMAS, LAMBDA, NEGATIVE
+from veridical.options.fields import COMMAS, LAMBDA, NEGATIVE
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from veridical.errors import UserError
-from veridical.options import COMMAS, FROM, MODEL_ARG, check_choices
+from veridical.options.fields import COMMAS, FROM, MODEL_ARG, check_choices
 
 Context = Literal["own", "other", "shuffled"]
 Layout = Literal["separate", "together"]
@@ -23,7 +23,7 @@ class AuditOptions:
     """What an audit is run with: the same options and benchmark give the same findings."""
 
     scheme: str = "main"
-    """The scheme of splits."""
+    """The scheme of splits, or the only one."""
     seed: int = 0
     """Seed of folds, plants and the bootstrap."""
     items: int = 15_000
@@ -47,7 +47,7 @@ class TrainOptions:
     validate: str | None = None
     """The split to choose weights on; otherwise a part of training that shares no sentence."""
     scheme: str = "main"
-    """The scheme of splits."""
+    """The scheme of splits, or the only one."""
     seed: int = 0
     """Of the first trial; trial k has seed + k."""
     trials: int = 1
@@ -99,15 +99,15 @@ class SolverOptions:
     """What solvers can be told; each refuses what is not for it."""
 
     limit: int | None = None
-    """Solve only the first items."""
+    """Solve only the first items (of questions with rationales: the first questions)."""
     seed: int = 0
     """Seed of the random solver, and of --context."""
     source: Annotated[Literal["structure", "pixels"], FROM] = "structure"
     """Programs read the scene from its structure, or from pixels."""
     weights: Path | str | None = None
-    """Programs: a saved solver; otherwise trained on train."""
+    """Programs: a saved solver, or shipped (from NLVR's train); left out: trained on train, shipped without one."""
     save_weights: Path | str | None = None
-    """Programs: where to keep the trained solver, for --weights."""
+    """Programs: where to keep the trained solver, for --weights; compressed if the name ends in .gz."""
     context: Context = "own"
     """Trained models of matrices: own, or a control: other (of another item) or shuffled."""
     trial: int | str = 0
@@ -197,7 +197,7 @@ class ReportOptions:
     """Write the tables beside it, as LaTeX."""
     hidden: bool = False
     """Show answers of hidden splits item by item, where they are here."""
-    examples: int = 6
+    examples: int = 3
     """Items in each gallery of examples."""
     resamples: int = 2000
     """Bootstrap resamples over groups."""

@@ -1,7 +1,8 @@
 """Items as cards: what an item shows, what is asked, what is right, and what systems said.
 
-Photographs are made small, and all pictures of a page share one budget of bytes, so that a page stays easy to send.
-Scenes are drawn as SVG: objects as shapes, what decides a program marked, names of objects over a photograph.
+Photographs are made small, and all pictures of a page share one budget of bytes, so that a page stays easy to send: an
+item is drawn whole or not at all. Scenes of boxes are drawn as SVG, what decides a program marked; over a photograph
+there are boxes around what decides, or around what texts point at, with names.
 """
 
 from __future__ import annotations
@@ -18,16 +19,15 @@ from markupsafe import Markup
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.tables import panels_from
+from veridical.common.pictures import BadPicture, decoded, within
 from veridical.errors import UserError
 from veridical.language.programs.explanations import Explanation, explain
 from veridical.language.programs.terms import parse
+from veridical.pages.drawing import shorten
 from veridical.pages.markup import Block, element, join
-from veridical.pages.plots import shorten
-from veridical.records import Box, Item, Panel, Ref, SceneObject, Text
+from veridical.records import Box, Item, Panel, Ref, SceneObject, Text, object_names
 
-SIDE = 360  # pixels of the longer side of an embedded photograph
-SMALL_SIDE = 120  # of a matrix panel
-AS_IT_IS = 16_384  # bytes up to which an image is embedded unchanged
+SIDE, PAIR_SIDE, SMALL_SIDE = 360, 300, 120  # pixels of the longer side: of a photograph, one of two, a matrix panel
 BUDGET = 3_000_000  # bytes of all pictures of a page
 NOTHING = Markup("")
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -57,6 +57,7 @@ class ItemPicture(Block):
     frames: tuple[PictureFrame, ...]
     candidates: tuple[tuple[str, PictureFrame], ...] = ()  # of a matrix, with their letters
     program: str = ""  # whose deciding boxes and objects are marked
+    boxed: bool = False  # by boxes over photographs
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,8 @@ class ItemPictures:
 
     def __init__(self, benchmark: Benchmark, budget: int = BUDGET) -> None:
         self._benchmark = benchmark
-        self._left = budget
+        self._budget = self._left = budget
+        self._full = False  # something did not fit
         self._panels: dict[str, Panel] = {}
 
     def load(self, items: Iterable[Item]) -> None:
@@ -133,24 +135,46 @@ class ItemPictures:
         """The panels of an item that was loaded."""
         return [self._panels.get(name, Panel(name)) for name in item.panels]
 
+    @property
+    def used(self) -> int:
+        """How many bytes were taken."""
+        return self._budget - self._left
+
     def item(self, item: Item, program: str | None = None, tagged: Sequence[str] = ()) -> ItemPicture:
-        """What an item shows; with a program, a scene is drawn with the boxes and objects that decide it.
+        """What an item shows, with what decides its program marked; pictures that do not fit any more are left out.
 
         The boxes of `tagged` objects are drawn over a photograph.
         """
-        if item.task == "matrix":
-            return self._matrix(item)
+        return self._matrix(item) if item.task == "matrix" else self._shown(item, program, tagged)
+
+    def whole(self, item: Item, program: str | None = None, tagged: Sequence[str] = ()) -> ItemPicture | None:
+        """The same, or None where any of it does not fit."""
+        left, self._full = self._left, False
+        made = self.item(item, program, tagged)
+        if self._full:
+            self._left = left
+            return None
+        return made
+
+    def _shown(self, item: Item, program: str | None, tagged: Sequence[str]) -> ItemPicture:
         panels = self.panels(item)
-        if program and any(p.objects for p in panels) and is_program(program):
-            drawn = PictureFrame("Scene", drawing=scene(panels, explain(parse(program), panels)))
-            return ItemPicture("scene", (drawn,), program=shorten(program, 200))
-        if item.views and item.views[0].image is not None:
+        known = program if program and any(p.objects for p in panels) and is_program(program) else ""
+        found = explain(parse(known), panels) if known else None
+        said = shorten(known, 200)
+        drawn = item.views or (panels and all(p.image is None and p.objects for p in panels))
+        if drawn and found is None and item.views and item.views[0].image is not None:
             return ItemPicture("scene", (self._image(item.views[0].image, None, SIDE, f"Drawing of {item.id}"),))
-        if item.views or (panels and all(p.image is None and p.objects for p in panels)):
-            return ItemPicture("scene", (PictureFrame("Scene", drawing=scene(panels)),))
+        if drawn:
+            return ItemPicture("scene", (PictureFrame("Scene", drawing=scene(panels, found)),), program=said)
         names = ("Left", "Right") if len(panels) == 2 else [f"Panel {k + 1}" for k in range(len(panels))]
-        shown = tuple(self._panel(panel, SIDE, name, tagged) for panel, name in zip(panels, names, strict=True))
-        return ItemPicture("pair" if len(shown) > 1 else "single", shown)
+        side = SIDE if len(panels) == 1 else PAIR_SIDE
+        marked = tuple(name for _, name in found.objects) if found else ()
+        shown = []
+        for place, (panel, name) in enumerate(zip(panels, names, strict=True)):
+            around = tagged or tuple(one for at, one in (found.objects if found else ()) if at == place)
+            shown.append(self._panel(panel, side, name, around))
+        layout = "pair" if len(shown) > 1 else "single"
+        return ItemPicture(layout, tuple(shown), program=said, boxed=bool(marked))
 
     def boxed(self, panels: Sequence[Panel], marked: Sequence[Sequence[str]]) -> ItemPicture:
         """Two photographs with boxes around some objects of each."""
@@ -177,37 +201,33 @@ class ItemPictures:
     def _image(self, address: str, region: Box | None, side: int, what: str, boxes: Markup = NOTHING) -> PictureFrame:
         data = bytes(self._benchmark.image(address))
         mime = next((mime for magic, mime in _MAGIC.items() if data.startswith(magic)), None)
-        if region is not None or len(data) > AS_IT_IS or mime is None:
-            small = _shrink(data, region, side)
-            if small is None:
-                return PictureFrame(what, absent=(f"{what}: the image cannot be read",))
-            data, mime = small
-        if len(data) > self._left:
+        small = _shrink(data, region, side)
+        if small is None:
+            return PictureFrame(what, absent=(f"{what}: the image cannot be read",))
+        if region is not None or mime is None or len(small) < len(data):
+            data, mime = small, "image/webp"
+        address = f"data:{mime};base64,{base64.b64encode(data).decode()}"
+        if len(address) > self._left:
+            self._full = True
             return PictureFrame(what, absent=(f"{what}: left out to keep the page small",))
-        self._left -= len(data)
-        return PictureFrame(what, f"data:{mime};base64,{base64.b64encode(data).decode()}", boxes)
+        self._left -= len(address)
+        return PictureFrame(what, address, boxes)
 
 
-def _shrink(data: bytes, region: Box | None, side: int) -> tuple[bytes, str] | None:
-    """The region of an image, made small; drawings stay PNG, photographs become JPEG."""
-    from PIL import Image
-
+def _shrink(data: bytes, region: Box | None, side: int) -> bytes | None:
+    """The region of an image, made small, as WebP; None where it cannot be read."""
     try:
-        image: Image.Image = Image.open(io.BytesIO(data))
-        drawing = image.format == "PNG"
-        if region is not None:
-            left, top, right, bottom = (round(v) for v in region)
-            image = image.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
-        image = image.convert("RGB")
-    except (OSError, SyntaxError, Image.DecompressionBombError):
+        image = decoded(data)
+    except BadPicture:
         return None
+    if region is not None:
+        left, top, right, bottom = (round(v) for v in within(image.size, region))
+        image = image.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
+    image = image.convert("RGB")
     image.thumbnail((side, side))
     out = io.BytesIO()
-    if drawing and image.width * image.height <= 200 * 200:
-        image.save(out, "PNG", optimize=True)
-        return out.getvalue(), "image/png"
-    image.save(out, "JPEG", quality=82)
-    return out.getvalue(), "image/jpeg"
+    image.save(out, "WEBP", quality=80)
+    return out.getvalue()
 
 
 def is_program(text: str) -> bool:
@@ -248,6 +268,9 @@ def tagged_text(text: Text, names: Mapping[str, str], tagged: Sequence[str]) -> 
             parts += [token] if token in _CLOSE else [" ", token]
             continue
         for place, name in enumerate(token.objects):
+            if name not in tagged:  # it has no box
+                parts += [" and " if place else " ", f"[{names.get(name, name)}]"]
+                continue
             number = tagged.index(name)
             look = {"class_": f"points t{number % LIT}", "style": f"color:{tag_colour(number)}", "tabindex": 0}
             parts += [" and " if place else " ", element("b", f"[{names.get(name, name)}]", **look)]
@@ -304,17 +327,6 @@ def _shape(one: SceneObject, box: Box, left: float, ring: dict[str, object]) -> 
 
 def _place(x0: float, y0: float, x1: float, y1: float) -> dict[str, str]:
     return {"x": f"{x0:g}", "y": f"{y0:g}", "width": f"{x1 - x0:g}", "height": f"{y1 - y0:g}"}
-
-
-def object_names(panels: Iterable[Panel]) -> dict[str, str]:
-    """What tagged objects are called in texts: their category and number, as in the paper (`person1`)."""
-    counts: dict[str, int] = {}
-    out = {}
-    for panel in panels:
-        for one in panel.objects:
-            counts[one.category] = counts.get(one.category, 0) + 1
-            out[one.id] = f"{one.category}{counts[one.category]}"
-    return out
 
 
 def named_boxes(panel: Panel, tagged: Sequence[str]) -> Markup:

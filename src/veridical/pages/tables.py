@@ -56,6 +56,12 @@ class PageTable(Block):
         return [row for row in self.rows if row.more]
 
     @property
+    def labels(self) -> list[str]:
+        """Each column by its whole name: what stands above it, then its own."""
+        above = [label for label, span in self.heads for _ in range(span)] or [""] * len(self.columns)
+        return [" ".join(filter(None, pair)) for pair in zip(above, self.columns, strict=True)]
+
+    @property
     def ends(self) -> set[int]:
         """The columns after which a span ends."""
         out, at = set(), 0
@@ -100,8 +106,7 @@ def estimate_cell(value: Estimate | float | None, std: float | None = None) -> C
 
 def to_markdown(table: PageTable) -> str:
     """The table in Markdown; spans are written before each column's own name."""
-    above = [label for label, span in table.heads for _ in range(span)] or [""] * len(table.columns)
-    names = [" ".join(filter(None, pair)) for pair in zip(above, table.columns, strict=True)]
+    names = table.labels
     out = [f"**{_md(table.title)}**", ""] if table.title else []
     out.append(f"| {_md(table.corner)} | {' | '.join(map(_md, names))} |")
     out.append("|---|" + "---:|" * len(names))

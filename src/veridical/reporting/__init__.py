@@ -3,6 +3,7 @@
     run         the verb: chapters of a page, and the tables as Markdown and LaTeX
     inputs      what the given runs are: prediction files, folders of `train` and `sweep`, audits
     studies     runs sorted by benchmark and scored
+    overview    the first screen: every benchmark in one line
     published   the papers' numbers (published.json), and the tables of results with ours beside them
     analysis    what results say: by tag, pair by pair, group by group, in words
     examples    the most instructive items, as cards

@@ -31,7 +31,6 @@ WORTH_SAYING = 30  # items that make a value worth a sentence
 MOST_TAGGED = 5000  # different sentences that are tagged for a report
 PHENOMENON = "phenomenon"
 MOST_PAIRS = 28  # of more systems, each is compared with the best only
-SURE = 0.05
 
 
 # --- by tag ----------------------------------------------------------------------------------------------------------
@@ -156,29 +155,31 @@ class PairedSystems:
     @property
     def difference(self) -> Estimate:
         """In accuracy; of questions with rationales in having both right."""
-        return self.found.staged.get("Q->AR", self.found.accuracy)
+        return self.found.difference
 
     @property
     def verdict(self) -> str:
-        """In words: the interval of the difference and the test over groups must both speak."""
-        low, high, p = self.difference.low, self.difference.high, self.found.sign_test_groups.p
-        if low > 0 and p < SURE:
-            return f"{self.one.name} is better"
-        if high < 0 and p < SURE:
-            return f"{self.other.name} is better"
-        return "cannot be told apart" if low <= 0 <= high else "not certain"
+        """In words."""
+        better = {"better": self.one.name, "worse": self.other.name}.get(self.found.verdict)
+        return f"{better} is better" if better else self.found.verdict
 
 
 def pairs(study: Study, part: Part, resamples: int, seed: int) -> list[PairedSystems]:
-    """All pairs of systems, or the best against each where there are many; the better one first."""
-    systems = sorted(study.on(part), key=lambda s: -s.results[part].main.value)
+    """All pairs of systems, or the best against each where there are many; the better one first.
+
+    Guesses are left out where there is anything else to compare.
+    """
+    systems = study.ranked(part, "looks", "blind")
+    systems = systems if len(systems) > 1 else study.ranked(part)
     wanted = list(combinations(systems, 2))
     if len(wanted) > MOST_PAIRS:
         wanted = [(systems[0], other) for other in systems[1:]]
     out = []
     for one, other in wanted:
         mine, theirs = one.results[part], other.results[part]
-        if mine.grades.per_view == theirs.grades.per_view:
+        if mine.first.limit != theirs.first.limit:
+            study.notes.append(f"{one.name} and {other.name} were made for different items, so they are not compared.")
+        elif mine.grades.per_view == theirs.grades.per_view:
             path = theirs.first.predictions
             out.append(PairedSystems(one, other, compare(mine.grades, theirs.grades, path, resamples, seed)))
         else:
@@ -237,32 +238,84 @@ def reasons(result: PartResult) -> Reasons | None:
 
 
 def sentences(study: Study, part: Part, found: Sequence[PairedSystems], tags: Sequence[Breakdown]) -> list[str]:
-    """The best system, what it is set beside, whether the next is really worse, and what is hardest."""
-    systems = sorted(study.on(part), key=lambda s: -s.results[part].main.value)
-    best = systems[0].results[part].first
-    value = systems[0].results[part].main
-    stage = " (answer and rationale)" if best.staged else ""
-    what = f"{best.examples:,} images" if best.per_view else f"{best.items:,} items"
-    what = "the questions" if best.staged else what
-    opening = "is right on" if len(systems) == 1 else "is best of " + f"{len(systems)} systems: right on"
-    lines = [
-        f"On {part_in_words(part)}, {systems[0].name} {opening} {percent(value.value)}% of {what}{stage} "
-        f"(95% interval {percent(value.low)} to {percent(value.high)})."
-    ]
-    lines += _beside(best)
-    first = next((p for p in found if {p.one.name, p.other.name} == {s.name for s in systems[:2]}), None)
-    if first is not None:
-        points = first.difference
-        sure = {
-            "cannot be told apart": "too close to call on these items",
-            "not certain": "the tests do not agree that this is more than luck",
-        }.get(first.verdict, "more than luck")
-        lines.append(
-            f"{first.one.name} leads {first.other.name} by {100 * points.value:.1f} points "
-            f"[{100 * points.low:.1f}, {100 * points.high:.1f}]: {sure}."
-        )
-    lines += _hardest(systems[0].name, tags, best)
-    return lines
+    """The best system, what it is set beside, whether the next is really worse, and what is hardest.
+
+    Whoever guesses or is blind on purpose is no contender where others look.
+    """
+    contenders = study.ranked(part, "looks") or study.ranked(part, "blind")
+    if not contenders:
+        guessed = study.ranked(part)[0]
+        return [f"On {part_in_words(part)}, only guesses were run: {guessed.name} is right on {_share(guessed, part)}."]
+    best, first = contenders[0], contenders[0].results[part].first
+    lines = [_opening(contenders, part, found)]
+    lines += _beside(first)
+    lines += _above_blind(study, part, best)
+    pair = next((p for p in found if {p.one.name, p.other.name} == {s.name for s in contenders[:2]}), None)
+    if pair is not None and len(contenders) > 1:
+        lines.append(_lead_of(pair))
+    return lines + _hardest(best.name, tags, first)
+
+
+def _share(system: System, part: Part) -> str:
+    """What a system is right on, with its interval."""
+    scores, value = system.results[part].first, system.results[part].main
+    what = f"{scores.examples:,} images" if scores.per_view else f"{scores.items:,} items"
+    what = "the questions (answer and rationale)" if scores.staged else what
+    return f"{percent(value.value)}% of {what} (95% interval {percent(value.low)} to {percent(value.high)})"
+
+
+def _same(one: float, other: float) -> bool:
+    """Whether two numbers are printed alike."""
+    return percent(one) == percent(other)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _above_blind(study: Study, part: Part, best: System) -> list[str]:
+    """Where nobody does better than without looking, that is the news."""
+    blind = [s for s in study.ranked(part, "blind", "guess") if s is not best]
+    if not blind or best.role != "looks":
+        return []
+    mine, theirs = best.results[part].main, blind[0].results[part].main
+    if mine.low > theirs.value:
+        return []
+    return [f"That is no better than {blind[0].name}, which does not look ({percent(theirs.value)}%)."]
+
+
+def _lead_of(pair: PairedSystems) -> str:
+    """How far the first of two is ahead, or that it is not."""
+    points = pair.difference
+    span = f"[{100 * points.low:.1f}, {100 * points.high:.1f}]"
+    if _same(points.value, 0.0) or _same(-points.value, 0.0):
+        only = pair.found.sign_test
+        apart = f"each is right on {only.only_this:,} where the other is wrong" if only.only_this else ""
+        if only.only_this != only.only_other:
+            apart = (
+                f"only {pair.one.name} is right on {only.only_this:,}, only {pair.other.name} on {only.only_other:,}"
+            )
+        return f"{pair.one.name} and {pair.other.name} are level: {apart or 'they are right on the same items'}."
+    sure = {
+        "cannot be told apart": "too close to call on these items",
+        "not certain": "the tests do not agree that this is more than luck",
+    }.get(pair.verdict, "more than luck")
+    return f"{pair.one.name} leads {pair.other.name} by {100 * points.value:.1f} points {span}: {sure}."
+
+
+def _opening(systems: Sequence[System], part: Part, found: Sequence[PairedSystems]) -> str:
+    """How good the best system is; where others are or may be as good, there is no best one."""
+    best, right, where = systems[0], _share(systems[0], part), f"On {part_in_words(part)}, "
+    if len(systems) == 1:
+        return f"{where}{best.name} is right on {right}."
+    level = [s.name for s in systems if _same(s.results[part].main.value, best.results[part].main.value)]
+    if len(level) > 1:
+        return f"{where}{_listed(level)} are right on {right}."
+    names = {s.name for s in systems}
+    near = [p.other.name for p in found if p.one is best and p.other.name in names and "better" not in p.verdict]
+    if not near:
+        return f"{where}{best.name} is best of {len(systems)} systems: right on {right}."
+    return f"{where}no system is certainly best: {best.name} is right on {right}, and {_listed(near)} may be as good."
 
 
 def _beside(best: Scores) -> list[str]:

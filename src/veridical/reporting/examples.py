@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,8 +24,9 @@ from veridical.common.files import read_lines
 from veridical.evaluation.grade import AnswerKey
 from veridical.pages import cards
 from veridical.pages.cards import LETTERS, CandidateLine, Gallery, ItemCard, ItemPictures, SystemAnswer
-from veridical.pages.plots import colour, shorten
-from veridical.records import Item, Text, split_view
+from veridical.pages.drawing import shorten
+from veridical.pages.plots import colour
+from veridical.records import Item, Text, object_names, split_view
 from veridical.reporting.studies import Part, Study, System
 
 RAW = 220  # letters of what a solver wrote
@@ -88,6 +89,12 @@ class Chooser:
             return self.gallery(f"What {self.systems[0].name} gets wrong", lead, which)
         lead = "No system gets these right: what is missing in all of them? Those that people agree on come first."
         return self.gallery("What everybody gets wrong", lead, which)
+
+    def everybody_right(self) -> ChosenItems | None:
+        which = np.all(list(self.solved.values()), axis=0)
+        if len(self.systems) == 1:
+            return self.gallery(f"What {self.systems[0].name} gets right", "", which)
+        return self.gallery("What everybody gets right", "", which)
 
     def only(self, system: System) -> ChosenItems | None:
         others = [wrong for name, wrong in self.failed.items() if name != system.name]
@@ -167,41 +174,53 @@ class Cards:
             self._rationales.setdefault(int(key.parent[number]), {})[int(key.given[number])] = number
         self._raw: dict[str, dict[str, str]] = {}  # system -> item -> what it wrote
 
-    def galleries(self, chosen: Sequence[ChosenItems]) -> list[Gallery]:
-        """Galleries of cards; their items are read together."""
-        numbers = list(dict.fromkeys(n for g in chosen for n in g.items))
+    def galleries(self, chosen: Mapping[str, Sequence[ChosenItems]]) -> dict[str, list[Gallery]]:
+        """Galleries of cards, under the names of the sections they stand in; their items are read together.
+
+        Cards are made in turn, one for each gallery and then the next, so that where room for pictures is short every
+        gallery has some. A card is whole or left out, and a gallery without any is left out.
+        """
+        flat = [(section, one) for section, some in chosen.items() for one in some]
+        numbers = list(dict.fromkeys(n for _, g in flat for n in g.items))
         both = list(dict.fromkeys([*numbers, *(r for n in numbers if (r := self._rationale(n)) is not None)]))
         records = self.chooser.records(both)
         self.pictures.load(records.values())
         ids = [item.id for item in records.values()]
         self._raw = {s.name: raw_texts(s, self.chooser.part, ids) for s in self.chooser.systems}
-        return [self._gallery(one, records) for one in chosen]
-
-    def _gallery(self, chosen: ChosenItems, records: dict[int, Item]) -> Gallery:
-        made = tuple(self._card(number, records) for number in chosen.items)
+        made: list[list[ItemCard]] = [[] for _ in flat]
+        for turn in range(max((len(g.items) for _, g in flat), default=0)):
+            for row, (_, gallery) in zip(made, flat, strict=True):
+                card = self._card(gallery.items[turn], records) if turn < len(gallery.items) else None
+                row += [card] if card is not None else []
         keys: list[tuple[str, str]] = []
-        if any(records[n].task == "choice" for n in chosen.items):  # there a dot stands for what a system chose
+        if any(item.task == "choice" for item in records.values()):  # there a dot stands for what a system chose
             keys = [(f"chosen by {s.name}", colour(s.place)) for s in self.chooser.systems]
-        return Gallery(chosen.title, chosen.lead, chosen.count, made, keys)
+        out: dict[str, list[Gallery]] = {section: [] for section in chosen}
+        for (section, g), row in zip(flat, made, strict=True):
+            out[section] += [Gallery(g.title, g.lead, g.count, tuple(row), keys)] if row else []
+        return out
 
     def _rationale(self, number: int) -> int | None:
         """The rationale item given the right answer."""
         return self._rationales.get(number, {}).get(int(self.chooser.key.answer[number]))
 
-    def _card(self, number: int, records: dict[int, Item]) -> ItemCard:
+    def _card(self, number: int, records: dict[int, Item]) -> ItemCard | None:
         item = records[number]
         written = (raw for by in self._raw.values() if (raw := by.get(item.id)))
         program = item.program or next(filter(cards.is_program, written), None)
-        names = cards.object_names(self.pictures.panels(item))
+        names = object_names(self.pictures.panels(item))
         choice = item.task == "choice"
         rationale = self._rationale(number) if choice else None
         asked = [item] if rationale is None else [item, records[rationale]]
         tagged = cards.referenced(asked) if choice else ()
+        picture = self.pictures.whole(item, program, tagged)
+        if picture is None:
+            return None
         people = self.chooser.people.get(number)
         tags = [value for name in SHOWN_TAGS for value in item.tag(name)]
         return ItemCard(
             id=item.id,
-            picture=self.pictures.item(item, program, tagged),
+            picture=picture,
             query=None if item.query is None else cards.tagged_text(item.query, names, tagged),
             candidates=self._candidates(item, number, names, tagged) if choice else (),
             rationales=() if rationale is None else self._candidates(records[rationale], rationale, names, tagged),

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, pstdev
+from typing import Literal
 
 import msgspec
 
@@ -29,6 +30,11 @@ WORST = ("fail", "cannot tell", "warn", "pass", "not applicable")  # verdicts of
 _SUFFIXES = (".jsonl", ".csv", ".npy", ".npz")
 
 
+Role = Literal["looks", "blind", "guess"]  # it may see everything; it lacks something on purpose; it sees nothing
+_GUESSES = ("random", "majority")
+_BLIND_WORDS = ("blind", "text only", "text-only", "responses only", "response-only", "question-only", "image only")
+
+
 @dataclass(frozen=True)
 class RunFile:
     """One file of predictions, and what is known about it."""
@@ -40,6 +46,7 @@ class RunFile:
     benchmark_hash: str | None = None
     config: Json = field(default_factory=dict)
     named: bool = False  # by the user
+    role: Role = "looks"
     folder: Path | None = None  # the run folder it lies in
 
 
@@ -165,6 +172,14 @@ class AuditRecord(msgspec.Struct, frozen=True):
     findings: tuple[CheckRecord, ...] = ()
     not_run: tuple[str, ...] = ()
     name: str = ""
+    benchmark: str = ""
+    hash: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """The worst of its checks."""
+        found = [c.verdict for c in self.checks]
+        return next((verdict for verdict in WORST if verdict in found), "not applicable")
 
 
 @dataclass(frozen=True)
@@ -227,8 +242,26 @@ def _file(path: Path, name: str | None, folder: Path | None = None) -> RunFile:
         benchmark_hash=_text(about.get("hash")),
         config=solver if isinstance(solver, dict) else record.get("settings") or {},
         named=name is not None,
+        role=role_of(name or own, solver if isinstance(solver, dict) else {"name": solver}),
         folder=folder,
     )
+
+
+def role_of(name: str, made_by: Json) -> Role:
+    """Whether a system looks, by what made its predictions; of a file that says nothing about it, by its name.
+
+    >>> role_of("mine", {"name": "random"}), role_of("text-only", {}), role_of("mine", {"asking": {"blind": True}})
+    ('guess', 'blind', 'blind')
+    >>> role_of("mine", {"name": ["no", "name"]})
+    'looks'
+    """
+    if {_text(made_by.get("name")), _text(made_by.get("model"))} & {*_GUESSES} or name.lower() in _GUESSES:
+        return "guess"
+    asked = made_by.get("asking")
+    said = made_by.get("blind", asked.get("blind") if isinstance(asked, dict) else None)
+    if said is None:
+        said = any(words in name.lower() for words in _BLIND_WORDS)
+    return "blind" if said else "looks"
 
 
 def _folder(path: Path, name: str | None) -> tuple[list[RunFile], TrainedRun]:
@@ -273,7 +306,8 @@ def _audit(path: Path, name: str | None) -> AuditRecord:
     if not checks:
         raise UserError(f"{path} is not the JSON of an audit: it has no checks.", _FIX)
     ranked = sorted(checks, key=lambda c: WORST.index(c.verdict) if c.verdict in WORST else len(WORST))
-    return AuditRecord(tuple(ranked), (), found.not_run, name or found.name or path.stem)
+    called = name or found.name or found.benchmark or path.stem
+    return msgspec.structs.replace(found, checks=tuple(ranked), findings=(), name=called)
 
 
 def _text(value: object) -> str | None:

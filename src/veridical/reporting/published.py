@@ -1,13 +1,15 @@
 """The papers' tables (`published.json`), with our rows beside the published ones.
 
-The columns are the paper's; parts of the benchmark that the paper has no column for follow after them. Our rows come
-first with 95% intervals (or mean and deviation over trials), then what was computed on the same items (majority,
-chance, people), then the published rows, digit by digit as printed.
+The columns are the paper's, as far as we have numbers for them; parts of the benchmark that the paper has no column for
+follow after them. Our rows come first with 95% intervals (or mean and deviation over trials), then what was computed on
+the same items (majority, chance, people), then the published rows, digit by digit as printed. Where the paper has more
+columns, its whole table can be unfolded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
@@ -101,7 +103,7 @@ def number(printed: str) -> float | None:
 
 def results_tables(study: Study) -> list[PageTable]:
     """The tables of results for a study: the main one, and what else the paper has beside it."""
-    out = [_results(study, tables_for(study.paper, "results"))]
+    out = _results(study, tables_for(study.paper, "results"))
     for table in tables_for(study.paper, "features"):
         where, title = f"{table.source}, {table.table}", f"{table.table} of the paper, percent"
         rows = (TableRow(r.name, tuple(map(Cell, r.values)), "published", r.group, where, r.more) for r in table.rows)
@@ -110,23 +112,37 @@ def results_tables(study: Study) -> list[PageTable]:
     return out
 
 
-def _results(study: Study, printed: Sequence[PublishedTable]) -> PageTable:
+def _results(study: Study, printed: Sequence[PublishedTable]) -> list[PageTable]:
     by_scheme = study.paper == "vprom"
-    columns = _columns(study, printed, by_scheme)
+    every = _columns(study, printed, by_scheme)
     homes = {_part_label(part, by_scheme): part for part in study.parts}
+    columns = [c for c in every if c.part in homes] or every
     rows = [
         TableRow(system.name, tuple(_ours(system.results, homes.get(c.part), c.metric) for c in columns))
         for system in study.systems
     ]
     rows += _baselines(study, columns, homes)
+    said = [row for row in _published_rows(printed, columns) if any(c.text not in ("", "–") for c in row.cells)]
+    heads, names = _heads(columns)
+    title = f"{study.benchmark.name}: results, percent"
+    out = [PageTable(title, names, (*rows, *said), heads, _notes(study, printed))]
+    if len(columns) < len([c for c in every if any(c in table.columns for table in printed)]):
+        folded = tuple(replace(row, more=True) for row in _published_rows(printed, every))
+        heads, names = _heads(every)
+        out.append(PageTable("The whole published tables, percent", names, folded, heads))
+    return out
+
+
+def _published_rows(printed: Sequence[PublishedTable], columns: Sequence[PublishedColumn]) -> list[TableRow]:
+    """The rows of published tables, under some columns."""
+    out = []
     for table in printed:
         where = f"{table.source}, {table.table}"
         for row in table.rows:
             values = {(c.part, c.metric): v for c, v in zip(table.columns, row.values, strict=True)}
             cells = tuple(Cell(values.get((c.part, c.metric), "")) for c in columns)
-            rows.append(TableRow(row.name, cells, "published", row.group, where, row.more))
-    heads, names = _heads(columns)
-    return PageTable(f"{study.benchmark.name}: results, percent", names, tuple(rows), heads, _notes(study, printed))
+            out.append(TableRow(row.name, cells, "published", row.group, where, row.more))
+    return out
 
 
 def _columns(study: Study, printed: Sequence[PublishedTable], by_scheme: bool) -> list[PublishedColumn]:
@@ -136,7 +152,8 @@ def _columns(study: Study, printed: Sequence[PublishedTable], by_scheme: bool) -
         columns += [c for c in table.columns if (c.part, c.metric) not in {(k.part, k.metric) for k in columns}]
     have = {c.part for c in columns}
     staged = any(r.first.staged for s in study.systems for r in s.results.values())
-    metrics = STAGED if staged else ("accuracy",) if study.benchmark.task == "matrix" else ("accuracy", "consistency")
+    grouped = any(r.first.groups < r.first.examples for s in study.systems for r in s.results.values())
+    metrics = STAGED if staged else ("accuracy", "consistency") if grouped else ("accuracy",)
     for part in study.parts:
         label = _part_label(part, by_scheme)
         if label not in have:

@@ -17,11 +17,12 @@ from veridical.pages.cards import BUDGET, Gallery, ItemPictures
 from veridical.pages.markup import Chapter, Paragraph, Section, page
 from veridical.pages.tables import PageTable, to_latex, to_markdown
 from veridical.reporting import sections
-from veridical.reporting.analysis import breakdowns, group_shares, pairs, reasons, sentences
+from veridical.reporting.analysis import PairedSystems, Reasons, breakdowns, group_shares, pairs, reasons, sentences
 from veridical.reporting.examples import Cards, Chooser
 from veridical.reporting.inputs import Inputs, read_inputs
+from veridical.reporting.overview import overview
 from veridical.reporting.published import results_tables
-from veridical.reporting.studies import Part, Study, study
+from veridical.reporting.studies import Part, Study, System, study
 from veridical.reporting.trained import sweep_section, sweep_tables, training
 
 _FIX = "Give another place with --out."
@@ -63,12 +64,14 @@ def report(
     folders = [benchmark] if isinstance(benchmark, Path | str) else list(benchmark)
     folders = folders or [s.benchmark.folder for s in given.sweeps if Path(s.benchmark.folder).is_dir()]
     studies = study(given.files, folders, options)
-    budget = BUDGET // max(len(studies), 1)
+    room = BUDGET  # of pictures: what one benchmark leaves goes to the next
     chapters: list[Chapter] = []
     tables: list[PageTable] = []
     with Progress("report", len(studies), "benchmarks") as progress:
-        for one in studies:
-            chapters.append(_chapter(one, options, budget))
+        for number, one in enumerate(studies):
+            pictures = ItemPictures(one.benchmark, room // (len(studies) - number))
+            chapters.append(_chapter(one, options, pictures))
+            room -= pictures.used
             tables += results_tables(one) if one.systems else []
             progress.advance(1)
     chapters += [Chapter(f"Sweep on {s.benchmark.name}", (), (sweep_section(s),)) for s in given.sweeps]
@@ -80,7 +83,8 @@ def report(
     said = " and ".join([", ".join(on[:-1]), on[-1]] if len(on) > 1 else on)
     heading = options.title or (f"Results on {said}" if on else "Training and audits")
     chapters.append(Chapter("Where the numbers come from", tuple(sections.provenance(studies))))
-    html = page("Veridical report", heading, [Paragraph(_lead(studies, given))], chapters)
+    lead = [Paragraph(_lead(studies, given)), *overview(studies, given.audits)]
+    html = page("Veridical report", heading, lead, chapters)
     data = html.encode("utf-8")
     if not target.parent.is_dir():
         raise UserError(f"{target} cannot be written: there is no folder {target.parent}.", _FIX)
@@ -95,7 +99,7 @@ def report(
     )
 
 
-def _chapter(one: Study, options: ReportOptions, budget: int) -> Chapter:
+def _chapter(one: Study, options: ReportOptions, pictures: ItemPictures) -> Chapter:
     """Everything about one benchmark."""
     if not one.systems:
         return Chapter(one.benchmark.name, sections.study_lead(one, ()), ())
@@ -103,38 +107,44 @@ def _chapter(one: Study, options: ReportOptions, budget: int) -> Chapter:
     found: list[Section | None] = [sections.results(one), sections.by_scheme(one)]
     said: list[str] = []
     if focus is not None:
-        said, inner = _focus(one, focus, options, budget)
+        said, inner = _focus(one, focus, options, pictures)
         found += inner
     found.append(sections.data_figures(one))
     return Chapter(one.benchmark.name, sections.study_lead(one, said), tuple(s for s in found if s is not None))
 
 
-def _focus(one: Study, part: Part, options: ReportOptions, budget: int) -> tuple[list[str], list[Section | None]]:
+def _focus(
+    one: Study, part: Part, options: ReportOptions, pictures: ItemPictures
+) -> tuple[list[str], list[Section | None]]:
     """What is looked at item by item, and the sentences that sum it up."""
     systems = one.on(part)
     tags = breakdowns(one, part, options.resamples, options.seed)
     compared = pairs(one, part, options.resamples, options.seed)
     groups = [(s, g) for s in systems if (g := group_shares(s.results[part])) is not None]
     why = [(s, r) for s in systems if (r := reasons(s.results[part])) is not None]
-    galleries: dict[str, list[Gallery]] = {"differ": [], "why": [], "examples": []}
-    if options.examples:
-        chooser = Chooser(one, part, options.examples)
-        chosen = {
-            "differ": chooser.differ(compared[0].one, compared[0].other) if compared else [],
-            "why": sections.wrong_reason_gallery(chooser, why),
-            "examples": sections.instructive(chooser),
-        }
-        cards = Cards(chooser, ItemPictures(one.benchmark, budget))
-        galleries = {name: cards.galleries(which) if which else [] for name, which in chosen.items()}
-    shown = Section("Instructive examples", tuple(galleries["examples"])) if galleries["examples"] else None
+    galleries = _galleries(Chooser(one, part, options.examples), compared, why, pictures) if options.examples else {}
+    differ, wrong_reasons, examples = (galleries.get(name, []) for name in ("differ", "why", "examples"))
+    shown = Section("Instructive examples", tuple(examples)) if examples else None
     grouped = None if why else sections.consistency(groups)
     return sentences(one, part, compared, tags), [
         sections.by_tag(tags, systems),
         grouped,
-        sections.right_for_wrong_reasons(why, galleries["why"]),
-        sections.differences(compared, galleries["differ"]),
+        sections.right_for_wrong_reasons(why, wrong_reasons),
+        sections.differences(compared, differ),
         shown,
     ]
+
+
+def _galleries(
+    chooser: Chooser,
+    compared: Sequence[PairedSystems],
+    why: Sequence[tuple[System, Reasons]],
+    pictures: ItemPictures,
+) -> dict[str, list[Gallery]]:
+    """Cards, by the section they stand in. The pair shown is the first that differs: the best two may not."""
+    differ = next((found for p in compared if (found := chooser.differ(p.one, p.other))), [])
+    wrong_reasons, examples = sections.wrong_reason_gallery(chooser, why), sections.instructive(chooser)
+    return Cards(chooser, pictures).galleries({"differ": differ, "why": wrong_reasons, "examples": examples})
 
 
 def _rest(given: Inputs) -> list[Chapter]:

@@ -9,8 +9,9 @@ import numpy as np
 from veridical import __version__
 from veridical.common.intervals import Estimate
 from veridical.pages.cards import Gallery
+from veridical.pages.drawing import GREY
 from veridical.pages.markup import Block, Bullets, Paragraph, PlotFigure, Section
-from veridical.pages.plots import GREY, PlotMark, Series, bars, colour, dots, lines, percent, ranked, stacks
+from veridical.pages.plots import PlotMark, Series, bars, colour, dots, lines, percent, ranked, stacks
 from veridical.pages.tables import Cell, PageTable, facts
 from veridical.reporting.analysis import Breakdown, Groups, PairedSystems, Reasons, phenomenon_shares
 from veridical.reporting.examples import Chooser, ChosenItems
@@ -26,10 +27,10 @@ TASKS = {
     "vcr": "visual commonsense reasoning (VCR): which answer to a question about a photograph, and for which reason?",
     "statement": "a sentence about a scene: true or false?",
     "matrix": "a matrix of images, the last one missing: which of the candidates fits?",
-    "choice": "a question about an image: which answer?",
+    "choice": "a question, with or without pictures: which answer?",
 }
 RANKED = ("synset", "element", "attribute", "category")  # tags whose frequencies are shown
-GROUPS = {"all right": "#3d8b6d", "some right": "#c9d3dc", "none right": "#c2593f"}
+GROUPS = {"all right": "#3d8b6d", "some right": "#9fb0c0", "none right": "#c2593f"}
 STAGES = {
     "answer and rationale right": "#3d8b6d",
     "right answer, wrong rationale": "#d9a441",
@@ -215,11 +216,13 @@ def wrong_reason_gallery(chooser: Chooser, found: Sequence[tuple[System, Reasons
 
 
 def instructive(chooser: Chooser) -> list[ChosenItems]:
-    """What everybody gets wrong, and with three systems or more what only one gets right."""
+    """What everybody gets wrong, with three systems or more what only one gets right; without any, what is right."""
     found = [chooser.everybody_wrong()]
     if len(chooser.systems) > 2:
-        found += [chooser.only(system) for system in chooser.systems]
-    return [g for g in found if g is not None]
+        found += [chooser.only(system) for system in chooser.systems if system.role != "guess"]
+    shown = [g for g in found if g is not None]
+    right = None if shown else chooser.everybody_right()
+    return [*shown, *([right] if right is not None else [])]
 
 
 # --- the data itself, as the papers show it --------------------------------------------------------------------------
@@ -239,7 +242,7 @@ def _lengths(study: Study) -> list[Block]:
     series: list[Series] = []
     rows: list[list[str]] = []
     scheme = study.focus[0] if study.focus else "main"
-    splits = study.benchmark.splits(scheme) if scheme in study.benchmark.schemes else ()
+    splits = study.benchmark.splits_of(scheme) if scheme in study.benchmark.schemes else ()
     for place, split in enumerate(s for s in splits if study.open_to_view((scheme, s))):
         for name, found in benchmark_lengths(study.benchmark, (split,), scheme).items():
             total = sum(found.histogram.values())
@@ -311,16 +314,18 @@ def _phenomena(study: Study, part: Part) -> list[Block]:
 
 
 def audit_section(audit: AuditRecord) -> Section:
-    """The checks of an audit in one table."""
+    """The checks of an audit in one table; those that do not apply are only named."""
     rows: list[list[str | Cell]] = []
-    for c in audit.checks:
+    for c in (c for c in audit.checks if c.verdict != "not applicable"):
         todo = c.do if c.verdict not in ("pass", "not applicable") else ""
         rows.append([c.title or c.check, Cell(c.verdict, look="verdict"), _number(c), Cell(c.says, todo, "told")])
     count = {v: sum(c.verdict == v for c in audit.checks) for v in WORST}
     said = ", ".join(f"{number} {verdict}" for verdict, number in count.items() if number)
     table = facts(["verdict", "number", "what was found"], rows, "check")
-    left = f" Not run: {', '.join(audit.not_run)}." if audit.not_run else ""
-    return Section(f"Audit: {audit.name}", (Paragraph(f"{said}.{left}", "lead"), table))
+    idle = [c.title or c.check for c in audit.checks if c.verdict == "not applicable"]
+    left = f" Not applicable: {', '.join(idle)}." if idle else ""
+    left += f" Not run: {', '.join(audit.not_run)}." if audit.not_run else ""
+    return Section(f"Audit: {audit.name}", (Paragraph(f"{said}.{left}", "lead"), *([table] if rows else [])))
 
 
 def _number(check: CheckRecord) -> str:

@@ -22,10 +22,11 @@ from veridical.evaluation import Scores, evaluate
 from veridical.evaluation.arrays import are_arrays, read_arrays
 from veridical.evaluation.grade import Grades, grade, guess_split, read_key
 from veridical.evaluation.metrics import per_item
-from veridical.evaluation.readers import Predictions, image_name, read_predictions
+from veridical.evaluation.predictions import Predictions
+from veridical.evaluation.readers import image_name, read_predictions
 from veridical.options.running import ReportOptions
 from veridical.records import split_view
-from veridical.reporting.inputs import RunFile
+from veridical.reporting.inputs import Role, RunFile
 
 Part = tuple[str, str]  # scheme and split
 _Scored = tuple[RunFile, Grades, Scores]
@@ -72,6 +73,7 @@ class System:
 
     name: str
     place: int  # decides its colour
+    role: Role = "looks"
     results: dict[Part, PartResult] = field(default_factory=dict)
 
 
@@ -107,6 +109,11 @@ class Study:
 
     def on(self, part: Part) -> list[System]:
         return [system for system in self.systems if part in system.results]
+
+    def ranked(self, part: Part, *roles: Role) -> list[System]:
+        """The systems of some roles, or all, best first."""
+        chosen = [system for system in self.on(part) if not roles or system.role in roles]
+        return sorted(chosen, key=lambda system: -system.results[part].main.value)
 
 
 def paper_of(benchmark: Benchmark) -> str | None:
@@ -145,6 +152,12 @@ def study(files: Sequence[RunFile], benchmarks: Sequence[Path | str], options: R
             home.directory, run.path, split=part[1], scheme=part[0], resamples=options.resamples, seed=options.seed
         )
         key = read_key(home, part[1], part[0])
+        if scores.limit is not None:
+            key = key.first(scores.limit)
+            here.notes.append(
+                f"{run.name} was made with --limit {scores.limit}: it is scored on {scores.items:,} of the "
+                f"{scores.split_items:,} items of {part[1]}."
+            )
         grades = grade(read if read is not None else read_arrays(run.path, key), key)
         waiting.setdefault((home.hash, run.name, part), []).append((run, grades, scores))
     _gather(studies, waiting)
@@ -157,7 +170,7 @@ def _gather(studies: dict[str, Study], waiting: dict[tuple[str, str, Part], list
         here = studies[home]
         system = next((s for s in here.systems if s.name == name), None)
         if system is None:
-            system = System(name, len(here.systems))
+            system = System(name, len(here.systems), trials[0][0].role)
             here.systems.append(system)
         if len({scores.per_view for _, _, scores in trials}) > 1:
             raise UserError(
@@ -179,7 +192,7 @@ def _part(run: RunFile, home: Benchmark, read: Predictions | None, scheme: str |
                 f"Say so with --scheme, one of: {', '.join(home.schemes)}.",
             )
         where = "main" if "main" in best else best[0]
-    splits = home.splits(where)
+    splits = home.splits_of(where)
     for said in (split, run.split):
         if said in splits:
             return where, str(said)
@@ -222,7 +235,7 @@ def _share(benchmark: Benchmark, read: Predictions, scheme: str) -> float:
     bases = [split_view(name)[0] for name in first.to_pylist()]
     official = [(image_name(name) or (name, 0))[0] for name in first.to_pylist()]
     best = 0
-    for part in benchmark.splits(scheme):
+    for part in benchmark.splits_of(scheme):
         ids = benchmark.items_table(part, scheme, ["id"])["id"].combine_chunks()
         for names in (first, pa.array(bases, pa.string()), pa.array(official, pa.string())):
             best = max(best, int(pc.sum(pc.is_in(names, value_set=ids)).as_py() or 0))

@@ -3,11 +3,17 @@
 A sentence has several candidate programs (`language.reading.grammar`), weighed by a ranking learned from labels
 (`veridical.solvers.learned`). The answer is their vote; the program shown is the likeliest that gives this answer.
 Sentences that no program was found for are left to a trained `Fallback`, never to a crash.
+
+`SHIPPED` is a solver that was trained on NLVR's `train` alone (scripts/program_weights.py makes it again, byte for
+byte); it answers for benchmarks that have no training split of their own.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import io
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +23,8 @@ import msgspec
 import numpy as np
 
 from veridical.benchmark import Benchmark
-from veridical.common.files import read_json, write_whole
-from veridical.common.result import Table
+from veridical.common.files import decode_json, read_bytes, write_whole
+from veridical.common.result import Caution, Table, remark
 from veridical.errors import UserError
 from veridical.language.programs.domain import Domain, domain_of
 from veridical.language.programs.execution import compiled
@@ -33,6 +39,8 @@ from veridical.solvers.solver import Solver
 
 FORMAT = "veridical program solver"
 FORMAT_VERSION = 1
+SHIPPED = Path(__file__).with_name("nlvr-programs.json.gz")
+_GZIPPED = b"\x1f\x8b"  # how such a file begins
 
 
 @dataclass(frozen=True)
@@ -150,20 +158,34 @@ class ProgramSolver:
         program = next(program for (program, _), vote in zip(ranked, votes, strict=True) if vote == answer)
         return Answer((1 - p, p), program, True, panels, sentence)
 
-    def save(self, path: Path | str) -> None:
-        """Write the trained solver as one JSON file: config, weights, and the hash of what it was trained on."""
+    def state(self) -> bytes:
+        """The trained solver as JSON: config, weights, and the hash of what it was trained on."""
         weights = self.fallback_.weights
         used = np.flatnonzero(np.abs(weights) > 1e-6)
         fallback = _FallbackState(used.tolist(), [round(float(w), 6) for w in weights[used]])
         ranking = dict(sorted(self.weights_.items()))
-        state = _State(FORMAT, FORMAT_VERSION, self.config, self.trained_on_, ranking, fallback)
-        write_whole(Path(path), msgspec.json.encode(state), "Choose another place for the solver.")
+        return msgspec.json.encode(_State(FORMAT, FORMAT_VERSION, self.config, self.trained_on_, ranking, fallback))
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what `save` writes, before it is compressed: the name of exactly these weights."""
+        return hashlib.sha256(self.state()).hexdigest()
+
+    def save(self, path: Path | str) -> None:
+        """Write the trained solver as one JSON file, compressed where its name ends in .gz."""
+        data = compressed(self.state()) if Path(path).suffix == ".gz" else self.state()
+        write_whole(Path(path), data, "Choose another place for the solver.")
 
     @classmethod
     def load(cls, path: Path | str, world: World = BOXES) -> ProgramSolver:
         """Read a solver that `save` wrote."""
         fix = "Train and save it again, or name the file of a saved solver."
-        state = read_json(Path(path), _State, "a saved program solver", fix)
+        data = read_bytes(Path(path), fix)
+        try:
+            data = gzip.decompress(data) if data.startswith(_GZIPPED) else data
+        except (OSError, EOFError, zlib.error) as error:
+            raise UserError(f"{path} is not a saved program solver: {error}.", fix) from None
+        state = decode_json(data, Path(path), _State, "a saved program solver", fix)
         if state.format != FORMAT or state.version != FORMAT_VERSION:
             found = f"'{state.format}' version {state.version}"
             raise UserError(f"{path} is {found}, not '{FORMAT}' version {FORMAT_VERSION}.", "Train and save it again.")
@@ -187,23 +209,25 @@ def examples(benchmark: Benchmark, split: str, scheme: str = "main") -> Iterator
             yield JudgedSentence(item.query.words(), panels, bool(item.answer), item.group or item.id)
 
 
-def train(benchmark: Benchmark, split: str) -> ProgramSolver:
-    """A solver for a split, trained on the benchmark's `train`; an error where that cannot be."""
-    reason = ""
+def compressed(data: bytes) -> bytes:
+    """The same bytes for the same data: no name, no time, no system in the head."""
+    out = io.BytesIO()
+    with gzip.GzipFile("", "wb", 9, out, mtime=0) as file:
+        file.write(data)
+    return out.getvalue()
+
+
+def solver_for(benchmark: Benchmark, split: str) -> tuple[ProgramSolver, str]:
+    """A solver for a split and where its weights come from: the benchmark's own `train` (never hidden answers, never
+    the split itself), or what ships where there is no such thing to learn from."""
+    known: list[JudgedSentence] = []
+    if split != "train" and "train" in benchmark.splits and not benchmark.is_hidden("train"):
+        known = list(examples(benchmark, "train")) if has_scenes(benchmark) else []
+    if known:
+        return ProgramSolver().fit(known), "train"
     if split == "train":
-        reason = "train is what it would learn from"
-    elif "train" not in benchmark.splits():
-        reason = f"{benchmark.name} has no split train"
-    elif benchmark.is_hidden("train"):
-        reason = f"the answers of {benchmark.name}'s train are hidden"
-    elif not has_scenes(benchmark):
-        reason = f"{benchmark.name} has no scene structure"
-    known = [] if reason else list(examples(benchmark, "train"))
-    if not known:
-        reason = reason or f"no statement of {benchmark.name}'s train has an answer"
-        fix = "Give a trained solver with --weights; --save-weights keeps one where it was trained."
-        raise UserError(f"The program solver cannot be trained for {split}: {reason}.", fix)
-    return ProgramSolver().fit(known)
+        remark(Caution("The weights that ship were trained on NLVR's train: if these are its items, they were seen."))
+    return ProgramSolver.load(SHIPPED), "shipped"
 
 
 def has_scenes(benchmark: Benchmark) -> bool:
@@ -305,17 +329,21 @@ class Programs(Solver):
         self.source, self.every_view = source, views == "all"
         self.weights, self.save_weights = weights, save_weights
         self.details: Coverage = Coverage()
-        self.trained_on: str | None = None
+        self._made_by: dict[str, object] = {}
 
     def predict(self, benchmark: Benchmark, split: str, scheme: str = "main") -> Iterator[Prediction]:
         if scheme != "main":
             raise UserError("The program solver reads the scheme 'main' only.", "Leave out --scheme.")
         if self.source == "structure":
             need_scenes(benchmark)
-        solver = train(benchmark, split) if self.weights is None else ProgramSolver.load(self.weights)
+        if self.weights is None:
+            solver, origin = solver_for(benchmark, split)
+        else:
+            shipped = str(self.weights) == "shipped"
+            solver, origin = ProgramSolver.load(SHIPPED if shipped else self.weights), str(self.weights)
         if self.save_weights is not None:
             solver.save(self.save_weights)
-        self.trained_on = solver.trained_on_
+        self._made_by = {"weights": origin, "weights_hash": solver.digest, "trained_on": solver.trained_on_}
         viewed = {item.id for item in benchmark.items(split) if item.views} if self.every_view else set()
         for prediction, answer in predict(solver, benchmark, split, self.source, self.every_view):
             if prediction.item in viewed:
@@ -325,7 +353,7 @@ class Programs(Solver):
             self.details.add(answer)  # after it was taken: a limit looks one prediction ahead
 
     def about(self) -> dict[str, object]:
-        return {"source": self.source, "trained_on": self.trained_on, **self.details.to_json()}
+        return {"source": self.source, **self._made_by, **self.details.to_json()}
 
 
 class _FallbackState(msgspec.Struct):

@@ -15,7 +15,7 @@ import hashlib
 import inspect
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -35,6 +35,8 @@ from veridical.options import refuse_unused
 from veridical.options.running import Asking, Generating, Sending, SolverOptions
 from veridical.records import Prediction, split_view
 from veridical.solvers import SOLVERS
+
+LIKED = ("dev", "val", "validation")  # splits that are solved where there are several and none is named
 
 
 class Details(Protocol):
@@ -140,9 +142,9 @@ def solve(
     sending: Sending = Sending(),
     generating: Generating = Generating(),
     *,
-    split: str,
+    split: str | None,
     out: Path | str,
-    scheme: str = "main",
+    scheme: str | None = None,
 ) -> Solved:
     """Answer the items of a split and write one prediction per line: see `veridical.api.solve`.
 
@@ -152,17 +154,12 @@ def solve(
     if limit is not None and limit < 1:
         raise UserError(f"The limit {limit} leaves nothing to solve.", "Take 1 or more.")
     opened, target = Benchmark(benchmark), Path(os.path.abspath(out))
-    if split not in opened.splits(scheme):
-        raise UserError(
-            f"{opened.name} has no split {split!r} in scheme {scheme!r}.",
-            f"It has: {', '.join(opened.splits(scheme))}.",
-        )
+    scheme = opened.certain_scheme(scheme)
+    split = certain_split(opened, split, scheme)
     chosen = open_solver(solver, options, asking, sending, generating, out=target)
-    rows: int = opened.manifest["counts"]["items"][scheme][split]
-    most = rows if limit is None else min(rows, limit)
     found = chosen.predict(opened, split, scheme)
     if not chosen.shows_progress:
-        found = _counted(found, most, f"Solving with {solver}")
+        found = _counted(found, first_items(opened, split, scheme, limit), f"Solving with {solver}")
     count = write_predictions(target, found, opened)
     about = {"name": solver, "limit": limit, **chosen.about(), "items": count}
     write_meta(target, opened, split, scheme, about)
@@ -171,16 +168,42 @@ def solve(
     return Solved(target, solver, opened.hash, split, count, chosen.details)
 
 
-def _counted(predictions: Iterable[Prediction], most: int, label: str) -> Iterator[Prediction]:
-    """The predictions of the first items, with progress; an item may have one for each of its views."""
-    seen: set[str] = set()
-    with Progress(label, most, "items") as progress:
+def certain_split(benchmark: Benchmark, split: str | None, scheme: str, liked: Sequence[str] = LIKED) -> str:
+    """A split, or, where none is named, the only one, else the first that is liked; else an error that lists them."""
+    known = benchmark.splits_of(scheme)
+    if split is None:
+        for name in known if len(known) == 1 else liked:
+            if name in known:
+                return name
+        problem = f"{benchmark.name} has {len(known)} splits, and none is called {liked[0]}."
+        raise UserError(problem, f"Say which with --split, one of: {', '.join(known)}.")
+    if split not in known:
+        problem = f"{benchmark.name} has no split {split!r} in scheme {scheme!r}."
+        raise UserError(problem, f"It has: {', '.join(known)}.")
+    return split
+
+
+def first_items(benchmark: Benchmark, split: str, scheme: str, limit: int | None) -> set[str]:
+    """The ids of the first items; rationale items are not counted, and stand with their questions."""
+    table = benchmark.items_table(split, scheme, ["id", "parent"])
+    ids, parents = table["id"].to_pylist(), table["parent"].to_pylist()
+    roots = [name for name, parent in zip(ids, parents, strict=True) if parent is None]
+    among = set(roots if limit is None else roots[:limit])
+    return among | {name for name, parent in zip(ids, parents, strict=True) if parent in among}
+
+
+def _counted(predictions: Iterable[Prediction], wanted: set[str], label: str) -> Iterator[Prediction]:
+    """The predictions of the wanted items, with progress; an item may have one for each of its views."""
+    left = set(wanted)
+    with Progress(label, len(wanted), "items") as progress:
         for one in predictions:
             item = split_view(one.item)[0]
-            if item not in seen:
-                if len(seen) >= most:
+            if item not in wanted:
+                if not left:
                     return
-                seen.add(item)
+                continue
+            if item in left:
+                left.discard(item)
                 progress.advance()
             yield one
 
@@ -208,10 +231,10 @@ class MajorityAnswer(Solver):
     """Always the most common answer of `train` (the lowest of equals); answers and rationales are counted apart."""
 
     def predict(self, benchmark: Benchmark, split: str, scheme: str = "main") -> Iterator[Prediction]:
-        if "train" not in benchmark.splits(scheme):
+        if "train" not in benchmark.splits_of(scheme):
             raise UserError(
                 f"{benchmark.name} has no split 'train' to take the most common answer from.",
-                f"It has: {', '.join(benchmark.splits(scheme))}. `evaluate` shows the majority of the split itself.",
+                f"It has: {', '.join(benchmark.splits_of(scheme))}. `evaluate` shows the majority of the split itself.",
             )
         counts: defaultdict[bool, Counter[int]] = defaultdict(Counter)
         for item in benchmark.items("train", scheme):

@@ -14,10 +14,10 @@ import numpy as np
 
 from veridical.benchmark import Benchmark
 from veridical.engine.progress import Progress
-from veridical.errors import UserError, missing_extra
+from veridical.errors import UserError
 from veridical.options.running import Context
 from veridical.records import Prediction, view_id
-from veridical.solvers.solver import Solver
+from veridical.solvers.solver import Solver, first_items
 
 if TYPE_CHECKING:
     from veridical.training.trained import Trained
@@ -53,8 +53,9 @@ class TrainedSolver(Solver):
         if benchmark.task not in trained.architecture.tasks:
             raise UserError(f"{name} cannot solve {benchmark.task} items.", "Choose another run.")
         stage = trained.about.get("training", {}).get("stage", "both")
-        items = [item for item in benchmark.items(split, scheme) if of_stage(item, stage)]
-        items = with_context(items, self.context, np.random.default_rng([self.seed, 5]))[: self.limit]
+        own = [item for item in benchmark.items(split, scheme) if of_stage(item, stage)]
+        among = first_items(benchmark, split, scheme, self.limit)
+        items = [item for item in with_context(own, self.context, self._rng()) if item.id in among]
         data = trained.encode(examples_of(benchmark, items), f"{name}: encoding {split}")
         views = max((data.views(row) for row in range(len(data))), default=0)
         if not views:
@@ -71,17 +72,21 @@ class TrainedSolver(Solver):
             for view in range(data.views(row)):
                 yield Prediction(view_id(example.item.id, view), tuple(each[view][row].tolist()))
 
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng([self.seed, 5])
+
     def about(self) -> dict[str, object]:
-        made = {key: self.trained.about[key] for key in ("model", "config", "seed", "benchmark", "veridical")}
+        made = {key: self.trained.about.get(key) for key in ("model", "config", "seed", "benchmark", "veridical")}
         control = {} if self.context == "own" else {"context": self.context, "context_seed": self.seed}
-        return {"trial": int(self.trial), "device": self.device, **made, **control}
+        learned = self.trained.about.get("training", {}).get("context", "own")
+        contexts = "other" if "other" in (self.context, learned) else "own"
+        blind = self.trained.architecture.blind(self.trained.config, contexts)
+        return {"trial": int(self.trial), "device": self.device, **made, "blind": blind, **control}
 
     def _load(self) -> Trained:
-        try:
-            from veridical.training.run import check_device
-            from veridical.training.trained import load_trained
-        except ImportError:
-            raise missing_extra("torch", "models") from None
+        from veridical.training.run import check_device
+        from veridical.training.trained import load_trained
+
         folder = self.run / f"trial-{self.trial}"
         if not folder.is_dir():
             known = sorted(path.name for path in self.run.glob("trial-*"))

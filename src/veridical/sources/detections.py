@@ -121,7 +121,7 @@ class Detections(Source):
     def _read(self) -> dict[str, list[Detection]]:
         """What this detector found before with this threshold or a lower one."""
         known: dict[str, list[Detection]] = {}
-        if self.cache is None or not self.cache.exists():
+        if self.cache is None or not self.cache.is_file():
             return known
         decoder = msgspec.json.Decoder(_Detected)
         with self.cache.open("rb") as file:

@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from veridical.common.files import refuse_pipe
 from veridical.errors import UserError
 from veridical.formats.images import is_inside
 from veridical.records import Box, Pairs, Panel, SceneObject
@@ -167,6 +168,7 @@ class _Joined:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        refuse_pipe(path)
         try:
             self.file = path.open("rb")
         except OSError as error:

@@ -74,7 +74,7 @@ def human_performance(
 
     Over all splits, NLVR2's rule is also applied with the pruned items, as its section 5 reports both.
     """
-    splits = (split,) if split is not None else benchmark.splits(scheme)
+    splits = (split,) if split is not None else benchmark.splits_of(scheme)
     judged = load_judged(benchmark, splits, scheme, hidden=hidden)
     judged = judged.where(judged.answer[judged.item] != UNKNOWN)
     if judged.of_kind("human").any():

@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from veridical.benchmark import Benchmark
 from veridical.common.arrays import Bools, Ints
 from veridical.errors import UserError
-from veridical.records import JUDGEMENT_KINDS, Judgement, JudgementKind
+from veridical.records import GENERATOR, JUDGEMENT_KINDS, PROGRAM, Judgement, JudgementKind
 from veridical.statistics.agreement import Counts, count_values
 
 NONSENSE, SKIP, UNKNOWN = -1, -2, -3
+NO_PEOPLE = pa.array([PROGRAM, GENERATOR])
 _WORDS = {"nonsense": NONSENSE, "skip": SKIP}
 _NLVR_ID = re.compile(r"(?:.+-)?[0-9]+-([0-3])")
 
@@ -122,7 +123,10 @@ class Judged:
 def load_judged(
     benchmark: Benchmark, splits: tuple[str, ...], scheme: str = "main", *, pruned: bool = False, hidden: bool = False
 ) -> Judged:
-    """The judgements on items of some splits; with `pruned`, on the benchmark's pruned items too."""
+    """What people said of items of some splits; with `pruned`, of the benchmark's pruned items too.
+
+    What a program said is no judgement of a person, and what one wrote has no writer.
+    """
     columns = ["id", "answer", "writer"]
     parts = [benchmark.items_table(split, scheme, columns, answers=hidden) for split in splits]
     items = pa.concat_tables(parts).combine_chunks()
@@ -131,6 +135,8 @@ def load_judged(
         known = set(ids)
         ids += [i for i in dict.fromkeys(benchmark.pruned_table()["item"].to_pylist()) if i not in known]
     table = benchmark.judgements_table(hidden)
+    table = table.filter(pc.invert(pc.is_in(table["worker"], NO_PEOPLE)))
+    items = items.set_column(2, "writer", written_by_people(items["writer"]))
     where = pc.index_in(table["item"], value_set=pa.array(ids, pa.string()))
     table, item = table.filter(where.is_valid()), where.drop_null()
     workers = pc.unique(pa.chunked_array([*table["worker"].chunks, *items["writer"].chunks], pa.string())).drop_null()
@@ -151,6 +157,11 @@ def load_judged(
         kind=_numbers(table["kind"], {kind: number for number, kind in enumerate(JUDGEMENT_KINDS)}),
     )
     return _labelled(judged) if pruned else judged
+
+
+def written_by_people(writers: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Writers, null where a program wrote."""
+    return pc.if_else(pc.is_in(writers, NO_PEOPLE), pa.scalar(None, pa.string()), writers)
 
 
 def _labelled(judged: Judged) -> Judged:

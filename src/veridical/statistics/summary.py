@@ -132,7 +132,7 @@ def stats(
     benchmark: Path | str,
     *,
     split: str | None = None,
-    scheme: str = "main",
+    scheme: str | None = None,
     compare: Sequence[Path | str] = (),
     hidden: bool = False,
 ) -> Stats:
@@ -142,10 +142,9 @@ def stats(
     from `DIR.hidden`.
     """
     opened = Benchmark(benchmark)
-    if scheme == "main" and NEUTRAL in opened.schemes:
-        scheme = NEUTRAL
+    scheme = NEUTRAL if scheme is None and NEUTRAL in opened.schemes else opened.certain_scheme(scheme)
     others = compare_lengths([Path(file) for file in compare])
-    names = opened.splits(scheme) if split is None else (split,)
+    names = opened.splits_of(scheme) if split is None else (split,)
     parts = {name: _summary(opened, (name,), scheme, hidden=hidden) for name in names}
     has_pruned = split is None and opened.pruned_table().num_rows > 0
     whole = len(parts) != 1 or has_pruned
@@ -182,7 +181,7 @@ def _summary(
         validation=validation(judged, benchmark),
         lengths=benchmark_lengths(benchmark, splits, scheme, hidden=hidden),
         synsets=_synsets(table),
-        writers=pc.count_distinct(table["writer"]).as_py(),
+        writers=pc.count_distinct(judgements.written_by_people(table["writer"])).as_py(),
         workers=len(np.unique(judged.worker)),
         judgements={kind: int(judged.of_kind(kind).sum()) for kind in JUDGEMENT_KINDS if judged.of_kind(kind).any()},
     )

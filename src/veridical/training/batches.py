@@ -53,7 +53,7 @@ def _assumed(benchmark: Benchmark, items: Sequence[Item]) -> dict[str, Text]:
     known = {item.id: item for item in items if item.parent is None}
     wanted = {item.parent for item in reasons} - known.keys()
     if wanted:  # only some of the items are here
-        everywhere = ((split, scheme) for scheme in benchmark.schemes for split in benchmark.splits(scheme))
+        everywhere = ((split, scheme) for scheme in benchmark.schemes for split in benchmark.splits_of(scheme))
         known |= {i.id: i for split, scheme in everywhere for i in benchmark.items(split, scheme) if i.id in wanted}
     out: dict[str, Text] = {}
     for item in reasons:

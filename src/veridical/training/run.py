@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict, cast
 
+import msgspec
 import numpy as np
 import torch
 from torch import nn
@@ -19,10 +20,21 @@ from torch import nn
 from veridical import __version__
 from veridical.benchmark import Benchmark
 from veridical.benchmark.splits import validation_slice
-from veridical.common.files import Json, read_json, remove_parts, write_json, write_whole
+from veridical.common.files import (
+    Json,
+    decode_json,
+    only_one,
+    read_bytes,
+    read_json,
+    remove_parts,
+    write_json,
+    write_whole,
+)
 from veridical.common.result import Result, Table
 from veridical.errors import UserError
+from veridical.options import check_seed
 from veridical.options.running import TrainOptions
+from veridical.pages.drawing import WIDTH
 from veridical.pages.plots import Series, colour, lines, picture
 from veridical.records import Item
 from veridical.training.batches import Dataset, examples_of, with_context
@@ -32,7 +44,7 @@ from veridical.training.trainer import CHECKPOINT, AfterStep, Epoch, Trainer
 from veridical.zoo import load_model
 from veridical.zoo.architecture import Architecture, Example
 
-RUN, RESULT, CURVES = "run.json", "result.json", "curves.svg"
+RUN, RESULT, CURVES, LOCK = "run.json", "result.json", "curves.svg", ".lock"
 
 
 class TrialResult(TypedDict):
@@ -46,6 +58,18 @@ class TrialResult(TypedDict):
     seed: NotRequired[int]
     training_items: NotRequired[int]
     validation_items: NotRequired[int]
+
+
+class _ResultShape(msgspec.Struct):
+    """What a trial's result.json must hold."""
+
+    best: float
+    best_epoch: int
+    epochs: int
+    history: list[Epoch]
+    seed: int
+    training_items: int
+    validation_items: int
 
 
 @dataclass(frozen=True)
@@ -89,12 +113,10 @@ def train(
     `seed + k`.
     """
     architecture = load_model(model)
-    model_config, training = configure(architecture, options.set)
-    trials, seed = options.trials, options.seed
-    if trials < 1:
-        raise UserError(f"{trials} trials were asked for.", "Ask for at least one.")
-    if seed < 0:
-        raise UserError(f"The seed {seed} is negative.", "Take 0 or more.")
+    configure(architecture, options.set)  # refuses what is none of its options
+    if options.trials < 1:
+        raise UserError(f"{options.trials} trials were asked for.", "Ask for at least one.")
+    check_seed(options.seed)
     check_device(options.device)
     bench, folder = Benchmark(benchmark), Path(out)
     if bench.task not in architecture.tasks:
@@ -103,24 +125,44 @@ def train(
             f"{bench.task} items.",
             "`veridical models` lists the models of each task.",
         )
+    options = replace(options, scheme=bench.certain_scheme(options.scheme))
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} exists and is not a run.", "Choose another folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+    with only_one(folder / LOCK, f"Another process is training in {folder}."):
+        return _train(model, bench, folder, options, after_step)
+
+
+def _train(
+    model: str, bench: Benchmark, folder: Path, options: TrainOptions, after_step: AfterStep | None
+) -> TrainResult:
+    """Every trial that is not there yet, then what they all came to."""
+    architecture = load_model(model)
+    model_config, training = configure(architecture, options.set)
     settings = settings_of(model, bench, options)
     _open(folder, settings)
     results = []
     data: tuple[list[Example], list[Example]] | None = None
-    for number in range(trials):
+    for number in range(options.trials):
         place = folder / f"trial-{number}"
         if not (place / RESULT).exists():
             data = data or _examples(bench, options, training)
-            about = settings | {"seed": seed + number, "trial": number}
+            about = settings | {"seed": options.seed + number, "trial": number}
             fit_trial(architecture, model_config, training, *data, place, about=about, after_step=after_step)
-        found = read_json(place / RESULT, Json, "the result of a trial", "Delete its folder and train again.")
-        results.append(cast(TrialResult, found))
+        results.append(_read_result(place / RESULT))
     best = [float(r["best"]) for r in results]
     done = TrainResult(folder, str(settings["model"]), tuple(results), float(np.mean(best)), float(np.std(best)))
     if any(r["history"] for r in results):
         write_whole(folder / CURVES, curves_svg(done.model, [r["history"] for r in results]).encode())
     write_json(folder / RUN, settings | {"results": done.to_json()})
     return done
+
+
+def _read_result(path: Path) -> TrialResult:
+    """What a trial came to, as it was written: whole numbers stay whole."""
+    data = read_bytes(path)
+    decode_json(data, path, _ResultShape, "the result of a trial", "Delete its folder and train again.")
+    return cast(TrialResult, msgspec.json.decode(data))
 
 
 def settings_of(model: str, bench: Benchmark, options: TrainOptions) -> Json:
@@ -229,7 +271,7 @@ def _held_out(items: Sequence[Item], config: TrainingConfig, rng: np.random.Gene
 
 
 def _answered(bench: Benchmark, split: str, scheme: str, stage: Stage) -> list[Item]:
-    items = [item for item in bench.items(split, scheme) if item.answer is not None and of_stage(item, stage)]
+    items: list[Item] = [i for i in bench.items(split, scheme) if i.answer is not None and of_stage(i, stage)]
     if not items:
         what = "item" if stage == "both" else f"{stage} item"
         raise UserError(f"No {what} of split {split!r} has a public answer.", "Train on another split.")
@@ -241,9 +283,8 @@ def _open(folder: Path, settings: Mapping[str, object]) -> None:
     path = folder / RUN
     if not path.exists():
         remove_parts(path)  # all there is where a run was killed as it began
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if any(one.name != LOCK for one in folder.iterdir()):
             raise UserError(f"{folder} exists and is not a run.", "Choose another folder.")
-        folder.mkdir(parents=True, exist_ok=True)
         write_json(path, settings)
         return
     check_run(folder, settings)
@@ -271,8 +312,8 @@ def curves_svg(title: str, histories: Sequence[Sequence[dict[str, float]]]) -> s
             accuracy.append(Series(f"{name}{of}", points, colour(trial), dashed))
         loss.append(Series(f"loss{of}", tuple((row["epoch"], row["loss"]) for row in rows), colour(trial)))
     drawn = [
-        lines("Accuracy by epoch", accuracy, "epoch", "accuracy, % (dashed: on training items)"),
-        lines("Loss by epoch", loss, "epoch", "training loss", in_percent=False),
+        lines("Accuracy by epoch", accuracy, "epoch", "accuracy, % (dashed: on training items)", width=WIDTH),
+        lines("Loss by epoch", loss, "epoch", "training loss", in_percent=False, width=WIDTH),
     ]
     keys = [(f"trial {trial}", colour(trial)) for trial in range(len(histories))] if len(histories) > 1 else []
     return picture(f"{title}: learning curves", drawn, keys)

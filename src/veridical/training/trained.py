@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
@@ -20,7 +22,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from veridical.common.arrays import Doubles, Ints
-from veridical.common.files import Json, read_json, write_json, write_whole
+from veridical.common.files import Json, read_json, refuse_pipe, write_json, write_whole
 from veridical.errors import UserError
 from veridical.training.batches import Dataset, score
 from veridical.training.config import configure
@@ -28,6 +30,8 @@ from veridical.zoo import load_model
 from veridical.zoo.architecture import Architecture, Estimator, Example, Input
 
 INPUTS, WEIGHTS = "inputs.json", "model.safetensors"
+LARGEST = 1 << 26  # ids or numbers of an input
+AGAIN = "Delete its run folder and train again."
 
 
 @dataclass
@@ -66,8 +70,16 @@ def restore_inputs(folder: Path, inputs: Mapping[str, Input]) -> bool:
     path = folder / INPUTS
     if not path.exists():
         return False
-    for name, state in read_json(path, Json, "what inputs learned", "Delete its run folder and train again.").items():
-        inputs[name].state = state
+    found = read_json(path, Json, "what inputs learned", AGAIN)
+    if found.keys() != inputs.keys():
+        raise UserError(f"{path} is damaged: it is not about {', '.join(inputs)}.", AGAIN)
+    for name, source in inputs.items():
+        try:
+            source.state = msgspec.convert(found[name], getattr(source, "state_shape", Any))
+            if not 0 <= source.size <= LARGEST:
+                raise ValueError(f"its size is {source.size}")
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
+            raise UserError(f"{path} is damaged: {name}: {error}.", AGAIN) from None
     return True
 
 
@@ -90,19 +102,29 @@ def build(architecture: Architecture, config: Any, inputs: Mapping[str, Input], 
 def load_trained(folder: Path | str) -> Trained:
     """The model of a trial's folder, `RUN/trial-0`."""
     folder = Path(folder)
-    tensors, about = load_tensors(folder / WEIGHTS)
+    tensors, about = load_tensors(folder / WEIGHTS, AboutWeights)
     architecture = load_model(about["model"])
     config, _ = configure(architecture, about["config"])
     inputs = architecture.inputs(config)
     if not restore_inputs(folder, inputs):
         raise UserError(f"{folder / INPUTS} is missing.", "Train the model again.")
-    model = build(architecture, config, inputs, about["seed"])
-    if isinstance(model, nn.Module):
-        model.load_state_dict(tensors)
-        model.eval()
-    else:
-        model.arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+    with damaged(folder / WEIGHTS):
+        model = build(architecture, config, inputs, 0)
+        if isinstance(model, nn.Module):
+            model.load_state_dict(tensors)
+            model.eval()
+        else:
+            model.arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
     return Trained(architecture, config, inputs, model, about)
+
+
+@contextmanager
+def damaged(path: Path) -> Iterator[None]:
+    """Tensors that do not fit what they are put into were changed, or are of something else."""
+    try:
+        yield
+    except (RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
+        raise UserError(f"{path} is damaged: {error}.", AGAIN) from None
 
 
 def config_json(config: Any) -> dict[str, object]:
@@ -117,13 +139,27 @@ def save_tensors(path: Path, tensors: dict[str, Tensor], about: Mapping[str, obj
     write_whole(path, save(plain, metadata={"veridical": json.dumps(about, sort_keys=True)}))
 
 
-def load_tensors(path: Path) -> tuple[dict[str, Tensor], Json]:
-    """Read what `save_tensors` wrote."""
+class AboutWeights(msgspec.Struct):
+    """What weights must say about themselves."""
+
+    model: str
+    config: Json
+    seed: int
+    benchmark: Json = {}
+    veridical: str = ""
+    training: Json = {}
+
+
+def load_tensors(path: Path, shape: Any = Json) -> tuple[dict[str, Tensor], Json]:
+    """Read what `save_tensors` wrote; what it says of itself has at least the given shape."""
+    refuse_pipe(path)
     try:
         with safe_open(path, framework="pt") as file:
-            about = json.loads((file.metadata() or {})["veridical"])
+            text = (file.metadata() or {})["veridical"]
+            msgspec.json.decode(text, type=shape)
+            about: Json = json.loads(text)
             return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118 - it is not a dict
     except FileNotFoundError:
         raise UserError(f"{path} is missing.", "Train the model again.") from None
-    except (SafetensorError, KeyError, ValueError) as error:
-        raise UserError(f"{path} is damaged: {error}.", "Delete its run folder and train again.") from None
+    except (SafetensorError, KeyError, ValueError, RecursionError, OSError) as error:
+        raise UserError(f"{path} is damaged: {error}.", AGAIN) from None

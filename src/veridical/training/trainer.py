@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -27,7 +28,7 @@ from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.training.batches import Dataset, epoch_batches, run_module, score
 from veridical.training.config import TrainingConfig
-from veridical.training.trained import WEIGHTS, load_tensors, save_tensors
+from veridical.training.trained import WEIGHTS, damaged, load_tensors, save_tensors
 
 CHECKPOINT, LOGS = "checkpoint.safetensors", "logs"
 AfterStep = Callable[[int], None]  # called with the number of steps done
@@ -52,6 +53,13 @@ class Place:
     patience: float = 0.0  # grows at each new best
     countdown: float = 0.0  # epochs left without a new best
     history: list[Epoch] = field(default_factory=list)  # one entry per epoch
+
+
+class _Standing(msgspec.Struct):
+    """What a checkpoint must say about itself."""
+
+    optimizer: Rest
+    place: Place
 
 
 class Trainer:
@@ -82,9 +90,10 @@ class Trainer:
         with deterministic():
             torch.manual_seed(self.seed)
             if (self.folder / CHECKPOINT).exists():
-                tensors, about = load_tensors(self.folder / CHECKPOINT)
-                restore(self.module, self.optimizer, self.device, tensors, about["optimizer"])
-                self.place = Place(**about["place"])
+                tensors, about = load_tensors(self.folder / CHECKPOINT, _Standing)
+                with damaged(self.folder / CHECKPOINT):
+                    restore(self.module, self.optimizer, self.device, tensors, about["optimizer"])
+                    self.place = Place(**about["place"])
             progress = Progress(label, self.config.epochs * self.steps_per_epoch, "steps")
             progress.advance(self.place.step, skipped=True)
             with events(self.folder / LOGS, self.place.history) as log, progress:

@@ -67,7 +67,7 @@ class Input(Protocol):
 
     @property
     def state(self) -> State:
-        """What was learned, as JSON."""
+        """What was learned, as JSON; where the class has a type `state_shape`, it is checked when it is read back."""
 
     @state.setter
     def state(self, value: State) -> None: ...
@@ -142,3 +142,10 @@ class Architecture:
     training: Mapping[str, Any] = field(default_factory=dict)  # its own defaults of the training config
     targets: Callable[[Any], dict[str, Target]] = lambda config: {}  # config -> auxiliary losses, by name
     sees: tuple[str, ...] = ()  # text, image, structure, candidates: what it would need to be fair without the rest
+
+    def blind(self, config: Any, context: str = "own") -> bool:
+        """Whether it lacks what nobody can do without: the picture or scene, the sentence, the item's own context."""
+        pictures = {"image", "structure"} & {*self.sees} and getattr(config, "photograph", True)
+        reads = "matrix" in self.tasks or "text" in self.sees
+        given = getattr(config, "images", "some") and ("matrix" in self.tasks or getattr(config, "texts", "some"))
+        return not (pictures and reads and given) or context == "other"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 
@@ -191,6 +192,14 @@ def count_features(words: Sequence[str], panels: Sequence[Panel], longest: int =
         yield sorted({f"{COMPARED[(n > number) - (n < number)]} {fact}" for fact, n in seen}), sorted(grams)
 
 
+class CrossedState(TypedDict):
+    """What `Crossed` learned, as JSON."""
+
+    facts: list[str]
+    grams: list[str]
+    known: list[int]  # pairs of them that occur often enough
+
+
 class Crossed:
     """The features of MaxEnt and the MLP (NLVR section 6.2), (fact, n-gram) pairs: a set of ids, (F,)."""
 
@@ -246,12 +255,14 @@ class Crossed:
     def size(self) -> int:
         return len(self.known) + FIRST
 
+    state_shape: ClassVar[Any] = CrossedState
+
     @property
-    def state(self) -> dict[str, list[str] | list[int]]:
+    def state(self) -> CrossedState:
         return {"facts": list(self.facts), "grams": list(self.grams), "known": self.known.tolist()}
 
     @state.setter
-    def state(self, value: dict[str, list[str] | list[int]]) -> None:
+    def state(self, value: CrossedState) -> None:
         self.facts = {str(fact): n for n, fact in enumerate(value["facts"])}
         self.grams = {str(gram): n for n, gram in enumerate(value["grams"])}
         self.known = np.array(value["known"], np.int64)

@@ -8,9 +8,10 @@
 An object is its class, its place, the vector x of a frozen encoder and the number n of objects of its class; the
 photograph as a whole is one more object. What stands where to an object is part of it too (a hand alone does not tell
 what it holds): `heads` weights w_i over all j are learned of distances and directions, after Hu et al. 2018, and begin
-with what is near. The last term is how well each word e_t fits what the question points at (a: a mean of it and the
-whole photograph, by learned weights). In blocks that share their responses neither question nor response says anything
-alone; all that the deep part could learn from is products of the two, and without this term it is long at chance.
+with what is near. The last term is how well each word e_t fits what the question points at (a: a mean of it, of the
+whole photograph and of whatever the words of the question look for, by learned weights). In blocks that share their
+responses neither question nor response says anything alone; all that the deep part could learn from is products of the
+two, and without this term it is long at chance.
 
 Without `photograph` nothing of this is seen: the same model reads the text alone. (R2C has BERT for words and reasons
 with another LSTM; here the pooled words are enough, and it trains on a processor.)
@@ -40,6 +41,7 @@ PHOTOGRAPH = "(photograph)"  # its class
 PLACES = 5  # left, top, right, bottom and area, as shares of the photograph
 GEOMETRY = 6  # of two objects: gap, to the right, below, both without their signs, how much larger
 NEAR = -30.0  # what the gap weighs before training: of things a tenth of the photograph apart, one of twenty is seen
+SMALL = 0.05  # of what words look for, at first: all objects alike
 MOST_ALIKE = 7  # objects of a class that are told apart in number
 
 Pair = tuple[str, int]  # a word, and the number of the object it points at
@@ -182,6 +184,9 @@ class Grounded(nn.Module):
             self.deeper = nn.Linear(width, width)
             self.says = nn.Embedding(sizes["responses"], width, padding_idx=0)  # what words say of an object
             self.meant = nn.Linear(width, 1, bias=False)  # which of the objects that a question points at it is about
+            self.seeks = nn.Embedding(sizes["query"], width, padding_idx=0)  # what words of a question look for
+            with torch.no_grad():
+                self.seeks.weight.mul_(SMALL)
         reads = config.embedding + width * self.sees
         self.read_question = nn.LSTM(reads, width, batch_first=True)
         self.read_response = nn.LSTM(reads, width, batch_first=True)
@@ -213,7 +218,9 @@ class Grounded(nn.Module):
         blank = flat[:, :, 0] == 0  # (BC, T)
         pooled = joined.masked_fill(blank[:, :, None], 0).amax(1)  # (BC, H); nothing is below 0
         scores: Tensor = self.output(self.dropout(pooled)).view(batch, candidates)
-        return scores if seen is None else scores + self._fits(query, responses, seen)  # (B, C)
+        if seen is None or there is None:
+            return scores
+        return scores + self._fits(query, responses, seen, there)  # (B, C)
 
     def _look(self, classes: Tensor, objects: Tensor, there: Tensor) -> Tensor:
         """What each object is, with those around it: (B, O, H)."""
@@ -225,15 +232,18 @@ class Grounded(nn.Module):
         deeper: Tensor = seen + self.deeper(torch.relu(seen)) * there[:, :, None]
         return deeper
 
-    def _fits(self, query: Tensor, responses: Tensor, seen: Tensor) -> Tensor:
-        """How well the words of responses fit what the question points at, or the photograph: (B, C)."""
-        named = torch.cat([seen[:, :1], _pointed_at(query, seen)], dim=1)  # (B, 1 + S, H)
-        there = functional.pad(query[:, :, 1] > 0, (1, 0), value=True)  # (B, 1 + S)
+    def _fits(self, query: Tensor, responses: Tensor, seen: Tensor, there: Tensor) -> Tensor:
+        """How well the words of responses fit what the question points at or describes, or the photograph: (B, C)."""
+        sought = self.dropout(self.seeks(query[:, :, 0])).sum(1, keepdim=True)  # (B, 1, H): "the woman in red"
+        found = _attend(sought, seen, there)  # (B, 1, H)
+        named = torch.cat([seen[:, :1], found, _pointed_at(query, seen)], dim=1)  # (B, 2 + S, H)
+        pointed = functional.pad(query[:, :, 1] > 0, (2, 0), value=True)  # (B, 2 + S)
         # Shares add up to one. Gates could all be shut, and are: that helps most as long as words mean nothing.
-        shares = self.meant(named).squeeze(2).masked_fill(~there, -1e9).softmax(1)  # (B, 1 + S)
+        shares = self.meant(named).squeeze(2).masked_fill(~pointed, -1e9).softmax(1)  # (B, 2 + S)
         about = (shares[:, :, None] * named).sum(1)  # (B, H)
         words = self.dropout(self.says(responses[..., 0]))  # (B, C, T, H)
-        fit: Tensor = torch.einsum("bcth,bh->bc", words, about) / seen.shape[2] ** 0.5
+        said = (responses[..., 0] != 0).sum(2).clamp(min=1)  # (B, C): sums of many products begin as small as one
+        fit: Tensor = torch.einsum("bcth,bh->bc", words, about) / (seen.shape[2] * said) ** 0.5
         return fit
 
     def _read(self, lstm: nn.LSTM, embedding: nn.Embedding, text: Tensor, seen: Tensor | None) -> Tensor:

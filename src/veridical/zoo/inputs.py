@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from veridical.common import arrays
 from veridical.common.arrays import Array, Floats, Ints
+from veridical.common.pictures import stored_picture, within
 from veridical.encoders import Features, load
 from veridical.encoders.encoder import unit
 from veridical.errors import UserError
@@ -65,6 +65,8 @@ class Vocabulary:
     @property
     def size(self) -> int:
         return len(self.ids) + self.first
+
+    state_shape: ClassVar[Any] = list[str]
 
     @property
     def state(self) -> list[str]:
@@ -117,6 +119,8 @@ def candidate_texts(example: Example) -> list[Text]:
 
 class StoredVectors:
     """Vectors that `veridical features` stored; `state` says of which weights, so that others are refused later."""
+
+    state_shape: ClassVar[Any] = dict[str, int | list[float] | dict[str, str]]
 
     def __init__(self, encoder: str) -> None:
         self.encoder = encoder
@@ -198,12 +202,12 @@ class Pixels:
 
 
 def _decode(data: bytes, width: int, height: int, region: tuple[float, ...] | None = None) -> arrays.Pixels:
-    from PIL import Image
 
-    with Image.open(BytesIO(data)) as picture:
-        whole = picture.convert("RGB")
-    part = whole if region is None else whole.crop((int(region[0]), int(region[1]), int(region[2]), int(region[3])))
-    return _resize(np.asarray(part), width, height)
+    whole = stored_picture(data, "of an item").convert("RGB")
+    if region is not None:
+        left, top, right, bottom = map(int, within(whole.size, region))
+        whole = whole.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
+    return _resize(np.asarray(whole), width, height)
 
 
 def _resize(pixels: arrays.Pixels, width: int, height: int) -> arrays.Pixels:

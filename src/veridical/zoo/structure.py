@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from veridical.common.arrays import Array, Doubles, Ints
-from veridical.errors import UserError, missing_extra
+from veridical.errors import UserError, in_the_way, missing_extra
 from veridical.zoo.architecture import Architecture, Encoded, Input
 from veridical.zoo.facts import LONGEST, Crossed, SceneFacts
 from veridical.zoo.inputs import FIRST, Words
@@ -62,8 +62,8 @@ class MaxEnt:
         """Learn a weight per feature."""
         try:
             from sklearn.linear_model import LogisticRegression
-        except ImportError:
-            raise missing_extra("scikit-learn", "models") from None
+        except ImportError as error:
+            raise in_the_way(error) or missing_extra("scikit-learn", "models") from None
         if len(np.unique(answers)) < 2:
             raise UserError("All training items have the same answer.", "Train on items with both answers.")
         size = 1 + max((int(row["features"].max(initial=FIRST)) for row in encoded), default=FIRST)

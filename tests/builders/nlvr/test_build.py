@@ -27,7 +27,7 @@ from veridical.sources.boxes.drawings import draw_png, see
 
 COUNT = 48
 SEED = 3
-SECRET = "open sesame"
+SECRET = "open sesame, and let me in"
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> BuildReport:
 @pytest.fixture(scope="module")
 def items(built: BuildReport) -> dict[str, list[Item]]:
     benchmark = Benchmark(built.out)
-    return {split: list(benchmark.items(split, answers=True)) for split in benchmark.splits()}
+    return {split: list(benchmark.items(split, answers=True)) for split in benchmark.splits}
 
 
 def contents(folder: Path) -> dict[str, bytes]:

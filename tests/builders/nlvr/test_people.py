@@ -78,7 +78,7 @@ def test_labels_and_removals_follow_the_votes(collected: dict[str, Path], tmp_pa
     assert report.removed == {MAJORITY_NONSENSE: COUNT - 1, SMALL_GAP: COUNT - 1}
     assert check(report.out).ok
     benchmark = Benchmark(report.out)
-    items = [item for split in benchmark.splits() for item in benchmark.items(split, answers=True)]
+    items = [item for split in benchmark.splits for item in benchmark.items(split, answers=True)]
     assert len(items) == 2 * (COUNT - 1)
     for item in items:
         place = int(item.id[-1])
@@ -103,7 +103,7 @@ def test_the_writers_selection_is_kept_and_does_not_decide(collected: dict[str, 
     selected = {j.item: j.verdict for j in benchmark.judgements(hidden=True) if j.kind == "selection"}
     assert selected
     assert all(meant[item] == verdict for item, verdict in selected.items())
-    labels = {i.id: i.answer for split in benchmark.splits() for i in benchmark.items(split, answers=True)}
+    labels = {i.id: i.answer for split in benchmark.splits for i in benchmark.items(split, answers=True)}
     assert any(labels[item] != meant[item] for item in labels), "the vote won over the position"
 
 

@@ -64,7 +64,7 @@ def boxed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def items_of(benchmark: Path) -> dict[str, Item]:
     opened = Benchmark(benchmark)
-    return {item.id: item for split in opened.splits() for item in opened.items(split)}
+    return {item.id: item for split in opened.splits for item in opened.items(split)}
 
 
 def test_what_a_person_removes_is_gone(

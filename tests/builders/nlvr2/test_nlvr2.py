@@ -56,7 +56,7 @@ def looked_at(small: Path, work: Path) -> Path:
 
 def items(folder: Path) -> list[Item]:
     opened = Benchmark(folder)
-    return [item for split in opened.splits() for item in opened.items(split, answers=True)]
+    return [item for split in opened.splits for item in opened.items(split, answers=True)]
 
 
 def test_it_is_whole_and_every_program_gives_its_label(small: Path) -> None:
@@ -83,7 +83,7 @@ def test_no_sentence_and_no_pair_of_photographs_tells_the_label(small: Path) -> 
 def test_splits_share_no_photograph_and_photographs_say_where_they_are_from(small: Path) -> None:
     opened = Benchmark(small)
     owners = defaultdict(set)
-    for split in opened.splits():
+    for split in opened.splits:
         for item in opened.items(split):
             for name in item.panels:
                 owners[name].add(split)
@@ -363,7 +363,7 @@ def test_icons_need_no_wordnet(
     small: Path, tmp_path: Path, build_small: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_at(small, tmp_path / "out.work")
-    monkeypatch.setattr("veridical.builders.nlvr2.wordnet.find_spec", lambda name: None)
+    monkeypatch.setattr("veridical.language.wordnet.find_spec", lambda name: None)
     build_small(tmp_path / "out", until="found")
     lines = (tmp_path / "out.work" / "queries.jsonl").read_text().splitlines()
     assert {"dogs eating", "two cars"} <= {json.loads(line)["text"] for line in lines}

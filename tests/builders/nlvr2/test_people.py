@@ -271,6 +271,23 @@ def test_a_sentence_with_a_program_is_generated_and_a_secret_changes_nothing_tha
     assert not (tmp_path / "out.hidden" / "secret.txt").exists()
 
 
+def test_people_write_about_pictures_that_a_secret_drew(
+    tmp_path: Path, build_small: Callable[..., BuildReport]
+) -> None:
+    build_small(tmp_path / "out", secret="random", until="judgements")
+    work = tmp_path / "out.work"
+    before = (work / "tasks.jsonl").read_bytes()
+    given = {name: tmp_path / f"{name}.jsonl" for name in ("sentences", "judgements")}
+    for path in given.values():
+        shutil.copy(work / path.name, path)
+    report = build_small(tmp_path / "out", secret="random", **given)
+    assert not any("no effect" in note for note in report.notes)
+    assert (work / "tasks.jsonl").read_bytes() == before
+    assert Benchmark(tmp_path / "out").manifest["config"]["secret"] is True
+    kept = (tmp_path / "out.hidden" / "secret.txt").read_text().strip()
+    assert kept == (work / "secret.txt").read_text().strip()
+
+
 @pytest.mark.parametrize(
     ("sentence", "warnings"),
     [

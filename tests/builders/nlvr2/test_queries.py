@@ -21,8 +21,9 @@ from veridical.builders.nlvr2.queries import (
     read_synsets,
     synset_of,
 )
-from veridical.builders.nlvr2.wordnet import Vectors, WordNet, open_vectors
+from veridical.builders.nlvr2.word_vectors import Vectors, open_vectors
 from veridical.errors import UserError
+from veridical.language.wordnet import WordNet
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,7 @@ def test_the_benchmark_is_whole(made: Path) -> None:
     assert report.ok, report.problems
     benchmark = Benchmark(made)
     assert benchmark.task == "choice"
-    assert set(benchmark.splits()) == {"train", "val", "test"}
+    assert set(benchmark.splits) == {"train", "val", "test"}
     assert benchmark.is_hidden("test")
 
 
@@ -127,7 +127,7 @@ def test_reasons_say_nothing_of_where_they_come_from(made: Path) -> None:
 def test_the_public_seed_does_not_give_hidden_answers(tmp_path: Path) -> None:
     """The order of hidden choices hangs on the secret alone, that of public ones on the seed alone."""
     orders = []
-    for secret in ("a", "b"):
+    for secret in ("one that nobody knows", "another one that nobody knows"):
         build_vcr(tmp_path / secret, photographs=60, folds=3, seed=3, secret=secret, processes=1)
         benchmark = Benchmark(tmp_path / secret)
         hidden = [i.answer for i in benchmark.items("test", answers=True) if i.parent is None]
@@ -141,7 +141,7 @@ def test_the_public_seed_does_not_give_hidden_answers(tmp_path: Path) -> None:
 def test_the_seed_decides_the_bytes(made: Path, tmp_path: Path) -> None:
     build_vcr(tmp_path / "again", photographs=60, folds=3, seed=3, processes=2)
     assert Benchmark(tmp_path / "again").hash == Benchmark(made).hash
-    build_vcr(tmp_path / "secret", photographs=60, folds=3, seed=3, secret="s", processes=1)
+    build_vcr(tmp_path / "secret", photographs=60, folds=3, seed=3, secret="one that nobody knows", processes=1)
     one, other = Benchmark(made), Benchmark(tmp_path / "secret")
     questions = [[i.query.raw for i in answers(b, "test") if i.query] for b in (one, other)]
     assert questions[0] != questions[1]
@@ -290,6 +290,14 @@ def test_sheets_are_filled_in_and_judged(folder: Path, tmp_path: Path) -> None:
     about = Benchmark(tmp_path / "out").manifest["config"]
     assert about["judgements"] == {"true": 22, "false": 2, "nonsense": 1, "skip": 1}
     assert about["source"]["detections"]["detector"] == "finds"
+
+
+def test_a_build_that_is_refused_leaves_nothing_behind(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot fill 11 folds"):
+        build_vcr(tmp_path / "out", photographs=8, secret="random")
+    with pytest.raises(UserError, match="cannot be read"):
+        build_vcr(tmp_path / "out", source=f"folder:{folder}", detector=Finds(), questions=tmp_path / "none")  # type: ignore[arg-type]
+    assert not list(tmp_path.glob(".out*"))
 
 
 def test_sheets_want_no_answers_yet(folder: Path, tmp_path: Path) -> None:

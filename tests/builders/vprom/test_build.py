@@ -60,7 +60,7 @@ def assert_unambiguous(opened: Benchmark, exact: bool) -> None:
     names = {name for own in found.values() for name in own}
     full = {panel: {name: own.get(name, set()) for name in names} for panel, own in found.items()}
     for scheme in opened.schemes:
-        for split in opened.splits(scheme):
+        for split in opened.splits_of(scheme):
             for item in opened.items(split, scheme):
                 relation, completing = simplest([full[p] for p in item.panels], [full[c] for c in item.candidates])
                 assert (relation,) == item.tag("relation")
@@ -73,7 +73,7 @@ def test_check_finds_nothing(small: Path) -> None:
     assert check(small).problems == ()
     opened = Benchmark(small)
     assert opened.schemes == ("interpolation", "neutral")
-    sizes = {split: len(list(opened.items(split, "neutral"))) for split in opened.splits("neutral")}
+    sizes = {split: len(list(opened.items(split, "neutral"))) for split in opened.splits_of("neutral")}
     assert sizes == {"test": 30, "train": 60}
 
 

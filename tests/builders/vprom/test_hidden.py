@@ -93,6 +93,16 @@ def test_the_secret_is_not_public(secretive: Path) -> None:
     assert "salt" not in Benchmark(secretive).manifest["config"]["source"]
 
 
+def test_the_manifest_counts_public_matrices_alone(secretive: Path) -> None:
+    """Whole counts less what is public would tell how often each hidden answer is right."""
+    opened = Benchmark(secretive)
+    about = opened.manifest["config"]
+    public = sum(1 for _ in opened.items("train", "neutral"))
+    assert sum(kind.get("matrices", 0) for kind in about["mined"]["kinds"].values()) == public
+    assert sum(sum(groups.values()) for groups in about["answers"]["neutral"].values()) == public
+    assert about["rejected"]["neutral"].keys() == {"train"}
+
+
 def test_a_random_secret_is_kept(tmp_path: Path) -> None:
     first, second = (build_vprom(tmp_path / name, secret="random", **FEW) for name in ("one", "two"))
     assert any("To build the same again" in note for note in first.notes)

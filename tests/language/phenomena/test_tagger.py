@@ -74,6 +74,8 @@ def test_the_papers_examples(phenomenon: str, sentence: str) -> None:
         ("spatial relation", "A dog is facing left.", "The left image has a dog."),
         ("spatial relation", "A ball is in a bowl.", "A dog is in profile."),
         ("spatial relation", "A vase is holding flowers.", "A woman is holding flowers."),
+        ("spatial relation", "A dog is at a table.", "There are at most two dogs."),
+        ("spatial relation", "At most one of the dogs is on a chair.", "At most one of the dogs is asleep."),
         ("comparison", "There are more dogs in the left image.", "There are more than four dogs."),
         ("comparison", "The dogs are the same size.", "The dogs are of a small size."),
         ("presupposition", "The lamp is lit.", "The image contains a lit lamp."),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.benchmark.place import hidden_dir
-from veridical.benchmark.splits import SECRET, check_seed, check_splits, mix_secret, split_by_origin
+from veridical.benchmark.place import hidden_dir, staging
+from veridical.benchmark.splits import SECRET, check_splits, mix_secret, split_by_origin
 from veridical.benchmark.writer import file_hash
 from veridical.builders import BuildReport
 from veridical.builders.nlvr import people, scenes
@@ -33,14 +32,14 @@ from veridical.formats.card import describe
 from veridical.language.programs.execution import execute
 from veridical.language.programs.terms import parse
 from veridical.language.writing.boxes.statements import PAPER, make_plan
+from veridical.options import check_seed
 from veridical.options.building import NLVROptions
-from veridical.records import Judgement, Pruned
+from veridical.records import PROGRAM, Judgement, Pruned
 from veridical.sources.boxes.drawings import draw_png
 
 SPLITS: dict[str, float] = {"train": 3163, "dev": 267, "test-p": 266, "test-u": 266}
 HIDDEN = ("test-u",)
 PRESENTATIONS = "presentations.jsonl"
-PROGRAM = "program"  # who judges generated statements
 WRITE_BATCH = 20  # presentations; a batch takes under a second
 DRAW_BATCH = 40
 
@@ -231,11 +230,8 @@ def _deal(job: NLVRJob, presentations: list[str], arrangements: Sequence[str]) -
 
 def _present(job: NLVRJob, count: int) -> BuildReport:
     """Presentations for a collection: their scenes, and a drawing of each image."""
-    if job.out.exists() and (not job.out.is_dir() or any(job.out.iterdir())):
-        raise UserError(f"{job.out} exists and is not an empty folder.", "Choose another --out.")
-    job.out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{job.out.name}.", dir=job.out.parent) as work:
-        folder = Path(work) / "made"
+    with staging(job.out) as work:
+        folder = work / "made"
         (folder / "images").mkdir(parents=True)
         if job.hidden:  # which presentations will be is not known yet
             data = job.mix_secret(job.out / SECRET, None)

@@ -16,12 +16,11 @@ from veridical.benchmark import tables
 from veridical.benchmark.splits import secret_words
 from veridical.benchmark.writer import content_address
 from veridical.language.writing.boxes.statements import make_plan, present, write
-from veridical.records import TRUTH, Item, Panel, Text, View, pairs
+from veridical.records import GENERATOR, TRUTH, Item, Panel, Text, View, pairs
 from veridical.sources.boxes import scenes as box_scenes
 from veridical.sources.boxes.drawings import draw_boxes
 from veridical.sources.boxes.scenes import Arrangement, Figure, Placed, Scene, panel, placed
 
-GENERATOR = "generator"  # the writer of generated statements
 _COLORS, _SIZES = tuple(box_scenes.COLORS), tuple(box_scenes.SIZES.values())
 _FIELDS = 3  # bytes an object: y, x, and what it is
 _CODES = {

@@ -5,7 +5,7 @@
     collection     what a build is given (options, checked or from a file; a source), and what its steps made
     work           the work folder: records of its files, when each is made again
     photographs    3.1: looking at every photograph once
-    queries        3.1: synsets and the four heuristics of Table 1    wordnet    what queries ask of words
+    queries        3.1: synsets and the four heuristics of Table 1    word_vectors    how near texts are
     search         3.1: similar photographs, in a source or in what an image search answered
     sets           3.1: pruning, interesting photographs, sets of eight
     pairs          3.2: pairs, generated sentences, and the guidelines for writers

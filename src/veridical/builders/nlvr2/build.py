@@ -18,7 +18,7 @@ import numpy as np
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.place import hidden_dir
-from veridical.benchmark.splits import SECRET, mix_secret
+from veridical.benchmark.splits import RANDOM, SECRET, mix_secret, secret_words
 from veridical.builders import BuildReport
 from veridical.builders.nlvr2.collection import Collection, checked, hidden_splits
 from veridical.builders.nlvr2.doubtful import PAGE, write_doubtful
@@ -35,6 +35,7 @@ from veridical.common.files import write_lines
 from veridical.engine.progress import Clock
 from veridical.errors import UserError
 from veridical.options.building import NLVR2Options
+from veridical.sources.icons.worlds import IconSeries
 
 
 def build(
@@ -55,8 +56,11 @@ def build(
     folder = Path(os.path.abspath(out))
     place = Work(Path(work) if work is not None else work_folder(folder))
     place.explain(bool(hidden_splits(made)))
-    made, kept, notes = _mix_secret(made, folder, place)
     source = own or open_photographs(made, place.path("detections.jsonl"))
+    drawn = isinstance(source, IconSeries)
+    made, kept, notes = _mix_secret(made, folder, place, drawn)
+    if isinstance(source, IconSeries):  # their names are public: without the salt the seed tells what they show
+        source = replace(source, salt=tuple(secret_words(made.secret)))
     named = own is None and made.source != "icons"
     collected = Collection(made, place, source, made.source if named or source is None else source, processes)
     if until != "all":
@@ -108,12 +112,17 @@ def _validated(made: Collection, *, extra: bool) -> Validated:
 # what a build is given, and what it reports
 
 
-def _mix_secret(options: NLVR2Options, out: Path, work: Work) -> tuple[NLVR2Options, bytes, list[str]]:
+def _mix_secret(options: NLVR2Options, out: Path, work: Work, drawn: bool) -> tuple[NLVR2Options, bytes, list[str]]:
     """The options with the secret in force, what the hidden folder keeps of it, and what to tell whoever builds."""
-    if options.secret and (options.sentences is not None or not hidden_splits(options)):
-        why = "people's sentences do not depend on a seed" if hidden_splits(options) else "nothing is hidden"
+    hidden, written = bool(hidden_splits(options)), options.sentences is not None
+    if options.secret and not hidden:
+        return replace(options, secret=""), b"", ["--secret has no effect: nothing is hidden."]
+    # people wrote about the pictures of an earlier run: those are drawn with the secret of that run, or with none
+    salted = drawn and (options.secret != RANDOM or work.path(SECRET).exists())
+    if written and options.secret and not salted:
+        why = "people's sentences do not depend on a seed, and the pictures they were written about have none"
         return replace(options, secret=""), b"", [f"--secret has no effect: {why}."]
-    if not hidden_splits(options) or options.sentences is not None:
+    if not hidden or (written and not options.secret):
         return options, b"", []
     mixed = mix_secret(options.secret, hidden_dir(out) / SECRET, work.folder)
     return replace(options, secret=mixed.secret), mixed.kept, list(mixed.notes)

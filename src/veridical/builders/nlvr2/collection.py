@@ -19,18 +19,18 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 import numpy as np
 
-from veridical.benchmark.splits import check_seed, check_splits
+from veridical.benchmark.splits import check_splits
 from veridical.benchmark.writer import file_hash
 from veridical.builders.nlvr2.people import PAPER_SPLITS, read_labels
 from veridical.builders.nlvr2.photographs import ANNOTATIONS, near_duplicates, usual_similarity
 from veridical.builders.nlvr2.queries import Query, Synset
 from veridical.builders.nlvr2.sets import INTERESTING, Rule, classifier
-from veridical.builders.nlvr2.wordnet import Thesaurus, open_thesaurus
 from veridical.builders.nlvr2.work import Found, ImageSet, PrunedSet, Seen, Sentence, Task, Verdict, Work
 from veridical.common.files import Json, read_json, read_text
 from veridical.encoders import open_encoder
 from veridical.errors import UserError
-from veridical.options import filled, refuse_unused
+from veridical.language.wordnet import Thesaurus, open_thesaurus
+from veridical.options import check_seed, filled, refuse_unused
 from veridical.options.building import NLVR2Options
 from veridical.records import Panel
 from veridical.sources import NOTHING, Coverage, Photograph, Source

@@ -29,14 +29,14 @@ from veridical.language.english import NUMBER_WORDS, Nouns, plural
 from veridical.language.programs.terms import parse
 from veridical.language.writing.pairs.claims import deny
 from veridical.language.writing.pairs.statements import execute_pair, write
-from veridical.records import Panel
+from veridical.records import PROGRAM, Panel
 
 TASKS = 2  # of a set
 PAIRS = 4
 BATCH = 8  # sets whose sentences are written together
 TRIES = 4  # sentences for the second task before one that only denies the first is taken
 NOT_TOLD_APART = "no sentence was found for two pairs and another for the other two"
-WRITER = "program"
+WRITER = PROGRAM
 CHOICES: tuple[tuple[int, int], ...] = tuple(combinations(range(PAIRS), 2))
 
 
@@ -162,6 +162,15 @@ def _denies(one: str, other: str) -> bool:
     True
     """
     return deny(parse(one)) == parse(other) or deny(parse(other)) == parse(one)
+
+
+def check_sentences(path: Path, sentences: Sequence[Sentence], tasks: Sequence[Task]) -> None:
+    """Refuse sentences about tasks that are not there, and two about one."""
+    check_once(path, "task", (one.task for one in sentences))
+    known = {task.task for task in tasks}
+    for one in sentences:
+        if one.task not in known:
+            raise wrong(path, f"there is no task {one.task!r}", "Name a task of tasks.jsonl.")
 
 
 def check_tasks(path: Path, tasks: Sequence[Task], photographs: Collection[str]) -> None:

@@ -16,10 +16,11 @@ from typing import Literal
 
 import msgspec
 
-from veridical.builders.nlvr2.wordnet import Thesaurus, Vectors
+from veridical.builders.nlvr2.word_vectors import Vectors
 from veridical.common.files import read_json, read_lines, text_lines
 from veridical.errors import UserError
 from veridical.language.english import plural
+from veridical.language.wordnet import Thesaurus
 from veridical.sources.icons.glyphs import CATEGORIES
 
 Heuristic = Literal["quantity", "collective", "hypernym", "similar", "activity"]

@@ -18,7 +18,7 @@ import numpy as np
 
 from veridical.builders.nlvr2.queries import NUMBERS, Query, Synset, first_queries
 from veridical.builders.nlvr2.work import Found, Seen
-from veridical.common.files import in_words, read_lines, read_text
+from veridical.common.files import Json, in_words, read_lines, read_text
 from veridical.engine.progress import Progress
 from veridical.errors import UserError, missing_extra
 from veridical.language.english import plural
@@ -264,13 +264,24 @@ class SavedSearch:
         return [(name, 1 - place / (SIMILAR + 1)) for place, name in enumerate(near, start=1)]  # only ranks are known
 
 
+def _whole_rows(rows: csv.DictReader[str], path: Path, fix: str) -> Iterator[Json]:
+    """Rows of a CSV file that have no more cells than the header."""
+    try:
+        for row in rows:
+            if None in row:
+                raise UserError(f"{path}, line {rows.line_num}: more cells than the header has.", fix)
+            yield dict(row)
+    except csv.Error as error:
+        raise UserError(f"{path}, line {rows.line_num}: {error}.", fix) from None
+
+
 def _read_results(path: Path) -> list[_SearchResult]:
     fix = "Each result has a query, a rank, an address and similar addresses."
     if path.suffix != ".csv":
         return read_lines(path, _SearchResult, fix)
     out = []
-    rows = csv.DictReader(read_text(path, "Give a file of search results.").splitlines())
-    for number, row in enumerate(rows, start=2):
+    rows = csv.DictReader(read_text(path, "Give a file of search results.").splitlines(), restval="")
+    for number, row in enumerate(_whole_rows(rows, path, fix), start=2):
         try:
             similar = (row.get("similar") or "").split()
             out.append(msgspec.convert({**row, "similar": similar}, _SearchResult, strict=False))

@@ -20,7 +20,7 @@ from veridical.builders.nlvr2.collection import Collection, Photographs, hashes,
 from veridical.builders.nlvr2.photographs import fetch, look
 from veridical.builders.nlvr2.queries import Query, Synset
 from veridical.builders.nlvr2.visible import about_thresholds, visible
-from veridical.builders.nlvr2.wordnet import open_vectors
+from veridical.builders.nlvr2.word_vectors import open_vectors
 from veridical.builders.nlvr2.work import Found, ImageSet, PrunedSet, Seen, Sentence, Task, Verdict
 from veridical.errors import UserError
 from veridical.language.english import icon_nouns, nouns_of
@@ -52,9 +52,15 @@ def look_at_photographs(made: Collection) -> None:
 
     facts: dict[str, object] = {"source": made.about_source, "name": options.source, "encoder": made.encoder}
     facts |= {"files": files, "weights": made.weights, **hashes(options, "search")}
+    if isinstance(made.source, IconSeries) and made.source.salt:
+        facts["secret"] = _digest(options.secret)
     if made.source is not None and not made.exact:
         facts |= {"visible": about_thresholds(), **_covered(options)}
     made.photographs = Photographs(made.work.step("photographs.jsonl", Seen, [], facts, make), vectors_file, options)
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest() if secret else ""
 
 
 def _covered(options: NLVR2Options) -> dict[str, object]:
@@ -256,9 +262,9 @@ def write_sentences(made: Collection) -> None:
     panels = made.panels
     facts: dict[str, object] = {**hashes(options, "sentences")}
     if options.sentences is None:
-        digest = hashlib.sha256(options.secret.encode("utf-8", "surrogateescape")).hexdigest() if options.secret else ""
         # What sentences are generated from and judged by: boxes and attributes, too.
-        facts |= {"seed": options.seed, "secret": digest, "panels": work.hash_of_panels(panels), **_covered(options)}
+        facts |= {"seed": options.seed, "secret": _digest(options.secret), **_covered(options)}
+        facts["panels"] = work.hash_of_panels(panels)
 
     def seeds_of(task: Task) -> tuple[int, ...]:
         return seeds(options.seed, "sentences", task.set, task.task, options.secret)
@@ -281,6 +287,7 @@ def write_sentences(made: Collection) -> None:
         return pairs.write_all(made.tasks, panels, nouns, seeds_of, processes=made.processes, work=batches)
 
     made.sentences = made.work.step("sentences.jsonl", Sentence, ["tasks.jsonl"], facts, make)
+    pairs.check_sentences(made.work.path("sentences.jsonl"), made.sentences, made.tasks)
 
 
 # 3.3: judgements

@@ -88,7 +88,7 @@ def takedown(
         ) as writer,
     ):
         for scheme in opened.schemes:
-            for split in opened.splits(scheme):
+            for split in opened.splits_of(scheme):
                 table = opened.items_table(split, scheme, answers=opened.is_hidden(split))
                 shown = table.select(["panels", "candidates"]).to_pylist()
                 shows = pa.array([_shows(row["panels"], row["candidates"], gone) for row in shown])

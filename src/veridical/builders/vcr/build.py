@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
@@ -34,12 +34,12 @@ from veridical.matching.items import UNFIT, items_of, lay_out, query, response
 from veridical.matching.questions import AnsweredQuestion
 from veridical.matching.report import notes_on
 from veridical.matching.stages import Responses, StageOptions
-from veridical.options import refuse_unused
+from veridical.options import check_seed, refuse_unused
 from veridical.options.building import Matching, VCROptions
 from veridical.records import Panel, Pruned
 from veridical.sources import Photograph, Source, open_source
 from veridical.sources.detections import Detections
-from veridical.sources.icons.stories import FOUR, IconStories
+from veridical.sources.icons.stories import FOUR, IconStories, detected
 
 SPLITS = ("train", "val", "test")
 STAGES = ("answer", "rationale")
@@ -94,10 +94,15 @@ def build(
     if options.hide:
         # people's questions are nowhere else to be had, so a secret costs nothing; stories are told again from a seed
         wanted = options.secret or ("" if told else splits.RANDOM)
-        mixed = splits.mix_secret(wanted, hidden_dir(job.out) / SECRET, job.work)
+        mixed = splits.mix_secret(wanted, hidden_dir(job.out) / SECRET, job.work if told else None)
         job.secret, job.kept = mixed.secret, mixed.kept
         job.notes += mixed.notes
-    material = _stories(job, processes) if told else _collected(job)
+    try:
+        material = _stories(job, processes) if told else _collected(job)
+    except UserError:
+        if not any(job.work.glob("??")):  # no batch to continue from: leave no folder, with a secret, behind
+            shutil.rmtree(job.work, ignore_errors=True)
+        raise
     job.clock.done("photographs and questions")
     panels = {name: one.panel for name, one in material.photographs.items()}
     rows = people.asked(material.written, panels, material.fold)
@@ -120,7 +125,7 @@ def build(
 
 def _check(options: VCROptions, told: bool) -> None:
     """Refuse what cannot be built. Stories are all interesting; the number of people's questions is their own."""
-    splits.check_seed(options.seed)
+    check_seed(options.seed)
     if options.photographs < 1 or options.each < 1:
         asked_for = f"{options.photographs} photographs with {options.each} questions each"
         raise UserError(f"{asked_for} were asked for.", "Ask for 1 or more.")
@@ -146,13 +151,8 @@ def _stories(job: VCRJob, processes: int | None) -> _Material:
     stories = replace(stories, salt=tuple(secret_words(job.secret)), salted=hidden)
     told = tell(stories, job.options.each, processes=processes, work=job.work)
     job.config |= {"source": stories.config(), "questions": "generated", "interesting": "all stories"}
-    bare = {}  # as people tag them: classes, boxes and outlines; what an object looks like is for looking
-    for one in told:
-        panel = one.photograph.panel
-        objects = tuple(replace(thing, attributes=()) for thing in panel.objects)
-        bare[panel.id] = replace(one.photograph, panel=replace(panel, objects=objects))
     return _Material(
-        bare,
+        {one.photograph.panel.id: replace(one.photograph, panel=detected(one.photograph.panel)) for one in told},
         {one.photograph.panel.id: one.picture for one in told},
         [written for one in told for written in one.written],
         fold,
@@ -284,6 +284,17 @@ def _responses(rows: Sequence[AnsweredQuestion], stage: str) -> Responses:
     return matching_stages.responses_of(asked, said, [row.panel for row in rows], folds)
 
 
+def _lost(splits_left: Collection[str]) -> list[str]:
+    """What to say of splits of which no question was left.
+
+    >>> _lost(["train", "test", "test"])
+    ['There is no split val: none of its questions was left.']
+    """
+    return [
+        f"There is no split {split}: none of its questions was left." for split in SPLITS if split not in splits_left
+    ]
+
+
 def _write(
     job: VCRJob, material: _Material, rows: list[AnsweredQuestion], wrong: Mapping[str, Ints], licence: str
 ) -> None:
@@ -313,6 +324,7 @@ def _write(
             chosen = [item for item in items if split_of[item.parent or item.id] == split]
             if chosen:
                 writer.add_items(split, chosen)
+        job.notes += _lost(split_of.values())
         writer.add_panels(panels)
         found = [material.photographs[name] for name in used]
         sources = [(one.panel.id, one.panel.id.partition("-")[0], one.panel.uri, one.licence) for one in found]

@@ -22,8 +22,8 @@ from veridical.common.arrays import Doubles
 from veridical.common.files import Json, read_lines, write_lines
 from veridical.errors import UserError
 from veridical.language.english import PEOPLE
-from veridical.pages.cards import object_names, tag_colour
-from veridical.records import Panel, Pruned, SceneObject
+from veridical.pages.cards import tag_colour
+from veridical.records import Panel, Pruned, SceneObject, object_names
 from veridical.sources import Photograph, Source
 
 if TYPE_CHECKING:

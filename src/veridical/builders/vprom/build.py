@@ -6,7 +6,7 @@ import math
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.place import check_free, hidden_dir
-from veridical.benchmark.splits import SECRET, check_seed, check_splits, mix_secret, secret_words
+from veridical.benchmark.splits import SECRET, check_splits, mix_secret, secret_words
 from veridical.benchmark.writer import file_hash
 from veridical.builders import BuildReport
 from veridical.builders.vprom import storing
@@ -29,6 +29,7 @@ from veridical.engine import run
 from veridical.engine.progress import Clock, Progress
 from veridical.errors import UserError
 from veridical.formats.card import describe
+from veridical.options import check_seed
 from veridical.options.building import Mining, VPROMOptions
 from veridical.records import Pruned
 from veridical.sources import Photograph, Source, open_source
@@ -182,7 +183,13 @@ def _item_names(made: Made, pool: Pool, photographs: Sequence[str]) -> set[str]:
     return {name for scheme, side, found in parts for name in storing.item_names(found, pool, names, (scheme, side))}
 
 
+def _public(job: VPROMJob, sides: Mapping[str, Matrices]) -> dict[str, Matrices]:
+    return {side: found for side, found in sides.items() if side not in job.options.hide}
+
+
 def _config(job: VPROMJob, names: Sequence[str], pool: Pool, made: Made) -> dict[str, object]:
+    """What the manifest says of the build. It counts no hidden matrix: less the public ones, that would tell."""
+    made = {scheme: (rules, _public(job, sides)) for scheme, (rules, sides) in made.items()}
     table = pool.table()
     for type_, number in Counter(CELLS[k][1] for side in _sides(made) for k in side.cell.tolist()).items():
         table[type_]["matrices"] = number

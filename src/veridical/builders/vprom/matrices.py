@@ -201,7 +201,9 @@ def make_matrices(
 
 def answers(pool: Pool, parts: Iterable[Matrices]) -> dict[str, dict[str, int]]:
     """Element type -> super-attribute (or the type again) -> matrices about it, 0 where a pool could make some."""
-    number = np.sum([np.bincount(part.label, minlength=len(pool.elements)) for part in parts], axis=0)
+    number = np.zeros(len(pool.elements), np.int64)
+    for part in parts:
+        number += np.bincount(part.label, minlength=len(pool.elements))
     out: dict[str, dict[str, int]] = {}
     for element, many, ok in zip(pool.elements, number, pool.usable, strict=True):
         if ok:

@@ -269,7 +269,7 @@ def _heads_somewhere(parse: Parse, word: ParsedWord) -> bool:
 
 def _is_placed(parse: Parse, word: ParsedWord) -> bool:
     """A preposition of place with a thing (not an image) as its object."""
-    if word.tag not in {"IN", "RP", "RB", "TO"} or word.dep == "agent":
+    if word.tag not in {"IN", "RP", "RB", "TO"} or word.dep == "agent" or _limits(parse, word):
         return False
     landmark = _landmark(parse, word)
     if landmark is None:
@@ -285,6 +285,12 @@ def _is_placed(parse: Parse, word: ParsedWord) -> bool:
     if word.text in {"in", "at"} and landmark.lemma in MANNERS:
         return False
     return not names_image(parse, word, landmark)
+
+
+def _limits(parse: Parse, word: ParsedWord) -> bool:
+    """At most two dogs: an amount, not a place, whatever the parser takes "most" for."""
+    after = word.index + (2 if parse.text(word.index + 1) == "the" else 1)
+    return word.text == "at" and parse.text(after) in {"most", "least"}
 
 
 def _landmark(parse: Parse, preposition: ParsedWord) -> ParsedWord | None:

@@ -1,17 +1,22 @@
 """What words say of two responses, beside a model of similarity: whether one says the other again, or an alternative.
 
-A response whose content words are all in another ("dance", "dance and leave the stage"), common synonyms counting as
-one word, would be right beside it. Two
-that name different members of a closed class (two and four, red and white, yes and no) never are, however near to each
-other a model puts them. The words are in `alternatives.json`.
+A response whose content words all follow from another's would be right beside it: "dance" beside "dance and leave the
+stage", "outdoors" beside "in the park", "stroke it" beside "caress the cat". What follows from a word is the word, its
+synonyms and what it is a kind of, by WordNet where that is installed, and by lists of our own. And where the right
+answer is yes, a response that repeats the question says yes again. Where only some words are shared, two responses may
+still be about the same ("stuck in snow", "snow was blocking it"), the more of their words the likelier.
+
+Two responses that name different members of a closed class (two and four, red and white, yes and no), or of which one
+denies what the other says, are never both right, however near to each other a model puts them. The words are in
+`alternatives.json`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,75 +25,172 @@ import numpy as np
 
 from veridical.common.arrays import Bools, Floats, Ints
 from veridical.common.files import read_json
+from veridical.language.wordnet import Thesaurus, open_thesaurus
 from veridical.matching.scores.fit import FILLERS
 from veridical.matching.scores.models import terms
 
 _WORD = re.compile(r"\w+")
 STEM = 6  # letters of a word that are compared: affection, affectionate
-AGAIN = -12.0  # log(1 - P_sim) of a response that says another again
+AGAIN = -500.0  # log(1 - P_sim) of a response that says another again: only where nothing else is left
+
+PARTLY = -8.0  # the same for one that has all its words in common with another but those that the question has
 
 
 class _Lists(msgspec.Struct):
-    """The words of `alternatives.json`, by class."""
+    """The words of `alternatives.json`."""
 
-    function: list[str]
-    alternatives: dict[str, list[str]]
-    synonyms: dict[str, list[str]]
+    function: list[str]  # words that say nothing by themselves
+    people: list[str]  # words for people and what all of them have: two responses that share only these share little
+    denials: list[str]
+    alternatives: dict[str, list[str]]  # class -> its members, each with all its spellings
+    synonyms: dict[str, list[str]]  # class -> words that are taken for one
+    kinds: dict[str, list[str]]  # class, or word -> words from which it follows
 
 
-def _class_of(lists: dict[str, list[str]]) -> dict[str, str]:
-    return {word: name for name, words in lists.items() for word in words}
+@lru_cache(maxsize=1)
+def _lists() -> _Lists:
+    path = Path(__file__).with_name("alternatives.json")
+    return read_json(path, _Lists, "lists of words", "Install Veridical again.")
 
 
 @dataclass(frozen=True)
 class Sayings:
-    """The content words of each response, and which of them are of a closed class."""
+    """The content words of each response and of its question, what follows from them, and closed classes."""
 
     words: Any  # (N, V) sparse, 1 where a response has the word
-    closed: Any  # (N, V) sparse, of words of closed classes
+    implied: Any  # (N, V) sparse, 1 where the word follows from the response
+    fresh: Any  # (N, V) sparse, 1 where a response has the word and its question has not; without words for people
+    asked: Any  # (N, V) sparse, 1 where the word follows from the question, of rows whose answer is yes
+    closed: Any  # (N, members) sparse, of members of closed classes
     kind: Ints  # (N,) the class of these; -1 for none, or several
+    denied: Bools  # (N,) whether the response denies something
 
     @staticmethod
-    def of(responses: Sequence[str]) -> Sayings:
-        path = Path(__file__).with_name("alternatives.json")
-        lists = read_json(path, _Lists, "lists of words", "Install Veridical again.")
-        empty = FILLERS | set(lists.function)
-        classes, same = _class_of(lists.alternatives), _class_of(lists.synonyms)
+    def of(responses: Sequence[str], queries: Sequence[str] = (), thesaurus: Thesaurus | None = None) -> Sayings:
+        lists = _lists()
+        members = {word: (name, one.split()[0]) for name, own in lists.alternatives.items() for one in own
+                   for word in one.split()}  # fmt: skip
         numbers = {name: number for number, name in enumerate(lists.alternatives)}
-        said, named, kind = [], [], []
-        for text in responses:
-            words = _WORD.findall(text.lower())
-            own = sorted({word for word in words if word in classes})
-            kinds = {numbers[classes[word]] for word in own}
-            named.append(own)
-            kind.append(kinds.pop() if len(kinds) == 1 else -1)
-            stems = {f"={same[word]}" if word in same else word if word in empty else _stem(word) for word in words}
-            said.append(sorted({s for s in stems if s not in empty} or stems))
-        return Sayings(_table(said), _table(named), np.array(kind, np.int64))
+        split = [_WORD.findall(text.lower()) for text in responses]
+        named = [sorted({members[word] for word in words if word in members}) for words in split]
+        kinds = [{name for name, _ in own} for own in named]
+        vocabulary = _Vocabulary(lists, open_thesaurus(None, needed=False) if thesaurus is None else thesaurus)
+        yes = [own == [("verdicts", "yes")] for own in named]
+        asked = [_WORD.findall(text.lower()) for text in queries] or [[]] * len(split)
+        told = [{_stem(word) for word in (*words, *lists.people)} for words in asked]
+        new = [[word for word in words if _stem(word) not in own] for words, own in zip(split, told, strict=True)]
+        affirmed = [words if said_yes else [] for words, said_yes in zip(asked, yes, strict=True)]
+        places = [vocabulary.tokens(split, least=1), vocabulary.tokens(new), vocabulary.tokens(affirmed)]
+        follows = vocabulary.follows()
+        words, fresh, question = (_table(rows, len(vocabulary.places)) for rows in places)
+        member: dict[tuple[str, str], int] = {}
+        closed = [[member.setdefault(one, len(member)) for one in own] for own in named]
+        return Sayings(
+            words,
+            _ones(words @ follows),
+            fresh,
+            _ones(question @ follows),
+            _table(closed, len(member)),
+            np.array([numbers[one.pop()] if len(one) == 1 else -1 for one in kinds], np.int64),
+            np.array([not set(words).isdisjoint(lists.denials) for words in split], bool),
+        )
 
     def take(self, rows: Ints) -> Sayings:
-        return Sayings(self.words[rows], self.closed[rows], self.kind[rows])
+        words, implied, fresh = (table[rows] for table in (self.words, self.implied, self.fresh))
+        return Sayings(words, implied, fresh, self.asked[rows], self.closed[rows], self.kind[rows], self.denied[rows])
 
     @cached_property
     def sizes(self) -> Ints:
         return np.asarray(self.words.getnnz(axis=1), np.int64)
 
     def again(self) -> Bools:
-        """(n, n) whether one response of two has all content words of the other."""
-        shared = (self.words @ self.words.T).toarray()
-        least = np.minimum(self.sizes[:, None], self.sizes[None, :])
-        return np.asarray((shared >= least) & (least > 0), bool)
+        """(n, n) whether all content words of one response of two follow from the other, or from a question that the
+        other says yes to."""
+        known = self.sizes > 0
+        found = ((self.implied @ self.words.T).toarray() >= self.sizes) & known
+        if self.asked.nnz:
+            found |= ((self.asked @ self.words.T).toarray() >= self.sizes) & known
+        return np.asarray(found | found.T, bool)
 
-    def alternatives(self) -> Bools:
-        """(n, n) whether two responses name different members of one class."""
+    def shared(self) -> Floats:
+        """(n, n) the share of a response's words, those of its question and for people apart, that follow from another:
+        the larger of two responses' shares."""
+        sizes = np.maximum(np.asarray(self.fresh.getnnz(axis=1), np.float32), 1)
+        found = (self.implied @ self.fresh.T).toarray() / sizes
+        return np.asarray(np.maximum(found, found.T), np.float32)
+
+    def alternatives(self, again: Bools) -> Bools:
+        """(n, n) whether two responses name different members of one class, or one denies what both say."""
         shared = (self.closed @ self.closed.T).toarray()
-        return np.asarray((self.kind[:, None] == self.kind[None, :]) & (self.kind >= 0)[:, None] & (shared == 0), bool)
+        other = (self.kind[:, None] == self.kind[None, :]) & (self.kind >= 0)[:, None] & (shared == 0)
+        return np.asarray(other | (again & (self.denied[:, None] != self.denied[None, :])), bool)
 
     def corrected(self, apart: Floats) -> Floats:
         """(n, n) log(1 - P_sim) by a model, with what words say."""
-        apart[self.again()] = AGAIN
-        apart[self.alternatives()] = 0.0
+        again = self.again()
+        apart += np.float32(PARTLY) * self.shared()
+        apart[again] = AGAIN
+        apart[self.alternatives(again)] = 0.0
         return apart
+
+
+class _Vocabulary:
+    """Words as numbers: forms and synonyms of one word have one; and which follow from which."""
+
+    def __init__(self, lists: _Lists, thesaurus: Thesaurus) -> None:
+        self._thesaurus = thesaurus
+        self._empty = FILLERS | set(lists.function)
+        self._same = {word: f"={name}" for name, words in lists.synonyms.items() for word in words}
+        self._kinds = _inverted(lists.kinds)
+        self._means: dict[int, set[str]] = {}  # place -> what it means
+        self._follows: dict[int, set[str]] = {}  # place -> what follows from it
+        self._known: dict[str, int] = {}  # word -> place
+        self.places: dict[str, int] = {}
+
+    def tokens(self, texts: Sequence[Sequence[str]], least: int = 0) -> list[list[int]]:
+        """The numbers of the content words of each text, each once; of all its words where fewer than `least` have
+        content."""
+        out = []
+        for words in texts:
+            content = [word for word in words if word not in self._empty]
+            content = content if len(content) >= least else list(words)
+            out.append(sorted({self._place(word) for word in content}))
+        return out
+
+    def _place(self, word: str) -> int:
+        if word not in self._known:
+            token = self._token(word)
+            place = self._known[word] = self.places.setdefault(token, len(self.places))
+            means, follows = self._means.setdefault(place, {token}), self._follows.setdefault(place, set())
+            own = self._thesaurus.meanings(word) if word not in self._empty else ()
+            means.update(own)
+            follows.update(kind for one in own for kind in self._thesaurus.kinds(one))
+            follows.update(self._token(kind) for kind in self._kinds.get(_stem(word), ()))
+        return self._known[word]
+
+    def _token(self, word: str) -> str:
+        if word in self._empty or word.startswith("="):
+            return word
+        return self._same.get(word) or _stem(word)
+
+    def follows(self) -> Any:
+        """(V, V) sparse, 1 where the second word follows from the first."""
+        names: dict[str, int] = {}
+        means = [[names.setdefault(one, len(names)) for one in sorted(own)] for own in self._means.values()]
+        follow = [
+            [names[one] for one in sorted(self._means[place] | more) if one in names]
+            for place, more in self._follows.items()
+        ]
+        return _ones(_table(follow, len(names)) @ _table(means, len(names)).T)
+
+
+def _inverted(kinds: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """Stem of a word -> what follows from it."""
+    out: dict[str, list[str]] = {}
+    for kind, words in kinds.items():
+        for word in words:
+            out.setdefault(_stem(word), []).append(kind)
+    return out
 
 
 def _stem(word: str) -> str:
@@ -99,11 +201,14 @@ def _stem(word: str) -> str:
     return terms(word)[0].rstrip("e")[:STEM]
 
 
-def _table(lists: Sequence[Sequence[str]]) -> Any:
+def _table(lists: Sequence[Sequence[int]], width: int) -> Any:
     from scipy.sparse import csr_matrix
 
-    places: dict[str, int] = {}
-    columns = [places.setdefault(word, len(places)) for words in lists for word in words]
-    ends = np.cumsum([0, *(len(words) for words in lists)])
-    data = np.ones(len(columns), np.float32)
-    return csr_matrix((data, np.array(columns, np.int64), ends), (len(lists), max(1, len(places))))
+    columns = np.array([place for places in lists for place in places], np.int64)
+    ends = np.cumsum([0, *(len(places) for places in lists)])
+    return csr_matrix((np.ones(len(columns), np.float32), columns, ends), (len(lists), max(1, width)))
+
+
+def _ones(table: Any) -> Any:
+    table.data[:] = 1
+    return table

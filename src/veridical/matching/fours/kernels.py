@@ -156,3 +156,14 @@ def worth(weights: Floats, members: Ints) -> Doubles:
                 if members[b, one] >= 0 and members[b, other] >= 0:
                     out[b] += weights[members[b, one], members[b, other]]
     return out
+
+
+@compiled
+def exchanged(odds: Floats, share: np.float32, out: Floats) -> None:
+    """Add R, `share` times, to both halves of `out`: see `weights`."""
+    for i in range(len(odds)):
+        for j in range(i):
+            x = 0.5 * (odds[i, j] + odds[j, i] - odds[i, i] - odds[j, j])
+            worth = share * np.float32(min(x, 0.0) - np.log1p(np.exp(-abs(x))))
+            out[i, j] += worth
+            out[j, i] += worth

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 from typing import Protocol
 
 import numpy as np
@@ -18,16 +19,18 @@ from veridical.common.arrays import Bools, Floats, Ints
 from veridical.matching.fours.shown import block_sizes
 from veridical.matching.fours.weights import BlockProblem, weights
 
-CELL = 3072  # rows whose weights are held at once
+CELL = 3400  # rows whose weights are held at once
 NEAR = 24  # rows that each row may be moved to
-PASSES = 3  # over the cells of a large fold
+PASSES = 2  # over the cells of a large fold
 REPAIRS = 6  # attempts at blocks that hold what may not meet
 HOT, WARM, COLD, SMALL_HOT = 1.5, 0.5, 0.05, 12.0  # temperatures, in units of W
 STEPS, MORE = 1000, 300  # proposed swaps for each row, at first and in later passes
 STARTS, SMALL = 8, 1024  # a small cell is searched several times, as long as that is as quick as one of so many rows
 SETTLED = 30  # rounds of swaps that win, at most
 POWER_STEPS = 12
+CHUNK = 512  # rows that are sorted at once
 HEAVY = 1 / 8  # of a cell: a text this common is dealt to both halves of a cut
+_MAKING = Lock()
 
 
 class Fold(Protocol):
@@ -104,8 +107,10 @@ def _solve(problem: BlockProblem, choices: int, seed: int, block: Ints | None = 
     """Blocks of one cell, from the start or better than those given: numbers from 0."""
     from veridical.matching.fours import kernels
 
-    table = weights(problem)
-    size, near = len(table), nearest(table)
+    with _MAKING:  # a table takes several times its room while it is made
+        table = weights(problem)
+        near = nearest(table)
+    size = len(table)
     state = np.array([seed], np.uint64)
 
     def searched(first: Ints, steps: int, hot: float) -> tuple[float, Ints]:
@@ -127,11 +132,14 @@ def _solve(problem: BlockProblem, choices: int, seed: int, block: Ints | None = 
 def nearest(table: Floats) -> Ints:
     """(n, NEAR) the rows that each row is worth most with, best first."""
     count = min(NEAR, len(table) - 1)
-    own = np.array(table)
-    np.fill_diagonal(own, -np.inf)
-    some = np.argpartition(own, -count, axis=1)[:, -count:]
-    order = np.argsort(-np.take_along_axis(own, some, axis=1), axis=1, kind="stable")
-    return np.ascontiguousarray(np.take_along_axis(some, order, axis=1), np.int64)
+    parts = []
+    for begin in range(0, len(table), CHUNK):
+        own = np.array(table[begin : begin + CHUNK])
+        own[np.arange(len(own)), begin + np.arange(len(own))] = -np.inf
+        some = np.argpartition(own, -count, axis=1)[:, -count:]
+        order = np.argsort(-np.take_along_axis(own, some, axis=1), axis=1, kind="stable")
+        parts.append(np.take_along_axis(some, order, axis=1))
+    return np.ascontiguousarray(np.concatenate(parts), np.int64)
 
 
 def members_of(block: Ints) -> Ints:

@@ -1,11 +1,15 @@
 """P_rel, how well a response answers a question, and P_sim, how alike two responses are, fitted to the data.
 
 P_rel is learned where the model is an encoder. Encoders put a question beside its paraphrases, not beside its
-answers. So score(q, r) = <q M, r>: a square matrix M, started at the identity and trained so that a question picks its
-own response out of a batch (contrastive logistic regression; equal texts are no negatives), mends much of that; q M is
-again a vector, so the matching needs nothing new. M is cross-fitted: the questions of a fold are mapped by a matrix
-that was trained on other folds, so that no pair is scored by a model that saw it. Relevance is calibrated on own
-against random responses.
+answers. So score(q, r) = <q M, r>: a square matrix M mends much of that; q M is again a vector, so the matching needs
+nothing new. M starts at what is known in one step, the covariance of questions and their responses with that of each
+side taken out,
+
+    M = (Q'Q + a)^-1 Q'R (R'R + b)^-1,   a and b ridges
+
+and is then trained so that a question picks its own response out of a batch (contrastive logistic regression; equal
+texts are no negatives). M is cross-fitted: the questions of a fold are mapped by a matrix that was trained on other
+folds, so that no pair is scored by a model that saw it. Relevance is calibrated on own against random responses.
 
 P_sim keeps a wrong choice from being right as well. A question/answer file has no labels for that, so what counts as
 similar is made: a response against a light rewording of itself (other articles, a dropped filler, another order of a
@@ -20,19 +24,20 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from veridical.common.arrays import Floats, Ints
+from veridical.common.arrays import Doubles, Floats, Ints, one_thread
 from veridical.engine.progress import Progress
 from veridical.matching.scores import models
 from veridical.matching.scores.models import WORDS, Calibration, PairModel, calibrate, encoder, random_partners
 
 MOST_PAIRS = 20_000  # that a calibration looks at
 PARTS = 3  # matrices: each is trained on the folds of the other parts
-EPOCHS = 8
-LEAST_STEPS = 300  # for small data
+STEPS = 60  # from the start in one step; more win nothing
 BATCH = 512
-RATE = 3e-3
-PULL = 2e-3  # towards the identity, per step
+RATE = 0.05  # of the mean size of M's numbers
+RIDGE, FEW = 2.0, 4.0  # of the mean variance of a dimension; more where rows are few for the dimensions
 SCALE = 20.0  # inverse temperature of the softmax over a batch
+SMALLEST = 1e-9
+NEAR = 1e-5  # of a score: what differs by less is equal
 LEAST = 200  # pairs to train on; with fewer the identity is as good
 
 
@@ -66,33 +71,39 @@ def fit_relevance(
     return PairModel(name, left, right, found, True, helped)
 
 
-def learn(left: Floats, right: Floats, texts: Ints, rng: np.random.Generator, label: str = "") -> Floats:
+def learn(left: Floats, right: Floats, texts: Ints, rng: np.random.Generator) -> Floats:
     """A matrix (D, D) such that the rows of `left @ M` lie near the rows of `right` they belong to.
 
     Vectors have length 1; `texts` numbers the responses, equal numbers are equal texts.
     """
-    size = left.shape[1]
-    identity = np.eye(size, dtype=np.float32)
     if len(left) < LEAST:
-        return identity
-    matrix = identity.copy()
+        return np.eye(left.shape[1], dtype=np.float32)
+    matrix = _in_one_step(left, right)
+    matrix /= np.linalg.norm(left @ matrix, axis=1).mean() + SMALLEST
+    step_size = RATE * float(np.abs(matrix).mean())
     first, second = np.zeros_like(matrix), np.zeros_like(matrix)
-    batches = max(1, len(left) // min(BATCH, max(64, len(left) // 16)))
-    epochs = max(EPOCHS, -(-LEAST_STEPS // batches))
-    steps, step = epochs * batches, 0
-    with Progress(label or "Learning relevance", steps, "steps") as progress:
-        for _ in range(epochs):
-            for rows in np.array_split(rng.permutation(len(left)), batches):
-                gradient = _gradient(left[rows], right[rows], texts[rows], matrix)
-                step += 1
-                first += 0.1 * (gradient - first)
-                second += 0.001 * (gradient * gradient - second)
-                correct = np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
-                rate = RATE * (1 - step / (steps + 1))  # to zero in a line
-                matrix -= (rate * correct * first / (np.sqrt(second) + 1e-8)).astype(np.float32)
-                matrix += np.float32(PULL * rate / RATE) * (identity - matrix)
-                progress.advance()
+    for step in range(1, STEPS + 1):
+        rows = rng.permutation(len(left))[: min(BATCH, len(left) // 2)]
+        gradient = _gradient(left[rows], right[rows], texts[rows], matrix)
+        first += 0.1 * (gradient - first)
+        second += 0.001 * (gradient * gradient - second)
+        correct = np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
+        rate = step_size * (1 - step / (STEPS + 1))  # to zero in a line
+        matrix -= np.float32(rate * correct) * first / (np.sqrt(second) + np.float32(1e-8))
     return matrix
+
+
+def _in_one_step(left: Floats, right: Floats) -> Floats:
+    """The covariance of both sides with the variances of each taken out: see above."""
+    count, size = left.shape
+    share = RIDGE * (1 + FEW * size / count)
+
+    def without(side: Floats, table: Doubles) -> Doubles:
+        own = np.asarray(side.T @ side, np.float64) / count
+        return np.linalg.solve(own + share * np.trace(own) / size * np.eye(size), table)
+
+    both = np.asarray((left - left.mean(0)).T @ (right - right.mean(0)), np.float64) / count
+    return np.ascontiguousarray(without(right, without(left, both).T).T, np.float32)
 
 
 def _gradient(q: Floats, r: Floats, texts: Ints, matrix: Floats) -> Floats:
@@ -118,14 +129,16 @@ def mapped(
     With one fold its halves teach each other: which half a row is in is drawn, equal texts of responses together.
     """
     part = parts_of(folds, texts, rng)
-    out = left.copy()
-    better = []
-    for number in range(int(part.max()) + 1):
-        here = part == number
-        matrix = learn(left[~here], right[~here], texts[~here], rng, f"Learning relevance, part {number + 1}")
-        out[here] = left[here] @ matrix
-        rows = rng.permutation(np.flatnonzero(here))[:1000]
-        better.append(_picks(out[rows], right[rows], texts[rows]) - _picks(left[rows], right[rows], texts[rows]))
+    parts = int(part.max()) + 1
+    out, better = left.copy(), []
+    with Progress("Learning relevance", parts, "parts") as progress, one_thread():
+        for number in range(parts):
+            here = part == number
+            matrix = learn(left[~here], right[~here], texts[~here], rng)
+            out[here] = left[here] @ matrix
+            rows = rng.permutation(np.flatnonzero(here))[:1000]
+            better.append(_picks(out[rows], right[rows], texts[rows]) - _picks(left[rows], right[rows], texts[rows]))
+            progress.advance()
     out /= np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-9)
     return (out, True) if np.mean(better) > 0 else (left, False)
 
@@ -145,11 +158,12 @@ def parts_of(folds: Sequence[str], texts: Ints, rng: np.random.Generator) -> Int
 
 
 def _picks(left: Floats, right: Floats, texts: Ints) -> float:
-    """How early each row's own response comes among all: the mean of 1 / rank."""
+    """How early each row's own response comes among all others: the mean of 1 / rank, equals counting half."""
     z = left @ right.T
-    own = z[np.arange(len(z)), np.arange(len(z))]
+    own = np.diag(z).copy()[:, None]
     z[texts[:, None] == texts[None, :]] = -np.inf
-    return float((1 / (1 + (z > own[:, None]).sum(1))).mean())
+    near = np.float32(NEAR) * np.abs(own)
+    return float((1 / (1 + ((z > own + near).sum(1) + (z >= own - near).sum(1)) / 2)).mean())
 
 
 # --- similarity ------------------------------------------------------------------------------------------------------

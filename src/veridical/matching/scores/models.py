@@ -76,6 +76,16 @@ class PairModel:
         project = np.random.default_rng(0).standard_normal((self.left.shape[1], PROJECTED)).astype(np.float32)
         return np.asarray(both @ project, np.float32)
 
+    def odds(self, rows: Ints) -> Floats:
+        """(n, n) the log-odds of all pairs of some rows, but for the intercept."""
+        table = self.left[rows] @ self.right[rows].T
+        dense = table if isinstance(table, np.ndarray) else table.toarray()
+        return np.asarray(np.float32(self.calibration.slope) * dense, np.float32)
+
+    def wary(self, by: float) -> PairModel:
+        """The same with log-odds that are higher by so much."""
+        return replace(self, calibration=replace(self.calibration, intercept=self.calibration.intercept + by))
+
     def of_pairs(self, rows: Ints, columns: Ints) -> Doubles:
         """Raw scores of pairs, before calibration."""
         return dots(self.left, self.right, rows, columns)

@@ -2,9 +2,10 @@
 
 In reading order:
 
-    prompts     which questions a split makes (items, views, wordings, orders), in words and `pictures`
+    prompts     which questions a split makes (items, views, wordings, orders), in words and pictures
     reading     an answer out of what a model wrote, as one score per candidate
     answers     every answer, on disk before anything else happens to it; and what a run says about itself
+    endpoint    the server behind a model: is it there, and what is said while requests are tried again
     run         the solver: asks what is not in the journal
     tasks       the same questions as Inspect tasks; `hf_vision` is a provider for local weights
 

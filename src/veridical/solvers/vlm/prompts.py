@@ -7,8 +7,7 @@ conditioned on the answer it assumes, as the rules of VCR demand. The wordings a
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -16,11 +15,12 @@ from importlib.resources import files
 import msgspec
 
 from veridical.benchmark import Benchmark
+from veridical.benchmark.pictures import PICTURES_FIX
+from veridical.benchmark.shown import Picture, Pictures, mentioned_in, object_names
 from veridical.errors import UserError
 from veridical.language.english import NUMBER_WORDS
 from veridical.options.running import Asking
-from veridical.records import Item, Ref, SceneObject, Text, view_id
-from veridical.solvers.vlm.pictures import Picture, Pictures
+from veridical.records import Item, SceneObject, Text, view_id
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 TRUTH_LABELS = ("false", "true")
@@ -144,6 +144,27 @@ class SplitQuestions:
         rationale = self._rationales.get((question.item.id, chosen))
         return None if rationale is None else Question(rationale, question.variant, parent=question.item)
 
+    def need_pictures(self, asked: Iterable[Question]) -> None:
+        """Refuse questions whose pictures are not here, before the first of them is sent."""
+        items = {question.item.id: question for question in asked}
+        lacking = [name for name, question in items.items() if not self._has_pictures(question)]
+        if lacking:
+            raise UserError(
+                f"Pictures of {len(lacking):,} of {len(items):,} items are not in the benchmark, such as those of "
+                f"{lacking[0]}: only their addresses are known. Nothing was asked.",
+                PICTURES_FIX,
+            )
+
+    def _has_pictures(self, question: Question) -> bool:
+        item = question.item
+        if item.task == "statement" and item.views and self.asking.layout != "separate":
+            addresses = [item.views[question.view or 0].image]
+        else:
+            names = (*item.panels, *(one for one in item.candidates if isinstance(one, str)))
+            panels = (self.benchmark.panels.get(name) for name in names)
+            addresses = [None if panel is None else panel.image for panel in panels]
+        return all(address is not None and self.benchmark.has_image(address) for address in addresses)
+
     def _of(self, item: Item) -> Iterator[Question]:
         if item.parent is not None and item.parent not in self.items:
             raise UserError(f"Item {item.id} belongs to {item.parent}, which is not there.", "Run `veridical check`.")
@@ -178,7 +199,7 @@ class SplitQuestions:
             choices = f"one letter ({choices})"
         ending = (REASON if self.asking.reasoning else DIRECT).format(choices=choices)
         shown: list[str | Picture] = []
-        if not self.asking.blind:
+        if named and not self.asking.blind:
             shown.append(wording.opening.format(pictures=what))
             for name, picture in named:
                 shown += [name, picture()] if name else [picture()]
@@ -217,13 +238,13 @@ class SplitQuestions:
         self, question: Question, wording: Wording, labels: tuple[str, ...], order: tuple[int, ...]
     ) -> tuple[str, _Named, list[str], tuple[str, ...]]:
         item, parent = question.item, question.parent
-        # What the objects of the picture are called, numbered from 1 over all of them as VCR's pages do.
-        each = (enumerate(self._objects(panel), 1) for panel in item.panels)
-        names = {one.id: f"[{one.category}{number}]" for objects in each for number, one in objects}
-        mentioned = _mentioned(item, parent, names)
+        names = object_names(item, self.benchmark.panels)
+        mentioned = mentioned_in(item, parent, names)
         draw = partial(self._pictures.boxed, names=mentioned)
         drawn = self.asking.boxes == "drawn" and mentioned
-        what, named = _one_by_one(item.panels, draw if drawn else self._pictures.panel)
+        what, named = _one_by_one(
+            item.panels, draw if drawn else self._pictures.panel, item.query.raw if item.query else ""
+        )
         lines = []
         if self.asking.boxes == "coordinates" and not self.asking.blind:
             lines += self._coordinates(item, mentioned)
@@ -271,33 +292,15 @@ def shown_order(item: Item, order: int) -> tuple[int, ...]:
     return tuple((k + first) % count for k in rotation(count, order))
 
 
-def _one_by_one(panels: Sequence[str], picture: Callable[[str], Picture]) -> tuple[str, _Named]:
-    """Panels shown after each other, in words and with their names."""
+def _one_by_one(panels: Sequence[str], picture: Callable[[str], Picture], query: str = "") -> tuple[str, _Named]:
+    """Panels shown after each other, in words and with their names: those that the query calls them by, if it does."""
     count = len(panels)
-    names = PLACES.get(count) or tuple(f"Picture {k + 1}:" for k in range(count))
+    names = tuple(f"<image {k + 1}>:" for k in range(count)) if "<image " in query else ()
+    names = names or PLACES.get(count) or tuple(f"Picture {k + 1}:" for k in range(count))
     number = NUMBER_WORDS[count] if count < 10 else str(count)
     what = f"the {number} pictures" if count > 1 else "the picture"
     return what, [(name, partial(picture, panel)) for name, panel in zip(names, panels, strict=True)]
 
 
 def _words(text: Text | str, names: dict[str, str]) -> str:
-    return tidy(text if isinstance(text, str) else text.words(names))
-
-
-def tidy(text: str) -> str:
-    """Words that were tokens, as people write them.
-
-    >>> tidy("Is n't [person1] 's coat wet , or is it ?")
-    "Isn't [person1]'s coat wet, or is it?"
-    """
-    return re.sub(r" (?=[?.!,;:](?: |$)|n't\b|'(?:s|re|ve|ll|d|m)\b)", "", text)
-
-
-def _mentioned(item: Item, parent: Item | None, names: dict[str, str]) -> dict[str, str]:
-    """The objects that the texts refer to: only these are drawn, since a scene can have dozens."""
-    texts = [item.query, *item.candidates]
-    if parent is not None:
-        texts += [parent.query, *parent.candidates]
-    tokens = (token for text in texts if isinstance(text, Text) for token in text.tokens)
-    used = {one for token in tokens if isinstance(token, Ref) for one in token.objects}
-    return {one: names[one] for one in names if one in used}
+    return text if isinstance(text, str) else text.readable(names)

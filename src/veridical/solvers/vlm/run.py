@@ -7,8 +7,10 @@ settings, totals), one file per wording and order where there are several, and I
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,15 +117,18 @@ class VisionLanguageModel(Solver):
 
     def _ask(self, questions: SplitQuestions, waiting: Sequence[Question], total: int, journal: Journal) -> str:
         """Put the waiting questions through Inspect; the first error in words."""
-        try:
-            from inspect_ai import eval as inspect_eval
-        except ImportError:
-            raise missing_extra("inspect-ai", "vlm") from None
-        from veridical.solvers.vlm import tasks
+        from inspect_ai import eval as inspect_eval
+
+        from veridical.solvers.vlm import endpoint, tasks
 
         sending = self.sending
+        if not self.asking.blind:
+            questions.need_pictures(waiting)
         opened = open_model(self.model, sending, blind=self.asking.blind, temperature=self.generating.temperature)
-        with Progress(f"Asking {self.model}", total, "questions") as progress:
+        if address := endpoint.address_of(opened):
+            endpoint.check_endpoint(address, sending.model_base_url)
+        progress = Progress(f"Asking {self.model}", total, "questions")
+        with progress, endpoint.retries_told(progress.note):
             progress.advance(total - len(waiting), skipped=True)
 
             def keep(asked: Asked) -> None:
@@ -204,7 +209,17 @@ def _first_error(log: EvalLog) -> str:
     errors = [one.error for one in read_eval_log_sample_summaries(log.location) if one.error]
     if not errors and log.error is not None:
         errors = [log.error.message]
-    return errors[0].strip().splitlines()[-1] if errors else ""
+    return in_its_words(errors[0].strip().splitlines()[-1]) if errors else ""
+
+
+def in_its_words(error: str) -> str:
+    """The message of an error, of which Inspect may have kept what Python would write for it.
+
+    >>> in_its_words("Unanswered('nothing came.')"), in_its_words("BadRequestError: too large")
+    ('nothing came', 'BadRequestError: too large')
+    """
+    found = re.fullmatch(r"""[A-Za-z]+\((['"])(.*)\1\)""", error)
+    return (found[2] if found else error).rstrip(".")
 
 
 def _waiting(questions: SplitQuestions, wanted: list[Question], journal: Journal) -> list[Question]:
@@ -240,6 +255,8 @@ def open_model(model: str, sending: Sending, *, blind: bool, temperature: float 
     try:
         opened = get_model(f"{provider}/{name}", base_url=sending.model_base_url, **args)
     except (PrerequisiteError, ImportError) as error:
+        if provider in ("openai", "openai-api") and find_spec("openai") is None:
+            raise missing_extra("openai", "vlm") from None
         raise UserError(
             f"{model} cannot be used: {_plain(error)}", "Install or set what it names, then run again."
         ) from None

@@ -15,17 +15,21 @@ from typing import Any
 from inspect_ai import Task, task
 from inspect_ai import model as inspect_model
 from inspect_ai import scorer as inspect_scorer
+from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, GenerateConfig, ModelOutput, get_model
 from inspect_ai.scorer import Score
 from inspect_ai.solver import Generate, Solver, TaskState, solver
+from tenacity import RetryError
 
 from veridical.benchmark import Benchmark
+from veridical.benchmark.shown import Picture
 from veridical.errors import UserError
 from veridical.options import given
 from veridical.options.running import Asking
+from veridical.solvers.solver import LIKED, certain_split
 from veridical.solvers.vlm.answers import Asked, Journal, Usage
-from veridical.solvers.vlm.pictures import Picture
+from veridical.solvers.vlm.endpoint import Unanswered, is_gone, used_up
 from veridical.solvers.vlm.prompts import TRUTH_LABELS, Question, SplitQuestions
 from veridical.solvers.vlm.reading import Token, score
 from veridical.solvers.vlm.run import about
@@ -96,6 +100,7 @@ def _ask(
     known: Mapping[tuple[str, int, int], Asked],
 ) -> Solver:
     """The solver: put the question, keep the answer, and, where only the predicted rationale is wanted, follow up."""
+    gone: list[str] = []  # why no more questions are sent
 
     async def answer(question: Question, send: Callable[[list[ChatMessage]], Any]) -> tuple[Asked, list[ChatMessage]]:
         prompt = questions.prompt(question)
@@ -103,7 +108,15 @@ def _ask(
         if question.key in known:
             asked = known[question.key]
             return asked, [message, ChatMessageAssistant(content=asked.text)]
-        output: ModelOutput = await send([message])
+        if gone:
+            raise Unanswered(gone[0])
+        try:
+            output: ModelOutput = await send([message])
+        except RetryError as error:
+            failed = used_up(error, get_model())
+            if is_gone(error):
+                gone.append(str(failed))
+            raise failed from None
         scored = score(prompt, output.completion, _tokens(output))
         asked = Asked(
             item=question.name,
@@ -205,14 +218,39 @@ def _right() -> inspect_scorer.Scorer:
     return of
 
 
-def _registered(name: str, benchmark: str, split: str, scheme: str, journal: str, asking: Mapping[str, Any]) -> Task:
+class TaskRefused(UserError, PrerequisiteError):
+    """Bad input, as `inspect eval` shows it: without a traceback."""
+
+    def __init__(self, error: UserError) -> None:
+        PrerequisiteError.__init__(self, str(error))
+        self.problem, self.fix, self.details = error.problem, error.fix, error.details
+
+
+def _registered(
+    name: str, benchmark: str, split: str | None, scheme: str | None, journal: str, asking: Mapping[str, Any]
+) -> Task:
+    try:
+        return _task_of(name, benchmark, split, scheme, journal, asking)
+    except UserError as error:
+        raise TaskRefused(error) from None
+
+
+def _task_of(
+    name: str, benchmark: str, split: str | None, scheme: str | None, journal: str, asking: Mapping[str, Any]
+) -> Task:
+    if not benchmark:
+        raise UserError(f"veridical/{name} needs a benchmark folder.", "Give -T benchmark=DIR.")
     opened = Benchmark(Path(benchmark))
     if opened.task != TASK_OF[name]:
         raise UserError(
             f"{opened.directory} holds {opened.task} items; the task veridical/{name} is about {TASK_OF[name]} items.",
             f"Use one of: {', '.join(f'veridical/{n}' for n, asks in TASK_OF.items() if asks == opened.task)}.",
         )
+    scheme = opened.certain_scheme(scheme)
+    split = certain_split(opened, split, scheme, (*LIKED, "test") if name == "vprom" else LIKED)
     questions = SplitQuestions(opened, split, given(Asking(), asking), scheme)
+    if not questions.asking.blind:
+        questions.need_pictures(questions.first())
     keep: Keep | None = None
     known: Mapping[tuple[str, int, int], Asked] = {}
     if journal:
@@ -229,24 +267,26 @@ _HELD = ExitStack()  # journals of registered tasks stay open, and locked, as lo
 
 
 @task
-def nlvr(benchmark: str, split: str = "dev", journal: str = "", **asking: Any) -> Task:
+def nlvr(benchmark: str = "", split: str | None = None, journal: str = "", **asking: Any) -> Task:
     """NLVR: is a sentence true of a drawing of three boxes?"""
-    return _registered("nlvr", benchmark, split, "main", journal, asking)
+    return _registered("nlvr", benchmark, split, None, journal, asking)
 
 
 @task
-def nlvr2(benchmark: str, split: str = "dev", journal: str = "", **asking: Any) -> Task:
+def nlvr2(benchmark: str = "", split: str | None = None, journal: str = "", **asking: Any) -> Task:
     """NLVR2: is a sentence true of a pair of photographs?"""
-    return _registered("nlvr2", benchmark, split, "main", journal, asking)
+    return _registered("nlvr2", benchmark, split, None, journal, asking)
 
 
 @task
-def vprom(benchmark: str, split: str = "test", scheme: str = "main", journal: str = "", **asking: Any) -> Task:
+def vprom(
+    benchmark: str = "", split: str | None = None, scheme: str | None = None, journal: str = "", **asking: Any
+) -> Task:
     """V-PROM: which of eight photographs completes the matrix?"""
     return _registered("vprom", benchmark, split, scheme, journal, asking)
 
 
 @task
-def vcr(benchmark: str, split: str = "val", journal: str = "", **asking: Any) -> Task:
+def vcr(benchmark: str = "", split: str | None = None, journal: str = "", **asking: Any) -> Task:
     """Visual commonsense reasoning (VCR): which answer, and which reason for it?"""
-    return _registered("vcr", benchmark, split, "main", journal, asking)
+    return _registered("vcr", benchmark, split, None, journal, asking)

@@ -1,30 +1,35 @@
 """Stories of the icon world in fours: what somebody does, holds or visits, known exactly: pictures are made from it.
 
-Four photographs of a quartet show the same cast in four ways. In each, four people stand in the four quarters; what
-they have to do with, what they wear, where they stand and what colour their things have are four values each, dealt
-by a Latin square of its own: every photograph shows all four, and the b-th person of the four photographs has each
-once. So whoever knows that all four are there still has to look who has which, and no property says anything of
-another. `stories.json` says what things are for; edit it to tell other stories.
+Four photographs of a quartet show the same cast in four ways. In each, four people stand in the four quarters. Who they
+are, where they stand, what they have to do with and what colour their things have are four values each, dealt as the
+directions of an affine plane: every photograph shows all four of each, and of the people who share one of them, one in
+every photograph, no two share another. So whoever knows that all four are there still has to look who has which, and
+no property says anything of another. `stories.json` says what things are for; edit it to tell other stories.
+
+A detector of this world tells people from tools and buildings, not a hammer from a wrench (`detected`): what a thing
+is, what colour it has and what people do is to be seen.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Literal
 
 import msgspec
 import numpy as np
 
+from veridical.common.arrays import Ints
 from veridical.errors import UserError
-from veridical.sources.icons.glyphs import CATEGORIES, PERSON
+from veridical.records import Panel
+from veridical.sources.icons.glyphs import CATEGORIES, PERSON, PERSON_NOUNS
 from veridical.sources.icons.scene import Group, IconScene, Interaction, NoRoom, compose
 from veridical.sources.icons.worlds import IconWorld, one_of
 
 Style = Literal["held", "acts", "visited"]  # what people of a quartet differ in; a key of `stories.json`
 Facts = dict[str, dict[str, str]]  # name -> what is known of it, by the words of templates
-STYLES: tuple[Style, ...] = ("held", "acts", "visited")
+STYLES: dict[Style, float] = {"held": 0.45, "acts": 0.35, "visited": 0.2}  # how often; the first knows most things
 FOUR = 4  # photographs of a quartet, and people in each
 COUNTS = (1, 2, 3, 4, 5)  # of equal things: each photograph of a quartet shows another number
 LANDMARKS = 2  # things that play no part, the same in the four photographs
@@ -40,9 +45,14 @@ class StoryPerson:
     person: int  # index of an object of the scene
     other: int  # what is held, visited or stands beside
     topic: str  # a name of the style's facts
-    wears: str
+    wears: str  # the same person wears the same in the four photographs
+    looks: tuple[str, str]  # age and gender
     hue: str  # of the other thing
     where: str
+
+    @property
+    def noun(self) -> str:
+        return PERSON_NOUNS[self.looks][0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +61,21 @@ class Story:
 
     scene: IconScene
     style: Style
-    people: tuple[StoryPerson, ...]  # the b-th of the four photographs differ in everything
+    people: tuple[StoryPerson, ...]
     counted: str  # the category of the equal things
-    count: int
-    hue: str  # of the equal things
-    landmarks: tuple[int, ...]  # indices of objects
+    count: int  # of those that are of the hue
+    hue: str  # of the equal things; of two colours, the one to count
+    mixed: bool  # the equal things have two colours, and all photographs show as many of both together
+
+    def who(self, known: str, value: str) -> StoryPerson:
+        """The one whose topic, clothes, place or thing's hue it is."""
+        return next(one for one in self.people if getattr(one, known) == value)
 
 
 class Tales(msgspec.Struct, frozen=True):
     """The facts that stories are told with: `stories.json`."""
 
-    held: Facts
+    held: dict[str, Facts]  # by the class that a detector gives; things of a quartet are of one
     acts: Facts
     visited: Facts
     places: Facts
@@ -69,11 +83,34 @@ class Tales(msgspec.Struct, frozen=True):
     beside: tuple[str, ...]
     landmarks: tuple[str, ...]
 
+    def known(self, style: Style) -> Facts:
+        """The facts of a style, by topic."""
+        if style == "held":
+            return {name: fact for facts in self.held.values() for name, fact in facts.items()}
+        return self.acts if style == "acts" else self.visited
+
 
 @lru_cache(maxsize=1)
 def tales() -> Tales:
     """The facts of `stories.json`."""
     return msgspec.json.decode((files("veridical.sources.icons") / "stories.json").read_bytes(), type=Tales)
+
+
+@cache
+def seen_as(category: str) -> str:
+    """What a detector calls a thing.
+
+    >>> seen_as("hammer"), seen_as("house"), seen_as("person")
+    ('tool', 'building', 'person')
+    """
+    found = next((name for name, facts in tales().held.items() if category in facts), None)
+    return found or CATEGORIES[category].hypernym
+
+
+def detected(panel: Panel) -> Panel:
+    """A photograph as a detector annotates it: classes, boxes and outlines, but not how an object looks."""
+    things = (replace(one, category=seen_as(one.category), attributes=()) for one in panel.objects)
+    return replace(panel, objects=tuple(things))
 
 
 @dataclass(frozen=True)
@@ -121,60 +158,73 @@ def sample_quartet(rng: np.random.Generator, *, width: int = 400, height: int = 
     raise NoRoom(f"No story fits into {width} x {height} pixels.", "Choose a larger picture, such as 400 x 300.")
 
 
-def latin_square(rng: np.random.Generator) -> np.ndarray:
-    """A random one of the 576: (4, 4), each number once in every row and every column.
+def plane(rng: np.random.Generator) -> Ints:
+    """Four properties of 4 x 4 people, (4, 4, 4): the value 0 to 3 of each property, photograph and person.
 
-    >>> square = latin_square(np.random.default_rng(0))
-    >>> all(sorted(line) == [0, 1, 2, 3] for line in (*square.tolist(), *square.T.tolist()))
-    True
+    The lines of the affine plane over the field of four: of two properties, every pair of values is somebody's.
+
+    >>> dealt = plane(np.random.default_rng(0))
+    >>> len({(*pair,) for pair in dealt[[0, 3]].reshape(2, 16).T.tolist()})
+    16
     """
-    one, other = np.indices((FOUR, FOUR))
-    # of the four that begin with 0123 in row and column, three are the cyclic one with two numbers exchanged
-    base = one ^ other if rng.random() < 1 / 4 else (one + other) % FOUR
-    rows, columns, numbers = (rng.permutation(FOUR) for _ in range(3))
-    square: np.ndarray = numbers[base[rows][:, columns]]
-    return square
+    times = np.array([[0, 0, 0, 0], [0, 1, 2, 3], [0, 2, 3, 1], [0, 3, 1, 2]])  # of the field; its sum is ^
+    photograph, person = np.indices((FOUR, FOUR))
+    slopes, photograph = rng.permutation(FOUR), rng.permutation(FOUR)[photograph]
+    return np.array([rng.permutation(FOUR)[times[slope, photograph] ^ person] for slope in slopes], np.int64)
 
 
 def _sample(rng: np.random.Generator, width: int, height: int) -> tuple[Story, ...]:
     told = tales()
-    style: Style = STYLES[int(rng.integers(len(STYLES)))]
-    facts: dict[Style, Facts] = {"held": told.held, "acts": told.acts, "visited": told.visited}
-    topics = _some(rng, facts[style], FOUR)
-    others = _some(rng, told.beside, FOUR) if style == "acts" else topics
-    landmarks = _some(rng, told.landmarks, LANDMARKS)
-    counted = one_of(rng, told.counted)
-    counts, places = rng.permutation(COUNTS)[:FOUR], _some(rng, told.places, FOUR)
-    wears, hues, group_hues = (_some(rng, COLORS, FOUR) for _ in range(3))
-    topic, other, where, worn, hue = (latin_square(rng) for _ in range(5))
+    style: Style = list(STYLES)[int(rng.choice(len(STYLES), p=list(STYLES.values())))]
+    topics = _some(rng, told.held[one_of(rng, told.held)] if style == "held" else told.known(style), FOUR)
+    beside = _some(rng, told.beside, FOUR) if style == "acts" else []  # the b-th has the b-th hue
+    landmarks, counted = _some(rng, told.landmarks, LANDMARKS), one_of(rng, told.counted)
+    places, hues, wears = (_some(rng, names, FOUR) for names in (told.places, COLORS, COLORS))
+    looks = [list(PERSON_NOUNS)[int(k)] for k in rng.permutation(len(PERSON_NOUNS))[:FOUR]]
+    counts, painted, mixed = _counts(rng)
     stories = []
-    for k in range(FOUR):
+    for k, (topic, cast, where, hue) in enumerate(plane(rng).transpose(1, 0, 2)):
         people = [
-            StoryPerson(
-                b, 0, topics[topic[k, b]], wears[worn[k, b]], hues[hue[k, b]], WHERE[where[k, b]]
-            )
+            StoryPerson(0, 0, topics[topic[b]], wears[cast[b]], looks[cast[b]], hues[hue[b]], WHERE[where[b]])
             for b in range(FOUR)
-        ]  # fmt: skip
-        beside = [others[int(other[k, b])] for b in range(FOUR)] if style == "acts" else [p.topic for p in people]
-        groups, links = _groups(style, people, beside)
+        ]
+        groups, links = _groups(style, people, [beside[int(h)] for h in hue] if beside else [p.topic for p in people])
         groups += [_thing(name) for name in landmarks]
-        groups.append(_thing(counted, group_hues[k], int(counts[k])))
+        groups += [_thing(counted, color, count) for color, count in painted[k]]
         scene = compose(
             rng, groups, width=width, height=height, background=places[k], layout="corners", interactions=links
         )
-        stories.append(_mixed(rng, Story(scene, style, tuple(people), counted, int(counts[k]), group_hues[k], ())))
+        stories.append(
+            _mixed(rng, Story(scene, style, tuple(people), counted, counts[k], painted[k][0][0], mixed))
+        )  # fmt: skip
     return tuple(stories)
 
 
-def _groups(style: Style, people: list[StoryPerson], beside: list[str]) -> tuple[list[Group], list[Interaction]]:
+def _counts(rng: np.random.Generator) -> tuple[list[int], list[list[tuple[str, int]]], bool]:
+    """How many there are to count, which colours are how often there, and whether there are two of them.
+
+    Where there are two, the photographs show as many things altogether: boxes alone tell no number.
+    """
+    colors = _some(rng, COLORS, FOUR)
+    if rng.random() < 0.5:
+        counts = [int(n) for n in rng.permutation(COUNTS)[:FOUR]]
+        return counts, [[(color, count)] for color, count in zip(colors, counts, strict=True)], False
+    counts = [int(n) for n in rng.permutation(COUNTS[:FOUR])]
+    return counts, [[(colors[0], n), (colors[1], max(COUNTS) - n)] for n in counts], True
+
+
+def _groups(style: Style, people: list[StoryPerson], things: list[str]) -> tuple[list[Group], list[Interaction]]:
     """Pairs in the order of the quarters: whoever stands in quarter k is object 2k, and the thing 2k + 1."""
     groups: list[Group] = []
     links = []
     for k, b in enumerate(sorted(range(FOUR), key=lambda b: WHERE.index(people[b].where))):
         one = people[b]
         action = {"held": "standing", "acts": one.topic, "visited": "walking"}[style]
-        look = (("action", action), ("color", one.wears), ("pattern", "solid"), ("size", "medium"))
-        groups += [Group(PERSON, 1, look), _thing(beside[b], one.hue, size="medium" if style == "visited" else "small")]
+        look = (
+            ("action", action), ("age", one.looks[0]), ("gender", one.looks[1]), ("color", one.wears),
+            ("pattern", "solid"), ("size", "medium"),
+        )  # fmt: skip
+        groups += [Group(PERSON, 1, look), _thing(things[b], one.hue, size="medium" if style == "visited" else "small")]
         links.append(Interaction(2 * k, "holding" if style == "held" else "next to", 2 * k + 1))
         people[b] = replace(one, person=2 * k, other=2 * k + 1)
     return groups, links
@@ -201,5 +251,4 @@ def _mixed(rng: np.random.Generator, story: Story) -> Story:
         interactions=tuple((place[a], predicate, place[b]) for a, predicate, b in story.scene.interactions),
     )
     people = tuple(replace(one, person=place[one.person], other=place[one.other]) for one in story.people)
-    first = 2 * FOUR
-    return replace(story, scene=scene, people=people, landmarks=tuple(place[first : first + LANDMARKS]))
+    return replace(story, scene=scene, people=people)

@@ -14,6 +14,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from veridical.sources.icons.scene import (
     relationships,
 )
 
+Thing = TypeVar("Thing")
 _NUMBERS = re.compile("[0-9]{1,18}")
 
 
@@ -56,8 +58,8 @@ def sample_scene(rng: np.random.Generator, *, width: int = 400, height: int = 30
     return compose(rng, [Group(shown[0])], width=width, height=height)
 
 
-def one_of(rng: np.random.Generator, names: Iterable[str]) -> str:
-    """One of some names, all with the same chance."""
+def one_of(rng: np.random.Generator, names: Iterable[Thing]) -> Thing:
+    """One of some names or other things, all with the same chance."""
     listed = list(names)
     return listed[int(rng.integers(len(listed)))]
 
@@ -159,13 +161,14 @@ TRIES = 5
 
 @dataclass(frozen=True)
 class IconSeries(IconWorld):
-    """Series of icon pictures as a source; picture n of series s is a function of the seed, s and n alone."""
+    """Series of icon pictures as a source; picture n of series s is a function of the seed, the salt, s and n alone."""
 
     series: int = 100
     seed: int = 0
     width: int = 400
     height: int = 300
     categories: tuple[str, ...] = ()  # the main things, in turn; all that are not people unless given
+    salt: tuple[int, ...] = field(default=(), repr=False)  # of a secret: without it nobody knows what a picture shows
 
     def __post_init__(self) -> None:
         if self.series < 1 or self.seed < 0:
@@ -184,14 +187,14 @@ class IconSeries(IconWorld):
 
     def scene(self, index: int) -> IconScene:
         series, number = divmod(index, PICTURES)
-        event = np.random.default_rng([self.seed, series])
+        event = np.random.default_rng([self.seed, *self.salt, series])
         mains = self.mains
         main = mains[series % len(mains)]
         others = [name for name in CATEGORIES if name != main]
         companions = [others[int(i)] for i in event.choice(len(others), COMPANIONS, replace=False)]
         palette = [COLORS[int(i)] for i in event.choice(len(COLORS), PALETTE, replace=False)]
         background = one_of(event, BACKGROUNDS)
-        rng = np.random.default_rng([self.seed, series, number])
+        rng = np.random.default_rng([self.seed, *self.salt, series, number])
         for attempt in range(TRIES):
             groups = _groups(rng, main, companions, palette, smaller=attempt)
             try:

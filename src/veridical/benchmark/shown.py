@@ -1,7 +1,8 @@
-"""The pictures of an item as image files: panels cut out, stood side by side, laid out as a grid, or with boxes drawn.
+"""An item as it is shown to whoever answers: its pictures, and its texts with the names of what is in them.
 
-A picture that is shown whole is passed on byte for byte as it lies in the benchmark; only what has to be cut, joined or
-drawn on is decoded and encoded again (as PNG, without loss).
+Panels are cut out, stood side by side, laid out as a grid, or have boxes drawn on them. A picture that is shown whole
+is passed on byte for byte as it lies in the benchmark; only what has to be cut, joined or drawn on is decoded and
+encoded again (as PNG, without loss).
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from PIL import Image, ImageDraw, ImageFont
 
-from veridical.benchmark import Benchmark
-from veridical.errors import UserError
-from veridical.records import Item, Panel
+from veridical.benchmark.pictures import decode, drawing_bytes, panel_bytes, panel_of, panel_picture
+from veridical.benchmark.store import Benchmark
+from veridical.common.pictures import stored_picture
+from veridical.records import Item, Panel, Ref, Text
 
 GAP = 12  # pixels between pictures that stand side by side
 CELL = 224  # pixels of a panel in a grid
@@ -37,22 +39,20 @@ class Pictures:
 
     def __init__(self, benchmark: Benchmark) -> None:
         self._benchmark = benchmark
+        self._image = partial(panel_picture, benchmark)
 
     def panel(self, name: str) -> Picture:
         """One panel: the image itself, or the region of it that the panel is."""
-        panel = self._panel(name)
-        return _as_it_is(self._bytes(panel)) if panel.region is None else _encode(self._image(name))
+        panel = panel_of(self._benchmark, name)
+        return _as_it_is(panel_bytes(self._benchmark, panel)) if panel.region is None else _encode(self._image(name))
 
     def whole(self, item: Item, view: int | None) -> Picture:
         """All panels of an item as one picture: a view's drawing, the image they share, or all side by side."""
         if item.views:
-            address = item.views[view or 0].image
-            if address is None:
-                raise _missing(f"view {view or 0} of item {item.id}")
-            return _as_it_is(bytes(self._benchmark.image(address)))
-        panels = [self._panel(name) for name in item.panels]
+            return _as_it_is(drawing_bytes(self._benchmark, item, view or 0))
+        panels = [panel_of(self._benchmark, name) for name in item.panels]
         if len({panel.image for panel in panels}) == 1 and all(panel.region for panel in panels):
-            return _as_it_is(self._bytes(panels[0]))
+            return _as_it_is(panel_bytes(self._benchmark, panels[0]))
         return _encode(side_by_side([self._image(name) for name in item.panels]))
 
     def matrix(self, item: Item, letters: Sequence[str], order: Sequence[int]) -> Picture:
@@ -63,7 +63,7 @@ class Pictures:
 
     def boxed(self, name: str, names: Mapping[str, str]) -> Picture:
         """A panel with a box and a name drawn on each of the given objects."""
-        panel = self._panel(name)
+        panel = panel_of(self._benchmark, name)
         image = self._image(name)
         draw = ImageDraw.Draw(image)
         width = max(2, round(max(image.size) / 300))
@@ -76,25 +76,6 @@ class Pictures:
             draw.rectangle((place[0] - 2, place[1] - 2, place[2] + 2, place[3] + 2), fill=colour)
             draw.text((left + width, top + width), names[one.id], fill="white", font=font)
         return _encode(image)
-
-    def _panel(self, name: str) -> Panel:
-        panel = self._benchmark.panels.get(name)
-        if panel is None:
-            raise UserError(f"{self._benchmark.directory} has no panel {name!r}.", "Run `veridical check` on it.")
-        return panel
-
-    def _image(self, name: str) -> Image.Image:
-        panel = self._panel(name)
-        image = _open(self._bytes(panel))
-        if panel.region is None:
-            return image
-        left, top, right, bottom = (round(edge) for edge in panel.region)
-        return image.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
-
-    def _bytes(self, panel: Panel) -> bytes:
-        if panel.image is None:
-            raise _missing(f"panel {panel.id}")
-        return bytes(self._benchmark.image(panel.image))
 
 
 def side_by_side(images: Sequence[Image.Image]) -> Image.Image:
@@ -144,20 +125,10 @@ def _paste(out: Image.Image, image: Image.Image, place: tuple[int, int], cell: i
     out.paste(image, (place[0] + (cell - image.width) // 2, place[1] + (cell - image.height) // 2))
 
 
-def _open(data: bytes) -> Image.Image:
-    try:
-        return Image.open(io.BytesIO(data)).convert("RGB")
-    except OSError as error:
-        raise UserError(f"An image of the benchmark cannot be read: {error}.", "Run `veridical check` on it.") from None
-
-
 def _as_it_is(data: bytes) -> Picture:
     """The bytes themselves where providers take their format, else the picture as PNG."""
-    try:
-        found = Image.open(io.BytesIO(data)).format or ""
-    except OSError as error:
-        raise UserError(f"An image of the benchmark cannot be read: {error}.", "Run `veridical check` on it.") from None
-    return Picture(data, _MIME[found]) if found in _MIME else _encode(_open(data))
+    found = stored_picture(data, "of an item").format or ""
+    return Picture(data, _MIME[found]) if found in _MIME else _encode(decode(data))
 
 
 def _encode(image: Image.Image) -> Picture:
@@ -171,8 +142,20 @@ def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     return ImageFont.load_default(size)
 
 
-def _missing(what: str) -> UserError:
-    return UserError(
-        f"The picture of {what} is not in the benchmark: only its address is known.",
-        "Import the release again with --images, or ask without pictures: --blind.",
-    )
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+def object_names(item: Item, panels: Mapping[str, Panel]) -> dict[str, str]:
+    """What the objects of an item's pictures are called, numbered from 1 over all of them as VCR's pages do."""
+    each = (enumerate(panels[name].objects if name in panels else (), 1) for name in item.panels)
+    return {one.id: f"[{one.category}{number}]" for objects in each for number, one in objects}
+
+
+def mentioned_in(item: Item, parent: Item | None, names: dict[str, str]) -> dict[str, str]:
+    """The objects that the texts refer to: only these are drawn, since a scene can have dozens."""
+    texts = [item.query, *item.candidates]
+    if parent is not None:
+        texts += [parent.query, *parent.candidates]
+    tokens = (token for text in texts if isinstance(text, Text) for token in text.tokens)
+    used = {one for token in tokens if isinstance(token, Ref) for one in token.objects}
+    return {one: names[one] for one in names if one in used}

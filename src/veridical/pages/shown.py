@@ -1,0 +1,63 @@
+"""One item for a notebook: the card of reports, with a style that reaches nothing else on the page."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from markupsafe import Markup
+
+from veridical.benchmark.item import BenchmarkItem
+from veridical.pages.cards import LETTERS, CandidateLine, ItemCard, ItemPictures, referenced, tagged_text
+from veridical.pages.markup import element, join, style
+from veridical.records import Item, Text, object_names
+
+LOOK = "max-width: 640px; color: var(--ink)"  # the rest of the page has its own colour
+SHOWN_TAGS = ("phenomenon", "inference", "synset", "relation", "element", "scene", "family")
+
+
+def item_html(item: BenchmarkItem) -> str:
+    """An item as a card with the style of our pages, which holds inside the card only."""
+    sheets = Markup("\n").join([style("plot.css"), style("style.css")]).replace(":root", ":scope")
+    scoped = Markup("@scope (.veridical-item) {{\n{}\n}}").format(sheets)
+    return join([element("style", scoped), element("div", item_card(item), class_="veridical-item", style=LOOK)])
+
+
+def item_card(item: BenchmarkItem) -> ItemCard:
+    """The pictures with boxes, the sentence or question, what is right, and what people said."""
+    pictures = ItemPictures(item.benchmark)
+    pictures.load([item])
+    names = object_names(pictures.panels(item))
+    tagged = referenced([item]) if item.task == "choice" else ()
+    return ItemCard(
+        id=item.id,
+        picture=pictures.item(item, None, tagged),
+        query=None if item.query is None else tagged_text(item.query, names, tagged),
+        candidates=tuple(
+            CandidateLine(LETTERS[k], tagged_text(candidate, names, tagged), k == item.answer, ())
+            for k, candidate in enumerate(item.candidates)
+            if isinstance(candidate, Text) and item.task == "choice"
+        ),
+        label=_label(item),
+        people=people_in_words(item),
+        tags=tuple(value for name in SHOWN_TAGS for value in item.tag(name))[:6],
+    )
+
+
+def _label(item: BenchmarkItem) -> str:
+    if item.answer is None:
+        return "hidden"
+    return LETTERS[item.answer] if item.task == "matrix" else item.label or ""
+
+
+def people_in_words(item: BenchmarkItem) -> str:
+    """What people said about an item: how many chose each candidate, or found it senseless."""
+    said = Counter(one.verdict for one in item.judgements() if one.worker != "program")
+    each = [f"{count} × {_candidate(item, verdict)}" for verdict, count in said.most_common()]
+    return f"people: {', '.join(each)}" if each else ""
+
+
+def _candidate(item: Item, verdict: int | str) -> str:
+    if isinstance(verdict, str):
+        return verdict
+    chosen = item.candidates[verdict]
+    return chosen.raw if item.task == "statement" and isinstance(chosen, Text) else LETTERS[verdict]

@@ -1,0 +1,101 @@
+"""The first screen of a report: a line for every benchmark, with its audit's verdict, the best, the blind and people.
+
+Blind is the best of those that lack something on purpose, or, where none was run, the best blind reader of the audit.
+People are those who judged this benchmark, or, where nobody did, the paper's, marked as published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from veridical.common.intervals import Estimate
+from veridical.pages.plots import percent
+from veridical.pages.tables import Cell, PageTable, TableRow
+from veridical.reporting.inputs import AuditRecord
+from veridical.reporting.published import numbers, part_name
+from veridical.reporting.studies import Part, PartResult, Study, part_in_words
+
+COLUMNS = ("items", "audit", "best", "blind", "people", "chance")
+_READERS = ("text-only", "joint", "image-only", "response-only", "question-only", "swapped-context")
+_NONE = Cell("–")
+
+
+def overview(studies: Sequence[Study], audits: Sequence[AuditRecord]) -> list[PageTable]:
+    """The table; nothing where there is neither a benchmark nor an audit."""
+    rows, told = [], set()
+    for study in studies:
+        audit = next((a for a in audits if a.hash and a.hash == study.benchmark.hash), None)
+        audit = audit or next((a for a in audits if study.benchmark.name in (a.benchmark, a.name)), None)
+        told |= {id(audit)}
+        rows.append(_row(study, audit))
+    alone = [audit for audit in audits if id(audit) not in told]
+    rows += [TableRow(a.name, (_NONE, _verdict(a), *[_NONE] * (len(COLUMNS) - 2)), "plain") for a in alone]
+    notes = (
+        "Percent right. Blind: without the picture, the sentence or the item's own context. The audit says whether the "
+        "benchmark can be passed that way, or leaks; its verdict is that of its worst check.",
+    )
+    return [PageTable("", COLUMNS, tuple(rows), (), notes, "benchmark")] if rows else []
+
+
+def _row(study: Study, audit: AuditRecord | None) -> TableRow:
+    part = study.focus or next(iter(study.parts), None)
+    verdict = _verdict(audit) if audit is not None else Cell("not audited")
+    if part is None:
+        return TableRow(study.benchmark.name, (_NONE, verdict, *[_NONE] * 4), "plain")
+    looking = study.ranked(part, "looks")
+    blind = study.ranked(part, "blind") or study.ranked(part, "guess")
+    first = study.on(part)[0].results[part]
+    cells = (
+        Cell(f"{first.first.items:,}", part_in_words(part)),
+        verdict,
+        _system(looking[0].name, looking[0].results[part]) if looking else _NONE,
+        _system(blind[0].name, blind[0].results[part]) if blind else _read(audit),
+        _people(study, part, first),
+        _baseline(first, "random"),
+    )
+    return TableRow(study.benchmark.name, cells, "plain")
+
+
+def _verdict(audit: AuditRecord) -> Cell:
+    """The worst verdict, and how many of the checks that apply pass."""
+    told = [c.verdict for c in audit.checks if c.verdict != "not applicable"]
+    return Cell(audit.verdict, f"{told.count('pass')} of {len(told)} checks pass" if told else "", "verdict")
+
+
+def _system(name: str, result: PartResult) -> Cell:
+    return Cell(percent(result.main.value), name)
+
+
+def _read(audit: AuditRecord | None) -> Cell:
+    """The audit's best reader."""
+    checks = audit.checks if audit is not None else ()
+    found = [(c.number, c.title) for c in checks if c.check in _READERS and c.number is not None]
+    number, title = max(found, default=(None, ""))
+    return _NONE if number is None else Cell(percent(number), f"audit: {title}")
+
+
+def _baseline(result: PartResult, name: str) -> Cell:
+    row = next((row for row in result.first.baselines if row.name == name), None)
+    if row is None:
+        return _NONE
+    value = row.staged.get("Q->AR", row.accuracy) if result.first.staged else row.accuracy
+    return Cell(percent(value.value if isinstance(value, Estimate) else value))
+
+
+def _people(study: Study, part: Part, result: PartResult) -> Cell:
+    """People on these items, or on the paper's own, where it has the same split or another one."""
+    own = _baseline(result, "human")
+    if own != _NONE:
+        return own
+    metric = "Q->AR" if result.first.staged else "accuracy"
+    found: list[tuple[bool, str, str]] = []
+    for table in numbers().tables:
+        if table.benchmark == study.paper and table.topic == "results":
+            for row in (r for r in table.rows if r.name.lower() == "human"):
+                for column, printed in zip(table.columns, row.values, strict=True):
+                    if column.metric == metric and printed != "–":
+                        found.append((column.part == part_name(part[1]), printed.partition("±")[0], column.label))
+    if not found:
+        return _NONE
+    _, printed, label = max(found, key=lambda one: one[0])
+    return Cell(printed, f"published, {label}")

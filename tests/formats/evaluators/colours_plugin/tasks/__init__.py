@@ -1,0 +1,1 @@
+"""No tasks: lmms-eval asks a plug-in for the folder."""

@@ -1,0 +1,219 @@
+"""The fuzzer: `python -m tests.fuzz.run WORLD [--cases N] [--seed S] [--target NAME]`.
+
+A case copies what its target needs into a box, makes a file or two wrong, runs one command in this process, and looks
+at what came of it: an exception that is not ours, a message that is too long or commands a terminal, a file that
+changed outside of what may change, a hang, much memory. Each finding is one JSON line with the target and the seed of
+its case, which `--target NAME --only SEED` repeats; before a case begins its name goes to WORLD.case, for a parent that
+finds this process dead. The exit code is 1 where there are findings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import chdir, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import FrameType
+
+from tests.commands import invoke
+from tests.fuzz import world
+from tests.fuzz.mutate import mutate
+from tests.fuzz.targets import TARGETS
+
+from veridical.engine import BatchError
+from veridical.errors import MOST, MOST_DETAIL, MOST_DETAILS
+
+WORKING, WAITING = 30, 60  # seconds of work, and of any kind, after which a case hangs
+GROWTH = 1 << 30  # bytes
+PREFIX = "veridical: "
+
+
+@dataclass(frozen=True)
+class Finding:
+    target: str
+    seed: int
+    command: str
+    done: list[str]  # what was made wrong
+    problem: str
+    detail: str = ""
+
+
+class Hang(BaseException):
+    """The command takes too long."""
+
+
+def case(folder: Path, source: Path, target: str, seed: int) -> Iterator[Finding]:
+    """Run one case in a folder of its own."""
+    aim, rng = TARGETS[target], random.Random(f"{target} {seed}")
+    box = folder / "around" / "box"
+    shutil.rmtree(folder / "around", ignore_errors=True)
+    box.mkdir(parents=True)
+    for name in aim.needs:
+        copy = shutil.copytree if (source / name).is_dir() else shutil.copy
+        copy(source / name, box / name)
+    command = rng.choice(aim.commands)
+    words = command.split()
+    files = sorted({p for glob in aim.wrong.split() for p in box.glob(glob) if p.is_file()})
+    close = [p for p in files if any(word.startswith(p.relative_to(box).parts[0].split(".")[0]) for word in words)]
+    done = [wrong(rng, rng.choice(close or files), box) for _ in range(rng.choice((1, 1, 1, 2)))]
+    before = snapshot(folder)
+    for problem, detail in watched(words, box):
+        yield Finding(target, seed, command, done, problem, detail)
+    allowed = tuple(str(Path("around/box", name)) for name in ("out", *aim.may_change))
+    after = snapshot(folder)
+    for path in sorted(before.keys() | after.keys()):
+        if before.get(path) != after.get(path) and not path.startswith(allowed):
+            yield Finding(target, seed, command, done, "it wrote elsewhere", path)
+
+
+def wrong(rng: random.Random, path: Path, box: Path) -> str:
+    """Make a file wrong, or something else of it."""
+    how = rng.random()
+    if how > 0.06 or not path.is_file():
+        return mutate(rng, path) if path.is_file() else "nothing"
+    path.unlink()
+    if how > 0.045:
+        return f"removed {path.name}"
+    if how > 0.03:
+        path.mkdir()
+        return f"a folder for {path.name}"
+    if how > 0.015:
+        os.mkfifo(path)
+        return f"a pipe for {path.name}"
+    path.symlink_to(rng.choice((path.name, "/etc/passwd", "/dev/null", str(box.parent / "nowhere"))))
+    return f"a link for {path.name}"
+
+
+def watched(words: Sequence[str], box: Path) -> Iterator[tuple[str, str]]:
+    """Run a command; what is wrong with how it ended."""
+    forget_peak()
+    start = resident("VmRSS")
+    try:
+        with limits(), chdir(box):
+            ran = invoke(*words)
+    except Hang as error:
+        yield "it hangs", "".join(traceback.format_tb(error.__traceback__)[-3:])
+        return
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever comes out is the finding
+        yield blamed(error), f"{error}"[-300:]
+        return
+    if resident("VmHWM") - start > GROWTH:
+        yield "it takes much memory", f"{(resident('VmHWM') - start) >> 20} MB"
+    if ran.exit_code not in (0, 1, 2):
+        yield f"exit code {ran.exit_code}", ran.stderr[:300]
+    if ran.exit_code == 2 and not ran.stderr.rpartition(PREFIX)[2].strip():
+        yield "it ends without a word", ran.stderr[:300]
+    said = ran.stderr.rpartition(PREFIX)[2] if ran.exit_code == 2 else ""
+    most = MOST + (MOST_DETAILS + 1) * (MOST_DETAIL + 3)
+    if len(said) > most or any(len(line) > MOST for line in said.splitlines()):
+        yield "a long message", ran.stderr[:700]
+    shown = ran.stdout + ran.stderr
+    if odd := sorted({c for c in shown if not (c.isprintable() or c in "\n\t")}):
+        yield f"it prints {odd[:5]!r}", shown[max(shown.index(odd[0]) - 100, 0) :][:300]
+    if "Traceback" in ran.stderr:
+        yield "a traceback", ran.stderr[-500:]
+
+
+def blamed(error: BaseException) -> str:
+    """The kind of an exception and where it was raised, in a worker too."""
+    ours = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__) if "veridical" in f.filename]
+    kind = type(error).__name__
+    if isinstance(error, BatchError):
+        ours = re.findall(r'File "(\S*veridical\S*)", line (\d+)', error.traceback)
+        kind = error.traceback.strip().splitlines()[-1].partition(":")[0]
+    return f"{kind} at {Path(ours[-1][0]).name}:{ours[-1][1]}" if ours else kind
+
+
+@contextmanager
+def limits() -> Iterator[None]:
+    """A command gets so many seconds, and not all memory of the machine."""
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise Hang
+
+    used = resident("VmSize")
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    before = {number: signal.signal(number, ring) for number in (signal.SIGALRM, signal.SIGPROF)}
+    signal.setitimer(signal.ITIMER_REAL, WAITING)
+    signal.setitimer(signal.ITIMER_PROF, WORKING)
+    resource.setrlimit(resource.RLIMIT_AS, (used + 4 * GROWTH, hard))  # threads reserve much and use little
+    try:
+        yield
+    finally:
+        for timer in (signal.ITIMER_REAL, signal.ITIMER_PROF):
+            signal.setitimer(timer, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+
+
+def resident(field: str) -> int:
+    """Bytes of memory of this process, as Linux counts them."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition(f"{field}:")[2].split()[0]) << 10
+
+
+def forget_peak() -> None:
+    """Let VmHWM, the most memory so far, begin anew."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def snapshot(folder: Path) -> dict[str, tuple[int, int, int]]:
+    """What lies in a folder and when it was written."""
+    out = {}
+    for root, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = os.path.join(root, name)  # noqa: PTH118 - of thousands of files
+            facts = os.lstat(path)
+            when = 0 if name in folders else facts.st_mtime_ns
+            out[os.path.relpath(path, folder)] = (facts.st_mode, 0 if name in folders else facts.st_size, when)
+    return out
+
+
+def rounds(cases: int, seed: int, targets: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """Each target in its turn."""
+    for number in range(cases):
+        yield targets[number % len(targets)], seed + number // len(targets)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("world", type=Path)
+    parser.add_argument("--cases", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--target", action="append", choices=list(TARGETS))
+    parser.add_argument("--only", type=int, help="the seed of one case")
+    args = parser.parse_args()
+    targets = args.target or list(TARGETS)
+    source = args.world.resolve()
+    os.environ |= {"VERIDICAL_WORKER": "1", "VERIDICAL_PROGRESS": "0", "VERIDICAL_CACHE": str(source / "cache")}
+    if not (source / "sweep").exists():
+        source.mkdir(parents=True, exist_ok=True)
+        world.make(source)
+    folder = source.with_name(f"{source.name}.boxes-{os.getpid()}")
+    name = source.with_name(f"{source.name}.case")
+    found = 0
+    todo = [(t, args.only) for t in targets] if args.only is not None else rounds(args.cases, args.seed, targets)
+    for target, seed in todo:
+        name.write_text(f"{target} {seed}")
+        for finding in case(folder, source, target, seed):
+            found += 1
+            print(json.dumps(asdict(finding)), flush=True)
+    if args.only is None:
+        shutil.rmtree(folder, ignore_errors=True)
+    name.unlink()
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

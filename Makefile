@@ -10,10 +10,10 @@ help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 install:
-	@bash scripts/setup.sh build,models,offline,vlm,notebook
+	@bash scripts/setup.sh build,models,offline,vlm,notebook,web
 
 install-dev:
-	@bash scripts/setup.sh build,models,offline,vlm,notebook,docs,dev
+	@bash scripts/setup.sh build,models,offline,vlm,notebook,web,docs,dev
 
 demo: install  ## make a benchmark, check it, solve it, evaluate it
 	@$(BIN)/veridical demo --out demo

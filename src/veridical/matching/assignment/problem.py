@@ -56,7 +56,10 @@ def log_sigmoid(logits: NDArray[Any]) -> NDArray[Any]:
     >>> [round(float(x), 4) for x in log_sigmoid(np.array([-100.0, 0.0, 100.0]))]
     [-100.0, -0.6931, -0.0]
     """
-    return np.asarray(np.minimum(logits, 0) - np.log1p(np.exp(-np.abs(logits))))
+    tail = np.array(np.abs(logits))
+    for step in (np.negative, np.exp, np.log1p):
+        step(tail, out=tail)  # in place: a table of scores may be large
+    return np.asarray(np.minimum(logits, 0) - tail)
 
 
 def equal_rows(table: NDArray[Any]) -> Ints:
@@ -114,7 +117,10 @@ class EmbeddingScores:
 
     def block(self, start: int, stop: int) -> Floats:
         slope, intercept = self.logit
-        return log_sigmoid(np.float32(slope) * (self.left[start:stop] @ self.right.T) + np.float32(intercept))
+        logits: Floats = self.left[start:stop] @ self.right.T
+        logits *= np.float32(slope)  # in place: a block may be large
+        logits += np.float32(intercept)
+        return log_sigmoid(logits)
 
     def pairs(self, rows: Ints, columns: Ints) -> Floats:
         from veridical.matching.assignment import kernels

@@ -116,7 +116,8 @@ class Sayings:
         """(n, n) the share of a response's words, those of its question and for people apart, that follow from another:
         the larger of two responses' shares."""
         sizes = np.maximum(np.asarray(self.fresh.getnnz(axis=1), np.float32), 1)
-        found = (self.implied @ self.fresh.T).toarray() / sizes
+        found = (self.implied @ self.fresh.T).toarray()
+        found /= sizes  # in place, here and below: these tables are large
         return np.asarray(np.maximum(found, found.T), np.float32)
 
     def alternatives(self, again: Bools) -> Bools:
@@ -127,8 +128,10 @@ class Sayings:
 
     def corrected(self, apart: Floats) -> Floats:
         """(n, n) log(1 - P_sim) by a model, with what words say."""
-        again = self.again()
-        apart += np.float32(PARTLY) * self.shared()
+        again, shared = self.again(), self.shared()
+        shared *= np.float32(PARTLY)
+        apart += shared
+        del shared
         apart[again] = AGAIN
         apart[self.alternatives(again)] = 0.0
         return apart

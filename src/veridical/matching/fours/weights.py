@@ -62,8 +62,10 @@ def weights(problem: BlockProblem) -> Floats:
     apart = np.array(problem.dissimilarity.block(0, size), np.float32)
     if problem.sayings is not None:
         apart = problem.sayings.corrected(apart)
+    apart *= np.float32(problem.weight)
     out = np.maximum(problem.relevance.block(0, size), np.float32(LEAST))
-    out += np.float32(problem.weight) * apart
+    out += apart
+    del apart
     out = out + out.T
     for odds, share in problem.readers:
         kernels.exchanged(odds(), np.float32(share), out)

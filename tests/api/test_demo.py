@@ -31,8 +31,9 @@ def test_there_is_a_course_for_every_builder() -> None:
 def test_bad_options(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no benchmark 'clevr'"):
         demo(tmp_path, only=["clevr"])
-    with pytest.raises(UserError, match="scale"):
-        demo(tmp_path, scale=0)
+    for scale in (0, 1e308):
+        with pytest.raises(UserError, match="scale"):
+            demo(tmp_path, scale=scale)
 
 
 @pytest.mark.soak

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import subprocess
@@ -47,6 +48,29 @@ def test_names_that_leave_the_folder_are_refused(small: Path, name: str, what: s
     change(small, rename)
     with pytest.raises(UserError):
         Benchmark(small)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *((field, None) for field in ("config", "seed", "licence", "veridical", "counts", "official")),
+        ("config", 5), ("config", {"format": ["nlvr"]}), ("config", {"card": 5}), ("config", {"collection": 5}),
+        ("name", "x" * 1000), ("counts", {"items": {"main": {"dev": -5}}, "images": 0}),
+        ("counts", {"items": {"main": {"dev": 10**30}}, "images": 0}),
+    ],
+)  # fmt: skip
+def test_a_manifest_of_another_shape_is_refused(small: Path, field: str, value: object) -> None:
+    """Whoever has an open benchmark reads its manifest without asking."""
+    change(small, lambda m: m.pop(field) if value is None else m.update({field: value}))
+    with pytest.raises(UserError, match="damaged"):
+        Benchmark(small)
+
+
+@pytest.mark.parametrize("format", ["hf", "croissant", "lmms-eval", "vlmevalkit"])
+def test_an_export_of_no_items_ends_in_words(small: Path, tmp_path: Path, format: str) -> None:
+    change(small, lambda m: m["counts"].update(items={}))
+    with contextlib.suppress(UserError):
+        veridical.export(format, small, tmp_path / "out")
 
 
 def test_an_export_of_hostile_names_writes_nothing_outside(small: Path, tmp_path: Path) -> None:

@@ -7,11 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from veridical.benchmark import Benchmark, BenchmarkWriter, place
 from veridical.benchmark.check import check
 from veridical.errors import UserError
+from veridical.records import TRUTH, Item, Panel
 
 from .conftest import write_small
 
@@ -30,6 +32,15 @@ def test_a_folder_that_is_not_ours(tmp_path: Path, manifest: str | None) -> None
     with pytest.raises(UserError, match="not a benchmark"):
         start(out)
     assert (out / "thesis.tex").exists()
+
+
+def test_another_benchmark_is_replaced_only_where_that_was_asked_for(small: Path) -> None:
+    before = (small / "benchmark.json").read_bytes()
+    with pytest.raises(UserError, match="is another benchmark"):
+        start(small)
+    assert (small / "benchmark.json").read_bytes() == before
+    with place.replacing(True):
+        start(small)
 
 
 def test_a_hidden_folder_that_is_not_ours(tmp_path: Path) -> None:
@@ -75,6 +86,21 @@ def test_hidden_answers_are_not_lost(small: Path) -> None:
         write_small(small, shade=50)  # the same bytes: nothing is lost, and nothing kept
     assert Benchmark(small).hash == again
     assert sorted(path.name for path in small.parent.iterdir()) == ["small", "small.hidden", kept.name]
+
+
+def test_other_answers_to_the_same_items_are_kept_each_time(tmp_path: Path) -> None:
+    def write(answer: int) -> None:
+        item = Item("a", "statement", ("p",), candidates=TRUTH, answer=answer)
+        with BenchmarkWriter(tmp_path / "x", name="x", task="statement", hidden=("test",)) as writer:
+            writer.add_panels([Panel("p")])
+            writer.add_items("test", [item])
+
+    for answer in (0, 1, 0, 0):  # the public part is the same
+        with place.replacing(True):
+            write(answer)
+    folders = [tmp_path / "x.hidden", *sorted(tmp_path.glob("x.hidden-*"))]
+    answers = [pq.read_table(folder / "answers-main-test.parquet")["answer"].to_pylist() for folder in folders]
+    assert answers == [[0], [0], [1]]
 
 
 def test_vectors_are_not_lost_in_silence(tmp_path: Path) -> None:

@@ -37,6 +37,14 @@ def test_bad_input_is_two_lines_and_exit_code_2(tmp_path: Path) -> None:
     assert fix.startswith("  Make one with")
 
 
+def test_an_option_that_is_empty_is_refused(tmp_path: Path) -> None:
+    """As of a variable of the shell that is not set: no secret would then be mixed in."""
+    out = run("build", "nlvr", "--presentations", "4", "--hide", "test-u", "--secret", "", "--out", str(tmp_path / "b"))
+    assert out.returncode == 2
+    assert out.stderr.splitlines()[0] == "veridical: --secret is empty."
+    assert not (tmp_path / "b").exists()
+
+
 def test_a_path_that_cannot_be_written_is_no_traceback(tmp_path: Path, shared: Path) -> None:
     (tmp_path / "file").touch()
     out = run("import", "vcr", str(shared / "vcr" / "val-1.jsonl"), "--out", str(tmp_path / "file" / "b"))

@@ -47,6 +47,27 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o666 & ~_umask()
 
 
+def test_nothing_but_a_file_is_replaced_by_a_file(tmp_path: Path) -> None:
+    (tmp_path / "theirs").write_text("kept")
+    (tmp_path / "link").symlink_to("theirs")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("link", "dangling", "pipe", "folder"):
+        before = (tmp_path / name).lstat()
+        with pytest.raises(UserError, match="and a file is to be written"):
+            write_whole(tmp_path / name, "new")
+        assert (tmp_path / name).lstat() == before
+    assert (tmp_path / "theirs").read_text() == "kept"
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_device_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "endless.csv").symlink_to("/dev/zero")
+    with pytest.raises(UserError, match="is a device"):
+        read_text(tmp_path / "endless.csv")
+
+
 def test_what_killed_writers_left_goes_and_what_others_write_stays(tmp_path: Path) -> None:
     """What is held stays, whatever its name says of processes; what nobody holds goes, even if the number is taken."""
     path = tmp_path / "a[1].json"

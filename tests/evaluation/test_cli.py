@@ -94,3 +94,10 @@ def test_predictions_for_another_benchmark_are_scored_with_a_warning(files, opti
     both = run(made, good, poor, *options).stderr
     assert both.count("Warning") == 1
     assert "Warning" not in run(made, good, *options).stderr
+
+
+def test_more_resamples_than_memory_holds(files) -> None:
+    made, good, _ = files
+    result = invoke("evaluate", made, good, "--resamples", 100_000_000_000)
+    assert result.exit_code == 2
+    assert "Take 1 to 1,000,000" in result.stderr

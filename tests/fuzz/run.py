@@ -79,8 +79,10 @@ def case(folder: Path, source: Path, target: str, seed: int) -> Iterator[Finding
 def wrong(rng: random.Random, path: Path, box: Path) -> str:
     """Make a file wrong, or something else of it."""
     how = rng.random()
-    if how > 0.06 or not path.is_file():
-        return mutate(rng, path) if path.is_file() else "nothing"
+    if path.is_symlink() or not path.is_file():  # made so before: what a link points at is not ours to change
+        return "nothing"
+    if how > 0.06:
+        return mutate(rng, path)
     path.unlink()
     if how > 0.045:
         return f"removed {path.name}"
@@ -90,7 +92,9 @@ def wrong(rng: random.Random, path: Path, box: Path) -> str:
     if how > 0.015:
         os.mkfifo(path)
         return f"a pipe for {path.name}"
-    path.symlink_to(rng.choice((path.name, "/etc/passwd", "/dev/null", str(box.parent / "nowhere"))))
+    decoy = box.parent / "elsewhere"  # whoever writes it is found by the snapshot
+    decoy.write_text("not part of the box\n")
+    path.symlink_to(rng.choice((path.name, str(decoy), "/dev/zero", str(box.parent / "nowhere"))))
     return f"a link for {path.name}"
 
 

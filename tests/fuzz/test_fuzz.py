@@ -33,7 +33,7 @@ def fuzz(world: Path, cases: int, seed: int) -> list[str]:
 
 def test_some_cases(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    found = fuzz(tmp_path / "world", int(os.environ.get("FUZZ_CASES", "126")), int(os.environ.get("FUZZ_SEED", "0")))
+    found = fuzz(tmp_path / "world", int(os.environ.get("FUZZ_CASES", "210")), int(os.environ.get("FUZZ_SEED", "0")))
     assert not found, "\n".join(found)
 
 

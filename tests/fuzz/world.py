@@ -182,6 +182,11 @@ def tables() -> None:
     choices = [{"question": one.question, "choices": one.choices, "answer": one.answer} for one in asked]
     Path("asked.json").write_text(json.dumps(choices))
     lines("asked.jsonl", choices)
+    pq.write_table(pa.Table.from_pylist(choices), "asked.parquet")
+    with Path("asked.csv").open("w", newline="") as file:
+        sheet = csv.writer(file)
+        sheet.writerow(["question", *"ABCD", "answer"])
+        sheet.writerows([one.question, *one.choices, one.answer] for one in asked)
     run("export hf pairs --out hub")
     _tables.saved(Path("saved"), asked, {"train": 5, "test": 3})
     run(f"match table.csv --group video --folds 2 {WORDS} --sweep 0.1,1 --out curve")

@@ -6,7 +6,6 @@ trains, solves and evaluates; one report joins them all.
 
 from __future__ import annotations
 
-import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +22,8 @@ from veridical.options import check_seed, several
 
 if TYPE_CHECKING:
     from veridical.evaluation import Scores
+
+MOST_SCALE = 1000
 
 
 @dataclass(frozen=True)
@@ -113,8 +114,8 @@ def demo(out: Path | str = "demo", scale: float = 1.0, seed: int = 0, only: Sequ
     only = several(only)
     if unknown := sorted(set(only) - set(known)):
         raise UserError(f"There is no benchmark {unknown[0]!r}.", f"Choose: {', '.join(known)}.")
-    if not 0 < scale < math.inf:
-        raise UserError(f"The scale is {scale}.", "Give a number above 0.")
+    if not 0 < scale <= MOST_SCALE:
+        raise UserError(f"The scale is {scale}.", f"Give a number above 0, at most {MOST_SCALE}.")
     folder = Path(out)
     chosen = [course for course in courses() if not only or course.builder in only]
     done = []

@@ -3,6 +3,7 @@
     store         `Benchmark`: open a folder, read its items, panels, images, judgements
     item          an item that knows its benchmark: its pictures and words; `frame` is many of them for pandas
     pictures      panels, decoded
+    manifest      what `benchmark.json` must look like
     writer        `BenchmarkWriter`: write one; it appears whole or not at all
     tables        the columns of every file, and records from and to them
     place         where a folder is put, and what it may replace; DIR.hidden beside DIR

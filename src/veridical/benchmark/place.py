@@ -76,6 +76,20 @@ def check_free(out: Path) -> None:
         )
 
 
+def refuse_other(out: Path, name: str, task: str) -> None:
+    """Refuse to put a benchmark where another one stands, unless that was asked for."""
+    try:
+        found = json.loads((out / MANIFEST).read_bytes())
+        other = (found["name"], found["task"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # there is none, or nothing that may be replaced at all
+    if other != (name, task) and not _replace.get():
+        raise UserError(
+            f"{out} is another benchmark, {other[0]!r}, which {name!r} would replace.",
+            "Choose another --out, or say --replace.",
+        )
+
+
 @dataclass(frozen=True)
 class Workplace:
     """A folder to write in, beside what is made. It is locked while it is used: one that is not, a kill left there."""
@@ -106,7 +120,7 @@ def put_in_place(work: Path, public: Path, secret: Path | None, out: Path) -> No
     with locked(out.parent):  # one process at a time renames in a folder
         moved: list[tuple[Path, Path]] = []
         try:
-            for old, kept in ((out, work / f"old-{out.name}"), (hidden_dir(out), _kept(out, public, work))):
+            for old, kept in ((out, work / f"old-{out.name}"), (hidden_dir(out), _kept(out, secret, work))):
                 if os.path.lexists(old):
                     old.rename(kept)
                     moved.append((old, kept))
@@ -121,13 +135,24 @@ def put_in_place(work: Path, public: Path, secret: Path | None, out: Path) -> No
         _sync(out.parent)
 
 
-def _kept(out: Path, public: Path, work: Path) -> Path:
-    """Where the hidden folder of the benchmark that is replaced goes: away, where the new one is the same."""
+def _kept(out: Path, secret: Path | None, work: Path) -> Path:
+    """Where the hidden folder of the benchmark that is replaced goes: away, only where the new one says the same."""
+    old, new = _hidden_text(hidden_dir(out)), None if secret is None else _hidden_text(secret)
+    if old == new:
+        return work / "old-hidden"
     path = out / MANIFEST
     digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "unknown"
-    new = hashlib.sha256((public / MANIFEST).read_bytes()).hexdigest()
-    kept = out.with_name(f"{out.name}.hidden-{digest[:8]}")
-    return work / "old-hidden" if digest == new or kept.exists() else kept
+    name = f"{out.name}.hidden-{digest[:8]}"  # after the benchmark it belongs to
+    kept, number = out.with_name(name), 2
+    while os.path.lexists(kept):
+        kept, number = out.with_name(f"{name}-{number}"), number + 1
+    return kept
+
+
+def _hidden_text(folder: Path) -> bytes | None:
+    """The manifest of a hidden folder, which has the hash of each of its files."""
+    path = folder / HIDDEN_MANIFEST
+    return path.read_bytes() if path.is_file() else None
 
 
 def keep_private(folder: Path) -> None:
@@ -209,6 +234,8 @@ def outside(out: Path | str, benchmark: Path) -> Path:
 @contextmanager
 def staging(target: Path, *others: Path) -> Iterator[Path]:
     """A folder to write in, beside the target; what a killed export of the same target left is removed."""
+    if not target.name:
+        raise UserError(f"{target} cannot be written.", "Choose another --out.")
     for folder in (target, *others):
         if os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir() or any(folder.iterdir())):
             raise UserError(f"{folder} exists and is not an empty folder.", "Choose another --out.")

@@ -13,6 +13,7 @@ import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -213,12 +214,21 @@ def mix_secret(secret: str, kept: Path, work: Path | None) -> Mixed:
         secret = secrets.token_hex(16) if work is None else _drawn_secret(work)
         again = f"To build the same again, give the text of {kept} as --secret."
         notes = (f"A random secret is mixed into the seed of what is hidden. {again}",)
-    elif len(secret) < LEAST or len(set(secret)) < DIFFERENT:
+    elif len(secret) < LEAST or min(len(set(secret)), _steps(secret)) < DIFFERENT:
         raise UserError(
             f"The secret can be found by trying: {len(secret)} characters, {len(set(secret))} of them different.",
-            f"Give --secret random, or {LEAST} characters or more, at least {DIFFERENT} of them different.",
+            f"Give --secret random, or {LEAST} characters or more, {DIFFERENT} of them different, in no simple order.",
         )
     return Mixed(secret, secret.encode("utf-8", "surrogateescape") + b"\n", notes)
+
+
+def _steps(secret: str) -> int:
+    """How many different steps lead from a character to the next: few in one that counts.
+
+    >>> _steps("12345678901234567890"), _steps("correct horse battery")
+    (2, 17)
+    """
+    return len({ord(b) - ord(a) for a, b in pairwise(secret)})
 
 
 def _drawn_secret(work: Path) -> str:

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from veridical import __version__
 from veridical.benchmark import place, tables
 from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST
-from veridical.common.files import Json, refuse_pipe
+from veridical.common.files import Json, refuse_endless
 from veridical.errors import UserError
 from veridical.records import Item, Judgement, Panel, Pruned, Task
 
@@ -97,6 +97,7 @@ class BenchmarkWriter:
         }
         if hide_objects:
             self._manifest["hide_objects"] = True
+        place.refuse_other(self.out, name, task)
         self._place = place.start(self.out)
         self._work = self._place.path
         self._public, self._secret = self._work / "public", self._work / "hidden"
@@ -349,6 +350,6 @@ def _hash(path: Path) -> FileEntry:
 
 def file_hash(path: Path) -> str:
     """SHA-256 of a file, in hex."""
-    refuse_pipe(path)
+    refuse_endless(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

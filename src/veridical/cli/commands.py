@@ -95,6 +95,8 @@ class Told:
     def read(self, value: Any) -> Any:
         """What the verb is given for what the command line said."""
         type_ = self.type
+        if value == "":  # as of a variable of the shell that is not set
+            raise UserError(f"{self.names[0]} is empty.", "Give it a value, or leave it out.")
         if self.spelled.commas:
             words = [word.strip() for text in value for word in text.split(",") if word.strip()]
             return _numbers(words, self.names[0], value) if type_ == list[float] else words

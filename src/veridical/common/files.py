@@ -41,8 +41,8 @@ def atomic(path: Path, fix: str = "Choose another place.", *, quick: bool = Fals
     It is written beside `path`, where what killed processes left of the same file is removed first, and is on disk
     before it gets its name. `quick` leaves out both: for many small results that can be made again.
     """
-    if path.is_dir():
-        raise UserError(f"{path} is a folder, and a file is to be written.", fix)
+    if found := _no_file(path):
+        raise UserError(f"{path} is {found}, and a file is to be written.", fix)
     with _writing(path, fix):
         path.parent.mkdir(parents=True, exist_ok=True)
         if not quick:
@@ -59,6 +59,18 @@ def atomic(path: Path, fix: str = "Choose another place.", *, quick: bool = Fals
                 part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _no_file(path: Path) -> str:
+    """What stands in the place of a file, in words; nothing where there is a file, or nothing at all.
+
+    A link is not written through: a benchmark from a stranger could have put it there.
+    """
+    if path.is_symlink():
+        return "a link"
+    if path.is_dir():
+        return "a folder"
+    return "a pipe or a device" if path.exists() and not path.is_file() else ""
 
 
 def _open_part(path: Path) -> tuple[Path, IO[bytes]]:
@@ -157,7 +169,7 @@ def _writing(path: Path, fix: str) -> Iterator[None]:
 
 def read_bytes(path: Path, fix: str = READABLE) -> bytes:
     """The bytes of a file that a person named."""
-    refuse_pipe(path)
+    refuse_endless(path)
     try:
         return path.read_bytes()
     except OSError as error:
@@ -166,10 +178,15 @@ def read_bytes(path: Path, fix: str = READABLE) -> bytes:
         raise UserError(f"{str(path)!r} cannot be read: {error}.", fix) from None
 
 
-def refuse_pipe(path: Path) -> None:
-    """Refuse a named pipe, at which a reader would wait for ever; what a shell puts under /dev (`<(...)`) is read."""
+def refuse_endless(path: Path) -> None:
+    """Refuse a named pipe, at which a reader would wait for ever, and a device such as /dev/zero, which has no end.
+
+    What a shell puts under /dev (`<(...)`) is read.
+    """
     if path.is_fifo() and path.parts[:2] not in {("/", "dev"), ("/", "proc")}:
         raise UserError(f"{path} is a named pipe, and a file was expected.", "Give a file.")
+    if path.is_char_device() or path.is_block_device() or path.is_socket():
+        raise UserError(f"{path} is a device, and a file was expected.", "Give a file.")
 
 
 def read_text(path: Path, fix: str = READABLE) -> str:

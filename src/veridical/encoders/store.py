@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from veridical.benchmark import Benchmark
-from veridical.common.files import Json, atomic, locked, refuse_pipe
+from veridical.common.files import Json, atomic, locked, refuse_endless
 from veridical.common.result import Result, Table
 from veridical.encoders.encoder import Encoder, Identity, slug, unit
 from veridical.errors import UserError
@@ -188,7 +188,7 @@ def load(
 
 def open_features(path: Path, *, normalise: bool = False) -> Features:
     """A file of vectors, whatever benchmark it lies in."""
-    refuse_pipe(path)
+    refuse_endless(path)
     try:
         reader = pa.ipc.open_file(pa.memory_map(str(path)))
         about = About.from_json(json.loads(reader.schema.metadata[_ABOUT]))

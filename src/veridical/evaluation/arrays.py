@@ -15,7 +15,7 @@ from tokenize import TokenError
 import numpy as np
 
 from veridical.common.arrays import Doubles, Ints
-from veridical.common.files import read_bytes, refuse_pipe
+from veridical.common.files import read_bytes, refuse_endless
 from veridical.errors import UserError
 from veridical.evaluation.grade import AnswerKey
 from veridical.evaluation.predictions import Predictions, question_predictions
@@ -38,7 +38,7 @@ def are_arrays(path: Path) -> bool:
     """Whether the path holds arrays: NumPy's own formats by their first bytes, or a folder."""
     if path.is_dir():
         return True
-    refuse_pipe(path)
+    refuse_endless(path)
     try:
         with path.open("rb") as file:
             start = file.read(6)

@@ -26,6 +26,7 @@ from veridical.options import check_seed
 from veridical.records import split_view
 
 SHOWN = 3  # names that remarks show
+MOST_RESAMPLES = 1_000_000
 _TROUBLES = ("missing", "extra", "unreadable", "duplicated")
 
 
@@ -217,8 +218,9 @@ def evaluate(
     official: bool = False,
 ) -> Scores:
     """Score predictions: see `veridical.api.evaluate`. `answered` is the accuracy over what is readable."""
-    if resamples < 1:
-        raise UserError(f"{resamples} resamples give no interval.", "Take at least 1; 2,000 is usual.")
+    if not 1 <= resamples <= MOST_RESAMPLES:
+        problem = f"{resamples:,} resamples give no interval, or take all memory."
+        raise UserError(problem, f"Take 1 to {MOST_RESAMPLES:,}; 2,000 is usual.")
     check_seed(seed)
     bench, opened = Benchmark(benchmark), open_predictions(predictions)
     key = read_part(bench, opened, split, scheme)

@@ -110,6 +110,8 @@ def exporting(benchmark: Path | str, out: Path | str) -> Iterator[ExportFrame]:
     source = Benchmark(benchmark)
     target = outside(out, source.directory)
     parts = named_parts(source)
+    if not parts:
+        raise UserError(f"{source.directory} has no items.", "Export a benchmark that has some.")
     counts = source.manifest["counts"]["items"]
     total = sum(counts[scheme][split] for scheme, split in parts.values())
     with staging(target) as work:

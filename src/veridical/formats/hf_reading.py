@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from veridical.common.files import read_json, refuse_pipe
+from veridical.common.files import read_json, refuse_endless
 from veridical.errors import UserError, missing_extra
 from veridical.formats.releases import Request
 from veridical.formats.table.files import ARROW_ERRORS, ColumnFeatures, QuestionFile, arrow_file, first_line, open_file
@@ -89,7 +89,7 @@ def _arrow(*paths: Path, split: str | None = None, features: Mapping[str, Any] |
     if not paths:
         raise UserError("The data set names no files.", "Save it again.")
     for path in paths:
-        refuse_pipe(path)
+        refuse_endless(path)
     try:
         with pa.OSFile(str(paths[0])) as source:
             schema = pa.ipc.open_stream(source).schema

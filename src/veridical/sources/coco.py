@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from veridical.common.arrays import Mask
-from veridical.common.files import refuse_pipe
+from veridical.common.files import refuse_endless
 from veridical.errors import UserError, missing_extra
 from veridical.formats.images import is_inside
 from veridical.records import Pairs, Panel, SceneObject
@@ -307,7 +307,7 @@ def _find_instances(path: Path, split: str | None) -> Path:
 
 def _decode(path: Path, shape: type[T]) -> T:
     """A JSON file as a typed record; it is mapped, not read, so that undecoded parts cost no memory."""
-    refuse_pipe(path)
+    refuse_endless(path)
     try:
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # lives as long as outlines refer to it

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from veridical.common.files import refuse_pipe
+from veridical.common.files import refuse_endless
 from veridical.errors import UserError
 from veridical.formats.images import is_inside
 from veridical.records import Box, Pairs, Panel, SceneObject
@@ -168,7 +168,7 @@ class _Joined:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        refuse_pipe(path)
+        refuse_endless(path)
         try:
             self.file = path.open("rb")
         except OSError as error:

@@ -22,7 +22,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from veridical.common.arrays import Doubles, Ints
-from veridical.common.files import Json, read_json, refuse_pipe, write_json, write_whole
+from veridical.common.files import Json, read_json, refuse_endless, write_json, write_whole
 from veridical.errors import UserError
 from veridical.training.batches import Dataset, score
 from veridical.training.config import configure
@@ -152,7 +152,7 @@ class AboutWeights(msgspec.Struct):
 
 def load_tensors(path: Path, shape: Any = Json) -> tuple[dict[str, Tensor], Json]:
     """Read what `save_tensors` wrote; what it says of itself has at least the given shape."""
-    refuse_pipe(path)
+    refuse_endless(path)
     try:
         with safe_open(path, framework="pt") as file:
             text = (file.metadata() or {})["veridical"]

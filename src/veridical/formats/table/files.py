@@ -27,7 +27,7 @@ from veridical.common.files import (
     each_line,
     read_bytes,
     read_json,
-    refuse_pipe,
+    refuse_endless,
 )
 from veridical.errors import UserError
 from veridical.records import Pairs
@@ -178,7 +178,7 @@ class _SchemaNote(msgspec.Struct):
 
 
 def _parquet(path: Path) -> QuestionFile:
-    refuse_pipe(path)
+    refuse_endless(path)
     try:
         with pq.ParquetFile(path) as file:
             schema = file.schema_arrow

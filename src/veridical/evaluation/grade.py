@@ -192,6 +192,13 @@ class Grades:
     duplicated: Bools  # per example: predicted more than once
     tied: int  # examples whose highest score was shared (the first candidate counts)
     extra: tuple[str, ...]  # names that are no item of the split, each once
+    read: Predictions  # what was marked
+    row: Ints  # per example: the row of `read` that is about it; -1 where none is
+
+    def scores(self, example: int) -> list[float]:
+        """The scores that were given for an example; none where a word said its choice, or nothing did."""
+        row, given = int(self.row[example]), self.read.scores
+        return [] if row < 0 or given is None else list(given[row].as_py())
 
     @cached_property
     def item(self) -> Ints:
@@ -245,6 +252,8 @@ def grade(predictions: Predictions, key: AnswerKey) -> Grades:
     place = start[item[rows]] + np.maximum(view[rows], 0)
     chosen = np.full(int(examples.sum()), MISSING, np.int64)
     chosen[place] = predictions.chosen[rows]
+    row = np.full(len(chosen), -1, np.int64)
+    row[place] = rows
     # Rows of one example that disagree leave no choice to score.
     chosen[place[chosen[place] != predictions.chosen[rows]]] = UNREADABLE
     return Grades(
@@ -255,6 +264,8 @@ def grade(predictions: Predictions, key: AnswerKey) -> Grades:
         duplicated=np.bincount(place, minlength=len(chosen)) > 1,
         tied=len(np.unique(place[predictions.tied[rows]])),
         extra=tuple(pc.unique(predictions.names.take(np.flatnonzero(item == _NOWHERE))).to_pylist()),
+        read=predictions,
+        row=row,
     )
 
 

@@ -197,10 +197,10 @@ class Catalogue:
         kept = [number for (number,) in self._rows(f"SELECT number FROM items WHERE {where} ORDER BY number", values)]
         return [kept[k] for k in np.unique(np.linspace(0, len(kept) - 1, min(count, len(kept))).round().astype(int))]
 
-    def beside(self, wanted: ItemFilter, number: int) -> tuple[int | None, int | None, int]:
-        """The item before and the item after one, within a filter, and how many come before it."""
+    def beside(self, wanted: ItemFilter, number: int) -> tuple[str | None, str | None, int]:
+        """The ids of the item before and the item after one, within a filter, and how many come before it."""
         where, values = self._where(wanted)
-        query = f"""SELECT max(number) FILTER (number < ?), min(number) FILTER (number > ?),
+        query = f"""SELECT arg_max(id, number) FILTER (number < ?), arg_min(id, number) FILTER (number > ?),
                 count(*) FILTER (number < ?) FROM items WHERE {where}"""
         before, after, earlier = self._rows(query, [number, number, number, *values])[0]
         return before, after, earlier
@@ -297,7 +297,12 @@ class Catalogue:
 def _connect() -> DuckDBPyConnection:
     import duckdb
 
-    settings: dict[str, Any] = {"threads": 2, "memory_limit": MEMORY, "temp_directory": "", "autoinstall_known_extensions": False}
+    settings: dict[str, Any] = {
+        "threads": 2,
+        "memory_limit": MEMORY,
+        "temp_directory": "",
+        "autoinstall_known_extensions": False,
+    }
     return duckdb.connect(":memory:", config=settings)
 
 

@@ -82,6 +82,10 @@ class FacetTable:
         """The number of a facet's value; None where there is none such."""
         return self._pairs.get((facet, value))
 
+    def tag_facet(self, tag: str) -> str:
+        """The facet of a tag."""
+        return self._tags.get(tag, tag)
+
     def number(self, facet: str, value: str) -> int:
         """The same, of a value that there is."""
         return self._pairs[facet, value]

@@ -66,10 +66,17 @@ class ItemFilter:
         changed = tuple((name, kept if name == facet else own) for name, own in self.chosen)
         return replace(self, chosen=tuple(one for one in changed if one[1])) if values else self.only(facet, value)
 
+    def searching(self, text: str) -> ItemFilter:
+        """The same with other words."""
+        return replace(self, text=" ".join(text.split()))
+
+    def fields(self) -> list[tuple[str, str]]:
+        """The chosen values as the fields of a form."""
+        return [(key_of(facet), value) for facet, values in self.chosen for value in values]
+
     def query(self, **more: object) -> str:
         """The query of an address; `more` are keys such as page and id, left out where None."""
-        pairs = [(SCHEME, self.scheme)]
-        pairs += [(key_of(facet), value) for facet, values in self.chosen for value in values]
+        pairs = [(SCHEME, self.scheme), *self.fields()]
         pairs += [(WORDS, self.text)] if self.text else []
         return urlencode(pairs + [(key, str(value)) for key, value in more.items() if value is not None])
 

@@ -7,52 +7,34 @@ its exact content, and predictions and models carry it.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from veridical.benchmark import tables
 from veridical.benchmark.item import BenchmarkItem
+from veridical.benchmark.manifest import HiddenManifest, Manifest, check_manifest, read_manifest
 from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST, hidden_dir
-from veridical.benchmark.writer import FILE_NAME, FORMAT, IMAGES, FileEntry, check_names
+from veridical.benchmark.writer import FORMAT, IMAGES
 from veridical.common.files import Json, refuse_pipe
 from veridical.common.result import Table, html
 from veridical.errors import UserError
+from veridical.options import several
 from veridical.records import Item, Judgement, Panel
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-class _Counts(msgspec.Struct):
-    items: dict[str, dict[str, int]]
-    images: int
-
-
-class _Manifest(msgspec.Struct):
-    """The shape that a manifest must have."""
-
-    format: int
-    name: str
-    task: str
-    counts: _Counts
-    files: dict[str, FileEntry]
-    hidden: list[str]
-    official: bool
-
-
-class _HiddenManifest(msgspec.Struct):
-    benchmark: str
-    files: dict[str, FileEntry]
+# What shows a benchmark; by name, because pages are made of benchmarks and not the other way round.
+EXPLORE = "veridical.web.explore.server:explore"
 
 
 class Benchmark:
@@ -72,13 +54,13 @@ class Benchmark:
             )
         text = path.read_bytes()
         self.hash = hashlib.sha256(text).hexdigest()
-        self.manifest = _read_manifest(path, text, _Manifest)
+        self.manifest = read_manifest(path, text, Manifest)
         if self.manifest["format"] != FORMAT:
             raise UserError(
                 f"{path} has format {self.manifest['format']!r}; this version of veridical reads format {FORMAT}.",
                 "Install the matching version of veridical, or build the benchmark again.",
             )
-        _check_names(path, self.manifest)
+        check_manifest(path, self.manifest)
         self._distrusted: frozenset[str] = frozenset()
         self._tables: dict[tuple[str, str], pa.Table] = {}  # of the splits that items were taken from by id
 
@@ -101,7 +83,7 @@ class Benchmark:
     def hidden_manifest(self) -> Json | None:
         """What the hidden folder says of itself; None where it is not here."""
         path = self.hidden_directory / HIDDEN_MANIFEST
-        return _read_manifest(path, path.read_bytes(), _HiddenManifest) if path.is_file() else None
+        return read_manifest(path, path.read_bytes(), HiddenManifest) if path.is_file() else None
 
     @property
     def schemes(self) -> tuple[str, ...]:
@@ -230,6 +212,18 @@ class Benchmark:
         rows = [(split, scheme, f"{counts[scheme][split]:,}") for scheme, split in self.parts]
         hidden = ["The answers of some splits are hidden."] if self.manifest["hidden"] else []
         return html([Table(f"{self.name}: {self.task} items", ("split", "scheme", "items"), rows), *hidden])
+
+    def explore(
+        self, predictions: Sequence[Path | str] = (), audit: Sequence[Path | str] = (), hidden: bool = False
+    ) -> Any:
+        """The explorer of `veridical show` beside a notebook, in a frame; it has its `url`, and `close()` ends it.
+
+        Args:
+            predictions: Prediction files, as `veridical show` takes them.
+            audit: What `veridical audit` wrote as JSON.
+            hidden: Show hidden answers, too, where they are here.
+        """
+        return resolve_name(EXPLORE)(self, several(predictions), several(audit), hidden)
 
     def panels_table(self, columns: Sequence[str] | None = None, hidden: bool = False) -> pa.Table:
         """Panels and their objects. With `hidden`, objects that are hidden are filled in from `DIR.hidden`."""
@@ -375,25 +369,6 @@ class _Panels(dict[str, Panel]):
 
     def __missing__(self, name: str) -> Panel:
         raise UserError(f"{self.directory} has no panel {name!r}.", "Run `veridical check` on it; it may be damaged.")
-
-
-def _read_manifest(path: Path, text: bytes, shape: type[msgspec.Struct]) -> Json:
-    try:
-        msgspec.json.decode(text, type=shape)
-        found: Json = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is damaged: {error}.", "Import or build the benchmark again.") from None
-    return found
-
-
-def _check_names(path: Path, manifest: Json) -> None:
-    """Names that become parts of paths, here and in what is exported, stay in their folder."""
-    for scheme, splits in manifest["counts"]["items"].items():
-        for split in (*splits, *manifest["hidden"]):
-            check_names(split, scheme)
-    for name in manifest["files"]:
-        if not FILE_NAME.fullmatch(name):
-            raise UserError(f"{path} lists {name!r}, which names no file of its folder.", "Do not trust it.")
 
 
 def _damaged(path: Path, error: Exception) -> UserError:

@@ -103,9 +103,8 @@ class _Pages:
 
     def show(self, template: str, title: str, status: int = 200, **values: object) -> Response:
         """A page, with what every page of the explorer needs."""
-        name = self.explorer.benchmark.name
         shared = {"explorer": self.explorer, "benchmark": self.explorer.benchmark, "addresses": self.addresses}
-        about = {"root": "/", "home": "/", "brand": name, "title": title}
+        about = {"root": "/", "home": "/", "brand": "Veridical", "title": title}
         return look.page(f"explore/{template}", status, **shared, **about, **values)
 
     # --- pages -------------------------------------------------------------------------------------------------------
@@ -207,7 +206,8 @@ def shown_facets(
     out: list[ShownFacet] = []
     for facet in catalogue.facets.facets.values():
         found = _values(facet, counted, wanted)
-        if len(found) < 2 and facet.name not in wanted.facets:
+        telling = len(found) > 1 or any(count != counted.items for _, count in found)
+        if not telling and facet.name not in wanted.facets:
             continue
         most = MOST_VALUES if whole == facet.name else SHOWN_VALUES
         kept = [one for place, one in enumerate(found) if place < most or wanted.has(facet.name, one[0])]

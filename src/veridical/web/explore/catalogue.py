@@ -197,6 +197,11 @@ class Catalogue:
         kept = [number for (number,) in self._rows(f"SELECT number FROM items WHERE {where} ORDER BY number", values)]
         return [kept[k] for k in np.unique(np.linspace(0, len(kept) - 1, min(count, len(kept))).round().astype(int))]
 
+    def pairs_of(self, numbers: Sequence[int]) -> dict[int, list[int]]:
+        """The numbers of all that some items are."""
+        query = "SELECT number, pairs FROM items WHERE list_contains(?::INTEGER[], number)"
+        return dict(self._rows(query, [list(numbers)]))
+
     def beside(self, wanted: ItemFilter, number: int) -> tuple[str | None, str | None, int]:
         """The ids of the item before and the item after one, within a filter, and how many come before it."""
         where, values = self._where(wanted)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from veridical.evaluation import Compared
+from veridical.evaluation.shown import verdict
 from veridical.web.explore.explorer import Explorer
 from veridical.web.explore.facets import SOLVER, SPLIT
 from veridical.web.explore.filters import ItemFilter
@@ -47,7 +48,7 @@ class Difference:
     part: Part
     parts: tuple[Part, ...]  # that both were run on
     outcomes: tuple[Outcome, ...]
-    compared: Compared
+    verdict: str  # what `veridical compare` says
     tags: tuple[TagDifference, ...]  # the largest differences first
 
 
@@ -71,7 +72,8 @@ def difference(explorer: Explorer, one: ExploredSolver, other: ExploredSolver, p
         wanted = here.only(f"{SOLVER}{one.name}", *mine).only(f"{SOLVER}{other.name}", *theirs)
         outcomes.append(Outcome(title, wanted, catalogue.count(wanted).items))
     compared = explorer.compare(one, other, part)
-    return Difference(one, other, part, shared_parts(one, other), tuple(outcomes), compared, _by_tag(compared))
+    said = verdict(compared, (one.name, other.name))
+    return Difference(one, other, part, shared_parts(one, other), tuple(outcomes), said, _by_tag(compared))
 
 
 def _by_tag(compared: Compared) -> tuple[TagDifference, ...]:

@@ -204,7 +204,7 @@ def shown_facets(
 ) -> list[ShownFacet]:
     """The facets that tell items apart, the values with most items first."""
     out: list[ShownFacet] = []
-    for facet in catalogue.facets.facets.values():
+    for facet in catalogue.facets:
         found = _values(facet, counted, wanted)
         telling = len(found) > 1 or any(count != counted.items for _, count in found)
         if not telling and facet.name not in wanted.facets:
@@ -223,7 +223,7 @@ def shown_facets(
 
 
 def _values(facet: Facet, counted: Counted, wanted: ItemFilter) -> list[tuple[str, int]]:
-    counts = [(value, counted.pairs.get(facet.first + place, 0)) for place, value in enumerate(facet.values)]
+    counts = [(value, counted.values[facet.name].get(place, 0)) for place, value in enumerate(facet.values)]
     known = [(value, count) for value, count in counts if count or wanted.has(facet.name, value)]
     return sorted(known, key=lambda one: -one[1]) if len(known) > SHOWN_VALUES else known
 

@@ -1,8 +1,8 @@
 """One scheme for DuckDB: items as sets of facets, filtered and counted in memory, read from the Parquet files.
 
-A narrow table holds, of each item, its place, the text that is searched, and the numbers of its (facet, value) pairs; a
-filter is a scan of it. Whole items, panels and judgements stay in the benchmark's files and are read row by row. What
-belongs to an item and is no item of its own (a rationale) is found through its parent.
+A narrow table holds, of each item, its place, the text that is searched, and a column for each facet; a filter is a
+scan of it. Whole items, panels and judgements stay in the benchmark's files and are read row by row. What belongs to an
+item and is no item of its own (a rationale) is found through its parent.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from veridical.benchmark import Benchmark, tables
 from veridical.benchmark.item import BenchmarkItem
 from veridical.errors import UserError
 from veridical.records import Judgement, Panel
-from veridical.web.explore.facets import FacetTable, split_facets
+from veridical.web.explore.facets import Facet, FacetTable, Tag, split_facets
 from veridical.web.explore.filters import ItemFilter
 from veridical.web.explore.findings import ItemFinding
 from veridical.web.explore.solvers import ExploredSolver
@@ -38,10 +38,10 @@ _TEXT = f"CASE WHEN len({{0}}.tokens) > 0 THEN {_WORDS} ELSE {{0}}.raw END"
 
 @dataclass(frozen=True)
 class Counted:
-    """How many items a filter keeps, and of each pair of a facet and a value."""
+    """How many items a filter keeps, and of each value of each facet; of a chosen facet, as if it were not chosen."""
 
     items: int
-    pairs: dict[int, int]
+    values: dict[str, dict[int, int]]  # facet -> place of the value -> items
 
 
 @dataclass(frozen=True)
@@ -94,17 +94,31 @@ class Catalogue:
             self._connection.unregister("arrow")
         return name
 
-    def _tags(self) -> list[tuple[str, str]]:
-        """Every tag that an item has."""
-        each = " UNION ALL ".join(f"SELECT unnest(tags) AS tag FROM {self._source(split)}" for split in self.splits)
-        return self._rows(f"SELECT DISTINCT tag.name, tag.value FROM ({each}) ORDER BY ALL") if each else []
+    def _tags(self) -> list[Tag]:
+        """Every tag that an item has, with its values."""
+        each = " UNION ALL ".join(
+            f"SELECT {place} AS split, file_row_number AS row, unnest(tags) AS tag FROM {self._source(split)}"
+            for place, split in enumerate(self.splits)
+        )
+        several = f"""SELECT name FROM (SELECT tag.name AS name, count(DISTINCT tag.value) AS many
+            FROM ({each}) GROUP BY split, row, tag.name) GROUP BY name HAVING max(many) > 1"""
+        many = {name for (name,) in self._rows(several)}
+        values: dict[str, list[str]] = {}
+        for name, value in self._rows(f"SELECT DISTINCT tag.name, tag.value FROM ({each}) ORDER BY ALL"):
+            values.setdefault(name, []).append(value)
+        return [Tag(name, tuple(own), name in many) for name, own in values.items()]
 
     def _load(self, solvers: Sequence[ExploredSolver], findings: dict[str, list[ItemFinding]]) -> None:
         own = self._connection
-        own.execute("CREATE TABLE items (number INTEGER, split INTEGER, row INTEGER, id VARCHAR, text VARCHAR,"
-                    " pairs INTEGER[])")  # fmt: skip
+        columns = ", ".join(f"{one.column} INTEGER{'[]' if one.several else ''}" for one in self.facets)
+        own.execute(
+            f"CREATE TABLE items (number INTEGER, split INTEGER, row INTEGER, id VARCHAR, text VARCHAR, {columns})"
+        )
         own.execute("CREATE TABLE children (parent VARCHAR, split INTEGER, row INTEGER, given INTEGER)")
-        own.register("tag_pairs", self.facets.tag_pairs())
+        for facet in self.facets:
+            if facet.tag is not None:  # an ENUM knows the places of its values
+                values = ", ".join(map(_literal, facet.values))
+                own.execute(f"CREATE TYPE values_{facet.column} AS ENUM ({values})")
         base = 0
         for place, split in enumerate(self.splits):
             source = self._source(split)
@@ -112,78 +126,77 @@ class Catalogue:
             if not self.shows_answers(split):  # whatever the file says
                 table = table.set_column(1, "answer", pa.nulls(len(table), pa.int8()))
             known = findings if self.shows_answers(split) else {}
-            marked = split_facets(self.facets, split, table, solvers, known)
-            own.register("marked", marked)
-            own.execute(self._insert(place, base, source, len(marked.column_names) - 2))
-            own.execute(f"INSERT INTO children SELECT parent, {place}, file_row_number, given FROM {source}"
-                        " WHERE parent IS NOT NULL")  # fmt: skip
+            own.register("marked", split_facets(self.facets, split, table, solvers, known))
+            own.execute(self._insert(place, base, source))
+            below = f"SELECT parent, {place}, file_row_number, given FROM {source} WHERE parent IS NOT NULL"
+            own.execute(f"INSERT INTO children {below}")
             own.unregister("marked")
             base += len(table)
-        own.unregister("tag_pairs")
 
-    def _insert(self, place: int, base: int, source: str, marks: int) -> str:
+    def _insert(self, place: int, base: int, source: str) -> str:
         texts = ["id", _TEXT.format("query")]
         if self.benchmark.task == "choice":
             texts.append(f"array_to_string(list_transform(candidates, lambda c: {_TEXT.format('c')}), ' ')")
-        single = ", ".join(f"m{number}" for number in range(marks))
+        values = ", ".join(f"marked.{one.column}" if one.tag is None else _tag_column(one) for one in self.facets)
         return f"""
             INSERT INTO items
-            SELECT {base} + own.row, {place}, own.row, id, text,
-                list_concat(list_concat(tagged.pairs, list_filter([{single}], lambda p: p >= 0)), marked.found)
-            FROM (
-                SELECT file_row_number AS row, id, lower(concat_ws(' ', {", ".join(texts)})) AS text
-                FROM {source} WHERE parent IS NULL
-            ) AS own
-            LEFT JOIN (
-                SELECT row, list(DISTINCT pair) AS pairs
-                FROM (SELECT file_row_number AS row, unnest(tags) AS tag FROM {source})
-                JOIN tag_pairs ON tag.name = tag_pairs.name AND tag.value = tag_pairs.value
-                GROUP BY row
-            ) AS tagged ON own.row = tagged.row
-            JOIN marked ON own.row = marked.row
-            ORDER BY own.row"""
+            SELECT {base} + file_row_number, {place}, file_row_number, id,
+                lower(concat_ws(' ', {", ".join(texts)})), {values}
+            FROM {source} AS source JOIN marked ON source.file_row_number = marked.row
+            WHERE parent IS NULL ORDER BY file_row_number"""
 
     # --- filtering ---------------------------------------------------------------------------------------------------
 
     def _where(self, wanted: ItemFilter) -> tuple[str, list[Any]]:
-        conditions: list[str] = ["true"]
-        values: list[Any] = []
-        for facet, chosen in wanted.chosen:
-            known = [pair for one in chosen if (pair := self.facets.pair(facet, one)) is not None]
-            if len(known) == 1:
-                conditions.append("list_contains(pairs, ?)")
-                values.append(known[0])
+        """The condition of a filter, and the words in it."""
+        return f"{self._chosen(wanted)} AND {_worded(wanted)}", list(wanted.words)
+
+    def _chosen(self, wanted: ItemFilter) -> str:
+        conditions = ["true"]
+        for name, chosen in wanted.chosen:
+            facet = self.facets.facets.get(name)
+            known = [str(code) for one in chosen if (code := self.facets.code(name, one)) is not None]
+            if facet is None or not known:
+                conditions.append("false")
+            elif facet.several:
+                conditions.append(f"list_has_any({facet.column}, [{', '.join(known)}])")
             else:
-                conditions.append("list_has_any(pairs, ?::INTEGER[])")
-                values.append(known)
-        for word in wanted.words:
-            conditions.append("contains(text, lower(?))")
-            values.append(word)
-        return " AND ".join(conditions), values
+                conditions.append(f"{facet.column} IN ({', '.join(known)})")
+        return " AND ".join(conditions)
 
     def count(self, wanted: ItemFilter) -> Counted:
-        """How many items of each value of each facet; of a facet that is chosen from, as if it were not."""
+        """How many items a filter keeps, and what they are; the last answers are remembered."""
         with self._lock:
             if wanted in self._counted:
                 return self._counted[wanted]
-        where, values = self._where(wanted)
-        items = int(self._rows(f"SELECT count(*) FROM items WHERE {where}", values)[0][0])
-        pairs = self._pair_counts(wanted)
-        for facet in wanted.facets:
-            others = self._pair_counts(wanted.without(facet))
-            mine = set(self.facets.numbers(facet))
-            pairs = {p: n for p, n in pairs.items() if p not in mine} | {p: n for p, n in others.items() if p in mine}
-        made = Counted(items, pairs)
+        made = self._count(wanted)
         with self._lock:
             self._counted[wanted] = made
             while len(self._counted) > REMEMBERED:
                 del self._counted[next(iter(self._counted))]
         return made
 
-    def _pair_counts(self, wanted: ItemFilter) -> dict[int, int]:
-        where, values = self._where(wanted)
-        inner = f"SELECT unnest(pairs) AS pair FROM items WHERE {where}"
-        return dict(self._rows(f"SELECT pair, count(*) FROM ({inner}) GROUP BY pair", values))
+    def _count(self, wanted: ItemFilter) -> Counted:
+        """All of it in one query, so that texts are searched once."""
+        columns = ", ".join(one.column for one in self.facets)
+        found = f"SELECT {columns} FROM items WHERE {_worded(wanted)}"
+        kept = f"SELECT {columns} FROM found WHERE {self._chosen(wanted)}"
+        each = ["SELECT -1, 0, count(*) FROM kept"]
+        facets = list(self.facets)
+        for place, one in enumerate(facets):
+            among = "kept"
+            if one.name in wanted.facets:
+                among = f"(SELECT {one.column} FROM found WHERE {self._chosen(wanted.without(one.name))})"
+            each.append(f"SELECT {place}, code, count(*) FROM (SELECT {_each(one)} AS code FROM {among}) GROUP BY code")
+        once = "MATERIALIZED" if wanted.words else "NOT MATERIALIZED"
+        query = f"WITH found AS {once} ({found}), kept AS MATERIALIZED ({kept}) {' UNION ALL '.join(each)}"
+        items, values = 0, {one.name: dict[int, int]() for one in facets}
+        for place, code, count in self._rows(query, wanted.words):
+            if place < 0:
+                items = count
+            elif code is not None:
+                values[facets[place].name][code] = count
+        return Counted(items, values)
 
     def numbers(self, wanted: ItemFilter, limit: int, offset: int = 0) -> list[int]:
         """Some of the items that a filter keeps, in the order of the files."""
@@ -197,10 +210,14 @@ class Catalogue:
         kept = [number for (number,) in self._rows(f"SELECT number FROM items WHERE {where} ORDER BY number", values)]
         return [kept[k] for k in np.unique(np.linspace(0, len(kept) - 1, min(count, len(kept))).round().astype(int))]
 
-    def pairs_of(self, numbers: Sequence[int]) -> dict[int, list[int]]:
-        """The numbers of all that some items are."""
-        query = "SELECT number, pairs FROM items WHERE list_contains(?::INTEGER[], number)"
-        return dict(self._rows(query, [list(numbers)]))
+    def values_of(self, numbers: Sequence[int]) -> dict[int, dict[str, list[int]]]:
+        """What some items are: the places of their values of each facet."""
+        columns = ", ".join(one.column for one in self.facets)
+        out = {}
+        for number, *own in self._rows(f"SELECT number, {columns} FROM items WHERE number IN ({_among(numbers)})"):
+            found = zip(self.facets, own, strict=True)
+            out[number] = {f.name: [] if v is None else v if f.several else [v] for f, v in found}
+        return out
 
     def beside(self, wanted: ItemFilter, number: int) -> tuple[str | None, str | None, int]:
         """The ids of the item before and the item after one, within a filter, and how many come before it."""
@@ -227,8 +244,8 @@ class Catalogue:
         return None if not found else Place(found[0][0], self.splits[found[0][1]], found[0][2])
 
     def places(self, numbers: Sequence[int]) -> dict[int, Place]:
-        query = "SELECT number, split, row FROM items WHERE list_contains(?::INTEGER[], number)"
-        return {n: Place(n, self.splits[split], row) for n, split, row in self._rows(query, [list(numbers)])}
+        query = f"SELECT number, split, row FROM items WHERE number IN ({_among(numbers)})"
+        return {n: Place(n, self.splits[split], row) for n, split, row in self._rows(query)}
 
     def items(self, places: Iterable[Place]) -> dict[tuple[str, int], BenchmarkItem]:
         """Whole items, by split and row."""
@@ -238,9 +255,8 @@ class Catalogue:
         return {key: item for split, rows in wanted.items() for key, item in self._read(split, rows)}
 
     def _read(self, split: str, rows: Sequence[int]) -> Iterator[tuple[tuple[str, int], BenchmarkItem]]:
-        among = ", ".join(str(int(row)) for row in rows)
         names = ", ".join(f'"{name}"' for name in tables.ITEMS.names)
-        query = f"SELECT {names}, file_row_number FROM {self._source(split)} WHERE file_row_number IN ({among})"
+        query = f"SELECT {names}, file_row_number FROM {self._source(split)} WHERE file_row_number IN ({_among(rows)})"
         found = self._table(query)
         places = found["file_row_number"].to_pylist()
         values = tables.item_values(self._checked(found.drop_columns("file_row_number"), tables.ITEMS))
@@ -311,10 +327,34 @@ def _connect() -> DuckDBPyConnection:
     return duckdb.connect(":memory:", config=settings)
 
 
+def _worded(wanted: ItemFilter) -> str:
+    return " AND ".join(["true", *("contains(text, lower(?))" for _ in wanted.words)])
+
+
+def _each(facet: Facet) -> str:
+    return f"unnest({facet.column})" if facet.several else facet.column
+
+
+def _among(numbers: Sequence[int]) -> str:
+    """Numbers for DuckDB; at least one, which is no row."""
+    return ", ".join(["-1", *(str(int(number)) for number in numbers)])
+
+
+def _tag_column(facet: Facet) -> str:
+    """The values of a tag as places: a list, or the only one."""
+    named = f"list_filter(tags, lambda t: t.name = {_literal(facet.tag or '')})"
+    place = f"enum_code(t.value::values_{facet.column})::INTEGER"
+    found = f"list_transform({named}, lambda t: {place})"
+    return f"list_distinct({found})" if facet.several else f"{found}[1]"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
 def _quoted(path: Path) -> str:
     """A path for DuckDB, in which nothing is a pattern."""
-    text = str(path).replace("'", "''")
-    return "'" + "".join(f"[{c}]" if c in "*?[" else c for c in text) + "'"
+    return _literal("".join(f"[{c}]" if c in "*?[" else c for c in str(path)))
 
 
 @contextmanager

@@ -142,14 +142,15 @@ def _grids(
 
 def _filterable(catalogue: Catalogue, numbers: Sequence[int], cards: Sequence[ItemCard]) -> Markup:
     """Facets and items as JSON for a page: what `site.js` filters and shows."""
-    pairs = catalogue.pairs_of(numbers)
-    used = {pair for own in pairs.values() for pair in own}
+    own = catalogue.values_of(numbers)
+    used = {(name, code) for values in own.values() for name, codes in values.items() for code in codes}
+    number_of: dict[tuple[str, int], int] = {}  # each value that can be chosen has a number of its own
     facets = []
-    for facet in catalogue.facets.facets.values():
-        values = [(n, facet.values[n - facet.first]) for n in catalogue.facets.numbers(facet.name) if n in used]
-        if 1 < len(values) <= MOST_VALUES:
+    for facet in catalogue.facets:
+        places = [place for place in range(len(facet.values)) if (facet.name, place) in used]
+        if 1 < len(places) <= MOST_VALUES:
+            values = [(number_of.setdefault((facet.name, p), len(number_of)), facet.values[p]) for p in places]
             facets.append({"title": facet.title, "values": values})
-    shown = {number for one in facets for number, _ in one["values"]}
     items = [
         {
             "id": card.id,
@@ -158,7 +159,7 @@ def _filterable(catalogue: Catalogue, numbers: Sequence[int], cards: Sequence[It
             "more": " ".join(Markup(one.text).striptags() for one in card.candidates),
             "label": card.label,
             "image": next((frame.source for frame in card.picture.frames if frame.source), ""),
-            "pairs": [pair for pair in pairs[number] if pair in shown],
+            "values": [number_of[f, c] for f, codes in own[number].items() for c in codes if (f, c) in number_of],
         }
         for number, card in zip(numbers, cards, strict=True)
     ]

@@ -1,12 +1,13 @@
-"""Facets: what items can be told apart by, and the numbers of their values.
+"""Facets: what items can be told apart by.
 
-Split, answer, each tag, how each solver did, whether solvers agree, what the audit found. A tag that is called like one
-of ours is marked as a tag.
+Split, answer, each tag, how each solver did, whether solvers agree, what the audit found. A value is known by its place
+among the facet's values, and a facet is a column of such places, of lists where an item may have several. A tag that is
+called like one of ours is marked as a tag.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,30 +26,40 @@ RATIONALE = ", rationale"
 
 
 @dataclass(frozen=True)
+class Tag:
+    """A tag of items, with its values in order."""
+
+    name: str
+    values: tuple[str, ...]
+    several: bool  # an item may have several of them
+
+
+@dataclass(frozen=True)
 class Facet:
     """One thing that items can be told apart by."""
 
     name: str
     title: str  # for people
     values: tuple[str, ...]
-    first: int  # the number of its first value; the others follow
+    column: str
+    several: bool = False
+    tag: str | None = None  # whose values these are
 
 
 class FacetTable:
-    """All facets of a scheme; every value has a number of its own."""
+    """All facets of a scheme."""
 
     def __init__(
         self,
         benchmark: Benchmark,
         scheme: str,
         solvers: Sequence[ExploredSolver],
-        tags: Sequence[tuple[str, str]],
+        tags: Sequence[Tag],
         checks: Sequence[str] = (),
     ) -> None:
         self.scheme, self.task = scheme, benchmark.task
         self.hidden = {split for split in benchmark.splits_of(scheme) if benchmark.is_hidden(split)}
         self.facets: dict[str, Facet] = {}
-        self._pairs: dict[tuple[str, str], int] = {}
         self._add(SPLIT, "Split", benchmark.splits_of(scheme))
         known = ("false", "true") if self.task == "statement" else tuple(LETTERS)
         self._add(ANSWER, "Right answer", (*known, HIDDEN, NO_ANSWER))
@@ -59,44 +70,27 @@ class FacetTable:
                 self._add(f"{SOLVER}{solver.name}{RATIONALE}", f"{solver.name}: the rationale", GRADES)
         if len(asked) > 1:
             self._add(SOLVERS, "Solvers", AGREEMENT)
-        self._tags: dict[str, str] = {}  # tag -> facet
-        values: dict[str, list[str]] = {}
-        for name, value in tags:
-            values.setdefault(name, []).append(value)
-        for name, own in values.items():
-            self._tags[name] = f"{TAG}{name}" if name in self.facets or name == AUDIT else name
-            self._add(self._tags[name], name.replace("_", " ").capitalize(), own)
+        for tag in tags:
+            own = f"{TAG}{tag.name}" if tag.name in self.facets or tag.name == AUDIT else tag.name
+            self._add(own, tag.name.replace("_", " ").capitalize(), tag.values, tag.several, tag.name)
         if checks:
-            self._add(AUDIT, "Audit finding", checks)
+            self._add(AUDIT, "Audit finding", checks, several=True)
+        self._of_tag = {facet.tag: facet.name for facet in self.facets.values() if facet.tag is not None}
+        self._codes = {name: {v: k for k, v in enumerate(facet.values)} for name, facet in self.facets.items()}
 
-    def _add(self, name: str, title: str, values: Sequence[str]) -> None:
-        self.facets[name] = Facet(name, title, tuple(values), len(self._pairs))
-        for value in values:
-            self._pairs[name, value] = len(self._pairs)
+    def _add(self, name: str, title: str, values: Sequence[str], several: bool = False, tag: str | None = None) -> None:
+        self.facets[name] = Facet(name, title, tuple(values), f"f{len(self.facets)}", several, tag)
 
-    def numbers(self, facet: str) -> range:
-        found = self.facets.get(facet)
-        return range(0) if found is None else range(found.first, found.first + len(found.values))
+    def __iter__(self) -> Iterator[Facet]:
+        return iter(self.facets.values())
 
-    def pair(self, facet: str, value: str) -> int | None:
-        """The number of a facet's value; None where there is none such."""
-        return self._pairs.get((facet, value))
+    def code(self, facet: str, value: str) -> int | None:
+        """The place of a facet's value; None where there is none such."""
+        return self._codes.get(facet, {}).get(value)
 
     def tag_facet(self, tag: str) -> str:
         """The facet of a tag."""
-        return self._tags.get(tag, tag)
-
-    def number(self, facet: str, value: str) -> int:
-        """The same, of a value that there is."""
-        return self._pairs[facet, value]
-
-    def tag_pairs(self) -> pa.Table:
-        """The numbers of all tags, for DuckDB."""
-        rows = [(tag, value, self.pair(facet, value)) for tag, facet in self._tags.items()
-                for value in self.facets[facet].values]  # fmt: skip
-        names, values, numbers = zip(*rows, strict=True) if rows else ((), (), ())
-        columns = {"name": pa.array(names, pa.string()), "value": pa.array(values, pa.string())}
-        return pa.table(columns | {"pair": pa.array(numbers, pa.int32())})
+        return self._of_tag.get(tag, tag)
 
 
 def split_facets(
@@ -106,30 +100,32 @@ def split_facets(
     solvers: Sequence[ExploredSolver],
     findings: Mapping[str, Sequence[ItemFinding]],
 ) -> pa.Table:
-    """Of each item of a split the numbers of what it is beside its tags: columns m0, m1 ..., -1 where it is nothing."""
+    """The columns of a split's facets that are no tags; where an item is nothing, it has no value."""
     count = len(items)
-    first = facets.facets[ANSWER].first
     answer = np.asarray(items["answer"].fill_null(-1)).astype(np.int64)
-    unknown = facets.number(ANSWER, HIDDEN if split in facets.hidden else NO_ANSWER)
-    columns = [np.full(count, facets.number(SPLIT, split)), np.where(answer >= 0, first + answer, unknown)]
+    unknown = facets.code(ANSWER, HIDDEN if split in facets.hidden else NO_ANSWER) or 0
+    columns: dict[str, Ints] = {
+        SPLIT: np.full(count, facets.code(SPLIT, split)),
+        ANSWER: np.where(answer >= 0, answer, unknown),
+    }
     marks = []
     for solver in solvers:
         file = solver.files.get((facets.scheme, split))
-        if file is None:
-            continue
-        marks.append(file.marks)
-        columns.append(_numbered(facets, f"{SOLVER}{solver.name}", file.marks))
-        columns.append(_numbered(facets, f"{SOLVER}{solver.name}{RATIONALE}", file.rationale_marks))
+        if file is not None:
+            marks.append(file.marks)
+            columns[f"{SOLVER}{solver.name}"] = file.marks
+            columns[f"{SOLVER}{solver.name}{RATIONALE}"] = file.rationale_marks
     if len(marks) > 1:
-        columns.append(_numbered(facets, SOLVERS, agreement(marks)))
-    named = {f"m{k}": pa.array(column.astype(np.int32)) for k, column in enumerate(columns)}
-    row = pa.array(np.arange(count, dtype=np.int32))
-    return pa.table({"row": row, **named, "found": _found(facets, items["id"], findings)})
-
-
-def _numbered(facets: FacetTable, name: str, marks: Ints) -> Ints:
-    first = facets.numbers(name)
-    return np.where(marks >= 0, first.start + marks, -1) if first else np.full(len(marks), -1)
+        columns[SOLVERS] = agreement(marks)
+    nothing = np.full(count, NOT_ASKED)
+    made = {"row": pa.array(np.arange(count, dtype=np.int32))}
+    for facet in facets:
+        if facet.name == AUDIT:
+            made[facet.column] = _found(facets, items["id"].to_pylist(), findings)
+        elif facet.tag is None:
+            own = columns.get(facet.name, nothing).astype(np.int32)
+            made[facet.column] = pa.array(own, mask=own < 0)
+    return pa.table(made)
 
 
 def agreement(marks: Sequence[Ints]) -> Ints:
@@ -145,8 +141,6 @@ def agreement(marks: Sequence[Ints]) -> Ints:
     return np.where(asked.sum(0) > 1, np.select([right, wrong], [2, 0], 1), -1)
 
 
-def _found(facets: FacetTable, ids: pa.ChunkedArray, findings: Mapping[str, Sequence[ItemFinding]]) -> pa.Array:
-    if not findings:
-        return pa.ListArray.from_arrays(pa.array(np.zeros(len(ids) + 1, np.int32)), pa.array([], pa.int32()))
-    each = ({facets.pair(AUDIT, one.check) for one in findings.get(name, ())} for name in ids.to_pylist())
-    return pa.array([sorted(p for p in own if p is not None) for own in each], pa.list_(pa.int32()))
+def _found(facets: FacetTable, ids: Sequence[str], findings: Mapping[str, Sequence[ItemFinding]]) -> pa.Array:
+    each = ({facets.code(AUDIT, one.check) for one in findings.get(name, ())} for name in ids)
+    return pa.array([sorted(code for code in own if code is not None) for own in each], pa.list_(pa.int32()))

@@ -19,7 +19,7 @@ function draw(facet) {
     const box = make("input", [], { type: "checkbox", value: number });
     boxes.set(number, box);
     box.addEventListener("change", filter);
-    const count = data.items.filter((item) => item.pairs.includes(number)).length;
+    const count = data.items.filter((item) => item.values.includes(number)).length;
     const label = make("label", [box, make("span", value || "(empty)"), make("span", String(count), { className: "number" })]);
     return make("li", label);
   }));
@@ -45,7 +45,7 @@ function filter() {
   const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   const active = groups.length > 0 || wanted.length > 0;
   const kept = data.items.filter((item, at) =>
-    groups.every((numbers) => numbers.some((number) => item.pairs.includes(number))) &&
+    groups.every((numbers) => numbers.some((number) => item.values.includes(number))) &&
     wanted.every((word) => words[at].includes(word)));
   document.getElementById("cards").hidden = active;
   document.getElementById("matches").hidden = !active;

@@ -102,9 +102,10 @@ def split_words(benchmark: Benchmark, split: str, scheme: str) -> tuple[str, ...
     return (split,) if scheme == "main" or "main" not in benchmark.schemes else tuple(benchmark.splits_of("main"))
 
 
-def read_key(benchmark: Benchmark, split: str, scheme: str = "main") -> AnswerKey:
-    """Read a split's answer key; the answers of a hidden split come from `DIR.hidden`, if it is here."""
-    table = benchmark.items_table(split, scheme, columns=_COLUMNS, answers=True).combine_chunks()
+def read_key(benchmark: Benchmark, split: str, scheme: str = "main", tags: bool = True) -> AnswerKey:
+    """Read a split's answer key, without `tags` if only marks are wanted; `DIR.hidden` has the hidden answers."""
+    columns = _COLUMNS if tags else _COLUMNS[:-1]
+    table = benchmark.items_table(split, scheme, columns=columns, answers=True).combine_chunks()
     if not table.num_rows:
         raise UserError(f"Split {split!r} of {benchmark.name} has no items.", "Evaluate another split.")
     lists = _lists(benchmark, split, scheme)
@@ -132,7 +133,7 @@ def read_key(benchmark: Benchmark, split: str, scheme: str = "main") -> AnswerKe
         groups=len(group.dictionary),
         parent=parent,
         given=_numbers(table["given"]),
-        tags=_tags(table["tags"]),
+        tags=_tags(table["tags"]) if tags else Tags(np.zeros(0, np.int64), np.zeros(0, np.int64), ()),
     )
 
 

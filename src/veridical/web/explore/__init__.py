@@ -3,7 +3,9 @@
     filters     which items are looked at, as the query of an address and back
     solvers     prediction files, marked by `veridical.evaluation`, item by item
     findings    what an audit found, item by item
-    catalogue   one scheme for DuckDB: items as sets of facets, filtered, counted and read from the Parquet files
+    facets      what items can be told apart by: their split, answer and tags, how solvers did, what the audit found
+    shelf       rows of large tables, one by one
+    catalogue   one scheme for DuckDB: items with their facets, filtered, counted and read
     explorer    `Explorer`: a benchmark opened with its solvers and findings, one catalogue for each scheme
     cards       items as the cards of `veridical.pages`, and everything that an item's own page shows
     pictures    thumbnails: made once, kept within a bound, named by what they show
@@ -12,6 +14,5 @@
     server      on this machine's loopback: for the command, and for a notebook
     export      a sample as files that any web server, or none, can show
 
-An item is a set of (facet, value) pairs: its split, its label, its tags, how each solver did, what the audit found. A
-filter is some values of some facets and some words.
+A filter is some values of some facets and some words, and stands in the address.
 """

@@ -1,7 +1,7 @@
-"""One scheme for DuckDB: items as sets of facets, filtered and counted in memory, read from the Parquet files.
+"""One scheme for DuckDB: the items of the Parquet files with their facets, filtered, counted and read.
 
 A narrow table holds, of each item, its place, the text that is searched, and a column for each facet; a filter is a
-scan of it. Whole items, panels and judgements stay in the benchmark's files and are read row by row. What belongs to an
+scan of it. Whole items and panels are read row by row from a shelf. What belongs to an
 item and is no item of its own (a rationale) is found through its parent.
 """
 
@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from veridical.records import Judgement, Panel
 from veridical.web.explore.facets import Facet, FacetTable, Tag, split_facets
 from veridical.web.explore.filters import ItemFilter
 from veridical.web.explore.findings import ItemFinding
+from veridical.web.explore.shelf import Shelf
 from veridical.web.explore.solvers import ExploredSolver
 
 if TYPE_CHECKING:
@@ -69,7 +71,10 @@ class Catalogue:
         self._counted: dict[ItemFilter, Counted] = {}
         self._lock = Lock()
         self._connection = _connect()
+        self._folder = TemporaryDirectory(prefix="veridical-show-")
         with _in_words(benchmark.directory):
+            self._items = {split: self._shelved(split) for split in self.splits}
+            self._panels = [self._shelved_panels(place, folder) for place, folder in enumerate(self._folders)]
             checks = sorted({one.check for found in (findings or {}).values() for one in found})
             self.facets = FacetTable(benchmark, scheme, solvers, self._tags(), checks)
             self._load(solvers, findings or {})
@@ -82,26 +87,53 @@ class Catalogue:
 
     def _source(self, split: str) -> str:
         """A split's items as DuckDB reads them: its file, or, with hidden answers filled in, a table of its own."""
-        if not (self.hidden and self.benchmark.is_hidden(split)):
-            path = self.benchmark.trusted(self.benchmark.directory / f"items-{self.scheme}-{split}.parquet")
-            return f"read_parquet({_quoted(path)}, file_row_number = true)"
-        name = f"revealed_{self.splits.index(split)}"
-        if not self._rows("SELECT 1 FROM duckdb_tables() WHERE table_name = ?", [name]):
-            table = self.benchmark.items_table(split, self.scheme, answers=True)
-            numbered = table.append_column("file_row_number", pa.array(np.arange(len(table))))
-            self._connection.register("arrow", numbered)
-            self._connection.execute(f"CREATE TABLE {name} AS SELECT * FROM arrow")
-            self._connection.unregister("arrow")
-        return name
+        if not self._reveals(split):
+            return f"read_parquet({_quoted(self._path(split))}, file_row_number = true)"
+        return f"revealed_{self.splits.index(split)}"
+
+    def _reveals(self, split: str) -> bool:
+        return self.hidden and self.benchmark.is_hidden(split)
+
+    def _path(self, split: str) -> Path:
+        return self.benchmark.trusted(self.benchmark.directory / f"items-{self.scheme}-{split}.parquet")
+
+    def _shelved(self, split: str) -> Shelf:
+        """A split's items, row by row."""
+        path = Path(self._folder.name) / f"items-{self.splits.index(split)}"
+        if not self._reveals(split):
+            return Shelf.of_file(path, tables.ITEMS, self._path(split))
+        table = self.benchmark.items_table(split, self.scheme, answers=True)
+        self._connection.register("arrow", table.append_column("file_row_number", pa.array(np.arange(len(table)))))
+        self._connection.execute(f"CREATE TABLE {self._source(split)} AS SELECT * FROM arrow")
+        self._connection.unregister("arrow")
+        return Shelf.of_table(path, table)
+
+    @property
+    def _folders(self) -> list[Path]:
+        """Where panels and judgements are: what is hidden comes last."""
+        return [self.benchmark.directory, *([self.benchmark.hidden_directory] if self.hidden else [])]
+
+    def _shelved_panels(self, place: int, folder: Path) -> Shelf | None:
+        """A folder's panels, row by row, and where each is."""
+        path = self.benchmark.trusted(folder / "panels.parquet")
+        self._connection.execute(f"CREATE TABLE panels_{place} (id VARCHAR, row INTEGER)")
+        if not path.is_file():
+            return None
+        source = f"read_parquet({_quoted(path)}, file_row_number = true)"
+        self._connection.execute(f"INSERT INTO panels_{place} SELECT id, file_row_number FROM {source}")
+        return Shelf.of_file(Path(self._folder.name) / f"panels-{place}", tables.PANELS, path)
 
     def _tags(self) -> list[Tag]:
         """Every tag that an item has, with its values."""
-        each = " UNION ALL ".join(
-            f"SELECT {place} AS split, file_row_number AS row, unnest(tags) AS tag FROM {self._source(split)}"
+        each = " UNION ALL ".join(f"SELECT unnest(tags) AS tag FROM {self._source(split)}" for split in self.splits)
+        names = "list_transform(tags, lambda t: t.name)"  # only where one has several values is it asked which
+        doubtful = " UNION ALL ".join(
+            f"SELECT DISTINCT {place} AS split, file_row_number AS row, unnest(list_distinct(tags)) AS tag"
+            f" FROM {self._source(split)} WHERE len(list_distinct(tags)) > len(list_distinct({names}))"
             for place, split in enumerate(self.splits)
         )
-        several = f"""SELECT name FROM (SELECT tag.name AS name, count(DISTINCT tag.value) AS many
-            FROM ({each}) GROUP BY split, row, tag.name) GROUP BY name HAVING max(many) > 1"""
+        several = f"""SELECT DISTINCT name FROM (SELECT tag.name AS name FROM ({doubtful})
+            GROUP BY split, row, tag.name HAVING count(*) > 1)"""
         many = {name for (name,) in self._rows(several)}
         values: dict[str, list[str]] = {}
         for name, value in self._rows(f"SELECT DISTINCT tag.name, tag.value FROM ({each}) ORDER BY ALL"):
@@ -142,8 +174,7 @@ class Catalogue:
             INSERT INTO items
             SELECT {base} + file_row_number, {place}, file_row_number, id,
                 lower(concat_ws(' ', {", ".join(texts)})), {values}
-            FROM {source} AS source JOIN marked ON source.file_row_number = marked.row
-            WHERE parent IS NULL ORDER BY file_row_number"""
+            FROM {source} POSITIONAL JOIN marked WHERE parent IS NULL"""
 
     # --- filtering ---------------------------------------------------------------------------------------------------
 
@@ -255,12 +286,9 @@ class Catalogue:
         return {key: item for split, rows in wanted.items() for key, item in self._read(split, rows)}
 
     def _read(self, split: str, rows: Sequence[int]) -> Iterator[tuple[tuple[str, int], BenchmarkItem]]:
-        names = ", ".join(f'"{name}"' for name in tables.ITEMS.names)
-        query = f"SELECT {names}, file_row_number FROM {self._source(split)} WHERE file_row_number IN ({_among(rows)})"
-        found = self._table(query)
-        places = found["file_row_number"].to_pylist()
-        values = tables.item_values(self._checked(found.drop_columns("file_row_number"), tables.ITEMS))
-        for row, one in zip(places, values, strict=True):
+        with _in_words(self.benchmark.directory):
+            found = self._items[split].take(rows)
+        for row, one in zip(rows, tables.item_values(found), strict=True):
             if not self.shows_answers(split):
                 one |= {"answer": None, "program": None}
             yield (split, row), BenchmarkItem.of(self.benchmark, **one)
@@ -271,34 +299,29 @@ class Catalogue:
         return {given: Place(-1, self.splits[split], row) for given, split, row in self._rows(query, [name])}
 
     def panels(self, names: Sequence[str]) -> list[Panel]:
-        """Panels by their ids."""
-        folders = [self.benchmark.directory, *([self.benchmark.hidden_directory] if self.hidden else [])]
-        return [one for folder in folders for one in self._panels(folder / "panels.parquet", names)]
-
-    def _panels(self, path: Path, names: Sequence[str]) -> Iterator[Panel]:
-        found = self._named(path, "id", names)
-        return iter(()) if found is None else tables.panels_from(self._checked(found, tables.PANELS))
+        """Panels by their ids; with hidden objects, where they may be shown, last."""
+        out: list[Panel] = []
+        for place, shelf in enumerate(self._panels):
+            query = f"SELECT row FROM panels_{place} WHERE id IN (SELECT unnest(?::VARCHAR[])) ORDER BY row"
+            rows = [row for (row,) in self._rows(query, [list(names)])] if shelf is not None else []
+            if shelf is not None and rows:
+                with _in_words(self.benchmark.directory):
+                    out += tables.panels_from(shelf.take(rows))
+        return out
 
     def judgements(self, name: str) -> list[Judgement]:
         """What people said about an item, where that may be shown."""
-        folders = [self.benchmark.directory, *([self.benchmark.hidden_directory] if self.hidden else [])]
-        found = [self._named(folder / "judgements.parquet", "item", [name]) for folder in folders]
-        checked = (self._checked(one, tables.JUDGEMENTS) for one in found if one is not None)
-        return [one for table in checked for one in tables.judgements_from(table)]
+        found = [self._named(folder / "judgements.parquet", "item", name) for folder in self._folders]
+        return [one for table in found if table is not None for one in tables.judgements_from(table)]
 
-    def _named(self, path: Path, column: str, names: Sequence[str]) -> pa.Table | None:
-        """The rows of a file that are about some names; None where there is no such file."""
-        if not path.is_file() or not names:
+    def _named(self, path: Path, column: str, name: str) -> pa.Table | None:
+        """The rows of a file of judgements that are about a name; None where there is no such file."""
+        if not path.is_file():
             return None
-        marks = ", ".join("?" for _ in names)
         source = f"read_parquet({_quoted(self.benchmark.trusted(path))})"
-        return self._table(f"SELECT * FROM {source} WHERE {column} IN ({marks})", list(names))
-
-    def _checked(self, found: pa.Table, schema: pa.Schema) -> pa.Table:
-        try:
-            return tables.check_table(found, schema)
-        except (ValueError, pa.ArrowException) as error:
-            raise _damaged(self.benchmark.directory, error) from None
+        with _in_words(self.benchmark.directory):
+            found = self._table(f"SELECT * FROM {source} WHERE {column} = ?", [name])
+            return tables.check_table(found, tables.JUDGEMENTS)
 
     @cached_property
     def everything(self) -> ItemFilter:
@@ -363,7 +386,7 @@ def _in_words(directory: Path) -> Iterator[None]:
 
     try:
         yield
-    except duckdb.Error as error:
+    except (duckdb.Error, pa.ArrowException, ValueError) as error:
         raise _damaged(directory, error) from None
 
 

@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from threading import Lock
 
+import pyarrow as pa
+
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
 from veridical.evaluation import Compared, compare
@@ -66,6 +68,7 @@ class Explorer:
                 while len(self._catalogues) >= KEPT:
                     self._catalogues.pop(next(iter(self._catalogues)))
                 made = Catalogue(self.benchmark, scheme, self.solvers, self.findings, self.hidden)
+                pa.default_memory_pool().release_unused()  # what loading it took
             self._catalogues[scheme] = made
             return made
 

@@ -19,9 +19,9 @@ from veridical.benchmark import Benchmark
 from veridical.common.arrays import Ints
 from veridical.common.files import DECODING_ERRORS
 from veridical.common.result import Caution, remark
-from veridical.evaluation.grade import Grades
+from veridical.evaluation.grade import AnswerKey, Grades, read_key
 from veridical.evaluation.metrics import per_item
-from veridical.evaluation.opened import open_predictions, read_part
+from veridical.evaluation.opened import open_predictions
 from veridical.pages.plots import colour
 from veridical.reporting.examples import WrittenAnswer
 from veridical.reporting.inputs import RunFile
@@ -117,13 +117,16 @@ class ExploredSolver:
 def open_solvers(benchmark: Benchmark, runs: Sequence[RunFile], hidden: bool) -> list[ExploredSolver]:
     """Mark every file. Files about hidden splits are left out, unless hidden answers may be shown."""
     found: dict[str, ExploredSolver] = {}
+    keys: dict[Part, AnswerKey] = {}
     for run in runs:
         opened = open_predictions(run.path)
         scheme, split = opened.part(benchmark, run.split, run.scheme)
         if benchmark.is_hidden(split) and not hidden:
             remark(Caution(f"{run.path} is about {split}, whose answers are hidden: left out. --hidden shows it."))
             continue
-        grades = opened.grade(read_part(benchmark, opened, split, scheme))
+        if (scheme, split) not in keys:
+            keys[scheme, split] = read_key(benchmark, split, scheme, tags=False)
+        grades = opened.grade(keys[scheme, split])
         limit = opened.limit(grades)
         if limit is not None:
             grades = opened.grade(grades.key.first(limit))

@@ -124,7 +124,7 @@ def test_strangers_are_refused(client: TestClient, opened: Explorer) -> None:
         "all=split",
         "x=" + "y" * 3000,
         "q=" + "a+" * 200,
-    ],  # fmt: skip
+    ],
 )
 def test_no_address_breaks_it(client: TestClient, query: str) -> None:
     assert client.get(f"/?{query}").status_code == 200

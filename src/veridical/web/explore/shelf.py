@@ -1,7 +1,7 @@
 """Rows of a benchmark's large tables, taken one by one: in Parquet a row costs the decoding of thousands beside it.
 
-So tables are laid out once in a temporary file that goes with the explorer; it is mapped, and only what is looked at
-takes memory.
+So tables are laid out once, in small batches, in a temporary file that goes with the explorer. It is read and not mapped:
+what was looked at once would stay in the memory of the process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from veridical.benchmark import tables
 
-ROWS = 4096  # of a batch
+ROWS = 512  # of a batch
 
 
 class Shelf:
@@ -30,7 +30,7 @@ class Shelf:
                 out.write_batch(batch)
                 lengths.append(len(batch))
         self._starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        self._reader = pa.ipc.open_file(pa.memory_map(str(path)))
+        self._reader = pa.ipc.open_file(pa.OSFile(str(path)))
 
     @classmethod
     def of_file(cls, path: Path, schema: pa.Schema, source: Path) -> Shelf:

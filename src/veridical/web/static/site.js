@@ -63,5 +63,7 @@ search.addEventListener("input", filter);
 
 const before = new URLSearchParams(location.hash.slice(1));
 search.value = before.get("q") ?? "";
-for (const number of (before.get("v") ?? "").split(" ")) if (boxes.has(Number(number))) boxes.get(Number(number)).checked = true;
+for (const number of (before.get("v") ?? "").split(" ").filter(Boolean).map(Number)) {
+  if (boxes.has(number)) boxes.get(number).checked = true;
+}
 if (location.hash) filter();

@@ -58,3 +58,12 @@ def test_the_command_exports(nlvr: Path, tmp_path: Path) -> None:
     assert ran.exit_code == 0
     assert json.loads(ran.stdout)["items"] == 3
     assert (tmp_path / "site" / "items" / "00003.html").is_file()
+
+
+def test_predictions_stand_before_and_after_options(opened: Explorer, nlvr: Path, tmp_path: Path) -> None:
+    keen, dull = (one.files["main", "dev"].path for one in opened.solvers)
+    ran = invoke("show", nlvr, keen, "--export", tmp_path / "site", "--sample", 3, f"slow={dull}")
+    assert ran.exit_code == 0
+    page = (tmp_path / "site" / "items" / "00001.html").read_text()
+    assert "keen" in page
+    assert "slow" in page

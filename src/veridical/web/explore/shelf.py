@@ -1,7 +1,7 @@
 """Rows of a benchmark's large tables, taken one by one: in Parquet a row costs the decoding of thousands beside it.
 
-So tables are laid out once, in small batches, in a temporary file that goes with the explorer. It is read and not mapped:
-what was looked at once would stay in the memory of the process.
+So tables are laid out once, in small batches, in a temporary file that goes with the explorer. It is read and not
+mapped: what was looked at once would stay in the memory of the process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 
 from veridical.benchmark import tables
 
-ROWS = 512  # of a batch
+BATCH = 100_000  # bytes of a batch, as Parquet counts them
+FEWEST, MOST = 64, 8192  # rows of a batch
 
 
 class Shelf:
@@ -35,13 +36,17 @@ class Shelf:
     @classmethod
     def of_file(cls, path: Path, schema: pa.Schema, source: Path) -> Shelf:
         """The rows of a Parquet file."""
-        found = pq.ParquetFile(source).iter_batches(ROWS, columns=schema.names)
+        file = pq.ParquetFile(source)
+        groups = (file.metadata.row_group(k) for k in range(file.metadata.num_row_groups))
+        size = sum(group.total_byte_size for group in groups)
+        rows = min(max(BATCH * file.metadata.num_rows // max(size, 1), FEWEST), MOST)
+        found = file.iter_batches(rows, columns=schema.names)
         return cls(path, schema, (_cast(batch, schema) for batch in found))
 
     @classmethod
     def of_table(cls, path: Path, table: pa.Table) -> Shelf:
         """The rows of a table in memory."""
-        return cls(path, table.schema, table.combine_chunks().to_batches(ROWS))
+        return cls(path, table.schema, table.combine_chunks().to_batches(FEWEST))
 
     def take(self, rows: Sequence[int]) -> pa.Table:
         """Some rows, in their order, as far as nothing is damaged in them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import stat
 from html import unescape
 from pathlib import Path
@@ -234,3 +235,15 @@ def test_predictions_for_every_view(nlvr: Path, tmp_path: Path) -> None:
     assert re.search(r"views wrong 10 right in some views 11 right 11", grid)
     second = list(Benchmark(nlvr).items("dev"))[1].id
     assert "view 6" in words(client.get("/item", params={"id": second}).text)
+
+
+def test_a_damaged_benchmark_is_said_and_no_traceback(nlvr: Path, tmp_path: Path) -> None:
+    shutil.copytree(nlvr, tmp_path / "cut")
+    file = tmp_path / "cut" / "items-main-dev.parquet"
+    file.write_bytes(file.read_bytes()[:-300])
+    with pytest.raises(UserError, match="cannot be read"):
+        Explorer(tmp_path / "cut").catalogue("main")
+    client = TestClient(app(Explorer(tmp_path / "cut")), base_url="http://127.0.0.1", raise_server_exceptions=False)
+    answer = client.get("/")
+    assert answer.status_code == 500
+    assert "veridical check" in answer.text

@@ -29,7 +29,7 @@ from veridical.web.explore.facets import SOLVER, Facet
 from veridical.web.explore.filters import ITEM, PAGE, WHOLE, ItemFilter
 from veridical.web.explore.pictures import Thumbnails, picture_name
 
-HOSTS = ("127.0.0.1", "localhost", "[::1]")
+HOSTS = ("127.0.0.1", "localhost")
 PER_PAGE = 24
 SHOWN_VALUES, MOST_VALUES = 10, 400  # of a facet: at first, and when all are asked for
 FOR_EVER = "public, max-age=31536000, immutable"

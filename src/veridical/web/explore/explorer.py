@@ -46,7 +46,7 @@ class Explorer:
         self.findings = findings_by_item(inputs.audits)
         self._catalogues: dict[str, Catalogue] = {}
         self._compared: dict[tuple[str, str, Part], Compared] = {}
-        self._lock = Lock()
+        self._lock, self._comparing = Lock(), Lock()
         if not self.benchmark.parts:
             raise UserError(f"{self.benchmark.name} has no items.", "Look at another benchmark.")
 
@@ -82,7 +82,7 @@ class Explorer:
     def compare(self, one: ExploredSolver, other: ExploredSolver, part: Part) -> Compared:
         """What `veridical compare` says of two solvers; asked once."""
         key = (one.name, other.name, part)
-        with self._lock:
+        with self._comparing:
             if key not in self._compared:
                 files = (one.files[part].path, other.files[part].path)
                 self._compared[key] = compare(self.benchmark, *files, scheme=part[0], split=part[1])

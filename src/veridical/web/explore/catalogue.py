@@ -32,7 +32,7 @@ from veridical.web.explore.solvers import ExploredSolver
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-MEMORY = "256MB"  # that DuckDB may take
+MEMORY = "160MB"  # that DuckDB may take; what is more lies in the temporary folder
 REMEMBERED = 64  # counted filters
 _WORDS = "array_to_string(list_transform({0}.tokens, lambda one: one.word), ' ')"
 _TEXT = f"CASE WHEN len({{0}}.tokens) > 0 THEN {_WORDS} ELSE {{0}}.raw END"
@@ -70,8 +70,8 @@ class Catalogue:
         self.splits = benchmark.splits_of(scheme)
         self._counted: dict[ItemFilter, Counted] = {}
         self._lock = Lock()
-        self._connection = _connect()
         self._folder = TemporaryDirectory(prefix="veridical-show-")
+        self._connection = _connect(self._folder.name)
         with _in_words(benchmark.directory):
             self._items = {split: self._shelved(split) for split in self.splits}
             self._panels = [self._shelved_panels(place, folder) for place, folder in enumerate(self._folders)]
@@ -338,13 +338,13 @@ class Catalogue:
             return cursor.sql(query, params=list(values)).to_arrow_table()
 
 
-def _connect() -> DuckDBPyConnection:
+def _connect(folder: str) -> DuckDBPyConnection:
     import duckdb
 
     settings: dict[str, Any] = {
         "threads": 2,
         "memory_limit": MEMORY,
-        "temp_directory": "",
+        "temp_directory": folder,
         "autoinstall_known_extensions": False,
     }
     return duckdb.connect(":memory:", config=settings)

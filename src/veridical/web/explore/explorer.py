@@ -43,6 +43,7 @@ class Explorer:
         given = [*predictions, *audit]
         inputs = read_inputs(given) if given else Inputs((), (), ())
         self.solvers = open_solvers(self.benchmark, inputs.files, hidden)
+        pa.default_memory_pool().release_unused()  # what reading the predictions took
         self.findings = findings_by_item(inputs.audits)
         self._catalogues: dict[str, Catalogue] = {}
         self._compared: dict[tuple[str, str, Part], Compared] = {}

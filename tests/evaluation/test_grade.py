@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from veridical.benchmark import BenchmarkWriter
+from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.errors import UserError
 from veridical.evaluation import evaluate
+from veridical.evaluation.grade import read_key
+from veridical.evaluation.opened import open_predictions
+from veridical.evaluation.readers import ANSWER_COLUMNS, RATIONALE_COLUMNS
 
 RIGHT, WRONG = [0.0, 1.0], [1.0, 0.0]
 
@@ -230,3 +233,23 @@ def test_official_names_in_another_scheme_keep_their_main_split(tmp_path, statem
     both = "".join(f"dev-0-0-{view}.png,true\ntrain-1-0-{view}.png,true\n" for view in range(6))
     scores = evaluate(tmp_path / "b", write_text(both), scheme="folds")
     assert (scores.split, scores.accuracy.value, scores.extra.count) == ("fold1", 1.0, 0)
+
+
+def test_the_scores_of_an_example_are_those_of_its_line(write_benchmark, statement, write_lines, write_text) -> None:
+    made = write_benchmark({"dev": [statement("a", 1), statement("b", 0), statement("c", 0), statement("d", None)]})
+    key = read_key(Benchmark(made), "dev", tags=False)
+    scored = open_predictions(write_lines([("c", [0.25, 0.5]), ("x", [1.0, 2.0]), ("a", [0.125, 0.75])])).grade(key)
+    assert [scored.scores(k) for k in range(3)] == [[0.125, 0.75], [], [0.25, 0.5]]
+    said = open_predictions(write_text("name,prediction\na,true\nb,false\n")).grade(key)
+    assert [said.scores(k) for k in range(3)] == [[], [], []]
+    assert said.right.tolist() == [True, True, False]
+
+
+def test_the_scores_of_rationales_are_those_of_their_question(write_benchmark, question, write_text) -> None:
+    made = write_benchmark({"val": question("q", 1, 2)}, task="choice")
+    names = [*ANSWER_COLUMNS, *RATIONALE_COLUMNS]
+    line = ",".join(str(k / 32) for k in range(20))
+    key = read_key(Benchmark(made), "val")
+    graded = open_predictions(write_text(f"annot_id,{','.join(names)}\nq,{line}\n")).grade(key)
+    assert graded.scores(0) == [0.0, 1 / 32, 2 / 32, 3 / 32]
+    assert graded.scores(1) == [8 / 32, 9 / 32, 10 / 32, 11 / 32]  # of the right answer; no other rationale is scored

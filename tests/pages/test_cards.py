@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from importlib.resources import files
+from pathlib import Path
 from xml.etree import ElementTree
 
 from hypothesis import given, settings
+from PIL import Image
 
+from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.language.programs.explanations import explain
 from veridical.language.programs.terms import Program, parse
-from veridical.pages.cards import LIT, named_boxes, referenced, scene, tag_colour, tagged_text
+from veridical.pages.cards import LIT, ItemPictures, named_boxes, referenced, scene, tag_colour, tagged_text
 from veridical.records import Item, Panel, Ref, SceneObject, Text
 
 from ..language.programs._programs import box, programs, scenes, thing, tower
@@ -66,7 +70,7 @@ def test_tags_and_their_boxes_have_one_colour_and_one_number() -> None:
         for tag in read:
             number = (tag.get("class") or "")[-1]
             box = boxes[f"b{number}"]
-            assert tag.get("style") == f"color:{tag_colour(int(number))}"
+            assert tag.get("style") == f"--tag:{tag_colour(int(number))}"
             assert box[0].get("stroke") == tag_colour(int(number))
             assert f"[{box.findtext('text')}]" == tag.text
             assert tag.get("tabindex") == "0"  # the keyboard reaches it
@@ -78,3 +82,21 @@ def test_every_tag_lights_up_its_box() -> None:
     style = (files("veridical.pages") / "templates" / "style.css").read_text()
     for number in range(LIT):
         assert f".card:has(.t{number}:is(:hover, :focus)) .b{number} rect" in style
+
+
+def test_pictures_may_be_linked_instead_of_held(tmp_path: Path) -> None:
+    image = io.BytesIO()
+    Image.new("RGB", (400, 300), "red").save(image, "PNG")
+    with BenchmarkWriter(tmp_path / "b", name="b", task="choice") as writer:
+        panel = Panel("p", writer.add_image(image.getvalue()), (1, 2, 3, 4), 2, 2)
+        writer.add_panels([panel])
+    benchmark, item = Benchmark(tmp_path / "b"), Item("q", "choice", ("p",), Text("?"), (Text("a"), Text("b")), 0)
+    held = ItemPictures(benchmark)
+    held.load([item])
+    assert held.item(item).frames[0].source.startswith("data:image/webp")
+    asked: list[object] = []
+    linked = ItemPictures(benchmark, link=lambda *about: asked.append(about) or "/here", read=lambda names: [panel])
+    linked.load([item])
+    assert linked.item(item).frames[0].source == "/here"
+    assert asked == [(panel.image, (1, 2, 3, 4), 360)]
+    assert linked.used == 0

@@ -1,6 +1,7 @@
 """Benchmarks on disk: reading, writing, splitting, checking.
 
     store         `Benchmark`: open a folder, read its items, panels, images, judgements
+    manifest      the shape of benchmark.json, which a stranger may have written
     item          an item that knows its benchmark: its pictures and words; `frame` is many of them for pandas
     pictures      panels, decoded
     manifest      what `benchmark.json` must look like

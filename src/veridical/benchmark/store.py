@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,10 +27,14 @@ from veridical.benchmark.writer import FORMAT, IMAGES
 from veridical.common.files import Json, refuse_endless
 from veridical.common.result import Table, html
 from veridical.errors import UserError
+from veridical.options import several
 from veridical.records import Item, Judgement, Panel
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# What shows a benchmark; by name, because pages are made of benchmarks and not the other way round.
+EXPLORE = "veridical.web.explore.server:explore"
 
 
 class Benchmark:
@@ -207,6 +212,18 @@ class Benchmark:
         rows = [(split, scheme, f"{counts[scheme][split]:,}") for scheme, split in self.parts]
         hidden = ["The answers of some splits are hidden."] if self.manifest["hidden"] else []
         return html([Table(f"{self.name}: {self.task} items", ("split", "scheme", "items"), rows), *hidden])
+
+    def explore(
+        self, predictions: Sequence[Path | str] = (), audit: Sequence[Path | str] = (), hidden: bool = False
+    ) -> Any:
+        """The explorer of `veridical show` beside a notebook, in a frame; it has its `url`, and `close()` ends it.
+
+        Args:
+            predictions: Prediction files, as `veridical show` takes them.
+            audit: What `veridical audit` wrote as JSON.
+            hidden: Show hidden answers, too, where they are here.
+        """
+        return resolve_name(EXPLORE)(self, several(predictions), several(audit), hidden)
 
     def panels_table(self, columns: Sequence[str] | None = None, hidden: bool = False) -> pa.Table:
         """Panels and their objects. With `hidden`, objects that are hidden are filled in from `DIR.hidden`."""

@@ -43,7 +43,8 @@ class Told:
 
     @property
     def is_argument(self) -> bool:
-        return self.default is inspect.Parameter.empty and self.name != "out"
+        needed = self.default is inspect.Parameter.empty and self.name != "out"
+        return needed or self.spelled.arguments
 
     @property
     def is_several(self) -> bool:
@@ -81,13 +82,15 @@ class Told:
             negative=negative,
             negative_iterable=(),
             metavar=metavar,
-            required=True if self.is_several else None,
+            required=not self.spelled.arguments if self.is_several else None,
             converter=_whole_number if int in (hint, *get_args(hint)) else None,
             show_default=bool(self.default) if text else _says_something(self.default),
         )
         where: Any = inspect.Parameter.POSITIONAL_ONLY if self.is_argument else inspect.Parameter.KEYWORD_ONLY
         if self.is_several:  # a positional-only list would end at the first option
             where = inspect.Parameter.VAR_POSITIONAL
+        if self.spelled.arguments:
+            return inspect.Parameter(self.name, where, annotation=Annotated.__class_getitem__((hint, about)))  # type: ignore[attr-defined]
         shown = self.default if not text or not self.default else ",".join(map(str, self.default))
         annotation: Any = Annotated.__class_getitem__((optional, about))  # type: ignore[attr-defined]
         return inspect.Parameter(self.name, where, default=shown, annotation=annotation)

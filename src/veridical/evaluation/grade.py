@@ -102,9 +102,10 @@ def split_words(benchmark: Benchmark, split: str, scheme: str) -> tuple[str, ...
     return (split,) if scheme == "main" or "main" not in benchmark.schemes else tuple(benchmark.splits_of("main"))
 
 
-def read_key(benchmark: Benchmark, split: str, scheme: str = "main") -> AnswerKey:
-    """Read a split's answer key; the answers of a hidden split come from `DIR.hidden`, if it is here."""
-    table = benchmark.items_table(split, scheme, columns=_COLUMNS, answers=True).combine_chunks()
+def read_key(benchmark: Benchmark, split: str, scheme: str = "main", tags: bool = True) -> AnswerKey:
+    """Read a split's answer key, without `tags` if only marks are wanted; `DIR.hidden` has the hidden answers."""
+    columns = _COLUMNS if tags else _COLUMNS[:-1]
+    table = benchmark.items_table(split, scheme, columns=columns, answers=True).combine_chunks()
     if not table.num_rows:
         raise UserError(f"Split {split!r} of {benchmark.name} has no items.", "Evaluate another split.")
     lists = _lists(benchmark, split, scheme)
@@ -132,7 +133,7 @@ def read_key(benchmark: Benchmark, split: str, scheme: str = "main") -> AnswerKe
         groups=len(group.dictionary),
         parent=parent,
         given=_numbers(table["given"]),
-        tags=_tags(table["tags"]),
+        tags=_tags(table["tags"]) if tags else Tags(np.zeros(0, np.int64), np.zeros(0, np.int64), ()),
     )
 
 
@@ -192,6 +193,13 @@ class Grades:
     duplicated: Bools  # per example: predicted more than once
     tied: int  # examples whose highest score was shared (the first candidate counts)
     extra: tuple[str, ...]  # names that are no item of the split, each once
+    read: Predictions  # what was marked
+    row: Ints  # per example: the row of `read` that is about it; -1 where none is
+
+    def scores(self, example: int) -> list[float]:
+        """The scores that were given for an example; none where a word said its choice, or nothing did."""
+        row, given = int(self.row[example]), self.read.scores
+        return [] if row < 0 or given is None else list(given[row].as_py())
 
     @cached_property
     def item(self) -> Ints:
@@ -245,6 +253,8 @@ def grade(predictions: Predictions, key: AnswerKey) -> Grades:
     place = start[item[rows]] + np.maximum(view[rows], 0)
     chosen = np.full(int(examples.sum()), MISSING, np.int64)
     chosen[place] = predictions.chosen[rows]
+    row = np.full(len(chosen), -1, np.int64)
+    row[place] = rows
     # Rows of one example that disagree leave no choice to score.
     chosen[place[chosen[place] != predictions.chosen[rows]]] = UNREADABLE
     return Grades(
@@ -255,6 +265,8 @@ def grade(predictions: Predictions, key: AnswerKey) -> Grades:
         duplicated=np.bincount(place, minlength=len(chosen)) > 1,
         tied=len(np.unique(place[predictions.tied[rows]])),
         extra=tuple(pc.unique(predictions.names.take(np.flatnonzero(item == _NOWHERE))).to_pylist()),
+        read=predictions,
+        row=row,
     )
 
 

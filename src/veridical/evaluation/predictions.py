@@ -37,6 +37,7 @@ class Predictions:
     benchmarks: frozenset[str] = frozenset()  # hashes of the benchmarks that its lines say they are about
     word: Ints | None = None  # which of `words` says the choice, -1 where none does; None: no word is used
     words: tuple[str, ...] = ()  # each once
+    scores: pa.ListArray | None = None  # of each row, as the file gives them; empty where a word says the choice
 
     def where(self, row: int) -> str:
         """The place of a row, for errors."""
@@ -49,7 +50,8 @@ class Predictions:
         kept = {name: getattr(self, name)[rows] for name in ("chosen", "width", "tied", "line")}
         given = None if self.given is None else self.given[rows]
         word = None if self.word is None else self.word[rows]
-        return replace(self, names=self.names.take(rows), given=given, word=word, **kept)
+        scores = None if self.scores is None else self.scores.take(pa.array(rows))
+        return replace(self, names=self.names.take(rows), given=given, word=word, scores=scores, **kept)
 
 
 def gather(path: Path, format: Format, names: Sequence[str], said: Sequence[Said], line: Ints) -> Predictions:
@@ -66,8 +68,18 @@ def gather(path: Path, format: Format, names: Sequence[str], said: Sequence[Said
     width = np.fromiter(map(len, scores), np.int64, len(scores))
     flat = np.fromiter(chain.from_iterable(scores), np.float64, int(width.sum()))
     chosen, tied = _choose_ragged(flat, width)
+    given = _lists(flat, width)
     return Predictions(
-        path, format, pa.array(names, pa.string()), chosen, width, tied, line, word=word, words=tuple(codes)
+        path,
+        format,
+        pa.array(names, pa.string()),
+        chosen,
+        width,
+        tied,
+        line,
+        word=word,
+        words=tuple(codes),
+        scores=given,
     )
 
 
@@ -109,7 +121,14 @@ def question_predictions(path: Path, format: Format, names: list[str], scores: D
         tied=tied,
         line=np.repeat(line, stages),
         given=np.tile(np.arange(-1, stages - 1), count),
+        scores=_lists(scores.reshape(-1), np.full(count * stages, width)),
     )
+
+
+def _lists(flat: Doubles, width: Ints) -> pa.ListArray:
+    """Scores that lie one after another, as a list for each row."""
+    ends = np.concatenate([[0], np.cumsum(width)]).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(ends), pa.array(flat))
 
 
 def choose(scores: Doubles) -> tuple[Ints, Bools]:

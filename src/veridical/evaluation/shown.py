@@ -125,9 +125,9 @@ def _tests(found: Comparison, this: str, other: str) -> Iterator[str]:
     yield "(Exact two-sided sign tests. Examples of a group are not independent: trust intervals and groups first.)"
 
 
-def verdict(compared: Compared) -> str:
-    """Which of two systems is better, if that is certain."""
-    found, names = compared.found, shown_names(compared)
+def verdict(compared: Compared, names: tuple[str, str] | None = None) -> str:
+    """Which of two systems is better, if that is certain; they are called by their files, unless names are given."""
+    found, names = compared.found, names or shown_names(compared)
     what = "answers and rationales together" if found.staged else "accuracy"
     points = f"{100 * found.difference.value:+.1f} points [{100 * found.difference.low:+.1f}, "
     points += f"{100 * found.difference.high:+.1f}] of {what}"

@@ -11,6 +11,7 @@ may import this room; it needs only the standard library.
 """
 
 from veridical.options.fields import (
+    ARGUMENTS,
     COMMAS,
     FROM,
     LAMBDA,
@@ -57,6 +58,6 @@ __all__ = [  # noqa: RUF022 - the dataclasses, then what makes them
     "TableOptions", "NLVROptions", "NLVR2Options", "VPROMOptions", "Mining", "VCROptions", "MatchOptions", "Matching",
     "Columns",
     "AuditOptions", "TrainOptions", "SweepOptions", "SolverOptions", "Asking", "Sending", "Generating", "ReportOptions",
-    "COMMAS", "FROM", "LAMBDA", "MODEL_ARG", "NEGATIVE", "RENAMED", "NamedAnswers", "Spelled", "check_choices",
-    "check_seed",    "filled", "gathered", "given", "given_names", "option", "refuse_unused", "several",
+    "ARGUMENTS", "COMMAS", "FROM", "LAMBDA", "MODEL_ARG", "NEGATIVE", "RENAMED", "NamedAnswers", "Spelled",
+    "check_choices", "check_seed", "filled", "gathered", "given", "given_names", "option", "refuse_unused", "several",
 ]  # fmt: skip

@@ -20,10 +20,12 @@ class Spelled:
     commas: bool = False  # a list is written with commas
     json: bool = False  # values of NAME=VALUE that are JSON are taken as such
     negative: bool = False  # a flag has its --no-flag, although it is off anyway
+    arguments: bool = False  # a list is all the arguments that are left, perhaps none
 
 
 NEGATIVE = Spelled(negative=True)
 COMMAS = Spelled(commas=True)
+ARGUMENTS = Spelled(arguments=True)
 LAMBDA = Spelled(("--lambda",))
 FROM = Spelled(("--from",))
 MODEL_ARG = Spelled(("--model-arg", "-M"), json=True)
@@ -102,7 +104,7 @@ def filled(options: Given, values: Mapping[str, Any]) -> Given:
     """Options with those fields set that were not given.
 
     >>> filled(Spelled(json=True), {"json": False, "commas": True})
-    Spelled(names=(), commas=True, json=True, negative=False)
+    Spelled(names=(), commas=True, json=True, negative=False, arguments=False)
     """
     names = given_names(options)
     made = replace(options, **{name: value for name, value in values.items() if name not in names})  # type: ignore[type-var]

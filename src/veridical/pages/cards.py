@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -43,7 +43,7 @@ class PictureFrame(Block):
 
     macro = "frame"
     what: str  # in words
-    source: str = ""  # the image as a data address
+    source: str = ""  # the image's address: it lies in the page itself, or where the page is served from
     drawing: Markup = NOTHING
     absent: tuple[str, ...] = ()
 
@@ -95,6 +95,7 @@ class ItemCard(Block):
     answers: tuple[SystemAnswer, ...] = ()
     people: str = ""  # what people said, in words
     tags: tuple[str, ...] = ()
+    link: str = ""  # the address of its own page
 
 
 @dataclass(frozen=True)
@@ -112,12 +113,27 @@ class Gallery(Block):
 # --- pictures --------------------------------------------------------------------------------------------------------
 
 
-class ItemPictures:
-    """Draws items of one benchmark, within a budget."""
+# Where a page finds an image: by its content address, the region that is shown, and the pixels of the longer side.
+Link = Callable[[str, Box | None, int], str]
 
-    def __init__(self, benchmark: Benchmark, budget: int = BUDGET) -> None:
+
+class ItemPictures:
+    """Draws items of one benchmark: images lie in the page itself, within a budget, unless it is told where to link."""
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        budget: int = BUDGET,
+        link: Link | None = None,
+        read: Callable[[Sequence[str]], Iterable[Panel]] | None = None,
+        sides: tuple[int, int, int] = (SIDE, PAIR_SIDE, SMALL_SIDE),
+    ) -> None:
+        """`read` finds panels by their ids, where there is a quicker way than through all of them."""
         self._benchmark = benchmark
         self._budget = self._left = budget
+        self._link = link
+        self._read = read or self._read_all
+        self._side, self._pair_side, self._small_side = sides
         self._full = False  # something did not fit
         self._panels: dict[str, Panel] = {}
 
@@ -127,9 +143,11 @@ class ItemPictures:
         for item in items:
             wanted.update(item.panels)
             wanted.update(c for c in item.candidates if isinstance(c, str))
+        self._panels |= {panel.id: panel for panel in self._read(sorted(wanted))}
+
+    def _read_all(self, wanted: Sequence[str]) -> Iterable[Panel]:
         table = self._benchmark.panels_table()
-        rows = pc.is_in(table["id"], value_set=pa.array(sorted(wanted), pa.string()))
-        self._panels |= {panel.id: panel for panel in panels_from(table.filter(rows))}
+        return panels_from(table.filter(pc.is_in(table["id"], value_set=pa.array(wanted, pa.string()))))
 
     def panels(self, item: Item) -> list[Panel]:
         """The panels of an item that was loaded."""
@@ -163,11 +181,11 @@ class ItemPictures:
         said = shorten(known, 200)
         drawn = item.views or (panels and all(p.image is None and p.objects for p in panels))
         if drawn and found is None and item.views and item.views[0].image is not None:
-            return ItemPicture("scene", (self._image(item.views[0].image, None, SIDE, f"Drawing of {item.id}"),))
+            return ItemPicture("scene", (self._image(item.views[0].image, None, self._side, f"Drawing of {item.id}"),))
         if drawn:
             return ItemPicture("scene", (PictureFrame("Scene", drawing=scene(panels, found)),), program=said)
         names = ("Left", "Right") if len(panels) == 2 else [f"Panel {k + 1}" for k in range(len(panels))]
-        side = SIDE if len(panels) == 1 else PAIR_SIDE
+        side = self._side if len(panels) == 1 else self._pair_side
         marked = tuple(name for _, name in found.objects) if found else ()
         shown = []
         for place, (panel, name) in enumerate(zip(panels, names, strict=True)):
@@ -179,7 +197,9 @@ class ItemPictures:
     def boxed(self, panels: Sequence[Panel], marked: Sequence[Sequence[str]]) -> ItemPicture:
         """Two photographs with boxes around some objects of each."""
         sides = zip(panels, ("Left", "Right"), marked, strict=True)
-        return ItemPicture("pair", tuple(self._panel(panel, SIDE, name, tuple(ids)) for panel, name, ids in sides))
+        return ItemPicture(
+            "pair", tuple(self._panel(panel, self._side, name, tuple(ids)) for panel, name, ids in sides)
+        )
 
     def _matrix(self, item: Item) -> ItemPicture:
         context = tuple(self._small(name, f"Panel {k + 1}") for k, name in enumerate(item.panels))
@@ -188,7 +208,7 @@ class ItemPictures:
         return ItemPicture("matrix", context, lettered)
 
     def _small(self, name: str, what: str) -> PictureFrame:
-        return self._panel(self._panels.get(name, Panel(name)), SMALL_SIDE, what)
+        return self._panel(self._panels.get(name, Panel(name)), self._small_side, what)
 
     def _panel(self, panel: Panel, side: int, what: str, tagged: Sequence[str] = ()) -> PictureFrame:
         if panel.image is not None:
@@ -199,19 +219,36 @@ class ItemPictures:
         return PictureFrame(what, absent=(what, "not stored here", *([f"from {host}"] if host else [])))
 
     def _image(self, address: str, region: Box | None, side: int, what: str, boxes: Markup = NOTHING) -> PictureFrame:
-        data = bytes(self._benchmark.image(address))
-        mime = next((mime for magic, mime in _MAGIC.items() if data.startswith(magic)), None)
-        small = _shrink(data, region, side)
+        if self._link is not None:
+            return PictureFrame(what, self._link(address, region, side), boxes)
+        small = thumbnail(bytes(self._benchmark.image(address)), region, side)
         if small is None:
             return PictureFrame(what, absent=(f"{what}: the image cannot be read",))
-        if region is not None or mime is None or len(small) < len(data):
-            data, mime = small, "image/webp"
-        address = f"data:{mime};base64,{base64.b64encode(data).decode()}"
+        address = f"data:{small.mime};base64,{base64.b64encode(small.data).decode()}"
         if len(address) > self._left:
             self._full = True
             return PictureFrame(what, absent=(f"{what}: left out to keep the page small",))
         self._left -= len(address)
         return PictureFrame(what, address, boxes)
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """A small image, encoded."""
+
+    data: bytes
+    mime: str
+
+
+def thumbnail(data: bytes, region: Box | None, side: int) -> Thumbnail | None:
+    """An image, or the region of it, made small, unless it is small already; None where it cannot be read."""
+    mime = next((mime for magic, mime in _MAGIC.items() if data.startswith(magic)), None)
+    small = _shrink(data, region, side)
+    if small is None:
+        return None
+    if region is not None or mime is None or len(small) < len(data):
+        return Thumbnail(small, "image/webp")
+    return Thumbnail(data, mime)
 
 
 def _shrink(data: bytes, region: Box | None, side: int) -> bytes | None:
@@ -241,7 +278,7 @@ def is_program(text: str) -> bool:
 
 # --- tags: a number and a colour for each object that texts point at -------------------------------------------------
 
-_COLOURS = ("#e6194b", "#2f9e44", "#4363d8", "#e8590c", "#911eb4", "#00808a", "#9a6324", "#5c5cab")
+_COLOURS = ("#d31542", "#237a35", "#4363d8", "#c2410c", "#911eb4", "#00808a", "#9a6324", "#5c5cab")
 _CLOSE = frozenset([".", ",", "?", "!", ":", ";", "'s"])  # tokens that follow without a space
 LIT = 24  # tags of one card that light up: `style.css` has a rule for each
 
@@ -272,7 +309,7 @@ def tagged_text(text: Text, names: Mapping[str, str], tagged: Sequence[str]) -> 
                 parts += [" and " if place else " ", f"[{names.get(name, name)}]"]
                 continue
             number = tagged.index(name)
-            look = {"class_": f"points t{number % LIT}", "style": f"color:{tag_colour(number)}", "tabindex": 0}
+            look = {"class_": f"points t{number % LIT}", "style": f"--tag:{tag_colour(number)}", "tabindex": 0}
             parts += [" and " if place else " ", element("b", f"[{names.get(name, name)}]", **look)]
     return join(parts[1:] if parts[0] == " " else parts)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
 from veridical.benchmark.item import BenchmarkItem
-from veridical.pages.cards import LETTERS, CandidateLine, ItemCard, ItemPictures, referenced, tagged_text
+from veridical.pages.cards import LETTERS, CandidateLine, ItemCard, ItemPictures, SystemAnswer, referenced, tagged_text
 from veridical.pages.markup import element, join, style
 from veridical.records import Item, Text, object_names
 
@@ -22,28 +23,55 @@ def item_html(item: BenchmarkItem) -> str:
     return join([element("style", scoped), element("div", item_card(item), class_="veridical-item", style=LOOK)])
 
 
-def item_card(item: BenchmarkItem) -> ItemCard:
-    """The pictures with boxes, the sentence or question, what is right, and what people said."""
-    pictures = ItemPictures(item.benchmark)
-    pictures.load([item])
+Chosen = tuple[tuple[str, str], Sequence[int]]  # a system's name and colour, and the candidates it chose
+
+
+def item_card(
+    item: BenchmarkItem,
+    pictures: ItemPictures | None = None,
+    *,
+    answers: Sequence[SystemAnswer] = (),
+    chosen: Sequence[Chosen] = (),
+    link: str = "",
+    people: str | None = None,
+) -> ItemCard:
+    """The pictures with boxes, the sentence or question, what is right, what people said, and what systems did.
+
+    `pictures` have loaded it; what people said is looked up unless it is given.
+    """
+    if pictures is None:
+        pictures = ItemPictures(item.benchmark)
+        pictures.load([item])
     names = object_names(pictures.panels(item))
     tagged = referenced([item]) if item.task == "choice" else ()
     return ItemCard(
         id=item.id,
         picture=pictures.item(item, None, tagged),
         query=None if item.query is None else tagged_text(item.query, names, tagged),
-        candidates=tuple(
-            CandidateLine(LETTERS[k], tagged_text(candidate, names, tagged), k == item.answer, ())
-            for k, candidate in enumerate(item.candidates)
-            if isinstance(candidate, Text) and item.task == "choice"
-        ),
-        label=_label(item),
-        people=people_in_words(item),
+        candidates=candidate_lines(item, names, tagged, chosen) if item.task == "choice" else (),
+        label=label_of(item),
+        answers=tuple(answers),
+        people=people_in_words(item) if people is None else people,
         tags=tuple(value for name in SHOWN_TAGS for value in item.tag(name))[:6],
+        link=link,
     )
 
 
-def _label(item: BenchmarkItem) -> str:
+def candidate_lines(
+    item: Item, names: Mapping[str, str], tagged: Sequence[str], chosen: Sequence[Chosen] = ()
+) -> tuple[CandidateLine, ...]:
+    """The candidates that are texts, each with the systems that chose it."""
+    return tuple(
+        CandidateLine(
+            LETTERS[k], tagged_text(one, names, tagged), k == item.answer, tuple(who for who, own in chosen if k in own)
+        )
+        for k, one in enumerate(item.candidates)
+        if isinstance(one, Text)
+    )
+
+
+def label_of(item: BenchmarkItem) -> str:
+    """The right answer in a word: true, false, a letter, a text; or that it is hidden."""
     if item.answer is None:
         return "hidden"
     return LETTERS[item.answer] if item.task == "matrix" else item.label or ""

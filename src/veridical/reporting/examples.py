@@ -237,7 +237,7 @@ class Cards:
         grade = "right" if good == len(chosen) else "wrong" if good == 0 else "right in some views"
         raw = self._raw.get(system.name, {}).get(item.id)
         words = shorten(" ".join(raw.split()), RAW) if raw and raw != program else ""
-        return SystemAnswer(system.name, colour(system.place), _said(item, chosen), grade, words)
+        return SystemAnswer(system.name, colour(system.place), said_in_words(item, chosen), grade, words)
 
     def _candidates(
         self, item: Item, number: int, names: dict[str, str], tagged: Sequence[str]
@@ -263,7 +263,7 @@ def candidate_name(item: Item, chosen: int) -> str:
     return candidate.raw if item.task == "statement" and isinstance(candidate, Text) else LETTERS[chosen]
 
 
-def _said(item: Item, chosen: Sequence[int]) -> str:
+def said_in_words(item: Item, chosen: Sequence[int]) -> str:
     """The answer, or for several views how often each was given."""
     counts = Counter(chosen)
     if len(counts) == 1 or len(chosen) == 1:

@@ -151,8 +151,16 @@ class SweepFolder(msgspec.Struct, frozen=True):
         return self.points[0].scheme
 
 
+class ExampleRecord(msgspec.Struct, frozen=True):
+    """One of the worst items or cues that a check found."""
+
+    id: str
+    text: str = ""
+    note: str = ""
+
+
 class CheckRecord(msgspec.Struct, frozen=True):
-    """One check, as far as a report shows it."""
+    """One check, as far as a page shows it."""
 
     verdict: str
     title: str = ""
@@ -163,6 +171,7 @@ class CheckRecord(msgspec.Struct, frozen=True):
     high: float | None = None
     unit: str = "share"
     do: str = ""
+    examples: tuple[ExampleRecord, ...] = ()
 
 
 class AuditRecord(msgspec.Struct, frozen=True):

@@ -1,0 +1,172 @@
+"""A sample of a benchmark as files: pages, pictures, and a little JavaScript that filters what lies in the first page.
+
+Any web server can show them, or none. The pages are the explorer's own; hidden answers are never in them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from markupsafe import Markup
+
+from veridical.benchmark.place import outside, staging
+from veridical.common.result import Result, Table
+from veridical.errors import UserError
+from veridical.pages.cards import ItemCard
+from veridical.records import Box
+from veridical.web import look
+from veridical.web.explore.cards import PageMaker, grid_cards
+from veridical.web.explore.catalogue import Catalogue
+from veridical.web.explore.explorer import Explorer
+from veridical.web.explore.filters import ItemFilter
+from veridical.web.explore.pictures import Thumbnails, picture_name
+
+PER_PAGE = 24
+MOST_VALUES = 60  # of a facet
+SCRIPTS = ("app.css", "explore.css", "explore.js", "site.js")
+_SUFFIXES = {"image/webp": "webp", "image/png": "png", "image/jpeg": "jpg", "image/gif": "gif"}
+_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})  # so that a text cannot end the script
+
+
+@dataclass(frozen=True)
+class Exported(Result):
+    """A site that was written."""
+
+    out: Path
+    items: int
+    pages: int
+    pictures: int
+
+    def parts(self) -> Iterator[Table | str]:
+        rows = [("items", f"{self.items:,}"), ("pages", f"{self.pages:,}"), ("pictures", f"{self.pictures:,}")]
+        yield Table(str(self.out), ("what", "count"), rows)
+        yield f"Open {self.out / 'index.html'}, or put the folder on a web server."
+
+
+@dataclass
+class SiteAddresses:
+    """Where things are in a site, from a page in its folder (`up` is empty) or one below."""
+
+    folder: Path
+    thumbnails: Thumbnails
+    names: dict[str, str]  # item -> the name of its page
+    up: str = ""
+    written: set[str] = field(default_factory=set)
+
+    def grid(self, wanted: ItemFilter, **more: object) -> str:
+        return f"{self.up}index.html"
+
+    def item(self, name: str, wanted: ItemFilter) -> str:
+        return f"{self.up}items/{self.names[name]}.html"
+
+    def picture(self, address: str, region: Box | None, side: int) -> str:
+        name = picture_name(address, region, side)
+        found = self.thumbnails.get(name)
+        if found is None:
+            return ""
+        file = f"{name}.{_SUFFIXES[found.mime]}"
+        if file not in self.written:
+            (self.folder / "pictures" / file).write_bytes(found.data)
+            self.written.add(file)
+        return f"{self.up}pictures/{file}"
+
+
+def export(explorer: Explorer, out: Path | str, sample: int) -> Exported:
+    """Write a site of so many items, evenly spread over the scheme that is shown first."""
+    if explorer.hidden:
+        raise UserError("A site that others can read holds no hidden answers.", "Leave out --hidden or --export.")
+    if sample < 1:
+        raise UserError(f"A sample of {sample} items shows nothing.", "Give --sample a number of 1 or more.")
+    folder = outside(out, explorer.benchmark.directory)
+    with staging(folder) as work:
+        made = _write(explorer, work / "site", sample)
+        (work / "site").replace(folder)
+    return Exported(folder, *made)
+
+
+def _write(explorer: Explorer, folder: Path, sample: int) -> tuple[int, int, int]:
+    for name in ("items", "pictures", "static"):
+        (folder / name).mkdir(parents=True)
+    for name in SCRIPTS:
+        shutil.copyfile(look.STATIC / name, folder / "static" / name)
+    (folder / "static" / "pages.css").write_text(look.shared_style(), encoding="utf-8")
+    catalogue = explorer.catalogue(explorer.scheme)
+    numbers = catalogue.sample(catalogue.everything, sample)
+    places = catalogue.places(numbers)
+    items = catalogue.items(places.values())
+    ids = [items[places[n].split, places[n].row].id for n in numbers]
+    names = {name: f"{place:05}" for place, name in enumerate(ids, 1)}
+    addresses = SiteAddresses(folder, Thumbnails(explorer.benchmark), names)
+    cards = grid_cards(explorer, catalogue, numbers, catalogue.everything, addresses)
+    pages = _grids(explorer, catalogue, numbers, cards, folder)
+    below = SiteAddresses(folder, addresses.thumbnails, names, "../", addresses.written)
+    for at, number in enumerate(numbers):
+        made = PageMaker(explorer, catalogue, places[number], below).page()
+        around = {
+            "before": f"{names[ids[at - 1]]}.html" if at else None,
+            "after": f"{names[ids[at + 1]]}.html" if at + 1 < len(ids) else None,
+        }
+        values = {"made": made, "scheme": catalogue.scheme, "tags": _tags(catalogue, made.item.tags)} | around
+        text = _page(explorer, "site_item.html", f"{made.item.id} · {explorer.benchmark.name}", "../", **values,
+                     wanted=catalogue.everything, addresses=below, position=at + 1, count=len(ids), page=1,
+                     everything=catalogue.everything)  # fmt: skip
+        (folder / "items" / f"{names[made.item.id]}.html").write_text(text, encoding="utf-8")
+    return len(numbers), pages + len(numbers), len(addresses.written)
+
+
+def _tags(catalogue: Catalogue, tags: Sequence[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    return [(tag, value, catalogue.facets.tag_facet(tag)) for tag, value in dict.fromkeys(tags)]
+
+
+def _grids(
+    explorer: Explorer, catalogue: Catalogue, numbers: Sequence[int], cards: Sequence[ItemCard], folder: Path
+) -> int:
+    """The pages of cards; the first holds what filters need."""
+    count = max(1, -(-len(cards) // PER_PAGE))
+    names = ["index.html", *(f"page-{number}.html" for number in range(2, count + 1))]
+    data = _filterable(catalogue, numbers, cards)
+    for place, name in enumerate(names):
+        shown = cards[PER_PAGE * place : PER_PAGE * (place + 1)]
+        title = f"{explorer.benchmark.name}: {len(cards):,} items"
+        text = _page(explorer, "site_grid.html", title, "", cards=shown, page=place + 1, names=names,
+                     total=catalogue.count(catalogue.everything).items, count=len(cards),
+                     data=data if place == 0 else None)  # fmt: skip
+        (folder / name).write_text(text, encoding="utf-8")
+    return count
+
+
+def _filterable(catalogue: Catalogue, numbers: Sequence[int], cards: Sequence[ItemCard]) -> Markup:
+    """Facets and items as JSON for a page: what `site.js` filters and shows."""
+    own = catalogue.values_of(numbers)
+    used = {(name, code) for values in own.values() for name, codes in values.items() for code in codes}
+    number_of: dict[tuple[str, int], int] = {}  # each value that can be chosen has a number of its own
+    facets = []
+    for facet in catalogue.facets:
+        places = [place for place in range(len(facet.values)) if (facet.name, place) in used]
+        if 1 < len(places) <= MOST_VALUES:
+            values = [(number_of.setdefault((facet.name, p), len(number_of)), facet.values[p]) for p in places]
+            facets.append({"title": facet.title, "values": values})
+    items = [
+        {
+            "id": card.id,
+            "href": card.link,
+            "text": "" if card.query is None else Markup(card.query).striptags(),
+            "more": " ".join(Markup(one.text).striptags() for one in card.candidates),
+            "label": card.label,
+            "image": next((frame.source for frame in card.picture.frames if frame.source), ""),
+            "values": [number_of[f, c] for f, codes in own[number].items() for c in codes if (f, c) in number_of],
+        }
+        for number, card in zip(numbers, cards, strict=True)
+    ]
+    return Markup(msgspec.json.encode({"facets": facets, "items": items}).decode().translate(_ESCAPES))
+
+
+def _page(explorer: Explorer, template: str, title: str, root: str, **values: Any) -> str:
+    shared = {"explorer": explorer, "benchmark": explorer.benchmark, "root": root, "home": f"{root}index.html"}
+    made = look.environment().get_template(f"explore/{template}")
+    return made.render(brand="Veridical", title=title, **shared, **values)

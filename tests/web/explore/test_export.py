@@ -1,0 +1,69 @@
+"""An exported site: whole, linked, small, without anything hidden; and where it may not be written."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+from tests.commands import invoke
+
+from veridical.benchmark import Benchmark
+from veridical.errors import UserError
+from veridical.web.explore.explorer import Explorer
+from veridical.web.explore.export import export
+
+
+def test_every_link_of_a_site_leads_to_a_file_of_it(opened: Explorer, tmp_path: Path) -> None:
+    made = export(opened, tmp_path / "site", 30)
+    pages = sorted(made.out.rglob("*.html"))
+    assert (made.items, made.pages) == (30, len(pages)) == (30, 32)
+    for page in pages:
+        text = page.read_text()
+        assert len(text) < 200_000
+        for link in re.findall(r'(?:href|src)="([^"]+)"', text):
+            target = unescape(link)
+            assert target.startswith(("data:", "#")) or (page.parent / target).exists(), (page, target)
+
+
+def test_a_site_holds_nothing_hidden(nlvr: Path, opened: Explorer, tmp_path: Path) -> None:
+    made = export(opened, tmp_path / "site", 48)
+    programs = {item.program for item in Benchmark(nlvr).items("test-u", answers=True)}
+    whole = "".join(unescape(page.read_text()) for page in made.out.rglob("*.html"))
+    open_ones = {item.program for item in Benchmark(nlvr).items("dev")}
+    assert all(program not in whole for program in programs - open_ones)
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', (made.out / "index.html").read_text())
+    items = {one["id"]: one for one in json.loads(data[1])["items"]}
+    assert {items[item.id]["label"] for item in Benchmark(nlvr).items("test-u")} == {"hidden"}
+
+
+def test_what_is_refused(nlvr: Path, opened: Explorer, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no hidden answers"):
+        export(Explorer(nlvr, hidden=True), tmp_path / "site", 3)
+    with pytest.raises(UserError, match="within the benchmark"):
+        export(opened, nlvr / "site", 3)
+    with pytest.raises(UserError, match="sample of 0"):
+        export(opened, tmp_path / "site", 0)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").write_text("mine")
+    with pytest.raises(UserError, match="not an empty folder"):
+        export(opened, tmp_path / "full", 3)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["full"]
+
+
+def test_the_command_exports(nlvr: Path, tmp_path: Path) -> None:
+    ran = invoke("show", nlvr, "--export", tmp_path / "site", "--sample", 3, "--json")
+    assert ran.exit_code == 0
+    assert json.loads(ran.stdout)["items"] == 3
+    assert (tmp_path / "site" / "items" / "00003.html").is_file()
+
+
+def test_predictions_stand_before_and_after_options(opened: Explorer, nlvr: Path, tmp_path: Path) -> None:
+    keen, dull = (one.files["main", "dev"].path for one in opened.solvers)
+    ran = invoke("show", nlvr, keen, "--export", tmp_path / "site", "--sample", 3, f"slow={dull}")
+    assert ran.exit_code == 0
+    page = (tmp_path / "site" / "items" / "00001.html").read_text()
+    assert "keen" in page
+    assert "slow" in page

@@ -6,11 +6,13 @@ them takes their fields as keywords, too: `veridical.match(file, out, folds=5)` 
 
     making      import_release, get, build, match, export
     demo        demo: the whole path on all four benchmarks
+    board       serve, submit
     using       check, stats, audit, features, train, sweep, models, solve, evaluate, compare, report, tag
 
 The builders' own signatures (`build nlvr` ...) are in `veridical.builders`, each in its folder's `__init__`.
 """
 
+from veridical.api.board import serve, submit
 from veridical.api.demo import demo
 from veridical.api.making import build, export, get, import_release, match
 from veridical.api.using import (
@@ -31,4 +33,5 @@ from veridical.api.using import (
 __all__ = [  # noqa: RUF022 - the order of a user's work, and of the commands
     "demo", "import_release", "get", "build", "match", "check", "stats", "audit", "features", "train", "sweep",
     "models", "solve", "evaluate", "compare", "report", "export", "tag",
+    "serve", "submit",
 ]  # fmt: skip

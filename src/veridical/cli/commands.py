@@ -43,7 +43,7 @@ class Told:
 
     @property
     def is_argument(self) -> bool:
-        return self.default is inspect.Parameter.empty and self.name != "out"
+        return self.spelled.argument or (self.default is inspect.Parameter.empty and self.name != "out")
 
     @property
     def is_several(self) -> bool:
@@ -81,7 +81,7 @@ class Told:
             negative=negative,
             negative_iterable=(),
             metavar=metavar,
-            required=True if self.is_several else None,
+            required=not self.spelled.argument if self.is_several else None,
             converter=_whole_number if int in (hint, *get_args(hint)) else None,
             show_default=bool(self.default) if text else _says_something(self.default),
         )
@@ -89,6 +89,8 @@ class Told:
         if self.is_several:  # a positional-only list would end at the first option
             where = inspect.Parameter.VAR_POSITIONAL
         shown = self.default if not text or not self.default else ",".join(map(str, self.default))
+        if self.is_several:
+            shown = inspect.Parameter.empty  # none given are no arguments
         annotation: Any = Annotated.__class_getitem__((optional, about))  # type: ignore[attr-defined]
         return inspect.Parameter(self.name, where, default=shown, annotation=annotation)
 

@@ -20,9 +20,11 @@ class Spelled:
     commas: bool = False  # a list is written with commas
     json: bool = False  # values of NAME=VALUE that are JSON are taken as such
     negative: bool = False  # a flag has its --no-flag, although it is off anyway
+    argument: bool = False  # it is all the arguments that are left, of which there may be none
 
 
 NEGATIVE = Spelled(negative=True)
+ARGUMENT = Spelled(argument=True)
 COMMAS = Spelled(commas=True)
 LAMBDA = Spelled(("--lambda",))
 FROM = Spelled(("--from",))

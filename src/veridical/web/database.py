@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import DateTime, Engine, TypeDecorator, create_engine, event
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.orm import DeclarativeBase, Session
 
 from veridical.errors import UserError
@@ -97,12 +97,15 @@ def sqlite_address(path: Path) -> str:
 
 
 def _engine(address: str) -> Engine:
-    if address.startswith(("postgres://", "postgresql://")):
-        address = f"postgresql+psycopg://{address.partition('://')[2]}"
+    kind, _, rest = address.partition("://")
+    if kind in ("postgres", "postgresql"):
+        address = f"postgresql+psycopg://{rest}"
     try:
+        if kind not in ("postgres", "postgresql", "sqlite"):
+            raise ArgumentError(kind)
         engine = create_engine(address, pool_size=POOL, max_overflow=POOL, pool_timeout=WAIT, pool_pre_ping=True)
-    except (ArgumentError, NoSuchModuleError):
-        problem = "The address of the database is not one."  # which may hold a password
+    except ArgumentError:
+        problem = "The address of the database is not one of PostgreSQL."  # it is not shown: it may hold a password
         raise UserError(problem, "Write postgresql://user:password@host/name, or leave it out.") from None
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare)

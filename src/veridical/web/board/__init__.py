@@ -8,11 +8,12 @@ In reading order:
     scoring     one file against one split, in a process of its own with limits; what runs there and nothing else
     workers     who gives files to those processes, and gives again what was cut off
     entries     what teams send: limits, files that are on disk before anybody is told so, withdrawal
-    standings   the table: rounding, order, marks of real differences, parts, time; as JSON and CSV
-    marks       which differences between neighbours are real
-    uploads     a request's body, bounded, into a file
+    standings   the table: rounding, order, marks of real differences; as JSON and CSV. `drawn` has its plots
+    uploads     a request's body, bounded, into a file; `sent` makes it an entry
+    site        what all routes share: who asks, and who may see what
     api         the routes for programs, with tokens
-    pages       the routes for people: boards, entries, teams; `people` signs them in, `hosting` is for hosts
+    pages       the routes for people: boards and entries; `people` signs them in, `hosting` is for hosts, `items` shows
+                the public part of a benchmark where the host wants that
     app         the whole app
     serving     `veridical serve`; `demo` fills a board for a first look
     sending     `veridical submit`

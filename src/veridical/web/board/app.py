@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from fastapi import FastAPI, Request
@@ -25,7 +26,8 @@ from veridical.web.board import api, hosting, items, pages, people
 from veridical.web.board.entries import Entries, Rules
 from veridical.web.board.hosted import Hosted
 from veridical.web.board.site import SignInFirst, Site
-from veridical.web.board.standings import Rounding
+from veridical.web.board.standings import Rounding, standings
+from veridical.web.board.tables import Board
 from veridical.web.board.uploads import Bounded, TooLong
 from veridical.web.board.workers import Limits, Workers
 from veridical.web.database import Database, sqlite_address
@@ -42,7 +44,7 @@ def make_site(boards: dict[str, Hosted], data: Path, options: ServeOptions, data
     entries = Entries(base, data / "entries", Rules(options.per_day, options.total))
     entries.sweep()
     limits = Limits(options.seconds, options.megabytes, options.smallest_part)
-    return Site(
+    site = Site(
         title=options.title,
         database=base,
         accounts=Accounts(base, _secret(data / "secret.key"), options.sign_up),
@@ -54,6 +56,17 @@ def make_site(boards: dict[str, Hosted], data: Path, options: ServeOptions, data
         patience=options.patience,
         show_items=options.show_items,
     )
+    site.workers.compare_later = partial(_compare, site)
+    return site
+
+
+def _compare(site: Site, board: str) -> None:
+    """Have the neighbours of a table compared that are new."""
+    with site.database.read() as session:
+        found = session.get(Board, board)
+        unmarked = standings(session, found, site.rounding).unmarked if found else ()
+    for one, other in unmarked:
+        site.workers.add(one, other)
 
 
 def _secret(path: Path) -> bytes:

@@ -45,11 +45,8 @@ TEAMS = (
 )
 BUILDS: Mapping[str, Mapping[str, object]] = {
     "nlvr": {"presentations": 110, "split": {"train": 0.1, "test": 0.9}, "hide": ("test",), "secret": "random"},
-    "vcr": {
-        "photographs": 240, "folds": 3, "hide": ("test",), "secret": "random", "relevance": "tfidf",
-        "similarity": "tfidf", "learn": False,
-    },
-}  # fmt: skip
+    "vcr": {"photographs": 240, "folds": 3, "hide": ("test",), "secret": "random"},
+}
 BLIND = {"nlvr": ("reads the sentences only", 0.53), "vcr": ("reads the questions only", 0.27)}  # and how much is right
 HARDNESS = 1.2  # how much items differ, in units of the logit
 

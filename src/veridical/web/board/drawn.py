@@ -15,7 +15,7 @@ MOST_ENTRIES = 8  # that are set side by side
 DAY = 86_400
 
 
-def breakdown(table: Standings) -> list[PageTable]:
+def breakdown(table: Standings) -> list[tuple[str, PageTable]]:
     """For each tag a table: its values by the best entries. Accuracy, in whole points."""
     best = [row for row in table.rows if row.by][:MOST_ENTRIES]
     out = []
@@ -25,7 +25,7 @@ def breakdown(table: Standings) -> list[PageTable]:
             TableRow(value, tuple(_cell((row.by or {}).get(tag, {}).get(value)) for row in best), "plain")
             for value in values
         ]
-        out.append(PageTable(tag, tuple(row.name for row in best), tuple(rows), corner=tag))
+        out.append((tag, PageTable("", tuple(row.name for row in best), tuple(rows), corner=tag)))
     return out
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 from collections.abc import Iterable
@@ -24,6 +26,7 @@ class Hosted:
     split: str
     scheme: str
     items: int
+    digest: str  # of the items and of their answers
 
     @property
     def title(self) -> str:
@@ -54,7 +57,8 @@ def hosted(folders: Iterable[Path | str]) -> dict[str, Hosted]:
                 problem = f"{bench.directory} and {out[name].benchmark.directory} would be one board, {name!r}."
                 raise UserError(problem, "Host one of them, or build one under another name.")
             items = int(bench.manifest["counts"]["items"][scheme][split])
-            out[name] = Hosted(name, bench, split, scheme, items)
+            digest = hashlib.sha256(f"{bench.hash} {json.dumps(manifest, sort_keys=True)}".encode()).hexdigest()
+            out[name] = Hosted(name, bench, split, scheme, items, digest)
     return out
 
 
@@ -77,13 +81,13 @@ def keep_boards(session: Session, boards: dict[str, Hosted]) -> None:
                 Board(
                     id=one.id,
                     benchmark=one.benchmark.name[:200],
-                    digest=one.benchmark.hash,
+                    digest=one.digest,
                     split=one.split,
                     scheme=one.scheme,
                     status=OPEN,
                 )
             )
-        elif known.digest != one.benchmark.hash:
+        elif known.digest != one.digest:
             raise UserError(
                 f"The board {one.id!r} was begun with another build of {os.fspath(one.benchmark.directory)}.",
                 "Put that build back, or serve the new one with another --data: their scores do not compare.",

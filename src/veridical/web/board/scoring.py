@@ -17,6 +17,7 @@ import signal
 import sys
 import time
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -145,7 +146,7 @@ def _measured(key: AnswerKey, read: Grades, smallest: int) -> dict[str, Any]:
 
 def _large_parts(key: AnswerKey, smallest: int) -> AnswerKey:
     """The key with the tags that enough items carry: the score of a small part tells about single items."""
-    sizes = np.bincount(key.tags.pair, minlength=len(key.tags.pairs))
+    sizes = np.bincount(key.tags.pair[key.scored[key.tags.item]], minlength=len(key.tags.pairs))
     keep = sizes[key.tags.pair] >= smallest
     return replace(key, tags=Tags(key.tags.item[keep], key.tags.pair[keep], key.tags.pairs))
 
@@ -244,6 +245,8 @@ def _heard(pipe: int, seconds: int, hung_up: int) -> bytes | None:
 
 def main() -> None:
     """Jobs in, results out, one at a time."""
+    for name in ("pyarrow.csv", "pyarrow.dataset", "pyarrow.parquet", "veridical.statistics"):
+        import_module(name)  # here once, and not in every child
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the server ends us by closing stdin
     stdin, stdout = sys.stdin.fileno(), sys.stdout.buffer
     rest = b""

@@ -23,7 +23,7 @@ from veridical.web.board.entries import file_name, sync_folder
 from veridical.web.board.hosted import hosted, keep_boards
 from veridical.web.board.site import Site
 from veridical.web.board.tables import BASELINE, BLIND, SCORED, Board, Entry
-from veridical.web.board.workers import Process, job_of
+from veridical.web.board.workers import Limits, Process, job_of
 from veridical.web.database import now
 
 
@@ -78,8 +78,10 @@ def prepare(site: Site, rows: Mapping[str, Mapping[str, Path | str]]) -> None:
         keep_boards(session, site.boards)
     process = Process()
     try:
-        for one in site.boards.values():
-            done = process.ask(job_of(one, site.workers.limits))
+        with site.database.read() as session:
+            known = {board.id for board in session.scalars(select(Board)) if board.beside is not None}
+        for one in (one for one in site.boards.values() if one.id not in known):
+            done = process.ask(job_of(one, Limits()))
             if done.status != "scored":
                 raise UserError(f"{one.id} cannot be scored: {done.why or done.said}", "Run `veridical check` on it.")
             with site.database.write() as session:

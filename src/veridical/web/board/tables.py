@@ -26,7 +26,7 @@ class Board(Base):
     __tablename__ = "boards"
     id: Mapped[str] = mapped_column(String(80), primary_key=True)  # in addresses
     benchmark: Mapped[str] = mapped_column(String(200))
-    digest: Mapped[str] = mapped_column(String(64))  # of the benchmark's manifest
+    digest: Mapped[str] = mapped_column(String(64))  # of its items and their answers
     split: Mapped[str] = mapped_column(String(80))
     scheme: Mapped[str] = mapped_column(String(80))
     status: Mapped[str] = mapped_column(String(10), default=OPEN)

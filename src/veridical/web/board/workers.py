@@ -214,9 +214,9 @@ class Workers:
 
     @staticmethod
     def _keep(session: Session, entry: str, done: Done) -> str | None:
-        """Write down what came of an entry; the board that changed by it."""
+        """Write down what came of an entry; the board whose table changed by it."""
         one = session.get(Entry, entry)
         if one is None or one.status != WAITING:
             return None
         one.status, one.said, one.scores, one.scored_at = done.status, done.said, done.scores, now()
-        return one.board_id
+        return one.board_id if one.public else None

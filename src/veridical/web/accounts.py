@@ -146,9 +146,11 @@ class Accounts:
     # --- links ---
 
     def link(self, session: Session, purpose: str, account: int | None = None) -> str:
-        """The token of a link that works once; an older one of the same purpose ends."""
+        """The token of a link that works once; but for invitations, an older one of the same purpose ends."""
         token = secrets.token_urlsafe(32)
-        session.execute(delete(Link).where(Link.purpose == purpose, Link.account_id.is_not_distinct_from(account)))
+        if purpose != "account":
+            same = (Link.purpose == purpose, Link.account_id.is_not_distinct_from(account))
+            session.execute(delete(Link).where(*same))
         session.add(Link(digest=digest(token), purpose=purpose, account_id=account, ends=now() + LINK_LASTS))
         return token
 

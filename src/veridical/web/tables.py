@@ -50,10 +50,10 @@ class Failure(Base):
 
 
 class Link(Base):
-    """A link that works once: to run this server, or to choose a new password."""
+    """A link that works once: to run this server, to make an account, or to choose a new password."""
 
     __tablename__ = "links"
     digest: Mapped[str] = mapped_column(String(64), primary_key=True)
-    purpose: Mapped[str] = mapped_column(String(20))  # claim, password
+    purpose: Mapped[str] = mapped_column(String(20))  # claim, account, password
     account_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id", ondelete="CASCADE"))
     ends: Mapped[datetime] = mapped_column(Moment)

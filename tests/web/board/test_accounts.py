@@ -145,6 +145,10 @@ def test_a_link_works_once(town: Town) -> None:
     assert anew.get("/account").status_code == 200
     assert ada.get("/account").status_code == 303
     assert anew.get(path).status_code == 404
+    path = re.search(r"(/links/account/[\w-]+)", admin.post("/admin", {"do": "invite"}).text)[1]  # type: ignore[index]
+    guest = Person(town.client)
+    assert guest.post(path, {"name": "guest", "password": PASSWORD}).status_code == 303
+    assert guest.get("/admin").status_code == 404
     admin.post("/admin", {"do": "block", "name": ada.name})
     assert anew.get("/account").status_code == 303
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -141,8 +140,8 @@ def test_shown_items_are_the_public_part(benchmarks: dict[str, Path], tmp_path: 
         assert town.client.get(f"/boards/boxes-test/items?start={ITEMS}").status_code == 404
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.data())
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
 def test_complaints_do_not_depend_on_answers(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,20 +149,12 @@ def test_complaints_do_not_depend_on_answers(
     pair = twins(tmp_path_factory)
     lines = predictions(pair[0]).decode().splitlines()
     cut = data.draw(st.lists(st.integers(0, ITEMS - 1), max_size=5))
-    odd = [
-        "",
-        "{",
-        "[]",
-        '{"item": "test-qx1"}',
-        '{"item": "test-qx1", "scores": [0.5]}',
-        '{"item": "test-qx3", "scores": [1, 0]}',
-    ]
+    odd = ["", "{", "[]", '{"item": "test-qx1"}', '{"item": "test-qx1", "scores": [0.5]}']
+    odd += ['{"item": "test-qx3", "scores": [1, 0]}', '{"item": "", "scores": []}']
     for place in cut:
-        lines[place] = data.draw(
-            st.sampled_from([*odd, json.dumps({"item": data.draw(st.text(max_size=5)), "scores": []})])
-        )
+        lines[place] = data.draw(st.sampled_from(odd) | st.text(max_size=8))
     folder = tmp_path_factory.mktemp("sent")
-    (folder / "mine.jsonl").write_text("\n".join(lines))
+    (folder / "mine.jsonl").write_text("\n".join(lines), encoding="utf-8", errors="replace")
     monkeypatch.chdir(folder)
     done = [do(job_of(one, Limits(), (str(folder), "mine.jsonl"))) for path in pair for one in hosted([path]).values()]
     assert done[0].status == done[1].status

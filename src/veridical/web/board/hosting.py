@@ -115,7 +115,7 @@ def _admin_page(request: Request, site: Site, visitor: Visitor, link: str = "") 
 
 @router.post("/admin")
 async def change_accounts(request: Request, site: TheSite, visitor: Member) -> Response:
-    """Block an account, let it in again, or make a link for a new password."""
+    """Block an account, let it in again, or make a link: for a new password, or for a new account."""
     form = await checked_form(request, visitor)
     return await run_in_threadpool(_change_accounts, request, site, visitor, form)
 
@@ -126,9 +126,11 @@ def _change_accounts(request: Request, site: Site, visitor: Visitor, form: FormD
     do, key, link = field(form, "do"), name_key(field(form, "name")), ""
     with site.database.write() as session:
         account = session.scalar(select(Account).where(Account.key == key))
-        if account is None:
+        if do == "invite":
+            link = f"{request.base_url}links/account/{site.accounts.link(session, 'account')}"
+        elif account is None:
             raise nothing()
-        if do == "block" and account.id != visitor.account.id:
+        elif do == "block" and account.id != visitor.account.id:
             account.blocked = True
             site.accounts.log_out_everywhere(session, account.id)
         elif do == "unblock":

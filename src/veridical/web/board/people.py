@@ -100,7 +100,7 @@ def _log_out(request: Request, site: Site, visitor: Visitor, everywhere: bool) -
 
 @router.get("/links/{purpose}/{token}")
 def link_page(request: Request, site: TheSite, visitor: TheVisitor, purpose: str, token: str) -> Response:
-    """Choose a password: for the account that runs this server, or for one that forgot its own."""
+    """Choose a password: for the account that runs this server, a new one, or one that forgot its own."""
     with site.database.read() as session:
         try:
             found = site.accounts.linked(session, token, purpose)
@@ -124,8 +124,8 @@ def _use_link(request: Request, site: Site, visitor: Visitor, purpose: str, toke
             found = site.accounts.linked(session, token, purpose)
             account = session.get(Account, found.account_id) if found.account_id else None
             if account is None:
-                account = site.accounts.make(session, name, field(form, "password"), admin=True)
-                rooms.make_team(session, f"{account.name} (host)", account.id)
+                account = site.accounts.make(session, name, field(form, "password"), admin=purpose == "claim")
+                rooms.make_team(session, account.name, account.id)
             else:
                 name = account.name
                 site.accounts.change_password(session, account, field(form, "password"))

@@ -28,6 +28,7 @@ from veridical.web.board.scoring import NOT_OURS, Done, Job
 from veridical.web.board.tables import REFUSED, WAITING, Entry, Mark
 from veridical.web.database import Database, now
 
+IDLE = 0.2  # seconds after which a worker without work asks whether it is to end
 LOOK = 5.0  # seconds between looks at what waits
 TRIES = 2  # times that a scoring process may die under an entry before the entry is at fault
 
@@ -120,8 +121,6 @@ class Workers:
     def stop(self) -> None:
         """End; what is not done waits for the next start."""
         self._end.set()
-        for _ in range(self.count):
-            self._queue.put((-1, 0, "", None))
         for thread in self._threads:
             thread.join()
 
@@ -160,14 +159,16 @@ class Workers:
         process = Process()
         try:
             while not self._end.is_set():
-                _, _, entry, against = self._queue.get()
-                if entry:
-                    try:
-                        self._do(process, entry, against)
-                    except (SQLAlchemyError, OSError) as error:  # it still waits, and is found by the next look
-                        remark(f"veridical: entry {entry} has to wait: {error}")
-                    finally:
-                        self._finished(entry, against)
+                try:
+                    _, _, entry, against = self._queue.get(timeout=IDLE)
+                except queue.Empty:
+                    continue
+                try:
+                    self._do(process, entry, against)
+                except (SQLAlchemyError, OSError) as error:  # it still waits, and is found by the next look
+                    remark(f"veridical: entry {entry} has to wait: {error}")
+                finally:
+                    self._finished(entry, against)
         finally:
             process.close()
 

@@ -11,11 +11,13 @@ is complete is scored, since the score of a part would tell about that part.
 from __future__ import annotations
 
 import os
+import pickle
 import resource
 import select
 import signal
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -33,6 +35,7 @@ from veridical.evaluation.opened import open_predictions
 
 RESAMPLES, SEED = 2000, 0
 NAMED = 3  # items that a complaint names
+HUNG_UP = b"hung up"  # heard where nobody waits any more
 NOT_OURS = "The board could not score this. Its host can see why; nothing is lost."
 
 
@@ -70,7 +73,7 @@ def do(job: Job) -> Done:
 
 def score(job: Job, file: tuple[str, str]) -> Done:
     """Score one file."""
-    key = public_tags(read_key(Benchmark(job.benchmark), job.split, job.scheme))
+    key = known_key(job)
     try:
         read = _complete(*file, key)
     except UserError as error:
@@ -80,7 +83,7 @@ def score(job: Job, file: tuple[str, str]) -> Done:
 
 def compared(job: Job, file: tuple[str, str], against: tuple[str, str]) -> Done:
     """Per metric whether the difference to another entry is real."""
-    key = public_tags(read_key(Benchmark(job.benchmark), job.split, job.scheme))
+    key = known_key(job)
     mine, theirs = (_true(key, _complete(*where, key)) for where in (file, against))
     if mine.per_view != theirs.per_view:
         return Done("scored", scores={})
@@ -89,6 +92,17 @@ def compared(job: Job, file: tuple[str, str], against: tuple[str, str]) -> Done:
     by_metric = {"accuracy": found.accuracy, "consistency": found.consistency, **found.staged}
     real = {name: sure and not one.low <= 0 <= one.high for name, one in by_metric.items()}
     return Done("scored", scores={name: bool(value) for name, value in real.items()})
+
+
+_KEYS: dict[tuple[str, str, str], AnswerKey] = {}  # of the process that forks: children find them there
+
+
+def known_key(job: Job) -> AnswerKey:
+    """The answers of a split, with public tags."""
+    place = (job.benchmark, job.split, job.scheme)
+    if place not in _KEYS:
+        _KEYS[place] = public_tags(read_key(Benchmark(job.benchmark), job.split, job.scheme))
+    return _KEYS[place]
 
 
 def public_tags(key: AnswerKey) -> AnswerKey:
@@ -179,21 +193,35 @@ def _limit(job: Job) -> None:
         resource.setrlimit(what, (most, most))
 
 
-def _child(job: Job, out: int) -> None:
-    """Do one job, say what came of it, and end."""
+def _limited(job: Job) -> bytes:
+    """What came of a job, done within its limits."""
+    _limit(job)
+    try:
+        done = do(job)
+    except MemoryError:
+        done = Done("failed", f"Scoring took more than {job.megabytes:,} MB of memory.")
+    except UserError as error:  # of the benchmark, not of the file
+        done = Done("failed", NOT_OURS, why=str(error))
+    return msgspec.json.encode(done)
+
+
+def _key_alone(job: Job) -> bytes:
+    """The key of a job for the process that forks, which reads no Parquet: that starts threads, and forks want none."""
+    try:
+        return pickle.dumps(known_key(job))
+    except UserError:  # the job itself will say so
+        return b""
+
+
+def _child(work: Callable[[Job], bytes], job: Job, out: int) -> None:
+    """Do some work, say what came of it, and end."""
     import pyarrow as pa
 
     try:
-        _limit(job)
         pa.set_cpu_count(1)
-        try:
-            done = do(job)
-        except MemoryError:
-            done = Done("failed", f"Scoring took more than {job.megabytes:,} MB of memory.")
-        except UserError as error:  # of the benchmark, not of the file
-            done = Done("failed", NOT_OURS, why=str(error))
+        text = work(job)
         with os.fdopen(out, "wb") as pipe:
-            pipe.write(msgspec.json.encode(done))
+            pipe.write(text)
     finally:
         if sys.exc_info()[0] is not None:
             sys.excepthook(*sys.exc_info())  # a bug of ours: its traceback is for the host
@@ -205,21 +233,13 @@ def _child(job: Job, out: int) -> None:
 
 def run(job: Job, hung_up: int) -> Done | None:
     """Have a child do the job; None where nobody waits for it any more."""
-    mine, theirs = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(mine)
-        _child(job, theirs)
-    os.close(theirs)
-    try:
-        text = _heard(mine, job.seconds, hung_up)
-    finally:
-        os.close(mine)
-        os.kill(child, signal.SIGKILL)  # ended already, or to be ended
-        os.waitpid(child, 0)
+    place = (job.benchmark, job.split, job.scheme)
+    if place not in _KEYS and (pickled := forked(_key_alone, job, hung_up)) and pickled != HUNG_UP:
+        _KEYS[place] = pickle.loads(pickled)
+    text = forked(_limited, job, hung_up)
     if text is None:
         return Done("failed", f"Scoring took longer than {job.seconds} seconds.")
-    if text == b"hung up":
+    if text == HUNG_UP:
         return None
     try:
         return msgspec.json.decode(text, type=Done)
@@ -228,13 +248,29 @@ def run(job: Job, hung_up: int) -> Done | None:
         return Done("failed", said)
 
 
+def forked(work: Callable[[Job], bytes], job: Job, hung_up: int) -> bytes | None:
+    """What a child says that does some work; None where that takes too long."""
+    mine, theirs = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(mine)
+        _child(work, job, theirs)
+    os.close(theirs)
+    try:
+        return _heard(mine, job.seconds, hung_up)
+    finally:
+        os.close(mine)
+        os.kill(child, signal.SIGKILL)  # ended already, or to be ended
+        os.waitpid(child, 0)
+
+
 def _heard(pipe: int, seconds: int, hung_up: int) -> bytes | None:
     """What a child says until it ends, or None where that takes too long."""
     said, until = b"", time.monotonic() + 2 * seconds  # a busy machine gives it less than all of a processor
     while (left := until - time.monotonic()) > 0:
         ready, _, _ = select.select([pipe, hung_up], [], [], left)
         if hung_up in ready:
-            return b"hung up"
+            return HUNG_UP
         if ready:
             part = os.read(pipe, 1 << 16)
             if not part:

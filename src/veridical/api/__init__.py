@@ -7,7 +7,7 @@ them takes their fields as keywords, too: `veridical.match(file, out, folds=5)` 
     making      import_release, get, build, match, export
     demo        demo: the whole path on all four benchmarks
     using       check, stats, audit, features, train, sweep, models, solve, evaluate, compare, report, tag
-    web         show
+    web         show, serve, submit
 
 The builders' own signatures (`build nlvr` ...) are in `veridical.builders`, each in its folder's `__init__`.
 """
@@ -28,9 +28,9 @@ from veridical.api.using import (
     tag,
     train,
 )
-from veridical.api.web import show
+from veridical.api.web import serve, show, submit
 
 __all__ = [  # noqa: RUF022 - the order of a user's work, and of the commands
     "demo", "import_release", "get", "build", "match", "check", "stats", "audit", "features", "train", "sweep",
-    "models", "solve", "evaluate", "compare", "show", "report", "export", "tag",
+    "models", "solve", "evaluate", "compare", "show", "report", "export", "tag", "serve", "submit",
 ]  # fmt: skip

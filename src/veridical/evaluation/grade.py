@@ -133,7 +133,7 @@ def read_key(benchmark: Benchmark, split: str, scheme: str = "main", tags: bool 
         groups=len(group.dictionary),
         parent=parent,
         given=_numbers(table["given"]),
-        tags=_tags(table["tags"]) if tags else Tags(np.zeros(0, np.int64), np.zeros(0, np.int64), ()),
+        tags=tags_of(table["tags"]) if tags else Tags(np.zeros(0, np.int64), np.zeros(0, np.int64), ()),
     )
 
 
@@ -160,7 +160,8 @@ def _lengths(column: pa.ChunkedArray) -> Ints:
     return np.asarray(pc.fill_null(pc.list_value_length(_one(column)), 0)).astype(np.int64)
 
 
-def _tags(column: pa.ChunkedArray) -> Tags:
+def tags_of(column: pa.ChunkedArray) -> Tags:
+    """The tags of a split, from its column."""
     rows = _one(column)
     item = np.asarray(pc.list_parent_indices(rows)).astype(np.int64)
     flat = pc.list_flatten(rows)

@@ -1,6 +1,9 @@
 """One ASGI app: look at benchmarks, compete on them, make them.
 
     look        one look for every page of the app: templates, style, headers that keep strangers' text text
+    database    SQLite or PostgreSQL; `migrations/` are the steps that its tables came by
+    accounts    signing up and in, with limits; `tables` holds what is kept of people
+    visitors    who sent a request, and forms that only our own pages can send
     explore/    `veridical show`: a benchmark in a browser, read-only, no database
     board/      `veridical serve`: the leaderboard of hidden splits
     templates/  what pages are made of, on top of the templates of `veridical.pages`

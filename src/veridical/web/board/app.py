@@ -1,0 +1,157 @@
+"""The whole app of the board: its parts put together, its routes, and what a refusal looks like."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from veridical import __version__
+from veridical.common.files import write_whole
+from veridical.errors import UserError
+from veridical.options.serving import ServeOptions
+from veridical.web import look
+from veridical.web.accounts import Accounts, Limited
+from veridical.web.board import api, hosting, items, pages, people
+from veridical.web.board.entries import Entries, Rules
+from veridical.web.board.hosted import Hosted
+from veridical.web.board.site import SignInFirst, Site
+from veridical.web.board.standings import Rounding, standings
+from veridical.web.board.tables import Board
+from veridical.web.board.uploads import Bounded, TooLong
+from veridical.web.board.workers import Limits, Workers
+from veridical.web.database import Database, sqlite_address
+from veridical.web.visitors import Forged, page, visitor_of
+
+FORM = 1 << 16  # bytes that a form needs beside its file
+
+
+def make_site(boards: dict[str, Hosted], data: Path, options: ServeOptions, database: str | None = None) -> Site:
+    """The parts of a board, its database ready."""
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    base = Database(database or sqlite_address(data / "board.sqlite"))
+    base.upgrade()
+    entries = Entries(base, data / "entries", Rules(options.per_day, options.total))
+    entries.sweep()
+    limits = Limits(options.seconds, options.megabytes, options.smallest_part)
+    site = Site(
+        title=options.title,
+        database=base,
+        accounts=Accounts(base, _secret(data / "secret.key"), options.sign_up),
+        boards=boards,
+        entries=entries,
+        workers=Workers(base, boards, data / "entries", limits, options.processes),
+        rounding=Rounding(options.round),
+        data=data,
+        patience=options.patience,
+        show_items=options.show_items,
+    )
+    site.workers.compare_later = partial(_compare, site)
+    return site
+
+
+def _compare(site: Site, board: str) -> None:
+    """Have the neighbours of a table compared that are new."""
+    with site.database.read() as session:
+        found = session.get(Board, board)
+        unmarked = standings(session, found, site.rounding).unmarked if found else ()
+    for one, other in unmarked:
+        site.workers.add(one, other)
+
+
+def _secret(path: Path) -> bytes:
+    """What keys hashes: made once, kept in a file that its owner alone reads."""
+    if not path.exists():
+        write_whole(path, secrets.token_hex(32))
+        path.chmod(0o600)
+    return path.read_bytes()
+
+
+def make_app(site: Site, most: int) -> FastAPI:
+    """The app; `most` are the bytes of a body that it takes."""
+
+    @asynccontextmanager
+    async def running(app: FastAPI) -> AsyncIterator[None]:
+        site.workers.start()
+        try:
+            yield
+        finally:
+            await run_in_threadpool(site.workers.stop)
+            site.database.close()
+
+    app = FastAPI(
+        title=site.title, version=__version__, lifespan=running, docs_url=None, redoc_url=None,
+        openapi_url="/api/openapi.json",
+    )  # fmt: skip
+    app.state.site = site
+    for part in (api, pages, people, hosting, *([items] if site.show_items else [])):
+        app.include_router(part.router)
+    app.router.routes.extend(look.static())
+    _refusals(app)
+    app.add_middleware(Bounded, most=most + FORM)
+    app.add_middleware(look.Guarded)
+    return app
+
+
+def _refusals(app: FastAPI) -> None:
+    """What each error becomes."""
+
+    @app.exception_handler(UserError)
+    async def refused(request: Request, error: UserError) -> Response:
+        status = 429 if isinstance(error, Limited) else 413 if isinstance(error, TooLong) else 422
+        return await _problem(request, status, error)
+
+    @app.exception_handler(RequestValidationError)
+    async def unlawful(request: Request, error: RequestValidationError) -> Response:
+        if not _is_api(request):
+            return await _problem(request, 404, UserError("There is nothing here."))
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"][1:])) or "the body"
+        return await _problem(request, 422, UserError(f"{where}: {first['msg']}.", "See /api/openapi.json."))
+
+    @app.exception_handler(HTTPException)
+    async def unknown(request: Request, error: HTTPException) -> Response:
+        made = await _problem(request, error.status_code, UserError(str(error.detail)))
+        made.headers.update(error.headers or {})
+        return made
+
+    @app.exception_handler(SignInFirst)
+    async def sign_in_first(request: Request, error: SignInFirst) -> Response:
+        return RedirectResponse("/log-in", 303)
+
+    @app.exception_handler(Forged)
+    async def forged(request: Request, error: Forged) -> Response:
+        fix = "Go back, load the page again, and send the form once more."
+        return await _problem(request, 403, UserError("This form is too old, or did not come from here.", fix))
+
+    @app.exception_handler(ClientDisconnect)
+    async def hung_up(request: Request, error: ClientDisconnect) -> Response:
+        return Response(status_code=400)
+
+    @app.exception_handler(SQLAlchemyError)
+    async def no_database(request: Request, error: SQLAlchemyError) -> Response:
+        problem = UserError("The database does not answer.", "Try again in a moment. Nothing was changed.")
+        return JSONResponse({"problem": problem.problem, "fix": problem.fix}, 503)
+
+
+def _is_api(request: Request) -> bool:
+    return request.url.path.startswith("/api/")
+
+
+async def _problem(request: Request, status: int, error: UserError) -> Response:
+    if _is_api(request):
+        return JSONResponse({"problem": error.problem, "fix": error.fix}, status)
+    site: Site = request.app.state.site
+    visitor = await run_in_threadpool(visitor_of, request, site.accounts)
+    shown = {**pages.about(site), "problem": error}
+    return page(request, visitor, "board/problem.html", shown, status)

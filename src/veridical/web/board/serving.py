@@ -1,0 +1,154 @@
+"""`veridical serve`: hidden splits hosted from one folder of data, by one process at a time.
+
+Whoever starts it first gets a link that makes the account which runs the server: printed once, to the terminal alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import select
+
+from veridical.common.files import only_one, read_bytes, write_whole
+from veridical.common.result import Caution, Result, Table, remark
+from veridical.errors import UserError
+from veridical.options.serving import ServeOptions
+from veridical.web.accounts import checked_name
+from veridical.web.board.app import make_app, make_site
+from veridical.web.board.entries import file_name, sync_folder
+from veridical.web.board.hosted import hosted, keep_boards
+from veridical.web.board.site import Site
+from veridical.web.board.tables import BASELINE, BLIND, SCORED, Board, Entry
+from veridical.web.board.workers import Limits, Process, job_of
+from veridical.web.database import now
+
+
+@dataclass(frozen=True)
+class Served(Result):
+    """A server that has ended."""
+
+    boards: tuple[str, ...]
+    data: Path
+
+    def parts(self) -> Iterator[Table | str]:
+        yield f"Stopped. Everything is in {self.data}; the same command goes on."
+
+
+def check_options(options: ServeOptions) -> None:
+    """Refuse what could not work."""
+    for name in ("per_day", "smallest_part", "seconds", "megabytes", "largest_file", "processes"):
+        if getattr(options, name) < 1:
+            raise UserError(f"--{name.replace('_', '-')} is {getattr(options, name)}.", "Give a number from 1.")
+    if not 0 < options.round <= 50:
+        raise UserError(f"--round is {options.round}.", "Give points above 0, such as 0.1.")
+
+
+def serve(
+    folders: Sequence[Path | str],
+    data: Path,
+    address: tuple[str, int],
+    options: ServeOptions,
+    database: str | None = None,
+    beside: Mapping[str, Mapping[str, Path | str]] | None = None,
+    fill: Callable[[Site], None] | None = None,
+) -> Served:
+    """Run boards until stopped. `beside` are the host's own rows, baseline and blind: files by their names.
+
+    `fill` is called once the boards are there.
+    """
+    check_options(options)
+    boards, data = hosted(folders), data.absolute()
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with only_one(data / "serving.lock", f"{data} is being served.", "Stop that server first, or take another --data."):
+        site = make_site(boards, data, options, database)
+        prepare(site, beside or {})
+        if fill is not None:
+            fill(site)
+        listen(site, address, options)
+    return Served(tuple(boards), data)
+
+
+def prepare(site: Site, rows: Mapping[str, Mapping[str, Path | str]]) -> None:
+    """Write down the boards, the rows beside them and the host's baselines."""
+    with site.database.write() as session:
+        keep_boards(session, site.boards)
+    process = Process()
+    try:
+        with site.database.read() as session:
+            known = {board.id for board in session.scalars(select(Board)) if board.beside is not None}
+        for one in (one for one in site.boards.values() if one.id not in known):
+            done = process.ask(job_of(one, Limits()))
+            if done.status != "scored":
+                raise UserError(f"{one.id} cannot be scored: {done.why or done.said}", "Run `veridical check` on it.")
+            with site.database.write() as session:
+                board = session.get(Board, one.id)
+                assert board is not None
+                board.beside = done.scores
+        for kind, files in rows.items():
+            assert kind in (BASELINE, BLIND)
+            for name, path in files.items():
+                add_baseline(site, process, kind, name, Path(path))
+    finally:
+        process.close()
+
+
+def add_baseline(site: Site, process: Process, kind: str, name: str, path: Path) -> None:
+    """A row of the host's own, on the board whose items its file answers."""
+    data = read_bytes(path)
+    digest = hashlib.sha256(data).hexdigest()
+    with site.database.read() as session:
+        known = select(Entry.id).where(Entry.team_id.is_(None), Entry.sha256 == digest, Entry.name == name)
+        if session.scalar(known):
+            return
+    folder, file = site.entries.new_folder(), file_name(path.name)
+    write_whole(folder / file, data)
+    sync_folder(site.entries.folder)
+    said = []
+    for one in site.boards.values():
+        done = process.ask(job_of(one, site.workers.limits, (str(folder), file)))
+        if done.status == "scored":
+            made = Entry(
+                id=folder.name, board_id=one.id, team_id=None, kind=kind, name=checked_name(name), public=True,
+                file=file, sha256=digest, status=SCORED, scores=done.scores, at=now(), scored_at=now(), paper="",
+                code="",
+            )  # fmt: skip
+            with site.database.write() as session:
+                session.add(made)
+            return
+        said.append(f"{one.id}: {done.said}")
+    shutil.rmtree(folder)
+    raise UserError(f"{path} answers the items of no board.", "Give predictions of every item of one.", said)
+
+
+def claim_link(site: Site, base: str) -> str | None:
+    """A link to the account that runs the server, where there is none."""
+    with site.database.write() as session:
+        if site.accounts.has_admin(session):
+            return None
+        return f"{base}/links/claim/{site.accounts.link(session, 'claim')}"
+
+
+def listen(site: Site, address: tuple[str, int], options: ServeOptions) -> None:
+    """Answer requests until stopped; where nobody runs the server yet, say how somebody can."""
+    import uvicorn
+
+    base = f"http://{address[0]}:{address[1]}"
+    remark(f"{options.title}: {base}/  ({', '.join(site.boards)})")
+    claim = claim_link(site, base)
+    if claim:
+        remark(Caution(f"Nobody runs this server yet. Open this link once, within two days:\n  {claim}"))
+
+    app = make_app(site, options.largest_file << 20)
+    config = uvicorn.Config(
+        app, host=address[0], port=address[1], log_level="warning", proxy_headers=True,
+        forwarded_allow_ips=options.proxy, server_header=False, timeout_keep_alive=30,
+        timeout_graceful_shutdown=10,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    server.run()
+    if not server.started:
+        raise UserError(f"{address[0]}:{address[1]} cannot be listened on.", "Take another --port.")

@@ -1,0 +1,123 @@
+"""The database of the app: SQLite in a file by default, PostgreSQL where an address of one is given.
+
+Reading and writing are told apart: a write takes SQLite's lock when it begins, so that what it counts is still true
+when it commits, and is on disk when it ends. Migrations run on start.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import DateTime, Engine, TypeDecorator, create_engine, event
+from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.orm import DeclarativeBase, Session
+
+from veridical.errors import UserError
+
+WAIT = 30  # seconds that a connection waits for another's write
+POOL = 12  # connections that are kept; more requests than these wait for one
+
+
+class Base(DeclarativeBase):
+    """The tables of all rooms of the app."""
+
+
+class Moment(TypeDecorator[datetime]):
+    """A moment in UTC, also where the database keeps no time zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Any) -> datetime | None:
+        return None if value is None else value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Any) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def now() -> datetime:
+    """This moment."""
+    return datetime.now(UTC)
+
+
+class Database:
+    """Where the app keeps what it knows."""
+
+    def __init__(self, address: str) -> None:
+        self.engine = _engine(address)
+        self.is_sqlite = self.engine.dialect.name == "sqlite"
+        self._writing = threading.Lock()  # SQLite lets one write at a time; waiting here is fair, and cheaper
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """A session that sees one state of the database."""
+        with Session(self.engine, expire_on_commit=False) as session:
+            yield session
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """A session whose changes are kept together when the block ends well, or not at all."""
+        alone = self._writing if self.is_sqlite else nullcontext()
+        with alone, Session(self.engine, expire_on_commit=False) as session:
+            session.connection(execution_options={"writes": True})
+            yield session
+            session.commit()
+
+    def upgrade(self) -> None:
+        """Bring the tables to the newest form."""
+        from alembic import command
+        from alembic.config import Config
+
+        config = Config()
+        config.set_main_option("script_location", "veridical.web:migrations")
+        try:
+            with self.engine.connect().execution_options(writes=True) as connection:
+                config.attributes["connection"] = connection
+                command.upgrade(config, "head")
+                connection.commit()
+        except OperationalError as error:
+            reason = str(error.orig or error).strip().splitlines()[0]
+            where = self.engine.url.render_as_string(hide_password=True)
+            raise UserError(f"The database {where} cannot be used: {reason}.", "Check its address.") from None
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def sqlite_address(path: Path) -> str:
+    """The address of a database in a file."""
+    return f"sqlite:///{path}"
+
+
+def _engine(address: str) -> Engine:
+    kind, _, rest = address.partition("://")
+    if kind in ("postgres", "postgresql"):
+        address = f"postgresql+psycopg://{rest}"
+    try:
+        if kind not in ("postgres", "postgresql", "sqlite"):
+            raise ArgumentError(kind)
+        engine = create_engine(address, pool_size=POOL, max_overflow=POOL, pool_timeout=WAIT, pool_pre_ping=True)
+    except ArgumentError:
+        problem = "The address of the database is not one of PostgreSQL."  # it is not shown: it may hold a password
+        raise UserError(problem, "Write postgresql://user:password@host/name, or leave it out.") from None
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _prepare)
+        event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _prepare(connection: Any, record: Any) -> None:
+    connection.isolation_level = None  # transactions begin where we say so
+    for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={WAIT * 1000}"):
+        connection.execute(f"PRAGMA {setting}")
+
+
+def _begin(connection: Any) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writes") else "BEGIN")

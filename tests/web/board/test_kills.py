@@ -1,0 +1,153 @@
+"""kill -9 while many send: what was acknowledged is there once, and scored; nothing is stuck."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+from sqlalchemy import select
+from tests.web.board.town import OPTIONS, predictions
+
+from veridical.web.board.app import make_site
+from veridical.web.board.hosted import hosted
+from veridical.web.board.tables import Entry
+from veridical.web.board.teams import make_team, make_token
+
+SOAK_KILLS = int(os.environ.get("KILLS", "100"))
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+class Server:
+    """`veridical serve` in a process of its own."""
+
+    def __init__(self, benchmark: Path, data: Path, *options: str) -> None:
+        self.port = free_port()
+        self.command = [
+            sys.executable, "-m", "veridical", "serve", str(benchmark), "--data", str(data), "--port", str(self.port),
+            "--per-day", "100000", "--processes", "2", *options,
+        ]  # fmt: skip
+        self.address = f"http://127.0.0.1:{self.port}"
+        self.log = data / "server.log"
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(self.command, stdout=log, stderr=log)
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            try:
+                httpx.get(f"{self.address}/api/boards", timeout=5)
+                return
+            except httpx.TransportError:
+                assert self.process.poll() is None, self.log.read_text()
+                time.sleep(0.05)
+        raise AssertionError("the server did not start")
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+class Sender(threading.Thread):
+    """Sends files one after another, each until it is acknowledged."""
+
+    def __init__(self, number: int, address: str, token: str, benchmark: Path, end: threading.Event) -> None:
+        super().__init__()
+        self.number, self.address, self.token, self.benchmark, self.end = number, address, token, benchmark, end
+        self.acknowledged: dict[str, str] = {}  # name -> entry
+        self.refused: list[str] = []
+
+    def run(self) -> None:
+        headers = {"authorization": f"Bearer {self.token}"}
+        turn = 0
+        while not self.end.is_set():
+            turn += 1
+            name = f"s{self.number}-{turn}"
+            data = predictions(self.benchmark, 0.5, 1000 * self.number + turn)
+            while not self.end.is_set():
+                try:
+                    path = f"{self.address}/api/boards/boxes-test/entries"
+                    answer = httpx.post(path, params={"name": name}, content=data, headers=headers, timeout=30)
+                except httpx.TransportError:
+                    time.sleep(0.05)
+                    continue
+                if answer.status_code in (201, 202):
+                    self.acknowledged[name] = answer.json()["id"]
+                else:
+                    self.refused.append(f"{answer.status_code} {answer.text}")
+                break
+
+
+def storm(benchmark: Path, data: Path, kills: int, clients: int, pause: float) -> None:
+    data.mkdir()
+    site = make_site(hosted([benchmark]), data, OPTIONS)
+    with site.database.write() as session:
+        tokens = []
+        for number in range(clients):
+            account = site.accounts.make(session, f"sender {number}", "correct horse battery")
+            tokens.append(make_token(session, make_team(session, f"team {number}", account.id).id, "t"))
+    site.database.close()
+    server, end = Server(benchmark, data, "--patience", "1"), threading.Event()
+    server.start()
+    senders = [Sender(k, server.address, token, benchmark, end) for k, token in enumerate(tokens)]
+    for sender in senders:
+        sender.start()
+    rng = random.Random(0)
+    try:
+        for _ in range(kills):
+            time.sleep(pause * rng.random())
+            server.kill()
+            server.start()
+        time.sleep(pause)
+    finally:
+        end.set()
+        for sender in senders:
+            sender.join()
+    try:
+        check(senders, data, benchmark)
+    finally:
+        server.kill()
+
+
+def check(senders: list[Sender], data: Path, benchmark: Path) -> None:
+    site = make_site(hosted([benchmark]), data / "elsewhere", replace(OPTIONS), f"sqlite:///{data / 'board.sqlite'}")
+    until = time.monotonic() + 120
+    while True:
+        with site.database.read() as session:
+            entries = session.scalars(select(Entry)).all()
+        if all(one.status != "waiting" for one in entries) or time.monotonic() > until:
+            break
+        time.sleep(0.2)
+    site.database.close()
+    assert not [one.id for one in entries if one.status != "scored"]
+    count = Counter(one.name for one in entries)
+    assert set(count.values()) <= {1}  # also of those that were sent twice
+    by_id = {one.id: one.name for one in entries}
+    acknowledged = [pair for sender in senders for pair in sender.acknowledged.items()]
+    assert acknowledged
+    assert not [name for name, entry in acknowledged if by_id.get(entry) != name]
+    assert not [text for sender in senders for text in sender.refused]
+
+
+def test_three_kills_while_three_send(benchmarks: dict[str, Path], tmp_path: Path) -> None:
+    storm(benchmarks["boxes"], tmp_path / "data", kills=3, clients=3, pause=1.5)
+
+
+@pytest.mark.soak
+def test_a_hundred_kills_while_twenty_send(benchmarks: dict[str, Path], tmp_path: Path) -> None:
+    storm(benchmarks["boxes"], tmp_path / "data", kills=SOAK_KILLS, clients=20, pause=3.0)

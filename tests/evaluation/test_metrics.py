@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veridical.benchmark import BenchmarkWriter
+from veridical.common.intervals import Estimate, unanimous
 from veridical.evaluation import evaluate
 from veridical.records import TRUTH, Item, Text, pairs
 
@@ -100,8 +101,8 @@ def test_the_order_of_predictions_does_not_matter(rows: list, random) -> None:
 @given(ROWS)
 def test_perfect_predictions(rows: list) -> None:
     scores = run(rows, perfect=True)
-    assert (scores.accuracy.value, scores.accuracy.low, scores.accuracy.high) == (1, 1, 1)
-    assert (scores.consistency.value, scores.consistency.low, scores.consistency.high) == (1, 1, 1)
+    sure = Estimate(1, *unanimous(True, scores.groups))  # as far as so few can be
+    assert (scores.accuracy, scores.consistency) == (sure, sure)
     assert all(row.accuracy.value == row.consistency.value == 1 for tag in scores.by.values() for row in tag.values())
 
 

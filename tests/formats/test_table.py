@@ -35,6 +35,8 @@ FOUR = "question,A,B,C,D,answer\nWhat is it?,cat,dog,bird,fish,B\nWhich colour?,
 
 
 def imported(path: Path, **options: Any) -> QuestionsImport:
+    if "name" not in options:  # tables of several names come to one place
+        options["name"] = "q"
     found = veridical.import_release("table", path, path.parent / "b", **options)
     assert isinstance(found, QuestionsImport)
     report = check(path.parent / "b")

@@ -36,7 +36,7 @@ def run(tokens: Sequence[str]) -> int:
     if tokens[0] == "--version":
         print(__version__)
         return 0
-    from cyclopts import CycloptsError
+    from cyclopts import CycloptsError, MissingArgumentError
 
     from veridical.cli.parser import app
 
@@ -46,6 +46,8 @@ def run(tokens: Sequence[str]) -> int:
         code = app(*(() if everything else first or ["none"]))(list(tokens))
     except UserError as error:
         return _refuse(error)
+    except MissingArgumentError as error:
+        return _refuse(_missing(error, tokens[0]))
     except CycloptsError as error:
         problem, _, fix = str(error).partition(". ")
         return _refuse(UserError(problem.rstrip(".") + ".", fix or "See `veridical --help`."))
@@ -92,6 +94,13 @@ def overview(width: int | None = None) -> str:
 
 def first_line(verb: Callable[..., Any]) -> str:
     return (verb.__doc__ or "").partition("\n")[0]
+
+
+def _missing(error: Any, command: str) -> UserError:
+    """Something that must be said and was not."""
+    name = error.argument.name
+    where = " Say where the result goes: --out PATH." if name == "--out" else ""
+    return UserError(f"{name} is missing.", f"See `veridical {command} --help`.{where}")
 
 
 def _refuse(error: UserError) -> int:

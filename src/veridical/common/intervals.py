@@ -7,6 +7,18 @@ from dataclasses import dataclass
 LEVEL = (0.025, 0.975)  # 95% intervals, by percentiles
 
 
+def unanimous(right: bool, groups: int) -> tuple[float, float]:
+    """The exact interval (Clopper and Pearson 1934) of a share where all groups are right, or none is.
+
+    A bootstrap has nothing to say there: all its samples are alike.
+
+    >>> [round(edge, 3) for edge in unanimous(True, 30)], [round(edge, 3) for edge in unanimous(False, 4)]
+    ([0.884, 1.0], [0.0, 0.602])
+    """
+    edge = LEVEL[0] ** (1 / groups)
+    return (edge, 1.0) if right else (0.0, 1 - edge)
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A number with its 95% interval.

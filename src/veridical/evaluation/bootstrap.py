@@ -2,7 +2,8 @@
 
 Items of one group (a sentence, a presentation, a question) stand or fall together, so groups are resampled, not items.
 A resample matters only through its totals, and groups with equal counts are interchangeable: drawing how often each
-distinct row of counts occurs, from a multinomial, has exactly the distribution of drawing the groups one by one.
+distinct row of counts occurs, from a multinomial, has exactly the distribution of drawing the groups one by one. Where
+all groups are right, or none is, all samples would be alike: there the interval is the exact one.
 
 Many parts of a split (the thousand values of a tag) are resampled by whichever of two exact ways is cheaper. Large
 parts: by that multinomial. Small parts: groups one by one, but several per random number, from a table of the totals of
@@ -15,11 +16,12 @@ import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from veridical.common.arrays import Doubles, Ints
-from veridical.common.intervals import LEVEL, Estimate
+from veridical.common.intervals import LEVEL, Estimate, unanimous
 
 TABLE = 1 << 16  # size of the largest table of tuples of groups
 PICKS_PER_ROW = 40  # one binomial of a multinomial was measured to cost about as much as so many table look-ups
@@ -49,9 +51,13 @@ class Resampled:
 
     sums: Ints
     drawn: Ints
+    groups: Ints  # (k,) that have any of it
 
     def ratio(self, top: int, bottom: int) -> Estimate:
-        """The ratio of two columns' totals."""
+        """The share that one column's total is of another's."""
+        if self.sums[top] in (0, self.sums[bottom]) and self.groups[bottom]:
+            right = bool(self.sums[top])
+            return Estimate(float(right), *unanimous(right, int(self.groups[bottom])))
         return self._estimate(self.sums[top], self.drawn[:, top], bottom)
 
     def difference(self, mine: int, theirs: int, bottom: int) -> Estimate:
@@ -70,7 +76,7 @@ def resample(counts: Ints, resamples: int, rng: np.random.Generator) -> Resample
     rows, frequency = collapse(counts)
     order = np.argsort(-frequency, kind="stable")  # the common rows first: a draw ends when no groups are left
     drawn = rng.multinomial(len(counts), frequency[order] / len(counts), size=resamples)  # (R, T)
-    return Resampled(counts.sum(0), drawn @ rows[order])
+    return Resampled(counts.sum(0), drawn @ rows[order], (counts > 0).sum(0))
 
 
 def intervals_of_parts(table: Ints, ends: Ints, names: Sequence[tuple[str, str]], resamples: int, seed: int) -> Doubles:
@@ -96,6 +102,11 @@ def intervals_of_parts(table: Ints, ends: Ints, names: Sequence[tuple[str, str]]
                     totals = resample(part, resamples, stream(seed, "by", *names[number])).drawn
                     drawn[row] = totals[:, 1] / totals[:, 0], totals[:, 2] / len(part)
             out[chunk] = np.moveaxis(np.quantile(drawn, LEVEL, axis=2), 0, 2)
+    for number, (begin, end) in enumerate(pairwise(ends.tolist())):
+        examples, right, whole = table[begin:end].sum(0).tolist()
+        for measure, (top, bottom) in enumerate(((right, examples), (whole, end - begin))):
+            if end > begin and top in (0, bottom):
+                out[number, measure] = unanimous(top > 0, end - begin)
     return out
 
 

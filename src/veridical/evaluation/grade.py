@@ -234,10 +234,11 @@ def grade(predictions: Predictions, key: AnswerKey) -> Grades:
     if not len(found):
         name = predictions.names[len(predictions.names) - 1].as_py()  # the first may be a header
         near = nearest(name, key.ids.to_pylist())
+        per_image = "; names of images start with the split" if key.views.any() else ""
         raise UserError(
             f"{predictions.path}: none of its {len(item):,} predictions is about an item of split {key.split!r}; the "
             f"last is about {name!r}, and an item is called {(near or key.ids[0].as_py())!r}.",
-            "Give predictions for this benchmark and split; names of images start with the split. Nothing was scored.",
+            f"Give predictions for this benchmark and split{per_image}. Nothing was scored.",
         )
     lines = len(item)
     predictions, item = understood(predictions, key, item)

@@ -20,6 +20,7 @@ from veridical.common.result import plain
 from veridical.errors import UserError
 from veridical.evaluation.bootstrap import intervals_of_parts, resample, sign_test, stream
 from veridical.evaluation.grade import AnswerKey, Grades
+from veridical.evaluation.words import LETTERS
 
 SURE = 0.05
 CompareVerdict = Literal["better", "worse", "cannot be told apart", "not certain"]
@@ -285,9 +286,9 @@ def _majority(
     chosen = guess[(key.parent >= 0).astype(np.int64)]
     right = np.where(chosen == key.answer, examples, 0)
     found = measure(key, examples, right, examples, resamples, seed)
-    what = ("false", "true")[int(guess[0])] if truth else f"candidate {int(guess[0])}"
+    what = ("false", "true")[int(guess[0])] if truth else f"candidate {LETTERS[guess[0]]}"
     if rationale.any():
-        what += f", of rationales {int(guess[1])}"
+        what += f", of rationales {LETTERS[guess[1]]}"
     return Baseline(
         name="majority of train" if where == "train" else "majority",
         rule=f"always the most common answer of {where}: {what}",

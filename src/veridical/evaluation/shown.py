@@ -19,7 +19,7 @@ WORTH_SHOWING = 20  # a tag with many values, none of which has so many items, i
 def parts(scores: Scores) -> Iterator[Table | str]:
     """One file's scores as tables, and what their numbers mean."""
     yield from _main(scores)
-    yield f"[ ] is a 95% interval: {scores.resamples:,} bootstrap resamples over groups, seed {scores.seed}."
+    yield interval_rule(scores.resamples, scores.seed)
     for row in scores.baselines:
         yield f"{row.name}: {row.rule}."
     yield from _troubles(scores)
@@ -29,6 +29,12 @@ def parts(scores: Scores) -> Iterator[Table | str]:
         yield from _comparison(scores.comparison)
 
 
+def interval_rule(resamples: int, seed: int) -> str:
+    """What the brackets mean."""
+    drawn = f"{resamples:,} bootstrap resamples over groups, seed {seed}"
+    return f"[ ] is a 95% interval: {drawn}; exact where all are right or none."
+
+
 def _is_grouped(scores: Scores) -> bool:
     return scores.groups < scores.examples  # otherwise consistency is accuracy again
 
@@ -36,8 +42,9 @@ def _is_grouped(scores: Scores) -> bool:
 def _main(scores: Scores) -> Iterator[Table]:
     examples = f"{scores.examples:,} views of " if scores.per_view else ""
     grouped = _is_grouped(scores)
+    groups = f" in {scores.groups:,} groups" if grouped else ""
     yield Table(
-        f"{scores.benchmark}, {scores.split}: {examples}{scores.items:,} items in {scores.groups:,} groups",
+        f"{scores.benchmark}, {scores.split}: {examples}{scores.items:,} items{groups}",
         ["%", "accuracy", *(["consistency"] if grouped else [])],
         [row[: 3 if grouped else 2] for row in _main_rows(scores)],
     )
@@ -64,7 +71,7 @@ def _main_rows(scores: Scores) -> list[list[str]]:
 def _troubles(scores: Scores) -> Iterator[str]:
     meaning = {
         "missing": "without a prediction, counted as not right",
-        "unreadable": "cannot be read, counted as not right",
+        "unreadable": "cannot be read or contradict each other, counted as not right",
         "duplicated": "predicted more than once; scored once where all agree",
         "extra": "about no item of the split, left out",
     }

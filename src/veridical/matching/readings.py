@@ -159,7 +159,9 @@ def shown(found: Sequence[Reading], choices: int) -> Iterator[Table]:
     if not found:
         return
     rows = [(one.stage, one.reader, *(str(one.of(name) or "") for name in SETS)) for one in found]
-    title = f"Blind readers, right in % of {found[0].questions:,} questions or fewer, by chance {100 / choices:.3g}"
+    title = (
+        f"Blind readers, right in % of the test part of {found[0].questions:,} questions, by chance {100 / choices:.3g}"
+    )
     yield Table(title, ("stage", "reader", *SETS), rows)
 
 
@@ -172,7 +174,8 @@ def cautions(found: Sequence[Reading], method: str, choices: int) -> Iterator[Ca
             yield Caution(
                 f"The {one.stage}s can be passed without looking: a reader of {_sees(one.reader)} is right in "
                 f"{made} % where chance is {100 / choices:.3g}. Questions that only their own {one.stage} fits do so: "
-                "use larger folds (--folds), more data, a lower --lambda, or a --relevance that knows more."
+                "use more questions, fewer folds where there are several (--folds), a lower --lambda, or a --relevance "
+                "that knows more."
             )
 
 

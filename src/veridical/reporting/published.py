@@ -17,6 +17,7 @@ from statistics import fmean, pstdev
 
 import msgspec
 
+from veridical.evaluation.shown import interval_rule
 from veridical.pages.plots import percent
 from veridical.pages.tables import Cell, PageTable, TableRow, estimate_cell
 from veridical.reporting.studies import Part, PartResult, Study
@@ -216,7 +217,7 @@ def _notes(study: Study, printed: Sequence[PublishedTable]) -> tuple[str, ...]:
     some = next((r.first for s in study.systems for r in s.results.values()), None)
     notes = []
     if some is not None:
-        notes.append(f"[ ] is a 95% interval: {some.resamples:,} bootstrap resamples over groups, seed {some.seed}.")
+        notes.append(interval_rule(some.resamples, some.seed))
     if printed and not study.benchmark.manifest.get("official"):
         notes.append(
             "Published rows are about the papers' own data. This benchmark was built anew: compare orders of systems, "

@@ -245,7 +245,8 @@ class TableReader:
         columns = ", ".join(list(dict.fromkeys(name for file in self.files for name in file.columns))[:30])
         return UserError(
             f"No column of choices was found among: {columns}{why}.",
-            "Name it with --choices NAME (repeated: a column for each choice). Statements are true or false.",
+            "Name it with --choices NAME (repeated: a column for each choice). Statements are true or false. Questions "
+            "that have answers and no choices become a test by `veridical match`.",
         )
 
     def _task(self, rows: list[_Row], style: AnswerStyle | None) -> Task:

@@ -125,6 +125,15 @@ def test_an_empty_answer_is_unreadable_and_counted(statements: Path, tmp_path: P
         veridical.evaluate(statements, tmp_path / "q.jsonl")
 
 
+@pytest.mark.parametrize("text", ["id,prediction\n", "id,prediction", "id;prediction\r\n", '"id","prediction"\n'])
+def test_a_header_alone_holds_no_predictions(statements: Path, tmp_path: Path, text: str) -> None:
+    (tmp_path / "p.csv").write_text(text)
+    with pytest.raises(UserError, match="p.csv has a header but no predictions"):
+        veridical.evaluate(statements, tmp_path / "p.csv")
+    with pytest.raises(UserError, match="p.csv has a header but no predictions"):
+        veridical.compare(statements, {"dev-0": True}, tmp_path / "p.csv")
+
+
 def test_a_mistyped_id_is_named_with_the_nearest(
     statements: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

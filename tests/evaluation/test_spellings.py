@@ -128,9 +128,9 @@ def test_an_empty_answer_is_unreadable_and_counted(statements: Path, tmp_path: P
 @pytest.mark.parametrize("text", ["id,prediction\n", "id,prediction", "id;prediction\r\n", '"id","prediction"\n'])
 def test_a_header_alone_holds_no_predictions(statements: Path, tmp_path: Path, text: str) -> None:
     (tmp_path / "p.csv").write_text(text)
-    with pytest.raises(UserError, match="p.csv has a header but no predictions"):
+    with pytest.raises(UserError, match=r"p\.csv has a header but no predictions"):
         veridical.evaluate(statements, tmp_path / "p.csv")
-    with pytest.raises(UserError, match="p.csv has a header but no predictions"):
+    with pytest.raises(UserError, match=r"p\.csv has a header but no predictions"):
         veridical.compare(statements, {"dev-0": True}, tmp_path / "p.csv")
 
 

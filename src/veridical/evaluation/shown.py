@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from veridical.common.result import Caution, Table
+from veridical.errors import MOST_NAME, shortened
 
 if TYPE_CHECKING:
     from veridical.common.intervals import Estimate
@@ -82,13 +83,20 @@ def _troubles(scores: Scores) -> Iterator[str]:
         counted = getattr(scores, name)
         if counted.count:
             more = ", ..." if counted.count > 3 else ""
-            named = [f"{n} (meant: {scores.meant[n]}?)" if n in scores.meant else n for n in counted.names[:3]]
-            yield f"{name}: {counted.count:,} ({words}): {', '.join(named)}{more}"
+            named = ", ".join(_named(one, scores.meant.get(one)) for one in counted.names[:3])
+            yield f"{name}: {counted.count:,} ({words}): {named}{more}"
     if scores.tied:
         yield f"tied: {scores.tied:,} have equal highest scores; the first candidate counts."
 
 
+def _named(name: str, meant: str | None) -> str:
+    """A name that a stranger gave, which may be of any length, and the one that was probably meant."""
+    short = shortened(name, MOST_NAME)
+    return short if meant is None else f"{short} (meant: {shortened(meant, MOST_NAME)}?)"
+
+
 def _tag(tag: str, rows: dict[str, Row], grouped: bool) -> Iterator[Table | str]:
+    tag = shortened(tag, MOST_NAME)
     largest = sorted(rows.items(), key=lambda row: (-row[1].items, row[0]))
     most = largest[0][1].items
     if len(rows) > ROWS and most < WORTH_SHOWING:
@@ -98,7 +106,7 @@ def _tag(tag: str, rows: dict[str, Row], grouped: bool) -> Iterator[Table | str]
     for value, row in largest[:ROWS]:
         # One group alone says nothing about its spread.
         shown = [_percent(e if row.groups > 1 else e.value) for e in (row.accuracy, row.consistency)]
-        lines.append([value, f"{row.items:,}", f"{row.groups:,}", *shown])
+        lines.append([shortened(value, MOST_NAME), f"{row.items:,}", f"{row.groups:,}", *shown])
     columns = ["", "items", "groups", "accuracy", "consistency"]
     keep = columns if grouped else ["", "items", "accuracy"]
     yield Table(f"by {tag}", keep, [[line[columns.index(name)] for name in keep] for line in lines])

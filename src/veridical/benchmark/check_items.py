@@ -225,7 +225,8 @@ def _crossing(parts: dict[str, pa.Table], scheme: str, column: str, official: bo
             if first != split:
                 shared.setdefault(value, {first}).add(split)
     if shared:
-        listed = [f"{shortened(value, MOST_NAME)} ({', '.join(sorted(splits))})" for value, splits in sorted(shared.items())]
+        each = sorted(shared.items())
+        listed = [f"{shortened(value, MOST_NAME)} ({', '.join(sorted(splits))})" for value, splits in each]
         kind, noun = ("origin-leak", "origins") if column == "origins" else ("group-leak", "groups")
         text = f"{len(shared):,} {noun} are in more than one split: {'; '.join(listed[:100])}"
         yield Problem(kind, scheme, text + (" ..." if len(listed) > 100 else ""), "warning" if official else "error")

@@ -40,7 +40,8 @@ def test_tables(files) -> None:
     assert "extra: 1 (about no item of the split, left out): elsewhere" in shown
     assert "majority: always the most common answer of dev itself: false." in shown
     assert "by serial: 30 values of at most 4 items: see --json." in shown
-    assert "59 examples only these get right, 1 only the others" in shown
+    assert "59 examples only these get right, 0 only the others" in shown
+    assert "Warning: only 118 of 120 examples are predicted by both." in shown
 
 
 def test_names_of_any_length_are_shown_short(write_benchmark, statement, write_lines) -> None:

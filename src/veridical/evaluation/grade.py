@@ -81,6 +81,10 @@ class AnswerKey:
         among = np.zeros(len(self.ids), np.bool_)
         among[np.flatnonzero(self.parent < 0)[:limit]] = True
         among |= (self.parent >= 0) & among[np.maximum(self.parent, 0)]
+        return self.only(among)
+
+    def only(self, among: Bools) -> AnswerKey:
+        """The same where only some items count."""
         return replace(self, answer=np.where(among, self.answer, -1))
 
     def questions(self) -> Ints:

@@ -116,7 +116,17 @@ def _tag(tag: str, rows: dict[str, Row], grouped: bool) -> Iterator[Table | str]
 
 def _comparison(found: Comparison) -> Iterator[Table | str]:
     yield _differences(found, f"difference to {found.against.name}")
+    yield from _shared(found)
     yield from _tests(found, "these get", "the others")
+
+
+def _shared(found: Comparison) -> Iterator[Caution]:
+    """A warning where one of two files lacks what the other has."""
+    if found.common < found.examples:
+        yield Caution(
+            f"Warning: only {found.common:,} of {found.examples:,} examples are predicted by both. They are compared on "
+            "these alone; in the accuracy of each, what is missing counts as not right."
+        )
 
 
 def _differences(found: Comparison, title: str) -> Table:
@@ -138,9 +148,12 @@ def verdict(compared: Compared) -> str:
     found, names = compared.found, shown_names(compared)
     what = "answers and rationales together" if found.staged else "accuracy"
     points = f"{100 * found.difference.value:+.1f} points [{100 * found.difference.low:+.1f}, "
+    few = found.common < found.examples
     points += f"{100 * found.difference.high:+.1f}] of {what}"
+    points += f" on the {found.common:,} of {found.examples:,} examples that both predict" if few else ""
     if not found.sign_test.only_this and not found.sign_test.only_other:
-        return f"{names[0]} and {names[1]} are right on the same examples: there is no difference."
+        which = f" of the {found.common:,} that both predict" if few else ""
+        return f"{names[0]} and {names[1]} are right on the same examples{which}: there is no difference."
     if found.verdict in ("better", "worse"):
         return f"{names[0]} is {found.verdict} than {names[1]}: {points}."
     why = "0 lies in the interval" if found.verdict == "cannot be told apart" else "the test over groups does not agree"
@@ -159,6 +172,7 @@ def compared_parts(compared: Compared) -> Iterator[Table | str]:
     """The verdict first, then the numbers of both and of their difference."""
     names = shown_names(compared)
     yield Table("", [compared.verdict], [])
+    yield from _shared(compared.found)
     both = (compared.one, compared.other)
     columns = {"accuracy": [s.accuracy for s in both]}
     if _is_grouped(compared.one):

@@ -295,6 +295,12 @@ def test_ways_to_write_an_answer(said: str, tmp_path: Path) -> None:
     assert [item.answer for item in items(save(rows, tmp_path / "q.jsonl"))] == [1]
 
 
+def test_a_text_that_two_choices_have_is_said_to_be_two(tmp_path: Path) -> None:
+    path = written(tmp_path, "question,A,B,C,answer\nq,cat,dog,fish,dog\nr,red,blue,red,red\n")
+    with pytest.raises(UserError, match=r"q\.csv, line 3: the answer 'red' is the text of choices A and C; expected"):
+        imported(path)
+
+
 def test_two_right_answers_are_refused(tmp_path: Path) -> None:
     rows = [{"question": "What?", "choices": ["cat", "dog", "bird"], "answer": ["A", "B"]}]
     with pytest.raises(UserError, match="2 right answers"):

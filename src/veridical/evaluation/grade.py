@@ -274,8 +274,8 @@ def nearest(name: str, ids: Sequence[str]) -> str | None:
 
 
 def _looks(name: str) -> str:
-    """A name as a hurried eye reads it: without case and spaces, O like 0, l and I like 1."""
-    return name.strip().lower().translate(str.maketrans("oli", "011"))
+    """A name as a hurried eye reads it: without case and spaces, O like 0, l and I like 1, all signs between alike."""
+    return name.strip().lower().translate(str.maketrans("oli_. ", "011---"))
 
 
 def _locate(predictions: Predictions, key: AnswerKey) -> tuple[Ints, Ints]:

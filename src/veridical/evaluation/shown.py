@@ -124,8 +124,8 @@ def _shared(found: Comparison) -> Iterator[Caution]:
     """A warning where one of two files lacks what the other has."""
     if found.common < found.examples:
         yield Caution(
-            f"Warning: only {found.common:,} of {found.examples:,} examples are predicted by both. They are compared on "
-            "these alone; in the accuracy of each, what is missing counts as not right."
+            f"Warning: only {found.common:,} of {found.examples:,} examples are predicted by both. They are compared "
+            "on these alone; in the accuracy of each, what is missing counts as not right."
         )
 
 

@@ -16,7 +16,7 @@ from veridical.benchmark.writer import SPLIT_NAME
 from veridical.errors import UserError
 from veridical.formats.lines import KEEP_GOING, Problems
 from veridical.formats.table import cells
-from veridical.formats.table.answers import IN_WORDS, READERS, AnswerCell, by_text, expected, guess_style, single
+from veridical.formats.table.answers import IN_WORDS, READERS, AnswerCell, by_text, guess_style, single, unread
 from veridical.formats.table.cells import BadCell, Choice, words
 from veridical.formats.table.files import QuestionFile
 from veridical.formats.table.roles import Roles, plain
@@ -235,8 +235,7 @@ class TableReader:
         for row, cell in asked:
             row.answer = READERS[style](cell)
             if row.answer is None and not cell.is_missing:
-                said = words(cell.value)[:80]
-                self.bad(row, f"the answer {said!r} is none of the choices; expected {expected(style, cell)}.")
+                self.bad(row, unread(style, cell))
                 continue
             out.append(row)
         return out

@@ -25,10 +25,10 @@ SURE = 0.05
 CompareVerdict = Literal["better", "worse", "cannot be told apart", "not certain"]
 STAGES = ("Q->A", "QA->R", "Q->AR")
 MEANING = (
-    "difference = these predictions minus the others, on the examples that both predict; interval: 95%, resampling whole "
-    "groups. Sign test (exact, two-sided): of the examples that exactly one of the two gets right, is it a fair coin which "
-    "one? It takes examples as independent, which those of one group are not; the test over groups (which of the two "
-    "gets more of a group right) does not."
+    "difference = these predictions minus the others, on the examples that both predict; interval: 95%, resampling "
+    "whole groups. Sign test (exact, two-sided): of the examples that exactly one of the two gets right, is it a fair "
+    "coin which one? It takes examples as independent, which those of one group are not; the test over groups (which "
+    "of the two gets more of a group right) does not."
 )
 
 
@@ -194,7 +194,7 @@ def compare(this: Grades, other: Grades, against: Path, resamples: int, seed: in
     both = (this.chosen != MISSING) & (other.chosen != MISSING)
     if not both.any():
         raise UserError(
-            f"The two files have nothing in common: {against} predicts no item of split {key.split!r} that is in the other.",
+            f"The two files have nothing in common: {against} predicts no item of split {key.split!r} as the other does.",
             "Compare predictions for the same items; `veridical evaluate` scores each file by itself.",
         )
     right, others = this.right & both, other.right & both

@@ -326,6 +326,10 @@ def test_choices_that_say_their_letters_and_labels_of_their_own(tmp_path: Path) 
     assert (item.candidates, item.answer) == ((Text("cat"), Text("dog")), 0)
     numpy = written(tmp_path, "question,choices,answer\nq,\"['a cat' 'a dog']\",1\nr,\"['up' 'down']\",0\n")
     assert [i.candidates[1] for i in items(numpy)] == [Text("a dog"), Text("down")]
+    three = ["array(['a cat', 'a dog', 'a cow'], dtype=object)", "np.array(['up', 'down', 'in'], dtype='<U4')"]
+    arrays = written(tmp_path, f'question,choices,answer\nq,"{three[0]}",C\nr,"{three[1]}",A\n', "arrays.csv")
+    found = [[one.raw for one in i.candidates if isinstance(one, Text)] for i in words_of(arrays)]
+    assert found == [["a cat", "a dog", "a cow"], ["up", "down", "in"]]
 
 
 def test_wrong_answers_in_columns_of_their_own(tmp_path: Path) -> None:

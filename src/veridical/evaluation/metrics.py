@@ -194,7 +194,7 @@ def compare(this: Grades, other: Grades, against: Path, resamples: int, seed: in
     both = (this.chosen != MISSING) & (other.chosen != MISSING)
     if not both.any():
         raise UserError(
-            f"The two files have nothing in common: {against} predicts no item of split {key.split!r} as the other does.",
+            f"The two files have nothing in common: {against} predicts no item of {key.split!r} that the other does.",
             "Compare predictions for the same items; `veridical evaluate` scores each file by itself.",
         )
     right, others = this.right & both, other.right & both

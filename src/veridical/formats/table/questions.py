@@ -274,15 +274,18 @@ class TableReader:
         except BadCell as error:
             self.bad(row, str(error))
             return None
-        problem = None
+        problem, fix = None, KEEP_GOING
         if not query:
             problem = f"the question is empty (column {roles.question!r})."
+        elif not own:
+            problem = f"the split is empty (column {roles.split!r}); other rows name theirs."
+            fix = "Fill it in, take all rows as one split (--split-column none), or leave it out: --keep-going."
         elif not SPLIT_NAME.fullmatch(own) or not own.strip("."):
             problem = f"{own[:60]!r} cannot name a split; expected letters, digits, '.', '_' and '-'."
         elif roles.id and (not id or not id.isprintable() or len(id) > _LONGEST):
             problem = f"{id[:60]!r} cannot be an id; expected 1 to {_LONGEST} printable characters."
         if problem:
-            self.bad(row, problem)
+            self.bad(row, problem, fix)
             return None
         query = f"{hint}\n{query}" if hint else query
         texts = tuple(one.text for one in row.choices)

@@ -7,7 +7,6 @@ its exact content, and predictions and models carry it.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
@@ -15,15 +14,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from veridical.benchmark import tables
 from veridical.benchmark.item import BenchmarkItem
+from veridical.benchmark.manifest import HiddenManifest, Manifest, check_manifest_names, read_manifest
 from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST, hidden_dir
-from veridical.benchmark.writer import FILE_NAME, FORMAT, IMAGES, FileEntry, check_names
+from veridical.benchmark.writer import FORMAT, IMAGES
 from veridical.common.files import Json, refuse_pipe
 from veridical.common.result import Table, html
 from veridical.errors import UserError
@@ -31,28 +30,6 @@ from veridical.records import Item, Judgement, Panel
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-class _Counts(msgspec.Struct):
-    items: dict[str, dict[str, int]]
-    images: int
-
-
-class _Manifest(msgspec.Struct):
-    """The shape that a manifest must have."""
-
-    format: int
-    name: str
-    task: str
-    counts: _Counts
-    files: dict[str, FileEntry]
-    hidden: list[str]
-    official: bool
-
-
-class _HiddenManifest(msgspec.Struct):
-    benchmark: str
-    files: dict[str, FileEntry]
 
 
 class Benchmark:
@@ -72,13 +49,13 @@ class Benchmark:
             )
         text = path.read_bytes()
         self.hash = hashlib.sha256(text).hexdigest()
-        self.manifest = _read_manifest(path, text, _Manifest)
+        self.manifest = read_manifest(path, text, Manifest)
         if self.manifest["format"] != FORMAT:
             raise UserError(
                 f"{path} has format {self.manifest['format']!r}; this version of veridical reads format {FORMAT}.",
                 "Install the matching version of veridical, or build the benchmark again.",
             )
-        _check_names(path, self.manifest)
+        check_manifest_names(path, self.manifest)
         self._distrusted: frozenset[str] = frozenset()
         self._tables: dict[tuple[str, str], pa.Table] = {}  # of the splits that items were taken from by id
 
@@ -101,7 +78,7 @@ class Benchmark:
     def hidden_manifest(self) -> Json | None:
         """What the hidden folder says of itself; None where it is not here."""
         path = self.hidden_directory / HIDDEN_MANIFEST
-        return _read_manifest(path, path.read_bytes(), _HiddenManifest) if path.is_file() else None
+        return read_manifest(path, path.read_bytes(), HiddenManifest) if path.is_file() else None
 
     @property
     def schemes(self) -> tuple[str, ...]:
@@ -158,9 +135,16 @@ class Benchmark:
             table = self._reveal(table, ids, split, scheme)
         return table
 
-    def items(self, split: str, scheme: str | None = None, answers: bool = False) -> Iterator[BenchmarkItem]:
-        """Items of a split as records; what their fields say together is checked."""
-        return self._items_of(self._lawful(split, scheme or self.scheme, answers))
+    def items(
+        self, split: str | None = None, scheme: str | None = None, answers: bool = False
+    ) -> Iterator[BenchmarkItem]:
+        """Items of a split (left out: the only one) as records; what their fields say together is checked."""
+        scheme = scheme or self.scheme
+        names = (split,) if split is not None else self.splits_of(scheme)
+        if len(names) != 1:
+            problem = f"{self.name} has {len(names)} splits: say whose items."
+            raise UserError(problem, f"It has: {', '.join(names)}. The benchmark itself goes through all of them.")
+        return self._items_of(self._lawful(names[0], scheme, answers))
 
     def _lawful(self, split: str, scheme: str, answers: bool = False) -> pa.Table:
         """Whole items, of which nobody who has them need ask whether their fields fit together."""
@@ -184,15 +168,17 @@ class Benchmark:
         return (item for split in self.splits for item in self.items(split, self.scheme))
 
     def __contains__(self, name: object) -> bool:
-        return (name.id if isinstance(name, Item) else name) in self._item_places
+        name = name.id if isinstance(name, Item) else name
+        return isinstance(name, str) and name in self._item_places
 
     def __getitem__(self, name: str) -> BenchmarkItem:
         """The item of an id."""
-        place = self._item_places.get(name)
+        place = self._item_places.get(name) if isinstance(name, str) else None
         if place is None:
             near = get_close_matches(str(name), list(self._item_places), 1)
             meant = f" Did you mean {near[0]!r}?" if near else ""
-            fix = "Items are taken by id: look at `benchmark.splits` and `benchmark.frame(split)`."
+            fix = "Items are taken by id, one at a time: look at `benchmark.splits` and `benchmark.frame(split)`. "
+            fix += "Several by their places: `list(benchmark)[0:3]`."
             raise UserError(f"{self.name} has no item {name!r}.{meant}", fix)
         scheme, split, row = place
         if (scheme, split) not in self._tables:
@@ -375,25 +361,6 @@ class _Panels(dict[str, Panel]):
 
     def __missing__(self, name: str) -> Panel:
         raise UserError(f"{self.directory} has no panel {name!r}.", "Run `veridical check` on it; it may be damaged.")
-
-
-def _read_manifest(path: Path, text: bytes, shape: type[msgspec.Struct]) -> Json:
-    try:
-        msgspec.json.decode(text, type=shape)
-        found: Json = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is damaged: {error}.", "Import or build the benchmark again.") from None
-    return found
-
-
-def _check_names(path: Path, manifest: Json) -> None:
-    """Names that become parts of paths, here and in what is exported, stay in their folder."""
-    for scheme, splits in manifest["counts"]["items"].items():
-        for split in (*splits, *manifest["hidden"]):
-            check_names(split, scheme)
-    for name in manifest["files"]:
-        if not FILE_NAME.fullmatch(name):
-            raise UserError(f"{path} lists {name!r}, which names no file of its folder.", "Do not trust it.")
 
 
 def _damaged(path: Path, error: Exception) -> UserError:

@@ -196,6 +196,16 @@ def test_pandas_reads_what_was_written(tmp_path: Path) -> None:
     assert list(data["answer"]) == ["B", "A"]
 
 
+def test_pictures_of_which_only_addresses_are_known(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "b", name="mine", task="choice", official=True, describe=describe) as writer:
+        two = (Text("x"), Text("y"))
+        writer.add_items("test", [Item("a", "choice", ("p",), Text("Which?"), two, 1)])
+        writer.add_panels([Panel("p", uri="https://example.org/p.jpg")])
+    with pytest.raises(UserError, match="The picture of panel p is not in the benchmark") as error:
+        export("vlmevalkit", tmp_path / "b", tmp_path / "tsv")
+    assert "--images or --fetch" in error.value.fix
+
+
 def test_hidden_answers_are_not_written(tmp_path: Path) -> None:
     statements(tmp_path / "b")
     done = invoke("export", "vlmevalkit", tmp_path / "b", "--out", tmp_path / "tsv")

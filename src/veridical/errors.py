@@ -12,6 +12,7 @@ from collections.abc import Sequence
 MOST = 500  # characters of a message
 MOST_FIX = 360
 MOST_DETAILS, MOST_DETAIL = 25, 200
+MOST_NAME = 80  # of an id or a tag that is listed among others
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})  # on the disk, in a quota, in a file
 
 

@@ -52,6 +52,16 @@ def test_whole(small: Path) -> None:
     assert (report.ok, report.items, report.images) == (True, 6, 6)
 
 
+def test_ids_of_any_length_are_shown_short(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "b", name="b", task="statement") as writer:
+        for split in ("dev", "test"):
+            items = [Item(split + "i" * 5000, "statement", ("p" * 5000,), Text("s"), TRUTH, 1, origins=("o" * 5000,))]
+            writer.add_items(split, items)
+    found = check(tmp_path / "b").problems
+    assert {"missing-panel", "origin-leak"} <= {one.kind for one in found}
+    assert max(len(one.message) for one in found) < 300
+
+
 @pytest.mark.parametrize(
     "name", ["items-main-dev.parquet", "panels.parquet", "images-00000.arrow", "judgements.parquet"]
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import pickle
 from io import BytesIO
@@ -68,8 +69,20 @@ def test_a_benchmark_is_a_sequence_of_items(pairs_of_photographs: veridical.Benc
     with pytest.raises(UserError, match="no item 0") as error:
         b[0]  # type: ignore[index]
     assert "by id" in error.value.fix
+    for several in (slice(0, 3), ["dev-0"], {"dev-0"}):
+        assert several not in b
+        with pytest.raises(UserError, match="Pairs has no item") as error:
+            b[several]  # type: ignore[index]
+        assert "by id, one at a time" in error.value.fix
     with pytest.raises(UserError, match=r"Pairs has no item 'dev-l'\. Did you mean 'dev-"):
         b["dev-l"]
+
+
+def test_the_only_split_is_taken(pairs_of_photographs: veridical.Benchmark, tagged: veridical.Benchmark) -> None:
+    assert [item.id for item in tagged.items()] == ["val-0"]
+    with pytest.raises(UserError, match="Pairs has 2 splits") as error:
+        pairs_of_photographs.items()
+    assert "It has: dev, test." in error.value.fix
 
 
 def test_an_open_benchmark_stands_for_its_folder(pairs_of_photographs: veridical.Benchmark) -> None:
@@ -165,6 +178,9 @@ def test_an_item_is_the_record_that_it_is(pairs_of_photographs: veridical.Benchm
     assert len({item, record}) == 1
     assert item != pairs_of_photographs["dev-1"]
     assert type(pickle.loads(pickle.dumps(item))) is Item, "other processes need no open benchmark"
+    for same in (copy.copy(item), copy.deepcopy([item])[0]):
+        assert same == item
+        assert len(same.images()) == 2, "a copy is still an item of its benchmark"
     with pytest.raises(UserError, match="was changed"):
         dataclasses.replace(item, answer=1).images()
 

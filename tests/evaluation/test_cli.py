@@ -40,7 +40,19 @@ def test_tables(files) -> None:
     assert "extra: 1 (about no item of the split, left out): elsewhere" in shown
     assert "majority: always the most common answer of dev itself: false." in shown
     assert "by serial: 30 values of at most 4 items: see --json." in shown
-    assert "59 examples only these get right, 1 only the others" in shown
+    assert "59 examples only these get right, 0 only the others" in shown
+    assert "Warning: only 118 of 120 examples are predicted by both." in shown
+
+
+def test_names_of_any_length_are_shown_short(write_benchmark, statement, write_lines) -> None:
+    items = [statement("a", 1, shape="s" * 5000), statement("a long one " + "m" * 5000, 1)]
+    bench = write_benchmark({"dev": items})
+    predictions = write_lines([("a", [0.0, 1.0]), ("x" * 10**6, [0.0, 1.0])])
+    shown = run(bench, predictions)
+    assert "missing: 1 (without a prediction, counted as not right): a long one mmm" in shown.stderr
+    assert "extra: 1 (about no item of the split, left out): xxx" in shown.stderr
+    assert "sss ... sss" in shown.stdout
+    assert max(map(len, (shown.stdout + shown.stderr).splitlines())) < 400
 
 
 def test_json(files) -> None:

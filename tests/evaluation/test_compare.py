@@ -49,6 +49,42 @@ def test_what_cannot_be_told_apart(many: Path, write_lines) -> None:
     assert "cannot be told apart" in veridical.compare(many, again, b)._repr_html_()
 
 
+def test_nothing_in_common_is_no_comparison(many: Path, write_lines) -> None:
+    one = write_lines([(f"i{n:02}", RIGHT) for n in range(30)], "a.jsonl")
+    other = write_lines([(f"i{n:02}", RIGHT) for n in range(30, 60)], "b.jsonl")
+    with pytest.raises(UserError, match=r"two files have nothing in common: .*b.jsonl predicts no item of 'dev'"):
+        veridical.compare(many, one, other)
+    with pytest.raises(UserError, match="nothing in common"):
+        veridical.evaluate(many, one, against=other)
+
+
+def test_a_file_that_lacks_items_is_compared_on_the_others(many: Path, write_lines) -> None:
+    half = write_lines([(f"i{n:02}", RIGHT) for n in range(30)], "half.jsonl")
+    whole = lines(write_lines, 60, "whole.jsonl")
+    poor = write_lines([(f"i{n:02}", RIGHT if n >= 15 else WRONG) for n in range(60)], "poor.jsonl")
+    shown = invoke("compare", many, half, poor, "--quiet")
+    assert shown.stdout.startswith("half.jsonl is better than poor.jsonl: +50.0 points [")
+    assert "of accuracy on the 30 of 60 examples that both predict." in shown.stdout
+    assert "Warning: only 30 of 60 examples are predicted by both." in shown.stderr
+    assert "50.0 [" in shown.stdout, "what is missing is not right in the accuracy of each"
+    same = veridical.compare(many, half, whole)
+    assert "are right on the same examples of the 30 that both predict" in same.verdict
+    assert (same.found.common, same.found.examples, same.other.accuracy.value) == (30, 60, 1.0)
+    assert (same.found.accuracy.value, same.found.consistency.value) == (0.0, 0.0)
+    against = invoke("evaluate", many, half, "--against", whole, "--quiet")
+    assert "Warning: only 30 of 60 examples are predicted by both." in against.stderr
+    assert "Warning" not in invoke("compare", many, poor, whole).stderr
+
+
+def test_questions_that_lack_a_stage_are_compared_on_the_other(write_benchmark, question, write_lines) -> None:
+    made = write_benchmark({"val": [i for n in range(8) for i in question(f"val-{n}", 1, 1)]}, task="choice")
+    right, wrong = [0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]
+    answers = write_lines([(f"val-{n}", right) for n in range(8)], "answers.jsonl")
+    both = [(f"val-{n}{stage}", wrong) for n in range(8) for stage in ("", "/r0", "/r1", "/r2", "/r3")]
+    found = veridical.compare(made, answers, write_lines(both, "both.jsonl")).found
+    assert (found.common, found.examples, found.staged, found.difference.value) == (8, 16, {}, 1.0)
+
+
 def test_several_files_are_said_to_be_trials(many: Path, write_lines) -> None:
     a, b = lines(write_lines, 30, "a.jsonl"), lines(write_lines, 31, "b.jsonl")
     shown = invoke("evaluate", many, a, b)

@@ -99,6 +99,14 @@ def test_a_word_with_two_meanings_is_refused(tmp_path: Path) -> None:
     assert accuracy(made, {"q-0": "A", "q-1": "B", "q-2": "C", "q-3": 4}) == 1.0
 
 
+def test_a_text_of_two_candidates_is_refused(tmp_path: Path) -> None:
+    made = write_choices(tmp_path / "b", ("a cat", "a dog", "A cat", "none"))
+    with pytest.raises(UserError, match="'a cat' is the text of candidates A and C") as error:
+        veridical.evaluate(made, {"q-0": "a cat", "q-1": "a dog"})
+    assert "Write letters" in error.value.fix
+    assert accuracy(made, {"q-0": "A", "q-1": "a dog", "q-2": "C", "q-3": "none"}) == 1.0
+
+
 @pytest.mark.parametrize(
     ("said", "words"), [("E", "'E' is no candidate of q-0"), (4, "'4' is no candidate"), ("a dog", "'a dog' is no")]
 )
@@ -125,11 +133,22 @@ def test_an_empty_answer_is_unreadable_and_counted(statements: Path, tmp_path: P
         veridical.evaluate(statements, tmp_path / "q.jsonl")
 
 
+@pytest.mark.parametrize("text", ["id,prediction\n", "id,prediction", "id;prediction\r\n", '"id","prediction"\n'])
+def test_a_header_alone_holds_no_predictions(statements: Path, tmp_path: Path, text: str) -> None:
+    (tmp_path / "p.csv").write_text(text)
+    with pytest.raises(UserError, match=r"p\.csv has a header but no predictions"):
+        veridical.evaluate(statements, tmp_path / "p.csv")
+    with pytest.raises(UserError, match=r"p\.csv has a header but no predictions"):
+        veridical.compare(statements, {"dev-0": True}, tmp_path / "p.csv")
+
+
 def test_a_mistyped_id_is_named_with_the_nearest(
     statements: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = veridical.evaluate(statements, {"dev-0": False, "dev-1": True, "dev-2": True, "Dev-3": False, "x": True})
     assert found.to_json()["meant"] == {"Dev-3": "dev-3"}
+    for typed in ("dev_3", "dev.3", "dev 3", "DEV_3"):
+        assert veridical.evaluate(statements, {"dev-0": False, typed: False}).to_json()["meant"] == {typed: "dev-3"}
     found.show()
     assert "extra: 2 (about no item of the split, left out): Dev-3 (meant: dev-3?), x" in capsys.readouterr().err
     with pytest.raises(UserError, match="the last is about 'devv-2', and an item is called 'dev-2'"):

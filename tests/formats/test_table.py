@@ -297,6 +297,12 @@ def test_ways_to_write_an_answer(said: str, tmp_path: Path) -> None:
     assert [item.answer for item in items(save(rows, tmp_path / "q.jsonl"))] == [1]
 
 
+def test_a_text_that_two_choices_have_is_said_to_be_two(tmp_path: Path) -> None:
+    path = written(tmp_path, "question,A,B,C,answer\nq,cat,dog,fish,dog\nr,red,blue,red,red\n")
+    with pytest.raises(UserError, match=r"q\.csv, line 3: the answer 'red' is the text of choices A and C; expected"):
+        imported(path)
+
+
 def test_two_right_answers_are_refused(tmp_path: Path) -> None:
     rows = [{"question": "What?", "choices": ["cat", "dog", "bird"], "answer": ["A", "B"]}]
     with pytest.raises(UserError, match="2 right answers"):
@@ -322,6 +328,10 @@ def test_choices_that_say_their_letters_and_labels_of_their_own(tmp_path: Path) 
     assert (item.candidates, item.answer) == ((Text("cat"), Text("dog")), 0)
     numpy = written(tmp_path, "question,choices,answer\nq,\"['a cat' 'a dog']\",1\nr,\"['up' 'down']\",0\n")
     assert [i.candidates[1] for i in items(numpy)] == [Text("a dog"), Text("down")]
+    three = ["array(['a cat', 'a dog', 'a cow'], dtype=object)", "np.array(['up', 'down', 'in'], dtype='<U4')"]
+    arrays = written(tmp_path, f'question,choices,answer\nq,"{three[0]}",C\nr,"{three[1]}",A\n', "arrays.csv")
+    found = [[one.raw for one in i.candidates if isinstance(one, Text)] for i in words_of(arrays)]
+    assert found == [["a cat", "a dog", "a cow"], ["up", "down", "in"]]
 
 
 def test_wrong_answers_in_columns_of_their_own(tmp_path: Path) -> None:

@@ -100,13 +100,44 @@ def test_what_is_no_such_table(tmp_path: Path) -> None:
         veridical.import_release("vlmevalkit", tmp_path / "empty", tmp_path / "b")
 
 
+def test_an_answer_is_a_letter_although_a_choice_is_called_so(tmp_path: Path) -> None:
+    (tmp_path / "q.tsv").write_text("index\tquestion\tA\tB\tC\tanswer\n1\tWhich vitamin?\tB\tC\tA\tB\n")
+    veridical.import_release("vlmevalkit", tmp_path / "q.tsv", tmp_path / "b")
+    assert veridical.open(tmp_path / "b")["1"].label == "C"
+
+
+def test_an_empty_column_of_splits_is_as_none(tmp_path: Path) -> None:
+    (tmp_path / "q.tsv").write_text("index\tquestion\tA\tB\tanswer\tsplit\n1\tq\tx\ty\tA\t\n2\tr\tx\ty\tB\t\n")
+    veridical.import_release("vlmevalkit", tmp_path / "q.tsv", tmp_path / "b")
+    assert [item.id for item in Benchmark(tmp_path / "b").items("test")] == ["1", "2"]
+    (tmp_path / "h.tsv").write_text("index\tquestion\tA\tB\tanswer\tsplit\n1\tq\tx\ty\tA\tdev\n2\tr\tx\ty\tB\t\n")
+    with pytest.raises(UserError, match=r"line 3: the split is empty \(column 'split'\)") as error:
+        veridical.import_release("vlmevalkit", tmp_path / "h.tsv", tmp_path / "c")
+    assert "--split-column none" in error.value.fix
+    veridical.import_release("vlmevalkit", tmp_path / "h.tsv", tmp_path / "c", split_column="none")
+    assert len(Benchmark(tmp_path / "c")) == 2
+
+
+def test_a_picture_may_be_named_in_several_steps(tmp_path: Path) -> None:
+    data = base64.b64encode(picture(1)).decode()
+    rows = [f"1\tq\tx\ty\tA\t{data}", "2\tr\tx\ty\tB\t1", "3\ts\tx\ty\tB\t2", "4\tt\tx\ty\tA\t3"]
+    (tmp_path / "q.tsv").write_text("\n".join(["index\tquestion\tA\tB\tanswer\timage", *reversed(rows), ""]))
+    veridical.import_release("vlmevalkit", tmp_path / "q.tsv", tmp_path / "b")
+    made = Benchmark(tmp_path / "b")
+    assert {item.panels for item in made} == {made["1"].panels}
+    rows[0] = "1\tq\tx\ty\tA\t4"  # a circle
+    (tmp_path / "q.tsv").write_text("\n".join(["index\tquestion\tA\tB\tanswer\timage", *rows, ""]))
+    with pytest.raises(UserError, match=r"line 2: the picture '4' is neither"):
+        veridical.import_release("vlmevalkit", tmp_path / "q.tsv", tmp_path / "c")
+
+
 def test_questions_of_yes_and_no(tmp_path: Path) -> None:
     (tmp_path / "MME.tsv").write_text("index\tquestion\tanswer\tcategory\n1\tIs it?\tYes\tx\n2\tIs it not?\tNo\tx\n")
     veridical.import_release("vlmevalkit", tmp_path / "MME.tsv", tmp_path / "b")
     assert [item.answer for item in Benchmark(tmp_path / "b").items("test")] == [0, 1]
 
 
-TEXTS = st.text("abcXYZ 01'\",;\t\n.é你-", min_size=1, max_size=12).map(str.strip).filter(bool)
+TEXTS = st.text("abcXYZ 01'\",;\t\n\r\v\x85\u2028\ufeff\\.é你-", min_size=1, max_size=12).map(str.strip).filter(bool)
 WORDS = st.sampled_from(["None", "NA", "nan", "null", "A", "1", "true"]) | TEXTS
 IDS = st.text("ab01/#. é-", min_size=1, max_size=6).map(str.strip).filter(lambda s: s.isprintable() and bool(s))
 
@@ -163,6 +194,16 @@ def test_pandas_reads_what_was_written(tmp_path: Path) -> None:
     assert ast.literal_eval(data["image_path"][0]) == ["0_1.jpg", "0_2.jpg"]
     assert base64.b64decode(data["image"][1]) == picture(1)
     assert list(data["answer"]) == ["B", "A"]
+
+
+def test_pictures_of_which_only_addresses_are_known(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "b", name="mine", task="choice", official=True, describe=describe) as writer:
+        two = (Text("x"), Text("y"))
+        writer.add_items("test", [Item("a", "choice", ("p",), Text("Which?"), two, 1)])
+        writer.add_panels([Panel("p", uri="https://example.org/p.jpg")])
+    with pytest.raises(UserError, match="The picture of panel p is not in the benchmark") as error:
+        export("vlmevalkit", tmp_path / "b", tmp_path / "tsv")
+    assert "--images or --fetch" in error.value.fix
 
 
 def test_hidden_answers_are_not_written(tmp_path: Path) -> None:

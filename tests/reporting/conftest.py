@@ -134,8 +134,8 @@ def _with_program(item: Item, program: str | None) -> Item:
 def vcr(tmp_path: Path) -> Write:
     """Write a VCR-like benchmark of questions with rationales, on one photograph each."""
 
-    def write(count: int = 12, folder: str = "vcr") -> Path:
-        with BenchmarkWriter(tmp_path / folder, name="VCR", task="choice") as writer:
+    def write(count: int = 12, folder: str = "vcr", official: bool = False) -> Path:
+        with BenchmarkWriter(tmp_path / folder, name="VCR", task="choice", official=official) as writer:
             items: list[Item] = []
             people = tuple(SceneObject(str(k), "person", box=(5 + 15 * k, 5, 15 + 15 * k, 25)) for k in range(2))
             for n in range(count):

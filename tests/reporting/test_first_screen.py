@@ -40,7 +40,7 @@ def first_table(page: Page) -> dict[str, list[str]]:
 
 
 def test_one_table_says_how_every_benchmark_stands(nlvr, vcr, predict, read_page, tmp_path: Path) -> None:
-    boxes, questions = nlvr(), vcr()
+    boxes, questions = nlvr(), vcr(official=True)
     audit = {"benchmark": "NLVR", "hash": Benchmark(boxes).hash, "findings": [{"verdict": "pass"}, {"verdict": "warn"}]}
     (tmp_path / "audit.json").write_text(json.dumps(audit))
     runs = {"mine": predict(boxes, "dev", most, "mine.jsonl"), "text only": predict(boxes, "dev", half, "text.jsonl")}
@@ -51,6 +51,12 @@ def test_one_table_says_how_every_benchmark_stands(nlvr, vcr, predict, read_page
     assert rows["NLVR"] == ["48dev", "warn1 of 2 checks pass", "79.2mine", "50.0text only", "–", "50.0"]
     assert rows["VCR"][1] == "not audited"
     assert rows["VCR"][4] == "85.0published, Test"
+
+
+def test_the_papers_people_stand_beside_the_papers_benchmark_only(vcr, predict, read_page, tmp_path: Path) -> None:
+    anew = vcr()
+    page = read_page(report(predict(anew, "val", most), tmp_path / "r.html", benchmark=anew).out)
+    assert first_table(page)["VCR"][4] == "–"
 
 
 def test_an_audit_alone_has_its_line(read_page, tmp_path: Path) -> None:

@@ -279,6 +279,9 @@ def compare(
 ) -> Compared:
     """Which of two systems is better? On the same items, example by example, with the certainty of the difference.
 
+    The difference is over what both predict, and it is said where that is not all. In the accuracy that stands beside
+    it, as `evaluate` has it, what is missing is not right.
+
     Args:
         benchmark: A benchmark folder. Python: an open benchmark, too.
         a: Predictions of one system, as `evaluate` takes them.

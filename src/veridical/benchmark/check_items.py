@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from veridical.benchmark import tables
 from veridical.benchmark.store import Benchmark
+from veridical.errors import MOST_NAME, shortened
 from veridical.records import JUDGEMENT_KINDS, TASKS
 
 _EXAMPLES = 5  # how many ids a message names
@@ -39,7 +40,7 @@ class Problem:
 
 def some(values: pa.Array | pa.ChunkedArray) -> str:
     """The first few of many, for a message."""
-    first = ", ".join(str(v) for v in values[:_EXAMPLES].to_pylist())
+    first = ", ".join(shortened(str(v), MOST_NAME) for v in values[:_EXAMPLES].to_pylist())
     return first if len(values) <= _EXAMPLES else f"{first} and {len(values) - _EXAMPLES:,} more"
 
 
@@ -224,7 +225,8 @@ def _crossing(parts: dict[str, pa.Table], scheme: str, column: str, official: bo
             if first != split:
                 shared.setdefault(value, {first}).add(split)
     if shared:
-        listed = [f"{value} ({', '.join(sorted(splits))})" for value, splits in sorted(shared.items())]
+        each = sorted(shared.items())
+        listed = [f"{shortened(value, MOST_NAME)} ({', '.join(sorted(splits))})" for value, splits in each]
         kind, noun = ("origin-leak", "origins") if column == "origins" else ("group-leak", "groups")
         text = f"{len(shared):,} {noun} are in more than one split: {'; '.join(listed[:100])}"
         yield Problem(kind, scheme, text + (" ..." if len(listed) > 100 else ""), "warning" if official else "error")

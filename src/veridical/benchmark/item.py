@@ -49,6 +49,12 @@ class BenchmarkItem(Item):
     def __reduce__(self) -> tuple[type[Item], tuple[Any, ...]]:
         return Item, _values(self)
 
+    def __copy__(self) -> BenchmarkItem:
+        return self  # nothing in it can change
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> BenchmarkItem:
+        return self
+
     @property
     def benchmark(self) -> Benchmark:
         """Where it is from."""

@@ -57,6 +57,10 @@ def decode(data: bytes) -> Image.Image:
     return stored_picture(data, "of an item").convert("RGB")
 
 
-def missing_picture(what: str) -> UserError:
-    """The error where a picture is not stored."""
-    return UserError(f"The picture of {what} is not in the benchmark: only its address is known.", PICTURES_FIX)
+class MissingPicture(UserError):
+    """A picture is not stored."""
+
+
+def missing_picture(what: str) -> MissingPicture:
+    """The error for it."""
+    return MissingPicture(f"The picture of {what} is not in the benchmark: only its address is known.", PICTURES_FIX)

@@ -140,9 +140,16 @@ class Benchmark:
             table = self._reveal(table, ids, split, scheme)
         return table
 
-    def items(self, split: str, scheme: str | None = None, answers: bool = False) -> Iterator[BenchmarkItem]:
-        """Items of a split as records; what their fields say together is checked."""
-        return self._items_of(self._lawful(split, scheme or self.scheme, answers))
+    def items(
+        self, split: str | None = None, scheme: str | None = None, answers: bool = False
+    ) -> Iterator[BenchmarkItem]:
+        """Items of a split (left out: the only one) as records; what their fields say together is checked."""
+        scheme = scheme or self.scheme
+        names = (split,) if split is not None else self.splits_of(scheme)
+        if len(names) != 1:
+            problem = f"{self.name} has {len(names)} splits: say whose items."
+            raise UserError(problem, f"It has: {', '.join(names)}. The benchmark itself goes through all of them.")
+        return self._items_of(self._lawful(names[0], scheme, answers))
 
     def _lawful(self, split: str, scheme: str, answers: bool = False) -> pa.Table:
         """Whole items, of which nobody who has them need ask whether their fields fit together."""
@@ -166,15 +173,17 @@ class Benchmark:
         return (item for split in self.splits for item in self.items(split, self.scheme))
 
     def __contains__(self, name: object) -> bool:
-        return (name.id if isinstance(name, Item) else name) in self._item_places
+        name = name.id if isinstance(name, Item) else name
+        return isinstance(name, str) and name in self._item_places
 
     def __getitem__(self, name: str) -> BenchmarkItem:
         """The item of an id."""
-        place = self._item_places.get(name)
+        place = self._item_places.get(name) if isinstance(name, str) else None
         if place is None:
             near = get_close_matches(str(name), list(self._item_places), 1)
             meant = f" Did you mean {near[0]!r}?" if near else ""
-            fix = "Items are taken by id: look at `benchmark.splits` and `benchmark.frame(split)`."
+            fix = "Items are taken by id, one at a time: look at `benchmark.splits` and `benchmark.frame(split)`. "
+            fix += "Several by their places: `list(benchmark)[0:3]`."
             raise UserError(f"{self.name} has no item {name!r}.{meant}", fix)
         scheme, split, row = place
         if (scheme, split) not in self._tables:

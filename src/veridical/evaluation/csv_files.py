@@ -53,7 +53,7 @@ def _read_fast(path: Path, text: str, delimiter: str = ",") -> Predictions | Non
         return None
     names = pc.utf8_trim_whitespace(table["id"]).combine_chunks()
     count = text.count("\n") + (not text.endswith("\n")) - skipped
-    if len(names) != count or pc.any(pc.equal(names, "")).as_py():
+    if not count or len(names) != count or pc.any(pc.equal(names, "")).as_py():
         return None
     words = pc.utf8_trim_whitespace(table["word"]).combine_chunks().dictionary_encode()
     line = np.arange(1, count + 1) + skipped

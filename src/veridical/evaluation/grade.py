@@ -81,6 +81,10 @@ class AnswerKey:
         among = np.zeros(len(self.ids), np.bool_)
         among[np.flatnonzero(self.parent < 0)[:limit]] = True
         among |= (self.parent >= 0) & among[np.maximum(self.parent, 0)]
+        return self.only(among)
+
+    def only(self, among: Bools) -> AnswerKey:
+        """The same where only some items count."""
         return replace(self, answer=np.where(among, self.answer, -1))
 
     def questions(self) -> Ints:
@@ -284,8 +288,8 @@ def nearest(name: str, ids: Sequence[str]) -> str | None:
 
 
 def _looks(name: str) -> str:
-    """A name as a hurried eye reads it: without case and spaces, O like 0, l and I like 1."""
-    return name.strip().lower().translate(str.maketrans("oli", "011"))
+    """A name as a hurried eye reads it: without case and spaces, O like 0, l and I like 1, all signs between alike."""
+    return name.strip().lower().translate(str.maketrans("oli_. ", "011---"))
 
 
 def _locate(predictions: Predictions, key: AnswerKey) -> tuple[Ints, Ints]:

@@ -19,17 +19,17 @@ from veridical.common.intervals import Estimate
 from veridical.common.result import plain
 from veridical.errors import UserError
 from veridical.evaluation.bootstrap import intervals_of_parts, resample, sign_test, stream
-from veridical.evaluation.grade import AnswerKey, Grades
+from veridical.evaluation.grade import MISSING, AnswerKey, Grades
 from veridical.evaluation.words import LETTERS
 
 SURE = 0.05
 CompareVerdict = Literal["better", "worse", "cannot be told apart", "not certain"]
 STAGES = ("Q->A", "QA->R", "Q->AR")
 MEANING = (
-    "difference = these predictions minus the others, on the same examples; interval: 95%, resampling whole groups. "
-    "Sign test (exact, two-sided): of the examples that exactly one of the two gets right, is it a fair coin which "
-    "one? It takes examples as independent, which those of one group are not; the test over groups (which of the two "
-    "gets more of a group right) does not."
+    "difference = these predictions minus the others, on the examples that both predict; interval: 95%, resampling "
+    "whole groups. Sign test (exact, two-sided): of the examples that exactly one of the two gets right, is it a fair "
+    "coin which one? It takes examples as independent, which those of one group are not; the test over groups (which "
+    "of the two gets more of a group right) does not."
 )
 
 
@@ -156,6 +156,8 @@ class Comparison:
     """These predictions against others."""
 
     against: Path
+    examples: int  # of the split, or of its first items where there is a limit
+    common: int  # of these, what both predict; everything below is about them alone
     accuracy: Estimate  # difference in accuracy
     consistency: Estimate  # difference in consistency
     staged: dict[str, Estimate]
@@ -182,7 +184,7 @@ class Comparison:
 
 
 def compare(this: Grades, other: Grades, against: Path, resamples: int, seed: int) -> Comparison:
-    """Compare two graded files, example by example."""
+    """Compare two graded files, example by example, where both predict one: what is missing says nothing."""
     if this.per_view != other.per_view:
         raise UserError(
             f"One of the two files predicts items and the other ({against}) single views, or the reverse.",
@@ -190,29 +192,40 @@ def compare(this: Grades, other: Grades, against: Path, resamples: int, seed: in
         )
     key = this.key
     group = key.group[this.item]
+    both = (this.chosen != MISSING) & (other.chosen != MISSING)
+    if not both.any():
+        raise UserError(
+            f"The two files have nothing in common: {against} predicts no item of {key.split!r} that the other does.",
+            "Compare predictions for the same items; `veridical evaluate` scores each file by itself.",
+        )
+    right, others = this.right & both, other.right & both
 
     def by_group(flags: Bools) -> Ints:
         return np.bincount(group[flags], minlength=key.groups)
 
-    n, mine, theirs = by_group(np.ones_like(this.right)), by_group(this.right), by_group(other.right)
+    def by_item(flags: Bools) -> Ints:
+        return per_item(this.item, flags, len(key.ids))
+
+    n, mine, theirs = by_group(both), by_group(right), by_group(others)
     table = np.stack([n, mine, theirs, n == mine, n == theirs, np.ones_like(n)], 1)[n > 0]  # (G, 6)
     drawn = resample(table, resamples, stream(seed, "compare"))
     return Comparison(
         against=against,
+        examples=len(both),
+        common=int(both.sum()),
         accuracy=drawn.difference(1, 2, 0),
         consistency=drawn.difference(3, 4, 5),
-        staged=_staged_difference(this, other, resamples, seed),
-        sign_test=_sign(this.right & ~other.right, other.right & ~this.right),
+        staged=_staged_difference(key.only(by_item(both) > 0), by_item(right), by_item(others), resamples, seed),
+        sign_test=_sign(right & ~others, others & ~right),
         sign_test_groups=_sign(mine > theirs, theirs > mine),
     )
 
 
-def _staged_difference(this: Grades, other: Grades, resamples: int, seed: int) -> dict[str, Estimate]:
-    key = this.key
-    questions, mine = staged_right(key, per_item(this.item, this.right, len(key.ids)))
+def _staged_difference(key: AnswerKey, right: Ints, others: Ints, resamples: int, seed: int) -> dict[str, Estimate]:
+    questions, mine = staged_right(key, right)
     if not len(questions):
         return {}
-    _, theirs = staged_right(key, per_item(other.item, other.right, len(key.ids)))
+    _, theirs = staged_right(key, others)
     columns = [np.ones(len(questions), np.int64), *mine.T, *theirs.T]
     group = key.group[questions]
     table = np.stack([np.bincount(group, weights=c, minlength=key.groups) for c in columns], 1).astype(np.int64)

@@ -298,7 +298,7 @@ def _meant(grades: Grades) -> dict[str, str]:
 
 
 def _compared(one: OpenPredictions, other: OpenPredictions, key: AnswerKey, resamples: int, seed: int) -> Comparison:
-    """Two files, on the items that both are about."""
+    """Two files, on the items that both are about; of those that a limit leaves, what one of them lacks is left out."""
     mine, theirs = one.grade(key), other.grade(key)
     limits = [limit for limit in (one.limit(mine), other.limit(theirs)) if limit is not None]
     if limits:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from veridical.common.result import Caution, Table
+from veridical.errors import MOST_NAME, shortened
 
 if TYPE_CHECKING:
     from veridical.common.intervals import Estimate
@@ -89,13 +90,20 @@ def _troubles(scores: Scores) -> Iterator[str]:
         counted = getattr(scores, name)
         if counted.count:
             more = ", ..." if counted.count > 3 else ""
-            named = [f"{n} (meant: {scores.meant[n]}?)" if n in scores.meant else n for n in counted.names[:3]]
-            yield f"{name}: {counted.count:,} ({words}): {', '.join(named)}{more}"
+            named = ", ".join(_named(one, scores.meant.get(one)) for one in counted.names[:3])
+            yield f"{name}: {counted.count:,} ({words}): {named}{more}"
     if scores.tied:
         yield f"tied: {scores.tied:,} have equal highest scores; the first candidate counts."
 
 
+def _named(name: str, meant: str | None) -> str:
+    """A name that a stranger gave, which may be of any length, and the one that was probably meant."""
+    short = shortened(name, MOST_NAME)
+    return short if meant is None else f"{short} (meant: {shortened(meant, MOST_NAME)}?)"
+
+
 def _tag(tag: str, rows: dict[str, Row], grouped: bool) -> Iterator[Table | str]:
+    tag = shortened(tag, MOST_NAME)
     largest = sorted(rows.items(), key=lambda row: (-row[1].items, row[0]))
     most = largest[0][1].items
     if len(rows) > ROWS and most < WORTH_SHOWING:
@@ -105,7 +113,7 @@ def _tag(tag: str, rows: dict[str, Row], grouped: bool) -> Iterator[Table | str]
     for value, row in largest[:ROWS]:
         # One group alone says nothing about its spread.
         shown = [_percent(e if row.groups > 1 else e.value) for e in (row.accuracy, row.consistency)]
-        lines.append([value, f"{row.items:,}", f"{row.groups:,}", *shown])
+        lines.append([shortened(value, MOST_NAME), f"{row.items:,}", f"{row.groups:,}", *shown])
     columns = ["", "items", "groups", "accuracy", "consistency"]
     keep = columns if grouped else ["", "items", "accuracy"]
     yield Table(f"by {tag}", keep, [[line[columns.index(name)] for name in keep] for line in lines])
@@ -115,7 +123,17 @@ def _tag(tag: str, rows: dict[str, Row], grouped: bool) -> Iterator[Table | str]
 
 def _comparison(found: Comparison) -> Iterator[Table | str]:
     yield _differences(found, f"difference to {found.against.name}")
+    yield from _shared(found)
     yield from _tests(found, "these get", "the others")
+
+
+def _shared(found: Comparison) -> Iterator[Caution]:
+    """A warning where one of two files lacks what the other has."""
+    if found.common < found.examples:
+        yield Caution(
+            f"Warning: only {found.common:,} of {found.examples:,} examples are predicted by both. They are compared "
+            "on these alone; in the accuracy of each, what is missing counts as not right."
+        )
 
 
 def _differences(found: Comparison, title: str) -> Table:
@@ -137,9 +155,12 @@ def verdict(compared: Compared, names: tuple[str, str] | None = None) -> str:
     found, names = compared.found, names or shown_names(compared)
     what = "answers and rationales together" if found.staged else "accuracy"
     points = f"{100 * found.difference.value:+.1f} points [{100 * found.difference.low:+.1f}, "
+    few = found.common < found.examples
     points += f"{100 * found.difference.high:+.1f}] of {what}"
+    points += f" on the {found.common:,} of {found.examples:,} examples that both predict" if few else ""
     if not found.sign_test.only_this and not found.sign_test.only_other:
-        return f"{names[0]} and {names[1]} are right on the same examples: there is no difference."
+        which = f" of the {found.common:,} that both predict" if few else ""
+        return f"{names[0]} and {names[1]} are right on the same examples{which}: there is no difference."
     if found.verdict in ("better", "worse"):
         return f"{names[0]} is {found.verdict} than {names[1]}: {points}."
     why = "0 lies in the interval" if found.verdict == "cannot be told apart" else "the test over groups does not agree"
@@ -158,6 +179,7 @@ def compared_parts(compared: Compared) -> Iterator[Table | str]:
     """The verdict first, then the numbers of both and of their difference."""
     names = shown_names(compared)
     yield Table("", [compared.verdict], [])
+    yield from _shared(compared.found)
     both = (compared.one, compared.other)
     columns = {"accuracy": [s.accuracy for s in both]}
     if _is_grouped(compared.one):

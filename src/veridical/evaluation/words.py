@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SHOWN = 80  # letters of a line that an error shows
 _NO_CANDIDATE = -2
+_LETTERS = "Write letters (A, B ...), or one score for each candidate."
 
 
 class KnownNames(msgspec.Struct, frozen=True):
@@ -107,12 +108,17 @@ def _places(predictions: Predictions, key: AnswerKey, item: Ints, rows: Ints) ->
         if item[row] < 0:
             continue
         number = _letter_or_number(word, int(key.candidates[item[row]]))
-        text = texts[item[row]].index(word) if word in texts[item[row]] else _NO_CANDIDATE
+        said = [k for k, text in enumerate(texts[item[row]]) if text == word]
+        if len(said) > 1 and number == _NO_CANDIDATE:
+            problem = f"{predictions.where(row)}: {word[:SHOWN]!r} is the text of candidates"
+            letters = " and ".join(LETTERS[k] for k in said)
+            raise UserError(f"{problem} {letters}.", f"{_LETTERS} Nothing was scored.")
+        text = said[0] if said else _NO_CANDIDATE
         if _NO_CANDIDATE not in (number, text) and number != text:
             raise UserError(
                 f"{predictions.where(row)}: {word!r} is the text of candidate {LETTERS[text]} and, counted from 0, the "
                 f"place of candidate {LETTERS[number]}.",
-                "Write letters (A, B ...), or one score for each candidate. Nothing was scored.",
+                f"{_LETTERS} Nothing was scored.",
             )
         out[place] = max(number, text)
     return out

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from veridical.benchmark import Benchmark
+from veridical.benchmark.pictures import MissingPicture
 from veridical.benchmark.place import outside, staging
 from veridical.benchmark.shown import Picture, Pictures, mentioned_in, object_names
 from veridical.engine.progress import Progress
@@ -46,9 +47,7 @@ def asked(benchmark: Benchmark, scheme: str, split: str) -> Iterator[AskedItem]:
             raise UserError(f"Item {item.id} has {len(item.candidates)} candidates; letters name {len(LETTERS)}.")
         try:
             yield _asked(benchmark, pictures, item, items.get(item.parent or ""))
-        except UserError as error:
-            if "only its address is known" not in error.problem:
-                raise
+        except MissingPicture as error:
             fix = "Import it again with --images or --fetch, so that the pictures are in it."
             raise UserError(error.problem, fix) from None
 

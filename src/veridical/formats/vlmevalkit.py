@@ -46,15 +46,22 @@ def read_vlmevalkit(request: Request, options: TableOptions) -> QuestionSource:
         "question": "question",
         "choices": letters or (NONE,),
         "answer": has["answer"],
+        **({"answer_as": "letter"} if letters else {}),  # a choice may be called B, too
         "image": _image_column(columns),
         "hint": has["hint"],
         "group": circular[0] if circular else NONE,
-        "split_column": has["split"],
+        "split_column": has["split"] if _has_splits(files) else NONE,
         "id": OWN_ID if OWN_ID in columns else "index",
         **({"tag": ("tags",)} if "tags" in columns else {}),
     }
     title = path.resolve().name if path.is_dir() else path.stem
     return QuestionSource("vlmevalkit", title, files, filled(options, known))
+
+
+def _has_splits(files: list[QuestionFile]) -> bool:
+    """Whether any row names its split: an empty column is as none."""
+    rows = (row for file in files for _, row in file.rows() if not isinstance(row, str))
+    return any(words(row.get("split")) for row in rows)
 
 
 def _image_column(columns: list[str]) -> tuple[str, ...]:
@@ -94,12 +101,24 @@ def _rotated(file: QuestionFile) -> dict[str, str]:
 
 
 def _referred_to(file: QuestionFile) -> dict[str, Any]:
-    """The images that other rows refer to, by index."""
-    refer = {str(image) for _, row in file.rows() if not isinstance(row, str) and _refers(image := row.get("image"))}
-    out = {}
+    """The images that other rows refer to, by index; the row that is named may name another in its turn."""
+    refer: dict[str, str] = {}
     for _, row in file.rows():
-        if not isinstance(row, str) and words(row.get("index")) in refer and not _refers(row.get("image")):
-            out[words(row.get("index"))] = row.get("image")
+        if not isinstance(row, str) and _refers(image := row.get("image")):
+            refer[words(row.get("index"))] = str(image).strip()
+    named = set(refer.values())
+    out: dict[str, Any] = {}
+    for _, row in file.rows():
+        index = "" if isinstance(row, str) else words(row.get("index"))
+        if not isinstance(row, str) and index in named and not _refers(row.get("image")):
+            out[index] = row.get("image")
+    for index in named - out.keys():
+        seen, last = {index}, refer.get(index)
+        while last in refer and last not in seen:  # rows that name each other have no picture
+            seen.add(last)
+            last = refer[last]
+        if last in out:
+            out[index] = out[last]
     return out
 
 

@@ -69,7 +69,8 @@ def _write(source: Benchmark, scheme: str, split: str, path: Path, progress: Pro
         *(["image"] if most else []), *(["image_path"] if most > 1 else []),
     ]  # fmt: skip
     with path.open("w", newline="", encoding="utf-8") as file:
-        rows = csv.DictWriter(file, columns, delimiter="\t", lineterminator="\n", extrasaction="ignore")
+        # A text with a sign of the line's end in it is quoted: "\r" alone ends a line for those who read it.
+        rows = csv.DictWriter(file, columns, delimiter="\t", lineterminator="\r\n", extrasaction="ignore")
         rows.writeheader()
         for number, one in enumerate(asked(source, scheme, split)):
             rows.writerow(dict(_cells(one, split, str(number) if own_names else one.item.id)))

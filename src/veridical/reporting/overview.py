@@ -1,7 +1,8 @@
 """The first screen of a report: a line for every benchmark, with its audit's verdict, the best, the blind and people.
 
 Blind is the best of those that lack something on purpose, or, where none was run, the best blind reader of the audit.
-People are those who judged this benchmark, or, where nobody did, the paper's, marked as published.
+People are those who judged this benchmark, or, where nobody did and it is the paper's own, the paper's, marked as
+published.
 """
 
 from __future__ import annotations
@@ -83,9 +84,9 @@ def _baseline(result: PartResult, name: str) -> Cell:
 
 
 def _people(study: Study, part: Part, result: PartResult) -> Cell:
-    """People on these items, or on the paper's own, where it has the same split or another one."""
+    """People on these items; of a published benchmark those of its paper, on the same split or another one."""
     own = _baseline(result, "human")
-    if own != _NONE:
+    if own != _NONE or not study.benchmark.manifest["official"]:
         return own
     metric = "Q->AR" if result.first.staged else "accuracy"
     found: list[tuple[bool, str, str]] = []

@@ -146,9 +146,7 @@ class Coco(Source):
 
     def photographs(self) -> Iterator[Photograph]:
         """Every photograph in the file's order."""
-        annotations = self._annotations
-        for image in self._index.images:
-            yield self._made(image, annotations[image.id])
+        return (self.find(str(id)) for id in self._annotations)
 
     def picture(self, photograph: Photograph) -> bytes:
         """The encoded picture; `BadPhotograph` where it is missing, damaged or of another size than annotated."""
@@ -166,8 +164,7 @@ class Coco(Source):
         return fitting(read_picture(path, max_side=self.max_side), photograph.panel, str(path))
 
     def find(self, id: str) -> Photograph:
-        image = self._image(id)
-        return self._made(image, self._annotations[image.id])
+        return self._made(self._image(id))
 
     def config(self) -> dict[str, object]:
         return {"source": self.name, "split": self.split, "max_side": self.max_side}
@@ -238,8 +235,8 @@ class Coco(Source):
             raise UserError(f"{self.instances} has no photograph {id!r}.", "Ask the source it came from.")
         return self._by_id[id]
 
-    def _made(self, image: _CocoImage, annotations: list[_Annotation]) -> Photograph:
-        objects = tuple(self._object(annotation, image) for annotation in annotations)
+    def _made(self, image: _CocoImage) -> Photograph:
+        objects = tuple(self._object(annotation, image) for annotation in self._annotations[image.id])
         panel = Panel(
             id=str(image.id),
             width=image.width,

@@ -53,11 +53,16 @@ def by_letter(cell: AnswerCell) -> int | None:
 
 
 def by_text(cell: AnswerCell) -> int | None:
-    """The only choice that has the text: exactly, else but for case and a full stop."""
+    """The only choice that has the text."""
+    found = having_text(cell)
+    return found[0] if len(found) == 1 else None
+
+
+def having_text(cell: AnswerCell) -> list[int]:
+    """The choices that have the text: exactly, else but for case and a full stop."""
     said = words(cell.value)
     exact = [k for k, one in enumerate(cell.choices) if one.text == said]
-    near = exact or [k for k, one in enumerate(cell.choices) if _same(one.text, said)]
-    return near[0] if len(near) == 1 else None
+    return exact or [k for k, one in enumerate(cell.choices) if _same(one.text, said)]
 
 
 def by_place(cell: AnswerCell, first: int) -> int | None:
@@ -117,8 +122,16 @@ def _chosen(cell: AnswerCell, place: int | None) -> str:
     return "none of the choices" if place is None else repr(cell.choices[place].text[:40])
 
 
-def expected(style: AnswerStyle, cell: AnswerCell) -> str:
-    """What an answer that cannot be read should have been."""
+def unread(style: AnswerStyle, cell: AnswerCell) -> str:
+    """What is wrong with an answer that cannot be read, and what it should have been."""
+    said, several = words(cell.value)[:80], having_text(cell) if style == "text" else []
+    if len(several) > 1:
+        letters = " and ".join(cell.choices[k].label for k in several)
+        return f"the answer {said!r} is the text of choices {letters}; expected a text that only one has, or a letter."
+    return f"the answer {said!r} is none of the choices; expected {_expected(style, cell)}."
+
+
+def _expected(style: AnswerStyle, cell: AnswerCell) -> str:
     labels = [one.label for one in cell.choices]
     places = [one.place for one in cell.choices]
     if style == "letter":

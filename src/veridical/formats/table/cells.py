@@ -22,6 +22,7 @@ MOST_CHOICES = len(LETTERS)
 SEPARATORS = ("\n", "||", "|", ";", "\t", " / ", ",")  # between the choices of one cell; the first that fits all
 _LABEL = re.compile(r"\(?([A-Za-z])[.):]\)?\s*(?=\S)")
 _NUMPY = re.compile(r"(?<=['\"])\s+(?=['\"])")  # NumPy prints no commas
+_ARRAY = re.compile(r"(?:np\.|numpy\.)?array\(")  # and writes this around a list
 
 
 class CellWords(msgspec.Struct, frozen=True):
@@ -84,8 +85,10 @@ def read_list(text: str) -> list[Any] | dict[str, Any] | None:
 
     >>> read_list('["a", "b"]'), read_list("['it''s', 'b']"), read_list("['a' 'b']"), read_list("a|b")
     (['a', 'b'], ['its', 'b'], ['a', 'b'], None)
+    >>> read_list("array(['a', 'b'], dtype=object)"), read_list("{'text': array(['a', 'b'], dtype='<U1')}")
+    (['a', 'b'], {'text': ['a', 'b']})
     """
-    if text[:1] not in "[({" or not text:
+    if not text or (text[0] not in "[({" and not _ARRAY.match(text)):
         return None
     try:
         found = json.loads(text)
@@ -98,10 +101,18 @@ def read_list(text: str) -> list[Any] | dict[str, Any] | None:
 
 def _literal(text: str) -> Any:
     try:
-        found = ast.literal_eval(text)
+        found = ast.literal_eval(_Unwrapped().visit(ast.parse(text.strip(), mode="eval")))
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return None
     return list(found) if isinstance(found, tuple) else found
+
+
+class _Unwrapped(ast.NodeTransformer):
+    """The list in `array([...], dtype=object)`."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        is_array = _ARRAY.fullmatch(f"{ast.unparse(node.func)}(") is not None and len(node.args) == 1
+        return self.visit(node.args[0]) if is_array else node
 
 
 def separator_of(cells: Iterable[str]) -> str | None:

@@ -16,7 +16,7 @@ from veridical.benchmark.writer import SPLIT_NAME
 from veridical.errors import UserError
 from veridical.formats.lines import KEEP_GOING, Problems
 from veridical.formats.table import cells
-from veridical.formats.table.answers import IN_WORDS, READERS, AnswerCell, by_text, expected, guess_style, single
+from veridical.formats.table.answers import IN_WORDS, READERS, AnswerCell, by_text, guess_style, single, unread
 from veridical.formats.table.cells import BadCell, Choice, words
 from veridical.formats.table.files import QuestionFile
 from veridical.formats.table.roles import Roles, plain
@@ -235,8 +235,7 @@ class TableReader:
         for row, cell in asked:
             row.answer = READERS[style](cell)
             if row.answer is None and not cell.is_missing:
-                said = words(cell.value)[:80]
-                self.bad(row, f"the answer {said!r} is none of the choices; expected {expected(style, cell)}.")
+                self.bad(row, unread(style, cell))
                 continue
             out.append(row)
         return out
@@ -276,15 +275,18 @@ class TableReader:
         except BadCell as error:
             self.bad(row, str(error))
             return None
-        problem = None
+        problem, fix = None, KEEP_GOING
         if not query:
             problem = f"the question is empty (column {roles.question!r})."
+        elif not own:
+            problem = f"the split is empty (column {roles.split!r}); other rows name theirs."
+            fix = "Fill it in, take all rows as one split (--split-column none), or leave it out: --keep-going."
         elif not SPLIT_NAME.fullmatch(own) or not own.strip("."):
             problem = f"{own[:60]!r} cannot name a split; expected letters, digits, '.', '_' and '-'."
         elif roles.id and (not id or not id.isprintable() or len(id) > _LONGEST):
             problem = f"{id[:60]!r} cannot be an id; expected 1 to {_LONGEST} printable characters."
         if problem:
-            self.bad(row, problem)
+            self.bad(row, problem, fix)
             return None
         query = f"{hint}\n{query}" if hint else query
         texts = tuple(one.text for one in row.choices)

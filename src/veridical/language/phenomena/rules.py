@@ -210,7 +210,7 @@ def _presupposes(parse: Parse, word: ParsedWord) -> bool:
 PLACES = listed("places")  # prepositions that always place their object
 ALONE = listed("alone")  # adverbs that place without an object
 DIRECTIONS = listed("directions")
-HEADINGS = listed("headings")
+HEADINGS = listed("headings") | {"facing"}
 MANNERS = listed("manners")  # "in" these is no place
 CONTAINERS = listed("containers")
 SIDES = words("left right side other")
@@ -254,17 +254,16 @@ def _heads_somewhere(parse: Parse, word: ParsedWord) -> bool:
     """Facing left, headed leftward, turned to the right."""
     if word.text in DIRECTIONS and parse.text(word.index + 1) != "-":
         return True
+    before = parse.words[max(0, word.index - 5) : word.index]
     if word.text in {"direction", "directions", "way", "ways"}:
-        return any(w.lemma in HEADINGS | {"facing"} for w in parse.words[max(0, word.index - 5) : word.index])
+        return any(w.lemma in HEADINGS for w in before)
     if word.text not in {"left", "right", "forward", "away"}:
         return False
-    previous = [
-        w for w in parse.words[max(0, word.index - 4) : word.index] if w.text not in {"to", "toward", "towards"}
-    ]
+    previous = [w for w in before[-4:] if w.text not in {"to", "toward", "towards"}]
     while previous and previous[-1].text in {"the", "directly", "straight", "slightly", "off", "far"}:
         previous.pop()
     following = parse.text(word.index + 1)
-    return bool(previous) and previous[-1].lemma in HEADINGS | {"facing"} and following not in IMAGES
+    return bool(previous) and previous[-1].lemma in HEADINGS and following not in IMAGES
 
 
 def _is_placed(parse: Parse, word: ParsedWord) -> bool:
@@ -280,11 +279,8 @@ def _is_placed(parse: Parse, word: ParsedWord) -> bool:
         return word.dep == "prep" and landmark.tag.startswith("NN") and parse.head(word).tag != "VBN"
     if word.text == "from":
         return parse.head(word).lemma in {"hang", "dangle", "suspend", "protrude"}
-    if word.text not in PLACES and word.text not in {"in", "at"}:
-        return False
-    if word.text in {"in", "at"} and landmark.lemma in MANNERS:
-        return False
-    return not names_image(parse, word, landmark)
+    places = word.text in PLACES or (word.text in {"in", "at"} and landmark.lemma not in MANNERS)
+    return places and not names_image(parse, word, landmark)
 
 
 def _limits(parse: Parse, word: ParsedWord) -> bool:

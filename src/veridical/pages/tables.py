@@ -20,7 +20,7 @@ class Cell:
 
     text: str = ""
     detail: str = ""
-    look: Literal["", "code", "verdict", "told"] = ""  # how the page writes it
+    look: Literal["", "code", "verdict", "told", "words"] = ""  # how the page writes it
 
 
 @dataclass(frozen=True)

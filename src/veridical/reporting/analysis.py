@@ -158,10 +158,14 @@ class PairedSystems:
         return self.found.difference
 
     @property
-    def verdict(self) -> str:
-        """In words."""
-        better = {"better": self.one.name, "worse": self.other.name}.get(self.found.verdict)
-        return f"{better} is better" if better else self.found.verdict
+    def certain(self) -> bool:
+        """Whether one of them is better."""
+        return self.found.verdict in ("better", "worse")
+
+    @property
+    def so(self) -> str:
+        """The verdict in few words: a table names both already."""
+        return {"better": "first is better", "worse": "second is better"}.get(self.found.verdict, self.found.verdict)
 
 
 def pairs(study: Study, part: Part, resamples: int, seed: int) -> list[PairedSystems]:
@@ -299,7 +303,7 @@ def _lead_of(pair: PairedSystems) -> str:
     sure = {
         "cannot be told apart": "too close to call on these items",
         "not certain": "the tests do not agree that this is more than luck",
-    }.get(pair.verdict, "more than luck")
+    }.get(pair.found.verdict, "more than luck")
     return f"{pair.one.name} leads {pair.other.name} by {100 * points.value:.1f} points {span}: {sure}."
 
 
@@ -312,7 +316,7 @@ def _opening(systems: Sequence[System], part: Part, found: Sequence[PairedSystem
     if len(level) > 1:
         return f"{where}{_listed(level)} are right on {right}."
     names = {s.name for s in systems}
-    near = [p.other.name for p in found if p.one is best and p.other.name in names and "better" not in p.verdict]
+    near = [p.other.name for p in found if p.one is best and p.other.name in names and not p.certain]
     if not near:
         return f"{where}{best.name} is best of {len(systems)} systems: right on {right}."
     return f"{where}no system is certainly best: {best.name} is right on {right}, and {_listed(near)} may be as good."

@@ -164,12 +164,12 @@ def differences(found: Sequence[PairedSystems], galleries: Sequence[Gallery]) ->
     """The table of paired comparisons, and examples where the first two differ."""
     if not found:
         return None
-    rows = []
+    rows: list[list[str | Cell]] = []
     for p in found:
         points, items, groups = p.difference, p.found.sign_test, p.found.sign_test_groups
         by = f"{_signed(points.value)} [{_signed(points.low)}, {_signed(points.high)}]"
         only = f"{items.only_this:,}", f"{items.only_other:,}"
-        rows.append([f"{p.one.name} − {p.other.name}", by, *only, _p(items.p), _p(groups.p), p.verdict])
+        rows.append([f"{p.one.name} − {p.other.name}", by, *only, _p(items.p), _p(groups.p), Cell(p.so, look="words")])
     what = "Q→AR difference" if found[0].found.staged else "difference"
     columns = [what, "only first right", "only second right", "p, examples", "p, groups", "so"]
     note = (

@@ -148,7 +148,7 @@ def test_visible_splits_are_looked_at_beside_hidden_ones(nlvr, predict, read_pag
     made = report(runs, tmp_path / "r.html", benchmark=bench)
     assert made.systems == ("a",)
     page = read_page(made.out)
-    assert "What a gets wrong" in page.words
+    assert "What “a” gets wrong" in page.words
     assert "test-u-" not in page.words
 
 
@@ -178,7 +178,7 @@ def test_right_answers_with_wrong_rationales(vcr, predict, read_page, tmp_path: 
     bench = vcr()
     run = predict(bench, "val", lambda n, item: item.given is None, "blind.jsonl")
     page = read_page(report(run, tmp_path / "r.html", benchmark=bench).out)
-    assert "blind: right answer, wrong rationale" in page.words
+    assert "“blind”: right answer, wrong rationale" in page.words
     assert "100.0[100.0, 100.0]" in page.cells  # Q->A
     assert "0.0[0.0, 0.0]" in page.cells  # Q->AR
     assert "reason 1 for" in page.words

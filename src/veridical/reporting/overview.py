@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from veridical.common.intervals import Estimate
 from veridical.pages.plots import percent
 from veridical.pages.tables import Cell, PageTable, TableRow
 from veridical.reporting.inputs import AuditRecord
@@ -43,12 +42,12 @@ def _row(study: Study, audit: AuditRecord | None) -> TableRow:
     if part is None:
         return TableRow(study.benchmark.name, (_NONE, verdict, *[_NONE] * 4), "plain")
     looking = study.ranked(part, "looks")
-    blind = study.ranked(part, "blind") or study.ranked(part, "guess")
+    blind = study.ranked(part, "blind", "guess")
     first = study.on(part)[0].results[part]
     cells = (
         Cell(f"{first.first.items:,}", part_in_words(part)),
         verdict,
-        _system(looking[0].name, looking[0].results[part]) if looking else _NONE,
+        _best(looking[0].name, looking[0].results[part]) if looking else _NONE,
         _system(blind[0].name, blind[0].results[part]) if blind else _read(audit),
         _people(study, part, first),
         _baseline(first, "random"),
@@ -66,6 +65,11 @@ def _system(name: str, result: PartResult) -> Cell:
     return Cell(percent(result.main.value), name)
 
 
+def _best(name: str, result: PartResult) -> Cell:
+    """The best of those that look; it is said where that is no better than chance."""
+    return Cell(percent(result.main.value), name if result.above_chance else f"{name}: not above chance")
+
+
 def _read(audit: AuditRecord | None) -> Cell:
     """The audit's best reader."""
     checks = audit.checks if audit is not None else ()
@@ -75,11 +79,8 @@ def _read(audit: AuditRecord | None) -> Cell:
 
 
 def _baseline(result: PartResult, name: str) -> Cell:
-    row = next((row for row in result.first.baselines if row.name == name), None)
-    if row is None:
-        return _NONE
-    value = row.staged.get("Q->AR", row.accuracy) if result.first.staged else row.accuracy
-    return Cell(percent(value.value if isinstance(value, Estimate) else value))
+    value = result.beside(name)
+    return _NONE if value is None else Cell(percent(value))
 
 
 def _people(study: Study, part: Part, result: PartResult) -> Cell:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from veridical import __version__
-from veridical.common.intervals import Estimate
 from veridical.pages.cards import Gallery
 from veridical.pages.drawing import GREY
 from veridical.pages.markup import Block, Bullets, Paragraph, PlotFigure, Section
@@ -16,7 +15,7 @@ from veridical.pages.tables import Cell, PageTable, facts
 from veridical.reporting.analysis import Breakdown, Groups, PairedSystems, Reasons, phenomenon_shares
 from veridical.reporting.examples import Chooser, ChosenItems
 from veridical.reporting.inputs import WORST, AuditRecord, CheckRecord
-from veridical.reporting.published import number, part_name, results_tables, tables_for
+from veridical.reporting.published import CALLED, number, part_name, results_tables, tables_for
 from veridical.reporting.studies import Part, Study, System, part_in_words
 from veridical.statistics.language import benchmark_lengths
 
@@ -76,11 +75,10 @@ def _dots(study: Study, part: Part) -> PlotFigure:
     marks = [PlotMark.of(s.name, s.results[part].main, s.place) for s in best_first]
     first = systems[0].results[part].first
     lines: dict[str, float] = {}
-    for row in first.baselines:
-        shown = row.staged.get("Q->AR", row.accuracy) if first.staged else row.accuracy
-        if row.name in ("majority", "random", "human"):
-            name = {"random": "chance"}.get(row.name, row.name)
-            lines[name] = shown.value if isinstance(shown, Estimate) else shown
+    for name in ("majority", "random", "human"):
+        value = systems[0].results[part].beside(name)
+        if value is not None:
+            lines[CALLED.get(name, name)] = value
     if abs(lines.get("majority", 0) - lines.get("chance", 1)) < 0.004:
         del lines["majority"]
     what = "Q→AR accuracy" if first.staged else "Accuracy"
@@ -211,7 +209,11 @@ def wrong_reason_gallery(chooser: Chooser, found: Sequence[tuple[System, Reasons
     """For each system the most instructive questions with a right answer and a wrong rationale."""
     numbers = np.arange(len(chooser.key.ids))
     title = "right answer, wrong rationale"
-    made = (chooser.gallery(f"{s.name}: {title}", "", np.isin(numbers, r.which)) for s, r in found)
+    made = (
+        chooser.gallery(f"{s.quoted}: {title}", "", np.isin(numbers, r.which))
+        for s, r in found
+        if s.role in ("looks", "blind")
+    )
     return [one for one in made if one is not None]
 
 
@@ -219,7 +221,7 @@ def instructive(chooser: Chooser) -> list[ChosenItems]:
     """What everybody gets wrong, with three systems or more what only one gets right; without any, what is right."""
     found = [chooser.everybody_wrong()]
     if len(chooser.systems) > 2:
-        found += [chooser.only(system) for system in chooser.systems if system.role != "guess"]
+        found += [chooser.only(system) for system in chooser.systems if system.role in ("looks", "blind")]
     shown = [g for g in found if g is not None]
     right = None if shown else chooser.everybody_right()
     return [*shown, *([right] if right is not None else [])]
@@ -344,7 +346,7 @@ def provenance(studies: Sequence[Study]) -> list[Block]:
     """Where every number comes from: files, hashes, seed and version."""
     rows: list[list[str | Cell]] = []
     for study in studies:
-        for system in study.systems:
+        for system in (*study.systems, *study.draws):
             for part, result in system.results.items():
                 for run, scores in zip(result.runs, result.scores, strict=True):
                     hashes = [Cell(h[:16], look="code") for h in (scores.predictions_hash, scores.benchmark_hash)]

@@ -53,11 +53,24 @@ def test_one_table_says_how_every_benchmark_stands(nlvr, vcr, predict, read_page
     assert rows["VCR"][4] == "85.0published, Test"
 
 
+def test_weak_checks_are_named_and_lead_to_the_audits_page(read_page, tmp_path: Path) -> None:
+    checks = [{"check": f"c{k}", "title": f"Check {k}", "verdict": "cannot tell"} for k in range(6)]
+    checks.append({"check": "leak", "title": "Shared pictures", "verdict": "warn"})
+    (tmp_path / "a b.json").write_text(json.dumps({"benchmark": "Mine", "checks": checks, "not_run": ["text-only"]}))
+    alone = read_page(report(tmp_path / "a b.json", tmp_path / "r.html").out)
+    assert "warn: Shared pictures; cannot tell: Check 0, Check 1, Check 2, Check 3, 2 more" in alone.words
+    assert "Not run: text-only" not in alone.words  # by its title
+    assert "a%20b.html" not in {a.get("href") for _, a in alone.elements}
+    (tmp_path / "a b.html").write_text("its page")
+    beside = read_page(report(tmp_path / "a b.json", tmp_path / "r.html").out)
+    assert "a%20b.html" in {a.get("href") for _, a in beside.elements}
+
+
 def test_an_audit_alone_has_its_line(read_page, tmp_path: Path) -> None:
     checks = [{"check": "text-only", "title": "Text", "verdict": "fail", "number": 0.7}]
     (tmp_path / "a.json").write_text(json.dumps({"benchmark": "Mine", "checks": checks}))
     rows = first_table(read_page(report(tmp_path / "a.json", tmp_path / "r.html").out))
-    assert rows["Mine"][:2] == ["–", "fail0 of 1 checks pass"]
+    assert rows["Mine"][:2] == ["–", "fail0 of 1 checks pass; fail: Text"]
 
 
 def test_the_audits_best_reader_is_blind_where_no_system_is(nlvr, predict, read_page, tmp_path: Path) -> None:

@@ -29,6 +29,9 @@ ENDS = 6  # of many values, so many of the hardest and of the easiest
 ENOUGH = 15  # items a value needs to be among them
 WORTH_SAYING = 30  # items that make a value worth a sentence
 MOST_TAGGED = 5000  # different sentences that are tagged for a report
+MOST_VALUES = 40  # of a tag: more of them say nothing in a plot
+SAME = 0.9  # two values with so much of their items in common are one
+TOLD_FIRST = ("phenomenon", "relation", "element", "inference", "synset")  # the papers' own tags
 PHENOMENON = "phenomenon"
 MOST_PAIRS = 28  # of more systems, each is compared with the best only
 
@@ -73,11 +76,28 @@ def breakdowns(study: Study, part: Part, resamples: int, seed: int) -> list[Brea
             for value, row in rows.items():
                 tags.setdefault(tag, {}).setdefault(value, {})[system.name] = row
     found = [Breakdown(tag, rows, "benchmark") for tag, rows in tags.items()]
-    found = [b for b in found if len(b.rows) > 1 and b.shown()]
+    found = [b for b in found if 1 < len(b.rows) <= MOST_VALUES and b.shown()]
+    found = _different(found, systems[0].results[part].grades.key.tags) if systems else []
     if study.benchmark.task == "statement" and PHENOMENON not in tags:
         ours = _tagged(study, part, resamples, seed)
         found += [ours] if ours else []
     return sorted(found, key=lambda b: (b.tag != PHENOMENON, len(b.rows) > FEW, b.tag))
+
+
+def _different(found: Sequence[Breakdown], tags: Tags) -> list[Breakdown]:
+    """Without those that repeat: half of their values are about the same items as values of one before."""
+    items: dict[str, list[set[int]]] = {}
+    for number, (tag, _) in enumerate(tags.pairs):
+        items.setdefault(tag, []).append(set(tags.item[tags.pair == number].tolist()))
+    kept: list[Breakdown] = []
+    seen: list[set[int]] = []
+    for one in sorted(found, key=lambda b: (b.tag not in TOLD_FIRST, len(b.rows), b.tag)):
+        own = items.get(one.tag, [])
+        repeats = sum(any(len(a & b) >= SAME * len(a | b) for b in seen) for a in own)
+        if not own or 2 * repeats < len(own):
+            kept.append(one)
+            seen += own
+    return kept
 
 
 def _tagged(study: Study, part: Part, resamples: int, seed: int) -> Breakdown | None:

@@ -237,7 +237,14 @@ class Cards:
         grade = "right" if good == len(chosen) else "wrong" if good == 0 else "right in some views"
         raw = self._raw.get(system.name, {}).get(item.id)
         words = shorten(" ".join(raw.split()), RAW) if raw and raw != program else ""
-        return SystemAnswer(system.name, colour(system.place), said_in_words(item, chosen), grade, words)
+        return SystemAnswer(
+            system.name,
+            colour(system.place),
+            said_in_words(item, chosen),
+            grade,
+            words,
+            bool(words) and cards.is_program(raw or ""),
+        )
 
     def _candidates(
         self, item: Item, number: int, names: dict[str, str], tagged: Sequence[str]

@@ -184,6 +184,7 @@ class AuditRecord(msgspec.Struct, frozen=True):
     name: str = ""
     benchmark: str = ""
     hash: str = ""
+    path: Path = Path()  # of its JSON; its page has the same name
 
     @property
     def verdict(self) -> str:
@@ -318,7 +319,7 @@ def _audit(path: Path, name: str | None) -> AuditRecord:
         raise UserError(f"{path} is not the JSON of an audit: it has no checks.", _FIX)
     ranked = sorted(checks, key=lambda c: WORST.index(c.verdict) if c.verdict in WORST else len(WORST))
     called = name or found.name or found.benchmark or path.stem
-    return msgspec.structs.replace(found, checks=tuple(ranked), findings=(), name=called)
+    return msgspec.structs.replace(found, checks=tuple(ranked), findings=(), name=called, path=path)
 
 
 def _text(value: object) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from veridical import __version__
+from veridical.auditing.findings import ABOUT
 from veridical.pages.cards import Gallery
 from veridical.pages.drawing import GREY
 from veridical.pages.markup import Block, Bullets, Paragraph, PlotFigure, Section
@@ -48,6 +49,11 @@ def study_lead(study: Study, said: Sequence[str]) -> tuple[Block, ...]:
         if scheme in {s for s, _ in study.parts} or len(counts) == 1
     ]
     asked = TASKS.get(study.paper or "", TASKS.get(study.benchmark.task, study.benchmark.task))
+    source = (study.benchmark.manifest.get("config") or {}).get("source")
+    if isinstance(source, dict) and source.get("source") == "icons":
+        asked = asked.replace("photograph", "drawn picture")
+    if any(r.first.staged for s in study.systems for r in s.results.values()):
+        sizes[-1] += "; a question is one for its answer and one for the reason after each answer"
     found = [Bullets(tuple(said))] if said else []
     warnings = [Paragraph(note, "warning") for note in dict.fromkeys(study.notes)]
     return (Paragraph(f"Task: {asked} Items: {', '.join(sizes)}.", "lead"), *found, *warnings)
@@ -326,7 +332,8 @@ def audit_section(audit: AuditRecord) -> Section:
     table = facts(["verdict", "number", "what was found"], rows, "check")
     idle = [c.title or c.check for c in audit.checks if c.verdict == "not applicable"]
     left = f" Not applicable: {', '.join(idle)}." if idle else ""
-    left += f" Not run: {', '.join(audit.not_run)}." if audit.not_run else ""
+    missing = [ABOUT[name].title if name in ABOUT else name for name in audit.not_run]
+    left += f" Not run: {', '.join(missing)}." if missing else ""
     return Section(f"Audit: {audit.name}", (Paragraph(f"{said}.{left}", "lead"), *([table] if rows else [])))
 
 

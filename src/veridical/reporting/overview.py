@@ -34,7 +34,8 @@ def overview(studies: Sequence[Study], audits: Sequence[AuditRecord], folder: Pa
     rows += [TableRow(a.name, (_NONE, _verdict(a, folder), *[_NONE] * (len(COLUMNS) - 2)), "plain") for a in alone]
     notes = (
         "Percent right. Blind: without the picture, the sentence or the item's own context. The audit says whether the "
-        "benchmark can be passed that way, or leaks; its verdict is that of its worst check.",
+        "benchmark can be passed that way, or leaks; its verdict is that of its worst check. "
+        "People: on these items, or as published on the paper's own; – where neither is known.",
     )
     return [PageTable("", COLUMNS, tuple(rows), (), notes, "benchmark")] if rows else []
 

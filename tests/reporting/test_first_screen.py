@@ -59,11 +59,24 @@ def test_the_papers_people_stand_beside_the_papers_benchmark_only(vcr, predict, 
     assert first_table(page)["VCR"][4] == "–"
 
 
+def test_weak_checks_are_named_and_lead_to_the_audits_page(read_page, tmp_path: Path) -> None:
+    checks = [{"check": f"c{k}", "title": f"Check {k}", "verdict": "cannot tell"} for k in range(6)]
+    checks.append({"check": "leak", "title": "Shared pictures", "verdict": "warn"})
+    (tmp_path / "a b.json").write_text(json.dumps({"benchmark": "Mine", "checks": checks, "not_run": ["text-only"]}))
+    alone = read_page(report(tmp_path / "a b.json", tmp_path / "r.html").out)
+    assert "warn: Shared pictures; cannot tell: Check 0, Check 1, Check 2, Check 3, 2 more" in alone.words
+    assert "Not run: text-only" not in alone.words  # by its title
+    assert "a%20b.html" not in {a.get("href") for _, a in alone.elements}
+    (tmp_path / "a b.html").write_text("its page")
+    beside = read_page(report(tmp_path / "a b.json", tmp_path / "r.html").out)
+    assert "a%20b.html" in {a.get("href") for _, a in beside.elements}
+
+
 def test_an_audit_alone_has_its_line(read_page, tmp_path: Path) -> None:
     checks = [{"check": "text-only", "title": "Text", "verdict": "fail", "number": 0.7}]
     (tmp_path / "a.json").write_text(json.dumps({"benchmark": "Mine", "checks": checks}))
     rows = first_table(read_page(report(tmp_path / "a.json", tmp_path / "r.html").out))
-    assert rows["Mine"][:2] == ["–", "fail0 of 1 checks pass"]
+    assert rows["Mine"][:2] == ["–", "fail0 of 1 checks pass; fail: Text"]
 
 
 def test_the_audits_best_reader_is_blind_where_no_system_is(nlvr, predict, read_page, tmp_path: Path) -> None:
@@ -80,7 +93,7 @@ def test_the_audits_best_reader_is_blind_where_no_system_is(nlvr, predict, read_
 
 def test_who_looks_and_who_does_not() -> None:
     assert role_of("mine", {"name": "majority"}) == "guess"
-    assert role_of("random", {}) == "guess"
+    assert role_of("random", {}) == "random"
     assert role_of("mine", {"model": "grounded", "blind": True}) == "blind"
     assert role_of("text only, but it was shown the picture", {"model": "probe", "blind": False}) == "looks"
     assert role_of("gpt", {"asking": {"blind": True}}) == "blind"
@@ -92,26 +105,26 @@ def test_a_guess_never_leads(nlvr, predict, read_page, tmp_path: Path) -> None:
     bench = nlvr()
     lucky, unlucky = predict(bench, "dev", most, "lucky.jsonl"), predict(bench, "dev", half, "model.jsonl")
     page = read_page(report([f"random={lucky}", unlucky], tmp_path / "r.html", benchmark=bench).out)
-    assert "model is right on 50.0%" in page.words
-    assert "no better than random, which does not look (79.2%)" in page.words
-    assert "random is best" not in page.words
-    assert first_table(page)["NLVR"][2:4] == ["50.0model", "79.2random"]
+    assert "no system is above chance (50.0%): “model”, the highest of 1, is right on 50.0%" in page.words
+    assert "random" not in page.cells[: page.cells.index("sha256 of file")]  # no row of its own, only chance
+    assert "A run of “random” was given (79.2 on dev): a draw of what the row “chance” says exactly." in page.words
+    assert first_table(page)["NLVR"][2:4] == ["50.0model: not above chance", "–"]
     alone = read_page(report(f"random={lucky}", tmp_path / "s.html", benchmark=bench).out)
-    assert "only guesses were run: random is right on 79.2%" in alone.words
+    assert "only guesses were run: “random” is right on 79.2%" in alone.words
 
 
 def test_systems_that_tie_are_level_and_still_have_examples(nlvr, predict, read_page, tmp_path: Path) -> None:
     bench = nlvr()
     runs = [predict(bench, "dev", lambda n, item: True, f"{name}.jsonl") for name in ("scene", "pixels")]
     page = read_page(report(runs, tmp_path / "r.html", benchmark=bench).out)
-    assert "scene and pixels are right on 100.0%" in page.words
-    assert "scene and pixels are level: they are right on the same items." in page.words
+    assert "“scene” and “pixels” are right on 100.0%" in page.words
+    assert "“scene” and “pixels” are level: they are right on the same items." in page.words
     assert "leads" not in page.words
     assert "What everybody gets right" in page.words
     other = [predict(bench, "dev", lambda n, item, k=k: n % 4 != k, f"{k}.jsonl") for k in (0, 1)]
     page = read_page(report(other, tmp_path / "s.html", benchmark=bench).out)
     assert "are level: each is right on 12 where the other is wrong." in page.words
-    assert "0 right, 1 wrong 3 of 12" in page.words
+    assert "“0” right, “1” wrong 3 of 12" in page.words
 
 
 def test_columns_of_other_splits_are_folded_away(nlvr, predict, read_page, tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def test_visible_splits_are_looked_at_beside_hidden_ones(nlvr, predict, read_pag
     made = report(runs, tmp_path / "r.html", benchmark=bench)
     assert made.systems == ("a",)
     page = read_page(made.out)
-    assert "What a gets wrong" in page.words
+    assert "What “a” gets wrong" in page.words
     assert "test-u-" not in page.words
 
 
@@ -178,7 +178,7 @@ def test_right_answers_with_wrong_rationales(vcr, predict, read_page, tmp_path: 
     bench = vcr()
     run = predict(bench, "val", lambda n, item: item.given is None, "blind.jsonl")
     page = read_page(report(run, tmp_path / "r.html", benchmark=bench).out)
-    assert "blind: right answer, wrong rationale" in page.words
+    assert "“blind”: right answer, wrong rationale" in page.words
     assert any(cell.startswith("100.0[") and cell.endswith(", 100.0]") for cell in page.cells)  # Q->A
     assert any(cell.startswith("0.0[0.0, ") for cell in page.cells)  # Q->AR
     assert "reason 1 for" in page.words
@@ -220,6 +220,31 @@ def test_programs_are_explained(nlvr, predict, read_page, tmp_path: Path) -> Non
     unknown = nlvr(folder="other")
     run = predict(unknown, "dev", poor, "programs.jsonl", raw=program)
     assert "decides this reading" in read_page(report(run, tmp_path / "s.html", benchmark=unknown).out).words
+
+
+def test_galleries_beyond_the_second_are_folded(nlvr, predict, read_page, tmp_path: Path) -> None:
+    bench = nlvr()
+    runs = [predict(bench, "dev", lambda n, item, k=k: n % 4 == k, f"{k}.jsonl") for k in range(3)]
+    page = read_page(report(runs, tmp_path / "r.html", benchmark=bench).out)
+    folded = [a for name, a in page.elements if name == "details" and a.get("class") == "gallery"]
+    assert len(folded) == 4  # what everybody gets wrong, and what only each of three gets right
+    assert "“0” right, “1” wrong" in page.words  # the two that are open
+
+
+def test_tags_that_repeat_or_have_too_many_values_are_left_out(predict, read_page, tmp_path: Path) -> None:
+    from veridical.benchmark import BenchmarkWriter
+    from veridical.records import TRUTH, Item, Text, pairs
+
+    with BenchmarkWriter(tmp_path / "b", name="quiz", task="statement") as writer:
+        tags = [pairs(relation="ab"[n % 2], again="xy"[n % 2], half="pq"[n % 4 > 1], own=str(n)) for n in range(48)]
+        items = [Item(f"q{n}", "statement", (), Text("So."), TRUTH, n % 3 % 2, tags=tags[n]) for n in range(48)]
+        writer.add_items("dev", items)
+    run = predict(tmp_path / "b", "dev", good)
+    page = read_page(report(run, tmp_path / "r.html", benchmark=tmp_path / "b").out)
+    assert "By relation" in page.words
+    assert "By half" in page.words
+    assert "By again" not in page.words
+    assert "By own" not in page.words
 
 
 def test_pictures_stay_within_their_budget(

@@ -79,6 +79,7 @@ class SystemAnswer:
     said: str
     grade: str  # right, wrong, right in some views
     raw: str = ""  # in its own words
+    program: bool = False  # what it wrote is a program
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,7 @@ class Gallery(Block):
     count: int  # how many such items there are
     cards: tuple[ItemCard, ...]
     keys: Sequence[tuple[str, str]] = ()  # whose colours the dots have
+    folded: bool = False  # unfolded by who wants to see it
 
 
 # --- pictures --------------------------------------------------------------------------------------------------------

@@ -135,15 +135,15 @@ def dots(
 def _references(
     references: Sequence[tuple[str, float]], x: Callable[[float], float], top: float, bottom: float, width: int
 ) -> list[Markup]:
-    """Labelled vertical lines; each label has a line of its own."""
-    out = []
+    """Labelled vertical lines; each label has a line of its own, and none is drawn over by a line."""
+    drawn, named = [], []
     for level, (name, value) in enumerate(sorted(references, key=lambda r: r[1])):
-        out.append(line_to(x(value), top - 6, x(value), bottom + 20 + 14 * level, GREY, dash="3 3"))
+        drawn.append(line_to(x(value), top - 6, x(value), bottom + 20 + 14 * level, GREY, dash="3 3"))
         label = f"{name} {percent(value)}"
         half = len(label) * LETTER / 2
         at = min(max(x(value), half), width - half)  # it does not leave the picture
-        out.append(text_at(at, bottom + 32 + 14 * level, label, anchor="middle", class_="t-ref"))
-    return out
+        named.append(text_at(at, bottom + 32 + 14 * level, label, anchor="middle", class_="t-ref"))
+    return [*drawn, *named]
 
 
 def _dot(mark: PlotMark, x: Callable[[float], float], y: float) -> Markup:

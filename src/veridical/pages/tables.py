@@ -20,7 +20,8 @@ class Cell:
 
     text: str = ""
     detail: str = ""
-    look: Literal["", "code", "verdict", "told"] = ""  # how the page writes it
+    look: Literal["", "code", "verdict", "told", "words"] = ""  # how the page writes it
+    link: str = ""  # the page that a verdict leads to
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,9 @@ ENDS = 6  # of many values, so many of the hardest and of the easiest
 ENOUGH = 15  # items a value needs to be among them
 WORTH_SAYING = 30  # items that make a value worth a sentence
 MOST_TAGGED = 5000  # different sentences that are tagged for a report
+MOST_VALUES = 40  # of a tag: more of them say nothing in a plot
+SAME = 0.9  # two values with so much of their items in common are one
+TOLD_FIRST = ("phenomenon", "relation", "element", "inference", "synset")  # the papers' own tags
 PHENOMENON = "phenomenon"
 MOST_PAIRS = 28  # of more systems, each is compared with the best only
 
@@ -73,11 +76,28 @@ def breakdowns(study: Study, part: Part, resamples: int, seed: int) -> list[Brea
             for value, row in rows.items():
                 tags.setdefault(tag, {}).setdefault(value, {})[system.name] = row
     found = [Breakdown(tag, rows, "benchmark") for tag, rows in tags.items()]
-    found = [b for b in found if len(b.rows) > 1 and b.shown()]
+    found = [b for b in found if 1 < len(b.rows) <= MOST_VALUES and b.shown()]
+    found = _different(found, systems[0].results[part].grades.key.tags) if systems else []
     if study.benchmark.task == "statement" and PHENOMENON not in tags:
         ours = _tagged(study, part, resamples, seed)
         found += [ours] if ours else []
     return sorted(found, key=lambda b: (b.tag != PHENOMENON, len(b.rows) > FEW, b.tag))
+
+
+def _different(found: Sequence[Breakdown], tags: Tags) -> list[Breakdown]:
+    """Without those that repeat: half of their values are about the same items as values of one before."""
+    items: dict[str, list[set[int]]] = {}
+    for number, (tag, _) in enumerate(tags.pairs):
+        items.setdefault(tag, []).append(set(tags.item[tags.pair == number].tolist()))
+    kept: list[Breakdown] = []
+    seen: list[set[int]] = []
+    for one in sorted(found, key=lambda b: (b.tag not in TOLD_FIRST, len(b.rows), b.tag)):
+        own = items.get(one.tag, [])
+        repeats = sum(any(len(a & b) >= SAME * len(a | b) for b in seen) for a in own)
+        if not own or 2 * repeats < len(own):
+            kept.append(one)
+            seen += own
+    return kept
 
 
 def _tagged(study: Study, part: Part, resamples: int, seed: int) -> Breakdown | None:
@@ -158,10 +178,14 @@ class PairedSystems:
         return self.found.difference
 
     @property
-    def verdict(self) -> str:
-        """In words."""
-        better = {"better": self.one.name, "worse": self.other.name}.get(self.found.verdict)
-        return f"{better} is better" if better else self.found.verdict
+    def certain(self) -> bool:
+        """Whether one of them is better."""
+        return self.found.verdict in ("better", "worse")
+
+    @property
+    def so(self) -> str:
+        """The verdict in few words: a table names both already."""
+        return {"better": "first is better", "worse": "second is better"}.get(self.found.verdict, self.found.verdict)
 
 
 def pairs(study: Study, part: Part, resamples: int, seed: int) -> list[PairedSystems]:
@@ -178,13 +202,15 @@ def pairs(study: Study, part: Part, resamples: int, seed: int) -> list[PairedSys
     for one, other in wanted:
         mine, theirs = one.results[part], other.results[part]
         if mine.first.limit != theirs.first.limit:
-            study.notes.append(f"{one.name} and {other.name} were made for different items, so they are not compared.")
+            study.notes.append(
+                f"{one.quoted} and {other.quoted} were made for different items, so they are not compared."
+            )
         elif mine.grades.per_view == theirs.grades.per_view:
             path = theirs.first.predictions
             out.append(PairedSystems(one, other, compare(mine.grades, theirs.grades, path, resamples, seed)))
         else:
             study.notes.append(
-                f"Of {one.name} and {other.name} one predicts items and the other single views, so they are not "
+                f"Of {one.quoted} and {other.quoted} one predicts items and the other single views, so they are not "
                 "compared example by example."
             )
     return out
@@ -245,15 +271,17 @@ def sentences(study: Study, part: Part, found: Sequence[PairedSystems], tags: Se
     contenders = study.ranked(part, "looks") or study.ranked(part, "blind")
     if not contenders:
         guessed = study.ranked(part)[0]
-        return [f"On {part_in_words(part)}, only guesses were run: {guessed.name} is right on {_share(guessed, part)}."]
+        return [
+            f"On {part_in_words(part)}, only guesses were run: {guessed.quoted} is right on {_share(guessed, part)}."
+        ]
     best, first = contenders[0], contenders[0].results[part].first
     lines = [_opening(contenders, part, found)]
-    lines += _beside(first)
+    lines += _beside(best, first)
     lines += _above_blind(study, part, best)
     pair = next((p for p in found if {p.one.name, p.other.name} == {s.name for s in contenders[:2]}), None)
     if pair is not None and len(contenders) > 1:
         lines.append(_lead_of(pair))
-    return lines + _hardest(best.name, tags, first)
+    return lines + _hardest(best, tags, first)
 
 
 def _share(system: System, part: Part) -> str:
@@ -281,44 +309,45 @@ def _above_blind(study: Study, part: Part, best: System) -> list[str]:
     mine, theirs = best.results[part].main, blind[0].results[part].main
     if mine.low > theirs.value:
         return []
-    return [f"That is no better than {blind[0].name}, which does not look ({percent(theirs.value)}%)."]
+    return [f"That is no better than {blind[0].quoted}, which does not look ({percent(theirs.value)}%)."]
 
 
 def _lead_of(pair: PairedSystems) -> str:
     """How far the first of two is ahead, or that it is not."""
-    points = pair.difference
+    points, first, second = pair.difference, pair.one.quoted, pair.other.quoted
     span = f"[{100 * points.low:.1f}, {100 * points.high:.1f}]"
     if _same(points.value, 0.0) or _same(-points.value, 0.0):
         only = pair.found.sign_test
         apart = f"each is right on {only.only_this:,} where the other is wrong" if only.only_this else ""
         if only.only_this != only.only_other:
-            apart = (
-                f"only {pair.one.name} is right on {only.only_this:,}, only {pair.other.name} on {only.only_other:,}"
-            )
-        return f"{pair.one.name} and {pair.other.name} are level: {apart or 'they are right on the same items'}."
+            apart = f"only {first} is right on {only.only_this:,}, only {second} on {only.only_other:,}"
+        return f"{first} and {second} are level: {apart or 'they are right on the same items'}."
     sure = {
         "cannot be told apart": "too close to call on these items",
         "not certain": "the tests do not agree that this is more than luck",
-    }.get(pair.verdict, "more than luck")
-    return f"{pair.one.name} leads {pair.other.name} by {100 * points.value:.1f} points {span}: {sure}."
+    }.get(pair.found.verdict, "more than luck")
+    return f"{first} leads {second} by {100 * points.value:.1f} points {span}: {sure}."
 
 
 def _opening(systems: Sequence[System], part: Part, found: Sequence[PairedSystems]) -> str:
     """How good the best system is; where others are or may be as good, there is no best one."""
     best, right, where = systems[0], _share(systems[0], part), f"On {part_in_words(part)}, "
+    if not best.results[part].above_chance:
+        who = f"no system is above chance ({percent(best.results[part].beside('random') or 0.0)}%)"
+        return f"{where}{who}: {best.quoted}, the highest of {len(systems)}, is right on {right}."
     if len(systems) == 1:
-        return f"{where}{best.name} is right on {right}."
-    level = [s.name for s in systems if _same(s.results[part].main.value, best.results[part].main.value)]
+        return f"{where}{best.quoted} is right on {right}."
+    level = [s.quoted for s in systems if _same(s.results[part].main.value, best.results[part].main.value)]
     if len(level) > 1:
         return f"{where}{_listed(level)} are right on {right}."
     names = {s.name for s in systems}
-    near = [p.other.name for p in found if p.one is best and p.other.name in names and "better" not in p.verdict]
+    near = [p.other.quoted for p in found if p.one is best and p.other.name in names and not p.certain]
     if not near:
-        return f"{where}{best.name} is best of {len(systems)} systems: right on {right}."
-    return f"{where}no system is certainly best: {best.name} is right on {right}, and {_listed(near)} may be as good."
+        return f"{where}{best.quoted} is best of {len(systems)} systems: right on {right}."
+    return f"{where}no system is certainly best: {best.quoted} is right on {right}, and {_listed(near)} may be as good."
 
 
-def _beside(best: Scores) -> list[str]:
+def _beside(system: System, best: Scores) -> list[str]:
     if best.staged:
         return []
     who = {"majority": "always giving the most common answer reaches", "human": "people reach"}
@@ -327,19 +356,23 @@ def _beside(best: Scores) -> list[str]:
     said = [f"{words} {percent(accuracies[name])}%" for name, words in who.items() if name in accuracies]
     out = [f"On the same items, {' and '.join(said)}."] if said else []
     if best.groups < best.examples:
-        out.append(f"It is right on every image of {percent(best.consistency.value)}% of the {best.groups:,} groups.")
+        whole = f"{percent(best.consistency.value)}% of the {best.groups:,} groups"
+        out.append(f"{system.quoted} is right on every image of {whole}.")
     return out
 
 
-def _hardest(name: str, tags: Sequence[Breakdown], best: Scores) -> list[str]:
+def _hardest(system: System, tags: Sequence[Breakdown], best: Scores) -> list[str]:
     """The phenomenon whose interval lies below the overall accuracy, if there is one."""
     for found in tags:
         if found.tag not in ("phenomenon", "relation", "element"):
             continue
-        rows = {v: by[name] for v, by in found.rows.items() if name in by and by[name].items >= WORTH_SAYING}
+        own = {v: by[system.name] for v, by in found.rows.items() if system.name in by}
+        rows = {v: row for v, row in own.items() if row.items >= WORTH_SAYING}
         if rows:
             worst = min(rows, key=lambda v: (rows[v].accuracy.value, v))
             row = rows[worst]
             if row.accuracy.high < best.accuracy.value:
-                return [f"{name} finds {worst} hardest: {percent(row.accuracy.value)}% of {row.items:,} items."]
+                return [
+                    f"{system.quoted} finds {worst} hardest: {percent(row.accuracy.value)}% of {row.items:,} items."
+                ]
     return []

@@ -86,26 +86,26 @@ class Chooser:
         which = np.all(list(self.failed.values()), axis=0)
         if len(self.systems) == 1:
             lead = "Items it gets wrong; those that people agree on come first."
-            return self.gallery(f"What {self.systems[0].name} gets wrong", lead, which)
+            return self.gallery(f"What {self.systems[0].quoted} gets wrong", lead, which)
         lead = "No system gets these right: what is missing in all of them? Those that people agree on come first."
         return self.gallery("What everybody gets wrong", lead, which)
 
     def everybody_right(self) -> ChosenItems | None:
         which = np.all(list(self.solved.values()), axis=0)
         if len(self.systems) == 1:
-            return self.gallery(f"What {self.systems[0].name} gets right", "", which)
+            return self.gallery(f"What {self.systems[0].quoted} gets right", "", which)
         return self.gallery("What everybody gets right", "", which)
 
     def only(self, system: System) -> ChosenItems | None:
         others = [wrong for name, wrong in self.failed.items() if name != system.name]
         which = self.solved[system.name] & np.all(others, axis=0)
-        return self.gallery(f"What only {system.name} gets right", "Every other system is wrong.", which)
+        return self.gallery(f"What only {system.quoted} gets right", "Every other system is wrong.", which)
 
     def differ(self, one: System, other: System) -> list[ChosenItems]:
         found = []
         for right, wrong in ((one, other), (other, one)):
             which = self.solved[right.name] & self.failed[wrong.name]
-            found.append(self.gallery(f"{right.name} right, {wrong.name} wrong", "", which))
+            found.append(self.gallery(f"{right.quoted} right, {wrong.quoted} wrong", "", which))
         return [g for g in found if g is not None]
 
     def records(self, numbers: Sequence[int]) -> dict[int, Item]:
@@ -194,7 +194,7 @@ class Cards:
                 row += [card] if card is not None else []
         keys: list[tuple[str, str]] = []
         if any(item.task == "choice" for item in records.values()):  # there a dot stands for what a system chose
-            keys = [(f"chosen by {s.name}", colour(s.place)) for s in self.chooser.systems]
+            keys = [(f"chosen by {s.quoted}", colour(s.place)) for s in self.chooser.systems]
         out: dict[str, list[Gallery]] = {section: [] for section in chosen}
         for (section, g), row in zip(flat, made, strict=True):
             out[section] += [Gallery(g.title, g.lead, g.count, tuple(row), keys)] if row else []
@@ -237,7 +237,14 @@ class Cards:
         grade = "right" if good == len(chosen) else "wrong" if good == 0 else "right in some views"
         raw = self._raw.get(system.name, {}).get(item.id)
         words = shorten(" ".join(raw.split()), RAW) if raw and raw != program else ""
-        return SystemAnswer(system.name, colour(system.place), said_in_words(item, chosen), grade, words)
+        return SystemAnswer(
+            system.name,
+            colour(system.place),
+            said_in_words(item, chosen),
+            grade,
+            words,
+            bool(words) and cards.is_program(raw or ""),
+        )
 
     def _candidates(
         self, item: Item, number: int, names: dict[str, str], tagged: Sequence[str]

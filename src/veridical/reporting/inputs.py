@@ -30,8 +30,9 @@ WORST = ("fail", "cannot tell", "warn", "pass", "not applicable")  # verdicts of
 _SUFFIXES = (".jsonl", ".csv", ".npy", ".npz")
 
 
-Role = Literal["looks", "blind", "guess"]  # it may see everything; it lacks something on purpose; it sees nothing
-_GUESSES = ("random", "majority")
+# It may see everything; it lacks something on purpose; it always says the same; it throws dice.
+Role = Literal["looks", "blind", "guess", "random"]
+_GUESSES: dict[str, Role] = {"random": "random", "majority": "guess"}
 _BLIND_WORDS = ("blind", "text only", "text-only", "responses only", "response-only", "question-only", "image only")
 
 
@@ -183,6 +184,7 @@ class AuditRecord(msgspec.Struct, frozen=True):
     name: str = ""
     benchmark: str = ""
     hash: str = ""
+    path: Path = Path()  # of its JSON; its page has the same name
 
     @property
     def verdict(self) -> str:
@@ -260,17 +262,18 @@ def role_of(name: str, made_by: Json) -> Role:
     """Whether a system looks, by what made its predictions; of a file that says nothing about it, by its name.
 
     >>> role_of("mine", {"name": "random"}), role_of("text-only", {}), role_of("mine", {"asking": {"blind": True}})
-    ('guess', 'blind', 'blind')
+    ('random', 'blind', 'blind')
     >>> role_of("mine", {"name": ["no", "name"]})
     'looks'
     """
-    if {_text(made_by.get("name")), _text(made_by.get("model"))} & {*_GUESSES} or name.lower() in _GUESSES:
-        return "guess"
+    for said in (made_by.get("name"), made_by.get("model"), name.lower()):
+        if guess := _GUESSES.get(_text(said) or ""):
+            return guess
     asked = made_by.get("asking")
-    said = made_by.get("blind", asked.get("blind") if isinstance(asked, dict) else None)
-    if said is None:
-        said = any(words in name.lower() for words in _BLIND_WORDS)
-    return "blind" if said else "looks"
+    blind = made_by.get("blind", asked.get("blind") if isinstance(asked, dict) else None)
+    if blind is None:
+        blind = any(words in name.lower() for words in _BLIND_WORDS)
+    return "blind" if blind else "looks"
 
 
 def _folder(path: Path, name: str | None) -> tuple[list[RunFile], TrainedRun]:
@@ -316,7 +319,7 @@ def _audit(path: Path, name: str | None) -> AuditRecord:
         raise UserError(f"{path} is not the JSON of an audit: it has no checks.", _FIX)
     ranked = sorted(checks, key=lambda c: WORST.index(c.verdict) if c.verdict in WORST else len(WORST))
     called = name or found.name or found.benchmark or path.stem
-    return msgspec.structs.replace(found, checks=tuple(ranked), findings=(), name=called)
+    return msgspec.structs.replace(found, checks=tuple(ranked), findings=(), name=called, path=path)
 
 
 def _text(value: object) -> str | None:

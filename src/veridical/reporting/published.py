@@ -20,9 +20,10 @@ import msgspec
 from veridical.evaluation.shown import interval_rule
 from veridical.pages.plots import percent
 from veridical.pages.tables import Cell, PageTable, TableRow, estimate_cell
-from veridical.reporting.studies import Part, PartResult, Study
+from veridical.reporting.studies import Part, PartResult, Study, part_in_words
 
 STAGED = ("Q->A", "QA->R", "Q->AR")
+CALLED = {"random": "chance"}  # the expectation, exactly: no run of `random` is meant
 SHORT = {"accuracy": "acc.", "consistency": "cons.", "share": "%"}
 
 
@@ -208,7 +209,7 @@ def _baselines(study: Study, columns: Sequence[PublishedColumn], homes: dict[str
     if rows.get("majority of train") == rows.get("majority"):
         rows.pop("majority of train", None)
     return [
-        TableRow(name, tuple(cells.get((c.part, c.metric), Cell()) for c in columns), "baseline")
+        TableRow(CALLED.get(name, name), tuple(cells.get((c.part, c.metric), Cell()) for c in columns), "baseline")
         for name, cells in rows.items()
     ]
 
@@ -225,5 +226,8 @@ def _notes(study: Study, printed: Sequence[PublishedTable]) -> tuple[str, ...]:
         )
     elif printed:
         notes.append("Published rows are as printed in the papers; ± is the deviation over runs that they give.")
+    for system in study.draws:
+        values = ", ".join(f"{percent(r.main.value)} on {part_in_words(p)}" for p, r in system.results.items())
+        notes.append(f"A run of {system.quoted} was given ({values}): a draw of what the row “chance” says exactly.")
     notes += dict.fromkeys(f"{table.table}: {table.note}" for table in printed if table.note)
     return tuple(notes)

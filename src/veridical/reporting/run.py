@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 from veridical.common.files import write_whole
@@ -25,6 +26,7 @@ from veridical.reporting.published import results_tables
 from veridical.reporting.studies import Part, Study, System, study
 from veridical.reporting.trained import sweep_section, sweep_tables, training
 
+OPEN_GALLERIES = 2  # of a benchmark; the others are folded
 _FIX = "Give another place with --out."
 
 
@@ -83,7 +85,7 @@ def report(
     said = " and ".join([", ".join(on[:-1]), on[-1]] if len(on) > 1 else on)
     heading = options.title or (f"Results on {said}" if on else "Training and audits")
     chapters.append(Chapter("Where the numbers come from", tuple(sections.provenance(studies))))
-    lead = [Paragraph(_lead(studies, given)), *overview(studies, given.audits)]
+    lead = [Paragraph(_lead(studies, given)), *overview(studies, given.audits, target.parent.resolve())]
     html = page("Veridical report", heading, lead, chapters)
     data = html.encode("utf-8")
     if not target.parent.is_dir():
@@ -123,7 +125,7 @@ def _focus(
     groups = [(s, g) for s in systems if (g := group_shares(s.results[part])) is not None]
     why = [(s, r) for s in systems if (r := reasons(s.results[part])) is not None]
     galleries = _galleries(Chooser(one, part, options.examples), compared, why, pictures) if options.examples else {}
-    differ, wrong_reasons, examples = (galleries.get(name, []) for name in ("differ", "why", "examples"))
+    wrong_reasons, differ, examples = _folded([galleries.get(name, []) for name in ("why", "differ", "examples")])
     shown = Section("Instructive examples", tuple(examples)) if examples else None
     grouped = None if why else sections.consistency(groups)
     return sentences(one, part, compared, tags), [
@@ -147,6 +149,12 @@ def _galleries(
     return Cards(chooser, pictures).galleries({"differ": differ, "why": wrong_reasons, "examples": examples})
 
 
+def _folded(sections_of: Sequence[Sequence[Gallery]]) -> list[list[Gallery]]:
+    """The galleries of sections in the page's order, all but the first few folded away."""
+    place = count()
+    return [[replace(one, folded=next(place) >= OPEN_GALLERIES) for one in some] for some in sections_of]
+
+
 def _rest(given: Inputs) -> list[Chapter]:
     """Training runs and audits, which are about no single benchmark's results."""
     swept = {sweep.path / point.folder for sweep in given.sweeps for point in sweep.points}
@@ -160,13 +168,13 @@ def _rest(given: Inputs) -> list[Chapter]:
 
 
 def _lead(studies: Sequence[Study], given: Inputs) -> str:
-    def count(number: int, what: str) -> str:
+    def counted(number: int, what: str) -> str:
         return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
     systems = sum(len(one.systems) for one in studies)
-    parts = [f"{count(systems, 'system')} on {count(len(studies), 'benchmark')}"] if studies else []
+    parts = [f"{counted(systems, 'system')} on {counted(len(studies), 'benchmark')}"] if studies else []
     more = {"training run": len(given.trained), "audit": len(given.audits)}
-    parts += [count(number, what) for what, number in more.items() if number]
+    parts += [counted(number, what) for what, number in more.items() if number]
     return ", ".join(parts) + "."
 
 

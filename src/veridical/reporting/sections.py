@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from veridical import __version__
-from veridical.common.intervals import Estimate
+from veridical.auditing.findings import ABOUT
 from veridical.pages.cards import Gallery
 from veridical.pages.drawing import GREY
 from veridical.pages.markup import Block, Bullets, Paragraph, PlotFigure, Section
@@ -16,7 +16,7 @@ from veridical.pages.tables import Cell, PageTable, facts
 from veridical.reporting.analysis import Breakdown, Groups, PairedSystems, Reasons, phenomenon_shares
 from veridical.reporting.examples import Chooser, ChosenItems
 from veridical.reporting.inputs import WORST, AuditRecord, CheckRecord
-from veridical.reporting.published import number, part_name, results_tables, tables_for
+from veridical.reporting.published import CALLED, number, part_name, results_tables, tables_for
 from veridical.reporting.studies import Part, Study, System, part_in_words
 from veridical.statistics.language import benchmark_lengths
 
@@ -49,6 +49,11 @@ def study_lead(study: Study, said: Sequence[str]) -> tuple[Block, ...]:
         if scheme in {s for s, _ in study.parts} or len(counts) == 1
     ]
     asked = TASKS.get(study.paper or "", TASKS.get(study.benchmark.task, study.benchmark.task))
+    source = (study.benchmark.manifest.get("config") or {}).get("source")
+    if isinstance(source, dict) and source.get("source") == "icons":
+        asked = asked.replace("photograph", "drawn picture")
+    if any(r.first.staged for s in study.systems for r in s.results.values()):
+        sizes[-1] += "; a question is one for its answer and one for the reason after each answer"
     found = [Bullets(tuple(said))] if said else []
     warnings = [Paragraph(note, "warning") for note in dict.fromkeys(study.notes)]
     return (Paragraph(f"Task: {asked} Items: {', '.join(sizes)}.", "lead"), *found, *warnings)
@@ -76,11 +81,10 @@ def _dots(study: Study, part: Part) -> PlotFigure:
     marks = [PlotMark.of(s.name, s.results[part].main, s.place) for s in best_first]
     first = systems[0].results[part].first
     lines: dict[str, float] = {}
-    for row in first.baselines:
-        shown = row.staged.get("Q->AR", row.accuracy) if first.staged else row.accuracy
-        if row.name in ("majority", "random", "human"):
-            name = {"random": "chance"}.get(row.name, row.name)
-            lines[name] = shown.value if isinstance(shown, Estimate) else shown
+    for name in ("majority", "random", "human"):
+        value = systems[0].results[part].beside(name)
+        if value is not None:
+            lines[CALLED.get(name, name)] = value
     if abs(lines.get("majority", 0) - lines.get("chance", 1)) < 0.004:
         del lines["majority"]
     what = "Q→AR accuracy" if first.staged else "Accuracy"
@@ -164,12 +168,12 @@ def differences(found: Sequence[PairedSystems], galleries: Sequence[Gallery]) ->
     """The table of paired comparisons, and examples where the first two differ."""
     if not found:
         return None
-    rows = []
+    rows: list[list[str | Cell]] = []
     for p in found:
         points, items, groups = p.difference, p.found.sign_test, p.found.sign_test_groups
         by = f"{_signed(points.value)} [{_signed(points.low)}, {_signed(points.high)}]"
         only = f"{items.only_this:,}", f"{items.only_other:,}"
-        rows.append([f"{p.one.name} − {p.other.name}", by, *only, _p(items.p), _p(groups.p), p.verdict])
+        rows.append([f"{p.one.name} − {p.other.name}", by, *only, _p(items.p), _p(groups.p), Cell(p.so, look="words")])
     what = "Q→AR difference" if found[0].found.staged else "difference"
     columns = [what, "only first right", "only second right", "p, examples", "p, groups", "so"]
     note = (
@@ -211,7 +215,11 @@ def wrong_reason_gallery(chooser: Chooser, found: Sequence[tuple[System, Reasons
     """For each system the most instructive questions with a right answer and a wrong rationale."""
     numbers = np.arange(len(chooser.key.ids))
     title = "right answer, wrong rationale"
-    made = (chooser.gallery(f"{s.name}: {title}", "", np.isin(numbers, r.which)) for s, r in found)
+    made = (
+        chooser.gallery(f"{s.quoted}: {title}", "", np.isin(numbers, r.which))
+        for s, r in found
+        if s.role in ("looks", "blind")
+    )
     return [one for one in made if one is not None]
 
 
@@ -219,7 +227,7 @@ def instructive(chooser: Chooser) -> list[ChosenItems]:
     """What everybody gets wrong, with three systems or more what only one gets right; without any, what is right."""
     found = [chooser.everybody_wrong()]
     if len(chooser.systems) > 2:
-        found += [chooser.only(system) for system in chooser.systems if system.role != "guess"]
+        found += [chooser.only(system) for system in chooser.systems if system.role in ("looks", "blind")]
     shown = [g for g in found if g is not None]
     right = None if shown else chooser.everybody_right()
     return [*shown, *([right] if right is not None else [])]
@@ -324,7 +332,8 @@ def audit_section(audit: AuditRecord) -> Section:
     table = facts(["verdict", "number", "what was found"], rows, "check")
     idle = [c.title or c.check for c in audit.checks if c.verdict == "not applicable"]
     left = f" Not applicable: {', '.join(idle)}." if idle else ""
-    left += f" Not run: {', '.join(audit.not_run)}." if audit.not_run else ""
+    missing = [ABOUT[name].title if name in ABOUT else name for name in audit.not_run]
+    left += f" Not run: {', '.join(missing)}." if missing else ""
     return Section(f"Audit: {audit.name}", (Paragraph(f"{said}.{left}", "lead"), *([table] if rows else [])))
 
 
@@ -344,7 +353,7 @@ def provenance(studies: Sequence[Study]) -> list[Block]:
     """Where every number comes from: files, hashes, seed and version."""
     rows: list[list[str | Cell]] = []
     for study in studies:
-        for system in study.systems:
+        for system in (*study.systems, *study.draws):
             for part, result in system.results.items():
                 for run, scores in zip(result.runs, result.scores, strict=True):
                     hashes = [Cell(h[:16], look="code") for h in (scores.predictions_hash, scores.benchmark_hash)]

@@ -54,6 +54,20 @@ class PartResult:
         """The measure that systems are ordered by: accuracy, or both stages right."""
         return self.first.staged.get("Q->AR", self.first.accuracy)
 
+    def beside(self, name: str) -> float | None:
+        """The same measure of what is computed on these items: majority, random (chance, exactly) or human."""
+        row = next((row for row in self.first.baselines if row.name == name), None)
+        if row is None:
+            return None
+        value = row.staged.get("Q->AR", row.accuracy) if self.first.staged else row.accuracy
+        return value.value if isinstance(value, Estimate) else value
+
+    @property
+    def above_chance(self) -> bool:
+        """Whether chance lies below its interval."""
+        chance = self.beside("random")
+        return chance is None or self.main.low > chance
+
     def right(self) -> Ints:
         """Per item: how many of its examples are right."""
         return per_item(self.grades.item, self.grades.right, len(self.grades.key.ids))
@@ -76,6 +90,11 @@ class System:
     role: Role = "looks"
     results: dict[Part, PartResult] = field(default_factory=dict)
 
+    @property
+    def quoted(self) -> str:
+        """Its name as a sentence has it: set off, for a name may hold commas and prepositions."""
+        return f"“{self.name}”"
+
 
 @dataclass
 class Study:
@@ -84,6 +103,7 @@ class Study:
     benchmark: Benchmark
     paper: str | None  # nlvr, nlvr2, vprom, vcr: whose tables stand beside
     systems: list[System] = field(default_factory=list)
+    draws: list[System] = field(default_factory=list)  # runs of `random`: no rivals, since chance is known exactly
     notes: list[str] = field(default_factory=list)
     show_hidden: bool = False
 
@@ -155,7 +175,7 @@ def study(files: Sequence[RunFile], benchmarks: Sequence[Path | str], options: R
         if scores.limit is not None:
             key = key.first(scores.limit)
             here.notes.append(
-                f"{run.name} was made with --limit {scores.limit}: it is scored on {scores.items:,} of the "
+                f"“{run.name}” was made with --limit {scores.limit}: it is scored on {scores.items:,} of the "
                 f"{scores.split_items:,} items of {part[1]}."
             )
         grades = grade(read if read is not None else read_arrays(run.path, key), key)
@@ -178,6 +198,17 @@ def _gather(studies: dict[str, Study], waiting: dict[tuple[str, str, Part], list
                 "Give them different names: NAME=FILE.",
             )
         system.results[part] = PartResult(tuple(s for _, _, s in trials), trials[0][1], tuple(r for r, _, _ in trials))
+    for here in studies.values():
+        _set_draws_aside(here)
+
+
+def _set_draws_aside(study: Study) -> None:
+    """Take out runs of `random` wherever anything else was run on the same parts."""
+    rivals = {part for system in study.systems if system.role != "random" for part in system.results}
+    study.draws = [system for system in study.systems if system.role == "random" and system.results.keys() <= rivals]
+    study.systems = [system for system in study.systems if system not in study.draws]
+    for place, system in enumerate(study.systems):
+        system.place = place
 
 
 def _part(run: RunFile, home: Benchmark, read: Predictions | None, scheme: str | None, split: str | None) -> Part:

@@ -56,6 +56,10 @@ if [[ ",$extras," == *,dev,* ]]; then
   fi
 fi
 say "Installing veridical[$extras] into .venv (a few minutes the first time)"
+# While packages are unpacked pip says nothing for minutes.
+(while sleep 15 </dev/null >/dev/null 2>&1; do echo "   still installing, $SECONDS s so far" >&2; done) &
+alive=$!
+trap 'kill "$alive" 2>/dev/null || true' EXIT
 .venv/bin/python -m pip install --disable-pip-version-check --progress-bar on -c constraints.txt -e ".[$extras]" |
   grep --line-buffered -E '^(Collecting|Downloading|Installing|Successfully)' | cut -c1-100 >&2
 echo "$wanted" >"$stamp"

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from veridical.api.demo import courses, demo
+from veridical.auditing.findings import ORDER
 from veridical.errors import UserError
 
 
-def test_one_course_from_nothing_to_a_report(tmp_path: Path) -> None:
+def test_one_course_from_nothing_to_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = demo(tmp_path / "demo", scale=0.12, only=["nlvr"])
     (one,) = result.courses
     assert set(one.scores) == {"random", *one.course.trained, *one.course.solvers}
@@ -20,6 +21,12 @@ def test_one_course_from_nothing_to_a_report(tmp_path: Path) -> None:
     assert "programs, from the pixels" in page
     assert one.audit.exists()
     assert one.audit.with_suffix(".html").exists()
+    said = capsys.readouterr().err
+    assert "no origin in two splits" in said
+    counted = next(line for line in said.splitlines() if "audited: " in line).partition("audited: ")[2]
+    found = [verdict for verdict in ORDER if verdict in counted]
+    assert len(found) > 1
+    assert found == sorted(found, key=counted.index)
 
 
 def test_there_is_a_course_for_every_builder() -> None:

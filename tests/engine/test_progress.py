@@ -54,6 +54,15 @@ def test_an_error_is_not_called_done() -> None:
     assert out.getvalue().strip().endswith("stopped")
 
 
+def test_work_that_needs_less_than_was_planned_says_so() -> None:
+    """A training that stops early left a bar at 189 of 270, as if it hung."""
+    for out in (io.StringIO(), _Terminal()):
+        with Progress("training", 270, "steps", stream=out) as progress:
+            progress.advance(189)
+        assert "stopped early" in out.getvalue()
+        assert "189/270" in out.getvalue()
+
+
 def test_what_failed_is_not_called_done() -> None:
     out = io.StringIO()
     with Progress("files", 3, "files", stream=out, every=0.0) as progress:

@@ -21,6 +21,7 @@ from veridical.errors import UserError
 from veridical.options import check_seed, several
 
 if TYPE_CHECKING:
+    from veridical.auditing import Audit
     from veridical.evaluation import Scores
 
 MOST_SCALE = 1000
@@ -40,6 +41,7 @@ class Course:
     scheme: str = "main"
     features: Mapping[str, Any] | None = None  # options of `veridical features`, where models need vectors
     solvers: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # row -> solver and what it looks at
+    noun: str = ""  # what the sized things are called; left out: as the option is
     point: str = ""  # what a newcomer should notice
 
 
@@ -136,16 +138,15 @@ def _run(course: Course, folder: Path, scale: float, seed: int) -> Finished:
     benchmark = folder / course.builder
     options = dict(course.build)
     options[course.sized] = max(1, round(options[course.sized] * scale))
-    remark(f"   building {options[course.sized]:,} {course.sized} from seed {seed}")
+    remark(f"   building {options[course.sized]:,} {course.noun or course.sized} from seed {seed}")
     api.build(course.builder, benchmark, seed=seed, replace=True, **options)
     checked = api.check(benchmark)
     if not checked.ok:
         raise UserError(f"{benchmark} is damaged: {checked.problems[0].message}", "Remove it and run the demo again.")
-    remark(f"   checked, whole: {checked.items:,} items, {checked.images:,} images, no leak between splits")
+    remark(f"   checked, whole: {checked.items:,} items, {checked.images:,} images, no origin in two splits")
     audit = folder / f"{course.builder}-audit.html"
     audited = api.audit(benchmark, audit, skip=course.unaudited, scheme=course.scheme, seed=seed)
-    verdicts = Counter(finding.verdict for finding in audited.findings)
-    remark(f"   audited: {', '.join(f'{count} {verdict}' for verdict, count in verdicts.items())}. {audited.unread}")
+    remark(f"   audited: {_counted(audited)}. {audited.unread}")
     if course.features:
         rest = {name: value for name, value in course.features.items() if name != "encoder"}
         api.features(course.features["encoder"], benchmark, **rest)
@@ -169,6 +170,14 @@ def _predictions(course: Course, benchmark: Path, folder: Path, seed: int) -> It
         path.parent.mkdir(parents=True, exist_ok=True)
         api.solve(solver, benchmark, split=course.split, scheme=course.scheme, out=path, **options)
         yield row, path
+
+
+def _counted(audited: Audit) -> str:
+    """How many checks came out how, the worst first."""
+    from veridical.auditing.findings import ORDER
+
+    counts = Counter(finding.verdict for finding in audited.findings)
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in ORDER if counts[verdict])
 
 
 def _slug(row: str) -> str:

@@ -12,10 +12,10 @@ from pkgutil import resolve_name
 
 import numpy as np
 
-from veridical.auditing import findings
+from veridical.auditing import findings, words
 from veridical.auditing.data import AuditData, AuditItem, Fit, Sample, codes, folds, normal, sample, swapped
-from veridical.auditing.findings import ABOUT, Check, Finding, Guesser, Part, WorstExample, not_applicable
-from veridical.auditing.harness import FULL, PARTS, Assessment, Effort, Run, assess, over_groups, run
+from veridical.auditing.findings import ABOUT, Finding, Guesser, Part, WorstExample, not_applicable
+from veridical.auditing.harness import FULL, PARTS, Effort, Run, assess, over_groups, run
 from veridical.auditing.pictures import describe
 from veridical.auditing.reading import ENCODER, encoder_name, learn
 from veridical.benchmark.splits import blocks
@@ -110,13 +110,16 @@ def _stage(name: str, data: AuditData, options: AuditOptions, stage: str) -> Fin
         extra += f" It saw a sample, {len(rows):,} of {len(labelled):,} items."
     if guess.encoder and encoder_name() != ENCODER:
         extra += " The text encoder is not installed (the extra `offline`): meanings were read from hashed words."
+    if name == "position" and len(a.run.tested):
+        most = np.bincount(shown.sample.answer[a.run.tested]).max() / len(a.run.tested)
+        extra += f" The best place, chosen with all answers in hand, would be right in {100 * most:.1f}%."
     if shown.own is not None and len(a.run.tested):
         seen = run(shown.own, parted, shown.fit, options.seed, guess.reference)
         details["own_context"] = seen.accuracy.to_json()
         extra += f" With its own context the same model gets {100 * seen.accuracy.value:.1f}%."
     majority = guess.reference == "majority" and a.run.level > (1 / shown.sample.choices).mean() + 1e-9
     lead = "majority" if majority else "chance"
-    says, do = _words(a, about, lead, extra)
+    says, do = words.of_guesser(a, about, lead, extra)
     return Finding(
         check=name,
         title=about.title,
@@ -145,22 +148,6 @@ def _effort(guess: Guesser, options: AuditOptions, items: int) -> Effort:
     return _SLOW if guess.neural else FULL
 
 
-def _words(a: Assessment, about: Check, lead: str, extra: str) -> tuple[str, str]:
-    """What was found, and what to do about it."""
-    number, level, smallest = 100 * a.run.accuracy.value, 100 * a.run.level, a.power.smallest
-    says = f"A guesser that sees {about.sees} is right in {number:.1f}% of {len(a.run.tested):,} items;"
-    says += f" {lead} is {level:.1f}%.{extra}"
-    if a.verdict == "cannot tell":
-        if smallest is None:
-            says += " It did not find the planted cue reliably, so its silence says nothing."
-        else:
-            says += f" A cue that gives away {100 * smallest:.0f}% of the items would have been seen, a rarer one not."
-        return says, f"Audit more items: {len(a.run.tested):,} are too few for this check."
-    if a.verdict == "pass" and smallest is not None:
-        says += f" A cue that gives away {100 * smallest:.1f}% of the items would have been seen."
-    return says, about.advice(a.verdict)
-
-
 def _given_away(found: Run, rows: Sequence[AuditItem]) -> tuple[WorstExample, ...]:
     """The items that were guessed right with most confidence, one per sentence or candidate."""
     out: dict[str, WorstExample] = {}
@@ -169,7 +156,7 @@ def _given_away(found: Run, rows: Sequence[AuditItem]) -> tuple[WorstExample, ..
         if found.right[k] < 1 or len(out) == findings.EXAMPLES:
             break
         text = readable(row)
-        out.setdefault(text, WorstExample(row.item.id, text, f"{row.split}, lead {found.margin[k]:.2f}"))
+        out.setdefault(text, WorstExample(row.item.id, text, f"{row.split}, no. {len(out) + 1} of the surest"))
     return tuple(out.values())
 
 

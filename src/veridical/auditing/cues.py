@@ -22,6 +22,7 @@ from veridical.auditing.findings import Finding, Part, Power, Verdict, WorstExam
 from veridical.auditing.harness import share_of
 from veridical.auditing.pictures import elements
 from veridical.auditing.texts import words
+from veridical.auditing.words import more_items
 from veridical.common.arrays import Doubles, Ints
 from veridical.evaluation.bootstrap import stream
 from veridical.options.running import AuditOptions
@@ -43,6 +44,11 @@ class Observations:
     expected: Doubles  # (R,) the chance of that
     group: Ints  # (R,)
     labels: bool  # the observations are sentences; otherwise candidates
+
+    @property
+    def items(self) -> int:
+        """Of candidates one of each item is right."""
+        return len(self.y) if self.labels else int(self.y.sum())
 
 
 @dataclass(frozen=True)
@@ -208,8 +214,7 @@ def _cue_finding(name: str, noun: str, seen: Observations, options: AuditOptions
         says += f" expected {100 * top.expected:.1f}%."
     do = about.advice(verdict)
     if verdict == "cannot tell":
-        do = f"Audit more items: the planted cue was found in {100 * (power.seen or 0):.0f}% of all tries"
-        do += f" among {len(seen.y):,}."
+        do = more_items(seen.items, power)
     listed = [asdict(c) | {"log_odds": c.log_odds} for c in (real or cues)[:50]]
     return Finding(
         name, about.title, verdict, says, len(real), reference=0, unit="count", reference_name="none", advantage=best,
@@ -236,7 +241,13 @@ def _control(seen: Observations, tried: int, seed: int) -> Power:
     variance = p * (1 - p)
     need = min(((limit + findings.POWERED) ** 2) * variance / (1 - p) ** 2 / len(seen.y), 1.0)
     plant = f"A word in {100 * CONTROL_SHARE:.0f}% of them, three quarters true or right"
-    return Power(need, need, CONTROL_SHARE, None, found / repeats, plant)
+    least = (LEAST_GROUPS + findings.POWERED * math.sqrt(LEAST_GROUPS)) / len(seen.y)  # to occur in enough groups
+    power = Power(need, min(max(need, least), 1.0), CONTROL_SHARE, None, found / repeats, plant)
+    if power.ok:
+        return power
+    lift = abs(0.75 - p) * math.sqrt(CONTROL_SHARE * len(seen.y) / variance)  # the z to expect of the planted cue
+    short = max((limit + findings.POWERED) / lift, math.sqrt(least / CONTROL_SHARE))
+    return replace(power, enough=findings.enough_items(seen.items, short, 1.0))
 
 
 def single_label_check(name: str, data: AuditData, options: AuditOptions) -> Finding:

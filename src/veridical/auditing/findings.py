@@ -136,6 +136,12 @@ class Power:
     gain: float | None = None  # what the model made of it: 1 is all of it
     seen: float | None = None  # the power at the control's strength
     plant: str = ""  # the cue, in words
+    enough: int | None = None  # items with which the control would be found, about; None: found, or not known
+
+    @property
+    def sees(self) -> float | None:
+        """The smallest effect to rely on: an estimate below what the number of items allows is luck."""
+        return None if self.smallest is None else max(self.smallest, self.ideal)
 
     @property
     def ok(self) -> bool:
@@ -196,7 +202,7 @@ class Finding:
         if self.reference and self.unit != "count":
             level = f"{self.reference:.2f}" if self.unit == "alpha" else self.value(self.reference)
             expected = f"{expected} {level}".strip()
-        seen = f"{100 * self.power.smallest:.1f}%" if self.power and self.power.smallest else ""
+        seen = f"{100 * self.power.sees:.1f}%" if self.power and self.power.sees else ""
         return found, expected, seen
 
 
@@ -229,6 +235,16 @@ def power_of(gain: float, error: float) -> float:
 def ideal_power(error: float, reference: float) -> float:
     """The least advantage that so large a standard error lets through with 80% power."""
     return SEEN * error / max(1.0 - reference, 1e-9)
+
+
+def enough_items(items: int, seen: float, wanted: float) -> int | None:
+    """With how many items an effect is seen, where so many see another: it shrinks with the root of their number.
+
+    >>> enough_items(80, 0.26, 0.1), enough_items(80, 0.05, 0.1)
+    (541, None)
+    """
+    needed = math.ceil(items * (seen / wanted) ** 2)
+    return needed if needed > items else None
 
 
 def graded(share: float, warn_above: float, fail_from: float) -> Verdict:

@@ -179,8 +179,13 @@ def assess(
         power = Power(None, findings.ideal_power(base.error, base.level), fail)
         return Assessment(base, power, verdict(base, power, fail))
     if len(base.tested) < LEAST_ITEMS:
-        return Assessment(base, Power(None, 1.0, fail, 0.0, 0.0), "cannot tell")
+        alone = math.sqrt(base.level * (1 - base.level))  # the deviation of one item
+        enough = findings.enough_items(1, findings.ideal_power(alone, base.level), fail)
+        return Assessment(base, Power(None, 1.0, fail, 0.0, 0.0, enough=enough), "cannot tell")
     power = _power(s, plant, base, tried, seed, fail, effort)
+    if not power.ok:
+        seen = power.ideal if power.sees is None else power.sees
+        power = replace(power, enough=findings.enough_items(len(base.tested), seen, fail))
     return Assessment(base, power, verdict(base, power, fail))
 
 

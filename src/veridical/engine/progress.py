@@ -56,11 +56,15 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with self._lock:
+            early = kind is None and self.total is not None and self.done + self.failed < self.total
             if self._bar is not None and self._task is not None:
-                self._bar.update(self._task, completed=self.done, rate=self._rate_text(), refresh=True)
+                said = f"{self.label}, stopped early" if early else self.label
+                self._bar.update(
+                    self._task, completed=self.done, rate=self._rate_text(), description=said, refresh=True
+                )
                 self._bar.stop()
             if not self._silent and (self._bar is None or self.failed):
-                ending = f"{self.failed:,} failed" if self.failed else "done"
+                ending = f"{self.failed:,} failed" if self.failed else "stopped early" if early else "done"
                 self._line(ending if kind is None else "stopped")
 
     def note(self, text: str) -> None:

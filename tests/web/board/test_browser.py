@@ -8,21 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from tests.web.board.test_kills import Server
 from tests.web.board.town import PASSWORD, predictions
+from tests.web.conftest import serious
 
 SHOTS = os.environ.get("SHOTS")  # a folder, to look at the pages
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-
-
-@pytest.fixture(scope="module")
-def board_browser(chromium: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +38,7 @@ def looked_at(page: Page, name: str) -> None:
     for width, light in ((1280, "light"), (400, "dark")):
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=light)  # type: ignore[arg-type]
-        found = Axe().run(page).response["violations"]
-        serious = [
-            (one["id"], [n["html"] for n in one["nodes"]]) for one in found if one["impact"] in ("serious", "critical")
-        ]
-        assert not serious, (name, width, serious)
+        assert serious(page) == [], (name, width)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
         if SHOTS:
             page.screenshot(path=f"{SHOTS}/{name}-{width}-{light}.png", full_page=True)
@@ -61,9 +48,9 @@ def looked_at(page: Page, name: str) -> None:
 
 
 def test_a_bad_file_a_fixed_one_and_on_the_board(
-    server: Server, board_browser: Browser, benchmarks: dict[str, Path], tmp_path: Path
+    server: Server, browser: Browser, benchmarks: dict[str, Path], tmp_path: Path
 ) -> None:
-    page = board_browser.new_context().new_page()
+    page = browser.new_context().new_page()
     errors: list[str] = []
     page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
     sign_up(page, server, "Grace")
@@ -99,9 +86,9 @@ def test_a_bad_file_a_fixed_one_and_on_the_board(
 
 
 def test_host_publishes_a_board_and_a_team_withdraws(
-    server: Server, board_browser: Browser, benchmarks: dict[str, Path], tmp_path: Path
+    server: Server, browser: Browser, benchmarks: dict[str, Path], tmp_path: Path
 ) -> None:
-    host, team = board_browser.new_context().new_page(), board_browser.new_context().new_page()
+    host, team = browser.new_context().new_page(), browser.new_context().new_page()
     link = re.search(r"http://\S+/links/claim/\S+", server.log.read_text())
     assert link is not None
     host.goto(link[0])
@@ -136,8 +123,8 @@ def test_host_publishes_a_board_and_a_team_withdraws(
     assert not host.get_by_role("link", name="To be withdrawn").is_visible()
 
 
-def test_it_can_be_used_without_a_mouse(server: Server, board_browser: Browser) -> None:
-    page = board_browser.new_context().new_page()
+def test_it_can_be_used_without_a_mouse(server: Server, browser: Browser) -> None:
+    page = browser.new_context().new_page()
     page.goto(f"{server.address}/log-in")
     looked_at(page, "log-in")
     page.keyboard.press("Tab")

@@ -1,4 +1,4 @@
-"""Parts that several architectures share: a sentence encoder, a small CNN, a multi-layer perceptron."""
+"""Parts that several architectures share: readers of words, a small CNN, attention, a multi-layer perceptron."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 
 class SentenceEncoder(nn.Module):
@@ -25,6 +26,36 @@ class SentenceEncoder(nn.Module):
         last: Tensor = states[torch.arange(len(words), device=words.device), lengths - 1]  # (N, H)
         dropped: Tensor = self.dropout(last)
         return dropped
+
+
+class TwoWayReader(nn.Module):
+    """A bidirectional LSTM over sequences of different lengths: padding has no influence, and its states are zero."""
+
+    def __init__(self, inputs: int, width: int, layers: int = 1) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(inputs, width // 2, layers, batch_first=True, bidirectional=True)
+
+    def forward(self, words: Tensor, real: Tensor) -> Tensor:
+        """words (N, T, D), real (N, T), the first of each sequence -> states (N, T, H)."""
+        lengths = real.sum(1).clamp(min=1).cpu()  # (N,)
+        packed = pack_padded_sequence(words, lengths, batch_first=True, enforce_sorted=False)
+        states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=words.shape[1])
+        found: Tensor = states * real[:, :, None]
+        return found
+
+
+def attend(keys: Tensor, values: Tensor, real: Tensor) -> Tensor:
+    """keys (N, T, H), values (N, S, H), real (N, S) -> the mean of real values by their fit to each key: (N, T, H)."""
+    fit = keys @ values.transpose(1, 2) / keys.shape[2] ** 0.5  # (N, T, S)
+    shares = fit.masked_fill(~real[:, None, :], -1e9).softmax(2)
+    meant: Tensor = shares @ values
+    return meant
+
+
+def largest(states: Tensor, real: Tensor) -> Tensor:
+    """states (N, T, H), real (N, T) -> the largest of each number over real places: (N, H); of none, zero."""
+    found = states.masked_fill(~real[:, :, None], -1e9).amax(1)
+    return found * real.any(1, keepdim=True)
 
 
 class PictureEncoder(nn.Module):

@@ -44,6 +44,22 @@ class TwoWayReader(nn.Module):
         return found
 
 
+class LastState(nn.Module):
+    """A one-way GRU over word vectors; a text is its state after the last word. Padding has no influence."""
+
+    def __init__(self, inputs: int, width: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.gru = nn.GRU(inputs, width, batch_first=True)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, words: Tensor, real: Tensor) -> Tensor:
+        """words (N, T, D), real (N, T), the first of each text -> (N, H)."""
+        states, _ = self.gru(self.dropout(words))  # (N, T, H)
+        last = real.sum(1).clamp(min=1) - 1  # (N,)
+        found: Tensor = states[torch.arange(len(words), device=words.device), last]
+        return found
+
+
 def attend(keys: Tensor, values: Tensor, real: Tensor) -> Tensor:
     """keys (N, T, H), values (N, S, H), real (N, S) -> the mean of real values by their fit to each key: (N, T, H)."""
     fit = keys @ values.transpose(1, 2) / keys.shape[2] ** 0.5  # (N, T, S)
@@ -75,11 +91,15 @@ class PictureEncoder(nn.Module):
         self.grid = grid
         self.size = third * grid[0] * grid[1]
 
+    def maps(self, pixels: Tensor) -> Tensor:
+        """pixels (N, 3, height, width) bytes -> (N, third, height / 16, width / 16)."""
+        scaled = pixels.float() / 127.5 - 1  # (N, 3, height, width) in -1..1
+        found: Tensor = self.convolutions(scaled)
+        return found
+
     def forward(self, pixels: Tensor) -> Tensor:
         """pixels (N, 3, height, width) bytes -> (N, size)."""
-        scaled = pixels.float() / 127.5 - 1  # (N, 3, height, width) in -1..1
-        maps = self.convolutions(scaled)  # (N, third, height / 16, width / 16)
-        return nn.functional.interpolate(maps, self.grid, mode="area").flatten(1)  # (N, size)
+        return nn.functional.interpolate(self.maps(pixels), self.grid, mode="area").flatten(1)
 
 
 def perceptron(sizes: Sequence[int], dropout: float = 0.0, last_bias: bool = True) -> nn.Sequential:

@@ -7,7 +7,7 @@ features are those that `veridical features --objects` stored, or are taken from
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +18,15 @@ from veridical.common.arrays import Floats, Ints
 from veridical.encoders import object_regions, panel_key, region_key
 from veridical.errors import UserError
 from veridical.records import Panel
-from veridical.zoo.architecture import Example
-from veridical.zoo.inputs import StoredVectors, Vocabulary, scaled
+from veridical.zoo.architecture import Example, Input
+from veridical.zoo.inputs import Pixels, StoredVectors, Vocabulary, scaled
+from veridical.zoo.regions import RegionNetwork
 
 WHOLE = 1  # the number of the whole photograph among objects; 0 is no object
 PHOTOGRAPH = "(photograph)"  # its class
+CLASS = 32  # size of a class's embedding
+PIXELS = "pixels"  # in place of an encoder: region features are learned with the model
+PICTURE = (200, 152)  # width and height that photographs are squeezed into for it
 PLACES = 5  # left, top, right, bottom and area, as shares of the photograph
 GEOMETRY = 6  # of two objects: gap, to the right, below, both without their signs, how much larger
 NEAR = -30.0  # what the gap weighs before training: of things a tenth of the photograph apart, one of twenty is seen
@@ -144,3 +148,38 @@ def pointed_at(tags: Tensor, seen: Tensor) -> Tensor:
     """What each word of a text points at, 0 where it points at nothing: tags (N, T), seen (N, O, H) -> (N, T, H)."""
     numbers = tags[:, :, None]  # the k-th object is number k
     return seen.gather(1, (numbers - 1).clamp(min=0).expand(-1, -1, seen.shape[2])) * (numbers > 0)
+
+
+class Objects(nn.Module):
+    """What each object is: o_i = W [x_i; class_i; place_i], with what stands around it, o_i += U relu(o_i)."""
+
+    def __init__(self, sizes: Mapping[str, int], width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.classes = nn.Embedding(sizes["classes"], CLASS, padding_idx=0)
+        self.network = RegionNetwork(width) if "pixels" in sizes else None
+        features = width if self.network is not None else sizes.get("regions", 0)
+        self.look = nn.Linear(features + CLASS + PLACES, width)
+        self.around = Neighbours(width, heads) if heads else None
+        self.deeper = nn.Linear(width, width)
+
+    def forward(self, classes: Tensor, places: Tensor, regions: Tensor | None, pixels: Tensor | None) -> Tensor:
+        """classes (B, O), places (B, O, 5), regions (B, O, D) or pixels (B, 3, height, width) -> (B, O, H)."""
+        there = (classes > 0)[:, :, None]  # (B, O, 1)
+        known = [self.classes(classes), places]
+        if self.network is not None and pixels is not None:
+            regions = self.network(pixels, places)  # (B, O, D)
+        if regions is not None:
+            known.append(regions)
+        seen: Tensor = self.look(self.dropout(torch.cat(known, dim=2))) * there  # (B, O, H)
+        if self.around is not None:
+            seen = self.around(seen, places, there.squeeze(2))
+        return seen + self.deeper(torch.relu(seen)) * there
+
+
+def object_inputs(images: str) -> dict[str, Input]:
+    """The inputs of `Objects`: region features by an encoder, from `PIXELS`, or none where it is empty."""
+    out: dict[str, Input] = {"classes": ObjectClasses(1), "places": ObjectPlaces()}
+    if images == PIXELS:
+        return out | {"pixels": Pixels(*PICTURE)}
+    return out | ({"regions": RegionVectors(images)} if images else {})

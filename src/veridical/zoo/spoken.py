@@ -42,9 +42,11 @@ def spoken(text: Text | None, panels: Sequence[Panel]) -> Spoken:
     number = {name: WHOLE + 1 + k for k, name in enumerate(objects)}
     out: Spoken = []
     for token in text.tokens:
-        parts = [(names.get(o, "object"), number.get(o, WHOLE)) for o in token.objects] if isinstance(token, Ref) else [
-            (token, WHOLE)
-        ]
+        parts = (
+            [(names.get(o, "object"), number.get(o, WHOLE)) for o in token.objects]
+            if isinstance(token, Ref)
+            else [(token, WHOLE)]
+        )
         out += [(word, place) for part, place in parts for word in words(part)]
     return out
 

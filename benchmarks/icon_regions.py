@@ -42,8 +42,8 @@ def draw_part(source: IconStories, numbers: range) -> tuple[np.ndarray, list[dic
         photograph = source.at(number)
         whole = Image.open(io.BytesIO(source.picture(photograph))).convert("RGB")
         things = photograph.panel.objects
-        for region in cut(whole, [None, *(thing.box for thing in things)], photograph.panel.id):
-            pixels.append(np.asarray(region.resize((SIDE, SIDE), Image.Resampling.BILINEAR)))
+        regions = cut(whole, [None, *(thing.box for thing in things)], photograph.panel.id)
+        pixels += [np.asarray(region.resize((SIDE, SIDE), Image.Resampling.BILINEAR)) for region in regions]
         labels.append({"background": dict(photograph.tags)["background"]})
         for thing in things:
             own = {name: value for name in ATTRIBUTES if (value := thing.attribute(name)) is not None}

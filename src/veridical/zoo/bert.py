@@ -38,7 +38,7 @@ class BERTConfig:
 
 
 class Pieces(StoredVectors):
-    """What a tokenizer makes of question and response: (C, T, 2), a piece's number + 1 and its segment; 0 is padding."""
+    """What a tokenizer makes of question and response: (C, T, 2), a piece's number + 1 and its segment; 0: padding."""
 
     per_view = False
 

@@ -65,7 +65,7 @@ def module(config: MUTANConfig, sizes: Mapping[str, int]) -> VQAModel:
 
 MODEL = vqa_model(
     "mutan",
-    "attention over regions and fusion by Tucker's decomposition",
+    "attention over regions, fused by Tucker's decomposition",
     "Ben-younes et al. 2017",
     module,
     MUTANConfig,

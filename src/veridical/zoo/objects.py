@@ -174,7 +174,8 @@ class Objects(nn.Module):
         seen: Tensor = self.look(self.dropout(torch.cat(known, dim=2))) * there  # (B, O, H)
         if self.around is not None:
             seen = self.around(seen, places, there.squeeze(2))
-        return seen + self.deeper(torch.relu(seen)) * there
+        deeper: Tensor = seen + self.deeper(torch.relu(seen)) * there
+        return deeper
 
 
 def object_inputs(images: str) -> dict[str, Input]:

@@ -41,7 +41,7 @@ class R2CConfig:
     """Encoders, sizes and ablations."""
 
     words: str = "minilm"  # encoder of words: any of transformers, by its second-to-last layer, or glove
-    # encoder of the photograph and its objects (`veridical features --objects`); pixels: learned; empty: classes, places
+    # encoder of the photograph and its objects (`features --objects`); pixels: learned; empty: classes and places
     images: str = "efficientnet-lite0"
     query: bool = True  # read it; Table 2's "no query" does not
     reasoning: bool = True  # the BiLSTM of the reasoning stage
@@ -101,7 +101,8 @@ class R2C(nn.Module):
         scores: Tensor = self.output(self.dropout(pooled)).view(batch, each)  # (B, C)
         if self.start is None or seen is None or there is None or query is None or query_tags is None:
             return scores
-        return scores + self.start(responses, response_tags, query, query_tags, seen, there)
+        started: Tensor = scores + self.start(responses, response_tags, query, query_tags, seen, there)
+        return started
 
     def _ground(self, words: Tensor, tags: Tensor, objects: Tensor | None) -> Tensor:
         """words (N, T, D), tags (N, T), objects (N, O, H) -> states (N, T, H)."""

@@ -45,9 +45,8 @@ class RevisitedVQA(nn.Module):
         seen = self.look(classes[:, whole], places[:, whole], shown, pixels)  # (B, 1, H)
         said = responses.sum(2) / (response_tags > 0).sum(2, keepdim=True).clamp(min=1)  # (B, C, D); padding is zero
         asked = query.sum(1) / (query_tags > 0).sum(1, keepdim=True).clamp(min=1)  # (B, D)
-        known = torch.cat(
-            [seen.expand(-1, each, -1), asked[:, None].expand(-1, each, -1), said], dim=2
-        )  # (B, C, H + 2D)
+        same = torch.cat([seen, asked[:, None]], dim=2).expand(-1, each, -1)  # (B, C, H + D)
+        known = torch.cat([same, said], dim=2)  # (B, C, H + 2D)
         scores: Tensor = self.output(self.dropout(known)).squeeze(2)  # (B, C)
         return scores
 

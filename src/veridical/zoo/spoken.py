@@ -1,7 +1,7 @@
 """Question and candidates as frozen word vectors, each word with the number of the object it points at.
 
-Vectors come from the second-to-last layer of any `transformers` encoder (`minilm` here, in place of the papers' BERT and
-ELMo), or from GloVe; every distinct text is encoded once and kept by content hash. Tags read as the paper has them
+Vectors come from the second-to-last layer of any encoder of `transformers` (`minilm` here, in place of the papers' BERT
+and ELMo), or from GloVe; every distinct text is encoded once and kept by content hash. Tags read as the paper has them
 (VCR, section 6.1): people by gender-neutral names, things by their classes.
 """
 

@@ -2,8 +2,8 @@
 
     q = GRU(question)        z = what the model makes of q and the regions v_1 ... v_O        s_i = GRU(response i) . z
 
-They were made to choose among the thousand most frequent answers; here each response is read by a GRU of its own (as the
-paper adapts them). Tags are words to them: people by gender-neutral names, things by their classes. Regions are those
+They were made to choose among the thousand most frequent answers; here, as the paper adapts them, each response is read
+by a GRU of its own. Tags are words to them: people by gender-neutral names, things by their classes. Regions are those
 of R2C (`objects`), so that only what is done with them differs.
 """
 
@@ -27,7 +27,7 @@ class VQAConfig:
     """Encoders and sizes."""
 
     words: str = "glove"  # encoder of words
-    # encoder of the photograph and its objects (`veridical features --objects`); pixels: learned; empty: classes, places
+    # encoder of the photograph and its objects (`features --objects`); pixels: learned; empty: classes and places
     images: str = "efficientnet-lite0"
     hidden: int = 64  # width of everything
     around: int = 2  # ways in which objects are seen with those around them; 0: each by itself

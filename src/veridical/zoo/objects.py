@@ -112,11 +112,13 @@ class RegionVectors(StoredVectors):
 class Neighbours(nn.Module):
     """Adds to each object what stands around it, by learned weights of where that stands (after Hu et al. 2018).
 
-    o_i += relu(V sum_j w_ij o_j): a hand alone does not tell what it holds. Weights begin with what is near.
+    o_i += relu(V sum_j w_ij o_j): a hand alone does not tell what it holds. Weights begin with what is near; with
+    `own`, an object is near itself.
     """
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int, heads: int, own: bool = False) -> None:
         super().__init__()
+        self.own = own
         self.weigh = nn.Linear(GEOMETRY, heads, bias=False)
         with torch.no_grad():
             self.weigh.weight[:, 0] = NEAR
@@ -125,7 +127,7 @@ class Neighbours(nn.Module):
     def forward(self, seen: Tensor, places: Tensor, there: Tensor) -> Tensor:
         """seen (B, O, H), places (B, O, 5), there (B, O) -> (B, O, H)."""
         number = torch.arange(seen.shape[1], device=seen.device)
-        other = number[:, None] != number  # (O, O)
+        other = (number[:, None] != number) | self.own  # (O, O)
         near = (there & (number >= WHOLE))[:, None, :] & other  # (B, O, O): the photograph is nobody's neighbour
         fit = self.weigh(geometry(places)).masked_fill(~near[..., None], -1e9)  # (B, O, O, heads)
         shares = fit.softmax(2) * near[..., None]  # of an object alone all are zero

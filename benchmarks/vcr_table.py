@@ -5,8 +5,8 @@
 Builds a benchmark of at least 6,000 training questions, trains a small CNN on objects of other stories as the region
 encoder of all models (icon_regions.py), and trains each row on answers and on rationales separately, as the paper does.
 Accuracies are those of val and test together, with 95% intervals over quartets; weights are chosen on a part of
-training that is held out. Run again, it continues where it was stopped, and rows that are there are not trained again; `report.html`
-shows them beside the paper's tables, and by kind of inference.
+training that is held out. Run again, it continues where it was stopped, and rows that are there are not trained
+again; `report.html` shows them beside the paper's tables, and by kind of inference.
 """
 
 from __future__ import annotations

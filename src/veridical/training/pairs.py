@@ -34,18 +34,20 @@ Pairs = Sequence[tuple[str, str]]
 
 def judges(file: Path | str, options: MatchOptions, matching: Matching) -> tuple[MatchOptions, Matching]:
     """Runs that are named as models of relevance or similarity judge what the usual models put on the shortlists."""
-    for field, place in (("relevance", "rerank"), ("similarity", "rerank_similarity")):
-        name = getattr(matching, field)
-        if not is_run(name):
-            continue
-        if getattr(options, place) is not None:
-            raise UserError(f"{name} and {getattr(options, place)} are both to judge {field}.", "Give one of them.")
-        run = RunScorer(Path(name))
-        if field == "similarity":
-            run.refuse(Path(file))
-        options = replace(options, **{place: run})
-        matching = replace(matching, **{field: getattr(Matching, field)})
+    if is_run(matching.relevance):
+        run = _judge(matching.relevance, options.rerank, "relevance")
+        options, matching = replace(options, rerank=run), replace(matching, relevance=Matching.relevance)
+    if is_run(matching.similarity):
+        run = _judge(matching.similarity, options.rerank_similarity, "similarity")
+        run.refuse(Path(file))
+        options, matching = replace(options, rerank_similarity=run), replace(matching, similarity=Matching.similarity)
     return options, matching
+
+
+def _judge(run: str, other: object, of: str) -> RunScorer:
+    if other is not None:
+        raise UserError(f"{run} and {other} are both to judge {of}.", "Give one of them.")
+    return RunScorer(Path(run))
 
 
 class RunScorer:
@@ -104,7 +106,7 @@ def _lessons(pairs: Pairs, labels: Sequence[int], rng: np.random.Generator) -> l
     for (text, response), label in zip(pairs, labels, strict=True):
         if label:
             right.setdefault(text, []).append(response)
-    out = []
+    out: list[Example] = []
     for (text, response), label in zip(pairs, labels, strict=True):
         if not label and right.get(text) and response not in right[text]:
             own = right[text][int(rng.integers(len(right[text])))]

@@ -5,10 +5,13 @@ In reading order:
     architecture      what a model file gives: a config, the inputs it looks at, a module that scores candidates
     inputs            words, candidate texts, pixels and stored vectors, as arrays
     facts             properties and counts of a scene of boxes, crossed with n-grams
-    layers            a sentence encoder, a small CNN, perceptrons
+    layers            readers of words, a small CNN, attention, perceptrons
     cnn_rnn, structure                                         NLVR's baselines
     matrices; mlp_panels, gru_panels, vqa_panels, relation_network   what V-PROM's models share; the models
-    responses, grounded                                        VCR's blind models, and a small R2C
+    spoken, objects, regions   what VCR's models share: words in context with their tags; classes, places and features
+    r2c, grounded     R2C, with its ablations as options; and a small one that learns its own words
+    bert, esim, lstm, responses                                VCR's blind models
+    vqa_parts; revisited_vqa, bottom_up_top_down, mlb, mutan   what VCR's VQA models share; the models
     probe             over frozen encoders, for every task
 
 From outside: `load_model`, `models`, and `architecture`. Other packages add models by entry points of the group

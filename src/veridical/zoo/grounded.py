@@ -13,8 +13,8 @@ whole photograph and of whatever the words of the question look for, by learned 
 responses neither question nor response says anything alone; all that the deep part could learn from is products of the
 two, and without this term it is long at chance.
 
-Without `photograph` nothing of this is seen: the same model reads the text alone. (R2C has BERT for words and reasons
-with another LSTM; here the pooled words are enough, and it trains on a processor.)
+Without `photograph` nothing of this is seen: the same model reads the text alone. (`r2c` is the model of the paper, on
+frozen words of another encoder; this one learns its words, and needs nothing but the benchmark.)
 """
 
 from __future__ import annotations

@@ -3,18 +3,19 @@
     ground          r = BiLSTM([w_t; o_t]) of a response, q = the same BiLSTM of the query
                     w_t: a word in context; o_t: the object that a tag points at, the whole photograph for other words
     contextualise   q^_t = sum_j softmax_j(r_t W q_j) q_j        o^_t = sum_k softmax_k(r_t V o_k) o_k        (eq. 2)
-    reason          h = BiLSTM([q^; r; o^])        s = w2 relu(W1 max_t [h_t; q^_t; r_t])
+    reason          h = BiLSTM([r; q^; o^])        s = w2 relu(W1 max_t [r_t; q^_t; o^_t; h_t])
 
 Options leave out what Table 2 leaves out: `query` (the query, and with it its attention), `reasoning` (its BiLSTM),
 `photograph` (all that is seen); `words=glove` has static words. Region features are stored by any encoder, or learned
 by a small CNN and RoIAlign (`images=pixels`). Otherwise than in the paper, words are those of each text by itself, so
-that every text is encoded once and the query is read once for all its responses.
+that every text is encoded once and the query is read once for all its responses; and o^ is pooled, too, so that nothing
+but the BiLSTM is missing without `reasoning`.
 
 Where blocks of questions share their responses, neither a question nor a response says anything alone, and all there is
-to learn from are products of the two with what is seen: as in the paper, the model stays at chance. Two helps, which
-can be left out: `around` adds to each object what stands near it (a crop of a hand does not show what it holds; the
-paper's large receptive fields do), and `start` adds to the score what can be learned at once, how well the words of a
-response fit what the query points at, or looks for:
+to learn from are products of the two with what is seen: that begins slowly (docs/vcr-log.md). Two helps, which can be
+left out: `around` adds to each object what stands near it (a crop of a hand does not show what it holds; the paper's
+large receptive fields do), and `start` adds to the score what can be learned at once, how well the words of a response
+fit what the query points at, or looks for:
 
     s += sum_t (S w_t) . a        a = a mean of the tagged objects, of those the query's words attend to, and the whole
 """
@@ -48,7 +49,7 @@ class R2CConfig:
     photograph: bool = True  # see it; otherwise only the text is read
     around: int = 2  # ways in which objects are seen with those around them; 0: each by itself
     start: bool = True  # add what can be learned at once
-    hidden: int = 96  # width of everything
+    hidden: int = 64  # width of everything
     dropout: float = 0.1  # of words, objects and hidden layers
 
 
@@ -155,6 +156,6 @@ MODEL = Architecture(
     config=R2CConfig,
     inputs=_inputs,
     module=R2C,
-    training={"batch": 32, "rate": 0.001, "epochs": 10, "patience": 4.0, "weight_decay": 0.01, "schedule": "cosine"},
+    training={"batch": 32, "rate": 0.002, "epochs": 8, "patience": 4.0, "weight_decay": 0.01, "schedule": "cosine"},
     sees=("image", "text", "candidates", "features"),
 )

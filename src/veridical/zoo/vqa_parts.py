@@ -114,6 +114,6 @@ def vqa_model(
         config=config,
         inputs=vqa_inputs,
         module=module,
-        training={"batch": 32, "rate": 0.002, "epochs": 10, "patience": 4.0, "weight_decay": 0.01},
+        training={"batch": 32, "rate": 0.002, "epochs": 8, "patience": 4.0, "weight_decay": 0.01},
         sees=("image", "text", "candidates", "features"),
     )

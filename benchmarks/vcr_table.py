@@ -74,7 +74,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, default=Path("bench/vcr-table"), help="kept and continued")
     parser.add_argument("--photographs", type=int, default=2640)
-    parser.add_argument("--rows", nargs="*", default=[row.name for row in ROWS], help="names of rows")
+    names = [row.name for row in ROWS]
+    parser.add_argument("--rows", nargs="*", default=names, choices=names, metavar="ROW", help="all unless given")
     parser.add_argument("--jobs", type=int, default=2, help="rows at the same time, each on one core")
     given = parser.parse_args()
     folder, encoder = prepare(given.work, given.photographs)
@@ -164,8 +165,8 @@ def show(work: Path, folder: Path) -> None:
     for row in rows.values():
         print(line(row))
     judge(rows)
-    files = [f"{name}={work / 'predictions' / f'{row.slug}-{split}.jsonl'}" for row in ROWS for name in [row.name]
-             if name in rows for split in HELD_OUT]  # fmt: skip
+    there = [row for row in ROWS if row.name in rows]
+    files = [f"{r.name}={work / 'predictions' / f'{r.slug}-{split}.jsonl'}" for r in there for split in HELD_OUT]
     veridical.report(files, work / "report.html", benchmark=folder)
 
 

@@ -54,7 +54,8 @@ class Pieces(StoredVectors):
         said = [_plain(text) for text in responses_of(example)]
         asked = [_plain(query_of(example)[0])] * len(said) if self._query else said
         pairs = (asked, said) if self._query else (said,)
-        found = self._tokenizer(*pairs, truncation=True, max_length=LONGEST, return_token_type_ids=True)
+        longest = min(LONGEST, int(self._tokenizer.model_max_length))
+        found = self._tokenizer(*pairs, truncation=True, max_length=longest, return_token_type_ids=True)
         rows = [np.array([[piece + 1 for piece in ids], kinds]).T
                 for ids, kinds in zip(found["input_ids"], found["token_type_ids"], strict=True)]  # fmt: skip
         return np.asarray(pad(rows), np.int64)
@@ -75,12 +76,12 @@ class BERT(nn.Module):
         super().__init__()
         folder = text_encoder(config.words).folder
         self.encoder = load_part("AutoModel", folder, "does not load as an encoder of texts", "Name another.")
-        self.encoder.pooler = None  # the mean over tokens is taken instead
+        if hasattr(self.encoder, "pooler"):
+            self.encoder.pooler = None  # the mean over tokens is taken instead
         self.kinds = int(getattr(self.encoder.config, "type_vocab_size", 0))  # of segments
-        layers = self.encoder.encoder.layer
-        held = [self.encoder.embeddings, *layers[: config.frozen]] if config.frozen else []
-        for part in held:
-            part.requires_grad_(False)
+        if config.frozen:
+            for part in (self.encoder.embeddings, *self.encoder.encoder.layer[: config.frozen]):
+                part.requires_grad_(False)
         self.dropout = nn.Dropout(config.dropout)
         self.output = nn.Linear(int(self.encoder.config.hidden_size), 1, bias=False)
 

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from veridical.common.arrays import Ints
@@ -87,14 +88,17 @@ class BERT(nn.Module):
 
     def forward(self, pieces: Tensor) -> Tensor:
         """pieces (B, C, T, 2) -> scores (B, C)."""
-        ids, kinds = pieces.flatten(0, 1).unbind(2)  # (BC, T) each
-        real = (ids > 0).long()  # (BC, T)
+        flat, place = pieces.flatten(0, 1), None  # (BC, T, 2)
+        if not self.training:  # where questions share their responses, many are the same: each is read once
+            flat, place = torch.unique(flat, dim=0, return_inverse=True)
+        ids, kinds = flat.unbind(2)  # (N, T) each
+        real = (ids > 0).long()  # (N, T)
         segments = {"token_type_ids": kinds} if self.kinds > 1 else {}
         found = self.encoder(input_ids=(ids - 1).clamp(min=0), attention_mask=real, **segments)
-        states = found.last_hidden_state * real[:, :, None]  # (BC, T, H)
-        mean = states.sum(1) / real.sum(1, keepdim=True).clamp(min=1)  # (BC, H)
-        scores: Tensor = self.output(self.dropout(mean)).view(pieces.shape[:2])
-        return scores
+        states = found.last_hidden_state * real[:, :, None]  # (N, T, H)
+        mean = states.sum(1) / real.sum(1, keepdim=True).clamp(min=1)  # (N, H)
+        scores: Tensor = self.output(self.dropout(mean)).squeeze(1)  # (N,)
+        return (scores if place is None else scores[place]).view(pieces.shape[:2])
 
 
 def text_encoder(name: str) -> HubEncoder:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,18 +38,23 @@ def spoken(text: Text | None, panels: Sequence[Panel]) -> Spoken:
         return []
     if not text.tokens:
         return [(word, WHOLE) for word in words(text.raw)]
-    names = plain_names(panels)
-    objects = [one.id for panel in panels for one in panel.objects]
+    tagged = any(isinstance(token, Ref) for token in text.tokens)
+    names = plain_names(panels) if tagged else {}
+    objects = [one.id for panel in panels for one in panel.objects] if tagged else []
     number = {name: WHOLE + 1 + k for k, name in enumerate(objects)}
     out: Spoken = []
     for token in text.tokens:
-        parts = (
-            [(names.get(o, "object"), number.get(o, WHOLE)) for o in token.objects]
-            if isinstance(token, Ref)
-            else [(token, WHOLE)]
-        )
-        out += [(word, place) for part, place in parts for word in words(part)]
+        if isinstance(token, Ref):
+            said = [(names.get(o, "object"), number.get(o, WHOLE)) for o in token.objects]
+        else:
+            said = [(token, WHOLE)]
+        out += [(word, place) for part, place in said for word in _words(part)]
     return out
+
+
+@lru_cache(maxsize=100_000)  # the same few words, over and over
+def _words(token: str) -> tuple[str, ...]:
+    return tuple(words(token))
 
 
 def query_of(example: Example) -> list[Spoken]:

@@ -146,7 +146,8 @@ def predict(work: Path, benchmark: Benchmark, row: Row, split: str) -> tuple[np.
     target = work / "predictions" / f"{row.slug}-{split}.jsonl"
     target.parent.mkdir(parents=True, exist_ok=True)
     write_predictions(target, predictions, benchmark)
-    write_meta(target, benchmark, split, "main", {"name": row.name, "model": row.model, "items": len(predictions)})
+    about = {"name": row.name, "model": row.model, "blind": trained.architecture.blind(trained.config)}
+    write_meta(target, benchmark, split, "main", about)
     return np.array(right), groups
 
 

@@ -23,7 +23,8 @@ import numpy as np
 
 from veridical import encoders as features
 from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.encoders.extract import TextVectors, cut, decode
+from veridical.encoders.extract import cut, decode
+from veridical.encoders.texts import TextVectors
 from veridical.records import TRUTH, Item, Panel, Text
 
 COCO = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "coco"

@@ -29,7 +29,6 @@ ATTRIBUTES = ("color", "pattern", "age", "gender", "action", "scene")
 PROCESSOR = {
     "image_processor_type": "ViTImageProcessor",
     "do_resize": True,
-    "size": {"height": SIDE, "width": SIDE},
     "resample": 2,
     "do_rescale": True,
     "rescale_factor": 1 / 255,
@@ -74,7 +73,8 @@ def train(pixels: np.ndarray, labels: list[dict[str, str]], epochs: int) -> nn.M
     torch.manual_seed(0)
     config = ResNetConfig(embedding_size=16, hidden_sizes=[16, 48, 128], depths=[1, 1, 1], layer_type="basic")
     network = ResNetModel(config)
-    values = {k: sorted({row[k] for row in labels if k in row}) for k in ("category", "count", *ATTRIBUTES)}
+    names = dict.fromkeys(k for row in labels for k in row)
+    values = {k: sorted({row[k] for row in labels if k in row}) for k in names}
     wanted = {k: torch.tensor([v.index(row[k]) if k in row else -1 for row in labels]) for k, v in values.items()}
     heads = nn.ModuleDict({k: nn.Linear(128, len(v)) for k, v in values.items()})
     parameters = [*network.parameters(), *heads.parameters()]
@@ -89,8 +89,7 @@ def train(pixels: np.ndarray, labels: list[dict[str, str]], epochs: int) -> nn.M
         total, start = 0.0, time.perf_counter()
         for rows in np.array_split(rng.permutation(learning), -(-len(learning) // 64)):
             pooled = network(_input(pixels[rows])).last_hidden_state.mean((2, 3))  # (B, 128)
-            losses = [nn.functional.cross_entropy(heads[k](pooled), wanted[k][rows], ignore_index=-1) for k in values]
-            loss = torch.stack(losses).sum()
+            loss = torch.stack([_loss(heads[k](pooled), wanted[k][rows]) for k in values]).sum()
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -109,6 +108,12 @@ def train(pixels: np.ndarray, labels: list[dict[str, str]], epochs: int) -> nn.M
     return network
 
 
+def _loss(logits: Tensor, wanted: Tensor) -> Tensor:
+    """Cross-entropy of those that have the label (others: -1); zero where none has."""
+    total = nn.functional.cross_entropy(logits, wanted, ignore_index=-1, reduction="sum")
+    return total / (wanted >= 0).sum().clamp(min=1)
+
+
 def _input(pixels: np.ndarray) -> Tensor:
     return torch.from_numpy(pixels).permute(0, 3, 1, 2).float() / 127.5 - 1  # (B, 3, SIDE, SIDE)
 
@@ -116,10 +121,15 @@ def _input(pixels: np.ndarray) -> Tensor:
 def make(out: Path, images: int, epochs: int, categories: int = 0) -> Path:
     """The checkpoint, made unless it is there."""
     if not (out / "preprocessor_config.json").exists():
-        network = train(*draw(images, categories, out.with_name(f"{out.name}-panels.npz")), epochs)
-        network.save_pretrained(out)
-        (out / "preprocessor_config.json").write_text(json.dumps(PROCESSOR, indent=1))
+        save(train(*draw(images, categories, out.with_name(f"{out.name}-panels.npz")), epochs), out, SIDE)
     return out
+
+
+def save(network: nn.Module, out: Path, side: int) -> None:
+    """As a checkpoint of `transformers`; the last file says that it is whole."""
+    network.save_pretrained(out)
+    processor = PROCESSOR | {"size": {"height": side, "width": side}}
+    (out / "preprocessor_config.json").write_text(json.dumps(processor, indent=1))
 
 
 def main() -> None:

@@ -136,3 +136,48 @@ def test_the_log_of_something_else_is_begun_anew(tmp_path: Path) -> None:
     places, vectors = other.read()
     assert list(places) == [key_hash("b")]
     assert vectors.shape == (1, 5)
+
+
+def test_words_are_kept_in_their_context(weights: Path) -> None:
+    own = features.WordVectors("tiny/bert")
+    texts = [("a", "dog"), ("dog", "a"), ("two", "cats", "left")]
+    own.add(texts)
+    first, second = (own.at(own.places(text)) for text in texts[:2])
+    assert first.shape == (2, 16)
+    assert not np.allclose(first[0], second[1])  # the same word at another place
+    again = features.WordVectors("tiny/bert")
+    np.testing.assert_array_equal(again.at(again.places(texts[0])), first)  # read back, nothing is computed
+    size = again._log.path.stat().st_size
+    again.add(texts)
+    assert again._log.path.stat().st_size == size
+    with pytest.raises(KeyError):
+        again.places(("a", "bird"))
+
+
+def test_words_are_of_the_second_to_last_layer(weights: Path) -> None:
+    import torch
+
+    bert = HubEncoder("tiny/bert")
+    (found,) = bert.words([("a", "dog")])
+    inputs = bert._tokenizer("a dog", return_tensors="pt")
+    with torch.inference_mode():
+        layers = bert._model(**inputs, output_hidden_states=True).hidden_states
+    np.testing.assert_allclose(found, layers[-2][0, 1:3].numpy(), atol=1e-6)
+    (pieces,) = bert.words([("dogcat", "a")])  # a word in several pieces is their mean, whatever they are
+    assert pieces.shape == (2, 16)
+
+
+def test_static_words_are_kept_once(tmp_path: Path) -> None:
+    own = features.WordVectors("hashed-words", cache=tmp_path)
+    own.add([("a", "dog"), ("a", "cat", "and", "a", "dog")])
+    places = own.places(("dog", "a", "dog"))
+    assert places[0] == places[2] != places[1]
+    assert len(own._vectors) == 4
+
+
+def test_what_cannot_read_words_says_so(weights: Path) -> None:
+    from veridical.errors import UserError
+
+    for name in ("thumbnail", "tiny/clip"):
+        with pytest.raises(UserError, match="cannot encode words"):
+            features.WordVectors(name).add([("a",)])

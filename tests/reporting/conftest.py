@@ -141,7 +141,8 @@ def vcr(tmp_path: Path) -> Write:
             for n in range(count):
                 panel = Panel(f"photo{n}", writer.add_image(picture(n)), None, 40, 30, people)
                 writer.add_panels([panel])
-                query = Text('["Why", [0], "?"]', ("Why", "is", Ref(("0",)), "here", "?"))
+                words = ("What will", "do next ?") if n % 2 else ("Why is", "here ?")
+                query = Text("", (*words[0].split(), Ref(("0",)), *words[1].split()))
                 four = tuple(Text(f"answer {k} to {n}") for k in range(4))
                 reasons = tuple(Text(f"reason {k} for {n}") for k in range(4))
                 about = {"task": "choice", "panels": (panel.id,), "query": query, "group": f"q{n}"}

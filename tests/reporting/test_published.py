@@ -18,6 +18,7 @@ FILES = {
     "nlvr2-table-5": "nlvr2-acl2019.txt",
     "nlvr2-arxiv-table-8": "nlvr2-arxiv-v1.txt",
     "vcr-table-1": "vcr.txt",
+    "vcr-table-2": "vcr.txt",
     "vprom-table-2": "vprom.txt",
     "vprom-table-5": "vprom.txt",
 }
@@ -29,6 +30,7 @@ def test_every_row_fills_its_columns() -> None:
         "nlvr2-table-6": 11,
         "nlvr2-arxiv-table-8": 13,
         "vcr-table-1": 11,
+        "vcr-table-2": 5,
         "vprom-table-2": 6,
         "vprom-table-5": 46,
         "nlvr2-table-5": 13,
@@ -55,6 +57,8 @@ def test_tables_that_repeat_each_other_agree() -> None:
     for short, name in (("MLP-cat-6", "MLP-sum-6 layers"), ("GRU-shared",) * 2, ("VQA-like",) * 2):
         row = next(r for r in TABLES["vprom-table-2"].rows if r.name == name)
         assert row.values == tuple(neutral[f"{short}, {feature}"] for feature in features)
+    main, ablations = ({row.name: row.values for row in TABLES[f"vcr-table-{k}"].rows} for k in (1, 2))
+    assert ablations["R2C"] == main["R2C"][::2]  # on val
     shares = {row.name: row.values[2] for row in TABLES["nlvr2-table-5"].rows}
     for row in TABLES["nlvr-table-2"].rows:
         assert shares[row.name] == row.values[2]  # NLVR's share of each phenomenon

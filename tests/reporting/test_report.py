@@ -186,6 +186,17 @@ def test_right_answers_with_wrong_rationales(vcr, predict, read_page, tmp_path: 
     assert sum(name == "img" for name, _ in page.elements) == 6
     assert "visual commonsense reasoning (VCR)" in page.words
     assert "63.8" in page.cells  # R2C, published
+    assert "48.3" in page.cells  # R2C without the query
+
+
+def test_questions_are_told_apart_by_what_they_ask_to_reason_about(vcr, predict, read_page, tmp_path: Path) -> None:
+    bench = vcr()  # it has no tags
+    run = predict(bench, "val", lambda n, item: item.query.tokens[0] == "Why", "why.jsonl")
+    page = read_page(report(run, tmp_path / "r.html", benchmark=bench).out)
+    assert "By inference" in page.words
+    assert "each inference is one that our tagger finds" in page.words
+    assert "explanation" in page.words
+    assert "temporal" in page.words
 
 
 def test_matrices_by_scheme(vprom, predict, read_page, tmp_path: Path) -> None:

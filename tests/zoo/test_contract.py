@@ -26,6 +26,7 @@ from . import _matrices as matrices
 from . import _pictures as pictures
 from . import _small as small
 from . import _tagged as tagged
+from ._bert import tiny_bert
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,25 @@ class Case:
     options: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
-        return "-".join([self.name, self.task, *(f"{k}={v}" for k, v in self.options if k in ("hidden", "photograph"))])
+        shown = ("images", "photograph", "query", "reasoning", "start") + ("hidden",) * (self.name == "probe")
+        return "-".join([self.name, self.task, *(f"{k}={v}" for k, v in self.options if k in shown)])
+
+
+TINY = "tiny-bert"  # stands for the folder of a small checkpoint
+READS = {"words": "hashed-words", "hidden": 8}
+SEES = READS | {"images": "thumbnail"}
+SPOKEN: dict[str, dict[str, Any]] = {
+    "r2c": SEES, "revisited-vqa": SEES, "bottom-up-top-down": SEES, "mlb": SEES, "mutan": SEES,
+    "esim": READS, "lstm": READS, "bert": {"words": TINY}, "bert-response-only": {"words": TINY},
+}  # fmt: skip
+
+
+def variants(name: str) -> list[dict[str, Any]]:
+    """A model as it is, and without what can be left out of it."""
+    if name != "r2c":
+        return [{}]
+    left_out = ("query", "reasoning", "photograph", "start")
+    return [{}, {"images": "pixels"}, {"images": "", "around": 0}, *({option: False} for option in left_out)]
 
 
 def _cases(name: str) -> Iterator[Case]:
@@ -48,6 +67,8 @@ def _cases(name: str) -> Iterator[Case]:
         if name == "probe":
             encoders = (("images", "thumbnail"), ("texts", "hashed-words"))
             yield from (Case(name, task, f"pictures-{task}", (*encoders, ("hidden", width))) for width in (128, 0))
+        elif name in SPOKEN:
+            yield from (Case(name, task, "tagged", tuple({**SPOKEN[name], **more}.items())) for more in variants(name))
         elif name == "grounded":
             sizes = (("images", "thumbnail"), ("hidden", 16), ("embedding", 8), ("dropout", 0.0))
             yield from (Case(name, task, "tagged", (*sizes, ("photograph", sees))) for sees in (True, False))
@@ -74,7 +95,9 @@ def _apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     base = tmp_path_factory.mktemp("zoo")
+    tiny_bert(base / TINY)
     return {
+        TINY: base / TINY,
         "statement": small.write_statements(base / "statements"),
         "choice": small.write_choices(base / "choices", candidates=(4, 3)),
         "matrix": matrices.write(base / "matrices", {"train": 24, "test": 8}, ("main",), objects=True),
@@ -90,7 +113,8 @@ def answered(folder: Path) -> list[Example]:
 def made(case: Case, folders: dict[str, Path], seed: int = 0) -> tuple[Trained, Dataset]:
     """A new model with inputs learned on the training split, and the encoded examples."""
     architecture = load_model(case.name)
-    config, _ = configure(architecture, dict(case.options))
+    options = {k: str(folders[TINY]) if v == TINY else v for k, v in case.options}
+    config, _ = configure(architecture, options)
     examples = answered(folders[case.world])
     inputs = architecture.inputs(config)
     for source in inputs.values():

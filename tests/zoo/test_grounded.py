@@ -15,13 +15,12 @@ from veridical.training.batches import examples_of
 from veridical.zoo.grounded import (
     Grounded,
     GroundedConfig,
-    Neighbours,
-    ObjectClasses,
     ObjectVectors,
     TaggedQuery,
     TaggedResponses,
     tagged_words,
 )
+from veridical.zoo.objects import ObjectClasses
 
 from . import _tagged as tagged
 
@@ -99,22 +98,6 @@ def test_a_run_of_one_stage_predicts_that_stage(folder: Path, tmp_path: Path) ->
         train("grounded", folder, tmp_path / stage, set={**options, "stage": stage}, validate="val")
         solve(str(tmp_path / stage), folder, split="val", out=tmp_path / f"{stage}.jsonl")
         assert len((tmp_path / f"{stage}.jsonl").read_text().splitlines()) == count
-
-
-def test_the_things_around_an_object_are_part_of_it() -> None:
-    around = Neighbours(4, 1)
-    with torch.no_grad():
-        around.take.weight.copy_(torch.eye(4))
-        around.take.bias.zero_()
-    boxes = torch.tensor([[[0, 0, 1, 1], [0.1, 0.1, 0.2, 0.3], [0.21, 0.1, 0.3, 0.2], [0.7, 0.7, 0.8, 0.9]]])
-    area = (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
-    places = torch.cat([boxes, area[..., None]], dim=2)
-    seen = torch.eye(4)[None]  # the photograph, a person, what is beside them, something far away
-    found = around(seen, places, torch.ones(1, 4, dtype=torch.bool))[0]
-    assert found[1, 2] > 0.2 > found[1, 3]
-    assert found[:, 0].tolist() == [1, 0, 0, 0]  # the whole photograph is nobody's neighbour
-    hidden = torch.tensor([[True, True, False, True]])
-    assert around(seen, places, hidden)[0, 1, 2] == 0
 
 
 def test_what_only_products_tell_is_learned_at_once() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from veridical.common.result import remark
 from veridical.errors import UserError
 from veridical.options import gathered, refuse_unused, several
-from veridical.options.building import Columns, Matching, MatchOptions
+from veridical.options.building import Columns, Matching, MatchOptions, is_run
 from veridical.options.importing import TableOptions
 
 if TYPE_CHECKING:
@@ -146,8 +146,13 @@ def match(
     from veridical.benchmark.place import replacing
     from veridical.matching import match as room
 
+    options, matching, columns = gathered((options, matching, columns), fields)
+    if is_run(matching.relevance) or is_run(matching.similarity):
+        from veridical.training import pairs
+
+        options, matching = pairs.judges(file, options, matching)
     with replacing(replace):
-        return room.match_file(file, out, *gathered((options, matching, columns), fields))
+        return room.match_file(file, out, options, matching, columns)
 
 
 def export(

@@ -49,6 +49,7 @@ class Encoder:
     """A frozen encoder. A subclass finds its files and does `prepare` and `images`, or `texts`, or all three."""
 
     recipe = "1"  # raise it when preprocessing or pooling change what comes out
+    contextual = True  # the vector of a word depends on the text it stands in
     padded = True  # texts of one batch are padded to the longest: batches of similar lengths are cheaper
     precise: tuple[str, ...] = ("fp32",)  # precisions in which it can encode texts
 
@@ -95,6 +96,10 @@ class Encoder:
     def texts(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors of texts: (B, D) float32."""
         raise self._cannot("texts")
+
+    def words(self, texts: Sequence[Sequence[str]]) -> list[np.ndarray]:
+        """Vectors of the words of texts: (T, D) float32 of each."""
+        raise self._cannot("words")
 
     def _cannot(self, what: str) -> UserError:
         return UserError(

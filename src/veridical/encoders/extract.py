@@ -1,8 +1,7 @@
-"""Making vectors: of a benchmark's panels, each distinct image or region once, and of texts, each distinct one once.
+"""Making vectors of a benchmark's panels, each distinct image or region once.
 
 Every finished batch is synced to a log, so that a run killed at any moment continues with the next batch and ends in
-the same file: in the benchmark's folder, or, of texts, in a cache folder of the user (VERIDICAL_CACHE, else
-~/.cache/veridical), a file for each encoder.
+the same file in the benchmark's folder. (Vectors of texts: `texts`.)
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from veridical.benchmark.tables import panels_from
 from veridical.common.files import only_one
 from veridical.common.pictures import stored_picture
 from veridical.encoders import store
-from veridical.encoders.encoder import Encoder, Identity, one_thread_each, open_encoder, unit
+from veridical.encoders.encoder import Encoder, one_thread_each, open_encoder, unit
 from veridical.encoders.store import About, Features, VectorLog, feature_path, key_hash, region_key
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
@@ -268,61 +267,3 @@ def _pixels(size: tuple[int, int], region: Box, address: str) -> tuple[int, int,
             "Regions are left, top, right, bottom in pixels; build the benchmark again without that panel.",
         )
     return left, top, right, bottom
-
-
-class TextVectors:
-    """Vectors of texts by one encoder: those that are known, and those it is asked for."""
-
-    def __init__(
-        self,
-        encoder: str | Encoder,
-        *,
-        batch_size: int = 64,
-        cache: Path | str | None = None,
-        precision: str = "fp32",
-    ) -> None:
-        self.encoder = open_encoder(encoder, precision=precision)
-        self.batch_size = batch_size
-        about = {**asdict(self.identity), "kind": "text"}
-        name = hashlib.sha256(repr(sorted(about.items())).encode()).hexdigest()[:12]
-        folder = Path(cache or cache_folder()) / "texts"
-        self._log = VectorLog(folder / f"{self.encoder.slug}-{name}.vectors", about)
-        self._places, self._vectors = self._log.read()
-
-    @property
-    def identity(self) -> Identity:
-        return self.encoder.identity
-
-    @property
-    def size(self) -> int:
-        """Numbers in a vector; 0 before the first one."""
-        return int(self._vectors.shape[1])
-
-    def add(self, texts: Iterable[str]) -> None:
-        """Encode the texts that are not known yet, in batches."""
-        missing = {h: text for text in texts if (h := key_hash(text)) not in self._places}
-        if not missing:
-            return
-        order = list(missing)
-        if self.encoder.padded:  # similar lengths waste the least on padding; the slowest first, for an honest ETA
-            order.sort(key=lambda h: (-len(missing[h]), h))
-        with Progress(f"Encoding texts with {self.encoder.name}", len(order), "texts") as progress:
-            for start in range(0, len(order), self.batch_size):
-                batch = order[start : start + self.batch_size]
-                self._log.append(batch, self.encoder.texts([missing[h] for h in batch]))
-                progress.advance(len(batch))
-        self._places, self._vectors = self._log.read()
-
-    def rows(self, texts: Sequence[str]) -> np.ndarray:
-        """One vector per text, in their order: (N, D)."""
-        self.add(texts)
-        if not texts:
-            return np.zeros((0, self.size), np.float32)
-        return np.array(self._vectors[[self._places[key_hash(text)] for text in texts]])
-
-
-def cache_folder() -> Path:
-    """Where vectors of texts are kept between runs."""
-    if own := os.environ.get("VERIDICAL_CACHE"):
-        return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "veridical"

@@ -83,6 +83,26 @@ class HubEncoder(Encoder):
                 out = (states * mask).sum(1) / mask.sum(1).clamp(min=1)  # (B, D)
             return out.float().cpu().numpy()
 
+    def words(self, texts: Sequence[Sequence[str]]) -> list[np.ndarray]:
+        """Of the second-to-last layer (VCR, section 5); a word of several pieces is their mean, one cut off is zero."""
+        torch = import_torch()
+        if self._two_towers or self._model.main_input_name != "input_ids":
+            raise self._cannot("words")
+        inputs = self._tokenizer(
+            [list(text) for text in texts], is_split_into_words=True, padding=True, truncation=True,
+            max_length=self._longest, return_tensors="pt",
+        )  # fmt: skip
+        with torch.inference_mode():
+            layers = self._model(**inputs.to(self.device), output_hidden_states=True).hidden_states
+        states = layers[-2].float().cpu().numpy()  # (B, T, D)
+        out = [np.zeros((len(text), states.shape[2]), np.float32) for text in texts]
+        for row, vectors in enumerate(out):
+            pieces = np.array([-1 if word is None else word for word in inputs.word_ids(row)])
+            for word in range(len(vectors)):
+                if (own := pieces == word).any():
+                    vectors[word] = states[row, own].mean(0)
+        return out
+
     @cached_property
     def _model(self) -> Any:
         fix = "It needs config.json and model.safetensors as `save_pretrained` writes them."

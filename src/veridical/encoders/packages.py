@@ -104,6 +104,7 @@ class MiniLM(HubEncoder):
 class GloVe(Encoder):
     """GloVe 6B, 50 numbers a word; a text is the mean over its known words (zero where it has none)."""
 
+    contextual = False
     padded = False
 
     def files(self) -> list[Path]:
@@ -124,6 +125,9 @@ class GloVe(Encoder):
         out = np.zeros((len(words), self._matrix.shape[1]), np.float32)
         out[places >= 0] = self._matrix[places[places >= 0]]
         return out, places >= 0
+
+    def words(self, texts: Sequence[Sequence[str]]) -> list[np.ndarray]:
+        return [self.word_vectors(text)[0] for text in texts]
 
     @cached_property
     def _matrix(self) -> np.ndarray:
@@ -226,7 +230,11 @@ class HashedWords(Weightless):
     """A bag of words and word pairs, each counted at a place and with a sign that its hash gives: 512 numbers."""
 
     SIZE = 512
+    contextual = False
     padded = False
+
+    def words(self, texts: Sequence[Sequence[str]]) -> list[np.ndarray]:
+        return [self.texts(text) for text in texts]
 
     def texts(self, texts: Sequence[str]) -> np.ndarray:
         out = np.zeros((len(texts), self.SIZE), np.float32)

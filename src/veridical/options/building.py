@@ -134,14 +134,21 @@ class VPROMOptions:
     """The licence of the benchmark; the source's unless given."""
 
 
+def is_run(model: str) -> bool:
+    """Whether a model is named by the folder of a run of `veridical train`."""
+    return (Path(model) / "run.json").is_file()
+
+
 @dataclass(frozen=True)
 class Matching:
     """The models and the trade-off of Adversarial Matching (VCR, section 4)."""
 
     relevance: str = "minilm"
-    """Model of relevance, P_rel: a text encoder, or bm25, or tfidf."""
+    """Model of relevance, P_rel: a text encoder, or bm25, or tfidf; of match also a run of bert or esim, whose model is
+    trained anew for each part of the folds."""
     similarity: str = "minilm"
-    """Model of similarity, P_sim: a text encoder, or tfidf."""
+    """Model of similarity, P_sim: a text encoder, or tfidf; of match also a run of bert or esim that learned elsewhere
+    which texts follow from each other."""
     learn: bool = True
     """Learn relevance on the data, on other folds than it scores."""
     weight: Annotated[float, LAMBDA] = 1.0

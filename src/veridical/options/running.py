@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from veridical.errors import UserError
 from veridical.options.fields import COMMAS, FROM, MODEL_ARG, check_choices
 
+Stage = Literal["both", "answer", "rationale"]
 Context = Literal["own", "other", "shuffled"]
 Layout = Literal["separate", "together"]
 Boxes = Literal["drawn", "coordinates", "none"]
@@ -42,6 +43,8 @@ class TrainOptions:
 
     set: Mapping[str, Any] | None = None
     """NAME=VALUE: an option of the model or of training; repeat for more."""
+    stage: Stage = "both"
+    """VCR: train on answers, on rationales given the right answer, or jointly on both."""
     split: str = "train"
     """The split to train on."""
     validate: str | None = None
@@ -112,6 +115,8 @@ class SolverOptions:
     """Trained models of matrices: own, or a control: other (of another item) or shuffled."""
     trial: int | str = 0
     """Trained models: which trial of the run, by number or name."""
+    also: Path | str | None = None
+    """Trained models of one stage of VCR: the run that was trained on the other, for its items."""
     device: str = "cpu"
     """Trained models: cpu, cuda, cuda:1 ..."""
 

@@ -1,6 +1,7 @@
 """What results say: by tag, pair by pair, group by group, and in a few sentences.
 
-Where a benchmark of statements carries no phenomena, our tagger gives them if it is installed; the page says so.
+Where a benchmark of statements carries no phenomena, our tagger gives them if it is installed; where questions of VCR
+do not say what they ask to reason about, it is read from their words. The page says so.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from veridical.common.intervals import Estimate
 from veridical.evaluation import Scores
 from veridical.evaluation.grade import Tags
 from veridical.evaluation.metrics import Comparison, Row, by_tags, compare, staged_right
+from veridical.language.english import plain_names
 from veridical.pages.plots import PlotMark, percent
 from veridical.reporting.studies import Part, PartResult, Study, System, part_in_words
 
@@ -32,7 +34,7 @@ MOST_TAGGED = 5000  # different sentences that are tagged for a report
 MOST_VALUES = 40  # of a tag: more of them say nothing in a plot
 SAME = 0.9  # two values with so much of their items in common are one
 TOLD_FIRST = ("phenomenon", "relation", "element", "inference", "synset")  # the papers' own tags
-PHENOMENON = "phenomenon"
+PHENOMENON, INFERENCE = "phenomenon", "inference"
 MOST_PAIRS = 28  # of more systems, each is compared with the best only
 
 
@@ -78,9 +80,11 @@ def breakdowns(study: Study, part: Part, resamples: int, seed: int) -> list[Brea
     found = [Breakdown(tag, rows, "benchmark") for tag, rows in tags.items()]
     found = [b for b in found if 1 < len(b.rows) <= MOST_VALUES and b.shown()]
     found = _different(found, systems[0].results[part].grades.key.tags) if systems else []
+    home = study.benchmark.directory, study.benchmark.hash, part
     if study.benchmark.task == "statement" and PHENOMENON not in tags:
-        ours = _tagged(study, part, resamples, seed)
-        found += [ours] if ours else []
+        found += _tagged(study, part, PHENOMENON, sentence_phenomena(*home), resamples, seed)
+    if study.paper == "vcr" and INFERENCE not in tags:
+        found += _tagged(study, part, INFERENCE, question_inferences(*home), resamples, seed)
     return sorted(found, key=lambda b: (b.tag != PHENOMENON, len(b.rows) > FEW, b.tag))
 
 
@@ -100,24 +104,25 @@ def _different(found: Sequence[Breakdown], tags: Tags) -> list[Breakdown]:
     return kept
 
 
-def _tagged(study: Study, part: Part, resamples: int, seed: int) -> Breakdown | None:
-    """Phenomena by our tagger, where it is installed and the part is not too large."""
-    phenomena = sentence_phenomena(study.benchmark.directory, study.benchmark.hash, part)
-    if phenomena is None:
-        return None
-    names = sorted({name for found in phenomena for name in found})
+def _tagged(
+    study: Study, part: Part, tag: str, values: list[tuple[str, ...]] | None, resamples: int, seed: int
+) -> list[Breakdown]:
+    """Results by what our tagger says of each item; none where it says nothing."""
+    if values is None:
+        return []
+    names = sorted({name for found in values for name in found})
     place = {name: number for number, name in enumerate(names)}
-    pairs = sorted((place[name], item) for item, found in enumerate(phenomena) for name in found)
+    pairs = sorted((place[name], item) for item, found in enumerate(values) for name in found)
     pair, item = np.array(pairs, np.int64).reshape(-1, 2).T.copy()
-    tags = Tags(item=item, pair=pair, pairs=tuple((PHENOMENON, name) for name in names))
+    tags = Tags(item=item, pair=pair, pairs=tuple((tag, name) for name in names))
     rows: dict[str, dict[str, Row]] = {}
     for system in study.on(part):
         grades = system.results[part].grades
         key = replace(grades.key, tags=tags)
         found = by_tags(key, grades.examples, system.results[part].right(), resamples, seed)
-        for value, row in found.get(PHENOMENON, {}).items():
+        for value, row in found.get(tag, {}).items():
             rows.setdefault(value, {})[system.name] = row
-    return Breakdown(PHENOMENON, rows, "tagger") if rows else None
+    return [Breakdown(tag, rows, "tagger")] if rows else []
 
 
 @lru_cache(maxsize=8)  # two figures ask for the same
@@ -137,6 +142,23 @@ def sentence_phenomena(directory: Path, digest: str, part: Part) -> list[tuple[s
 
     known = dict(zip(different, tag_many(different), strict=True))
     return [known[sentence] for sentence in sentences]
+
+
+@lru_cache(maxsize=8)
+def question_inferences(directory: Path, digest: str, part: Part) -> list[tuple[str, ...]]:
+    """What each item's question asks to reason about (VCR, figure 2), by its words; a reason counts with its question.
+
+    The benchmark's hash tells its builds in one folder apart.
+    """
+    from veridical.language.phenomena.tagger import inferences
+
+    benchmark = Benchmark(directory)
+    panels = benchmark.panels
+    out = []
+    for item in benchmark.items(part[1], part[0]):
+        names = plain_names([panels[p] for p in item.panels])
+        out.append(inferences(item.query.words(names)) if item.query is not None else ())
+    return out
 
 
 def phenomenon_shares(study: Study, part: Part) -> tuple[dict[str, float], int] | None:

@@ -133,7 +133,7 @@ def by_tag(found: Sequence[Breakdown], systems: Sequence[System]) -> Section | N
         if len(one.rows) > len(one.shown()):
             caption += f" Of {len(one.rows):,} values, the hardest and the easiest with enough items."
         if one.source == "tagger":
-            caption += " Nobody annotated these sentences: the phenomena are those our tagger finds."
+            caption += f" Nobody annotated these sentences: each {one.tag} is one that our tagger finds."
         plot = bars(f"Accuracy by {one.tag}", one.groups(systems))
         parts.append(PlotFigure(plot, caption, system_keys(systems), f"By {one.tag}"))
     return Section("Where it is hard", tuple(parts)) if parts else None

@@ -40,10 +40,22 @@ class TrainedSolver(Solver):
         context: Context = "own",
         seed: int = 0,
         limit: int | None = None,
+        also: Path | str | None = None,
     ) -> None:
         self.run, self.device, self.context, self.seed, self.limit = run, device, context, seed, limit
         self.trial = str(trial).removeprefix("trial-")
         self.trained = self._load()
+        self.also = None if also is None else TrainedSolver(Path(also), trial, device, context, seed, limit)
+        if self.also is not None and {self.stage, self.also.stage} != {"answer", "rationale"}:
+            raise UserError(
+                f"{run} was trained on the stage {self.stage}, {also} on {self.also.stage}.",
+                "Give a run of answers and one of rationales: `veridical train MODEL DIR --stage answer`.",
+            )
+
+    @property
+    def stage(self) -> str:
+        """The stage of VCR that it was trained on."""
+        return str(self.trained.about.get("training", {}).get("stage", "both"))
 
     def predict(self, benchmark: Benchmark, split: str, scheme: str = "main") -> Iterator[Prediction]:
         from veridical.training.batches import examples_of, with_context
@@ -52,8 +64,7 @@ class TrainedSolver(Solver):
         trained, name = self.trained, self.trained.architecture.name
         if benchmark.task not in trained.architecture.tasks:
             raise UserError(f"{name} cannot solve {benchmark.task} items.", "Choose another run.")
-        stage = trained.about.get("training", {}).get("stage", "both")
-        own = [item for item in benchmark.items(split, scheme) if of_stage(item, stage)]
+        own = [item for item in benchmark.items(split, scheme) if of_stage(item, self.stage)]
         among = first_items(benchmark, split, scheme, self.limit)
         items = [item for item in with_context(own, self.context, self._rng()) if item.id in among]
         data = trained.encode(examples_of(benchmark, items), f"{name}: encoding {split}")
@@ -61,6 +72,8 @@ class TrainedSolver(Solver):
         if not views:
             for example, scores in zip(data.examples, trained.scores(data, device=self.device), strict=True):
                 yield Prediction(example.item.id, tuple(scores.tolist()))
+            if self.also is not None:
+                yield from self.also.predict(benchmark, split, scheme)
             return
         each = []
         with Progress(f"{name}: {split}", views * len(data), "views") as progress:
@@ -81,7 +94,8 @@ class TrainedSolver(Solver):
         learned = self.trained.about.get("training", {}).get("context", "own")
         contexts = "other" if "other" in (self.context, learned) else "own"
         blind = self.trained.architecture.blind(self.trained.config, contexts)
-        return {"trial": int(self.trial), "device": self.device, **made, "blind": blind, **control}
+        also = {} if self.also is None else {"also": self.also.about()}
+        return {"trial": int(self.trial), "device": self.device, **made, "blind": blind, **control, **also}
 
     def _load(self) -> Trained:
         from veridical.training.run import check_device

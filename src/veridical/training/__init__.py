@@ -7,6 +7,7 @@ In reading order:
     trainer     the loop: one module on one data set, with checkpoints and TensorBoard's events
     trained     a model read back from its folder
     run         the verb: one or several trials in a run folder, with a picture of their learning curves
+    pairs       a run as a model of pairs of texts, for Adversarial Matching
 
 From outside: `train`, `configure`, `load_trained`, and `batches.examples_of`.
 """

@@ -96,7 +96,7 @@ class Dataset:
     lengths: Ints  # what each example costs, in numbers
     answers: Ints  # -1 where unknown
     candidates: Ints  # how many each example has
-    tables: dict[str, Array]  # of inputs that are looked up: row numbers (N, ...)
+    tables: dict[str, Array]  # of inputs that are looked up and have one shape: row numbers (N, ...)
     targets: dict[str, Array]  # of auxiliary losses: distributions (N, K)
 
     @classmethod
@@ -117,7 +117,7 @@ class Dataset:
                 kept.append({n: i.encode(example) for n, i in inputs.items() if not i.per_view})
                 progress.advance()
         lengths = np.array([sum(a.size for a in row.values()) for row in kept], np.int64)
-        looked_up = [n for n, i in inputs.items() if isinstance(i, LookedUp) and kept]
+        looked_up = [n for n, i in inputs.items() if isinstance(i, LookedUp) and len({r[n].shape for r in kept}) == 1]
         tables = {name: np.stack([row.pop(name) for row in kept]) for name in looked_up}
         answers = [-1 if e.item.answer is None else e.item.answer for e in examples]
         return cls(
@@ -146,7 +146,7 @@ class Dataset:
         """Some examples as tensors, padded with zeros; `views` says which view to look at for each."""
         out: dict[str, Tensor] = {}
         for name, source in self.inputs.items():
-            if isinstance(source, LookedUp):
+            if name in self.tables and isinstance(source, LookedUp):
                 out[name] = torch.from_numpy(source.look_up(self.tables[name][rows]))
                 continue
             if source.per_view:
@@ -157,7 +157,8 @@ class Dataset:
                 ]
             else:
                 arrays = [self.kept[r][name] for r in rows.tolist()]
-            out[name] = torch.from_numpy(pad(arrays))
+            padded = pad(arrays)
+            out[name] = torch.from_numpy(source.look_up(padded) if isinstance(source, LookedUp) else padded)
         return out
 
     def blank(self, rows: Ints) -> Tensor | None:

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from veridical.errors import UserError
-from veridical.options.running import Context
+from veridical.options.running import Context, Stage
 from veridical.records import Item
 from veridical.zoo.architecture import Architecture
 
 Schedule = Literal["constant", "linear", "cosine"]
 Optimizer = Literal["adamw", "adadelta"]
-Stage = Literal["both", "answer", "rationale"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class TrainingConfig:
     checkpoint_steps: int = 200  # steps between checkpoints; there is one after each epoch too
 
 
-def of_stage(item: Item, stage: Stage) -> bool:
+def of_stage(item: Item, stage: str) -> bool:
     """Whether an item belongs to a stage: rationale items have a parent."""
     return stage == "both" or (item.parent is not None) == (stage == "rationale")
 

@@ -38,7 +38,7 @@ from veridical.pages.drawing import WIDTH
 from veridical.pages.plots import Series, colour, lines, picture
 from veridical.records import Item
 from veridical.training.batches import Dataset, examples_of, with_context
-from veridical.training.config import Stage, TrainingConfig, configure, of_stage
+from veridical.training.config import TrainingConfig, configure, of_stage
 from veridical.training.trained import Trained, build, config_json, restore_inputs, save_estimator, save_inputs
 from veridical.training.trainer import CHECKPOINT, AfterStep, Epoch, Trainer
 from veridical.zoo import load_model
@@ -113,6 +113,8 @@ def train(
     `seed + k`.
     """
     architecture = load_model(model)
+    if options.stage != "both":
+        options = replace(options, set={"stage": options.stage, **(options.set or {})})
     configure(architecture, options.set)  # refuses what is none of its options
     if options.trials < 1:
         raise UserError(f"{options.trials} trials were asked for.", "Ask for at least one.")
@@ -270,7 +272,7 @@ def _held_out(items: Sequence[Item], config: TrainingConfig, rng: np.random.Gene
     return is_held.tolist()
 
 
-def _answered(bench: Benchmark, split: str, scheme: str, stage: Stage) -> list[Item]:
+def _answered(bench: Benchmark, split: str, scheme: str, stage: str) -> list[Item]:
     items: list[Item] = [i for i in bench.items(split, scheme) if i.answer is not None and of_stage(i, stage)]
     if not items:
         what = "item" if stage == "both" else f"{stage} item"

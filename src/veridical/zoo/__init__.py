@@ -5,10 +5,13 @@ In reading order:
     architecture      what a model file gives: a config, the inputs it looks at, a module that scores candidates
     inputs            words, candidate texts, pixels and stored vectors, as arrays
     facts             properties and counts of a scene of boxes, crossed with n-grams
-    layers            a sentence encoder, a small CNN, perceptrons
+    layers            readers of words, a small CNN, attention, perceptrons
     cnn_rnn, structure                                         NLVR's baselines
     matrices; mlp_panels, gru_panels, vqa_panels, relation_network   what V-PROM's models share; the models
-    responses, grounded                                        VCR's blind models, and a small R2C
+    spoken, objects, regions   what VCR's models share: words in context with their tags; classes, places and features
+    r2c, grounded     R2C, with its ablations as options; and a small one that learns its own words
+    bert, esim, lstm, responses                                VCR's blind models
+    vqa_parts; revisited_vqa, bottom_up_top_down, mlb, mutan   what VCR's VQA models share; the models
     probe             over frozen encoders, for every task
 
 From outside: `load_model`, `models`, and `architecture`. Other packages add models by entry points of the group
@@ -36,6 +39,15 @@ MODELS: dict[str, str] = {
     "question-only": "veridical.zoo.responses:QUESTION_ONLY",
     "probe": "veridical.zoo.probe:MODEL",
     "grounded": "veridical.zoo.grounded:MODEL",
+    "r2c": "veridical.zoo.r2c:MODEL",
+    "bert": "veridical.zoo.bert:MODEL",
+    "bert-response-only": "veridical.zoo.bert:RESPONSE_ONLY",
+    "esim": "veridical.zoo.esim:MODEL",
+    "lstm": "veridical.zoo.lstm:MODEL",
+    "revisited-vqa": "veridical.zoo.revisited_vqa:MODEL",
+    "bottom-up-top-down": "veridical.zoo.bottom_up_top_down:MODEL",
+    "mlb": "veridical.zoo.mlb:MODEL",
+    "mutan": "veridical.zoo.mutan:MODEL",
     **{f"mlp-{j}-{k}": f"veridical.zoo.mlp_panels:{j.upper()}_{k}" for j in ("sum", "cat") for k in (2, 4, 6)},
     "gru": "veridical.zoo.gru_panels:MODEL",
     "gru-shared": "veridical.zoo.gru_panels:SHARED",

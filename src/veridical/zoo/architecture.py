@@ -84,7 +84,8 @@ class Prepared(Protocol):
 class LookedUp(Protocol):
     """An input that keeps row numbers of a stored matrix for each example and reads the rows of a batch at once.
 
-    All examples have arrays of one shape. Nothing is done example by example in a step, and nothing large is kept.
+    Nothing large is kept; where all examples have arrays of one shape, nothing is done example by example in a step.
+    Other inputs are filled up with 0, which must then be the number of a row of zeros.
     """
 
     def look_up(self, rows: Array) -> Array:

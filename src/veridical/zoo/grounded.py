@@ -13,8 +13,8 @@ whole photograph and of whatever the words of the question look for, by learned 
 responses neither question nor response says anything alone; all that the deep part could learn from is products of the
 two, and without this term it is long at chance.
 
-Without `photograph` nothing of this is seen: the same model reads the text alone. (R2C has BERT for words and reasons
-with another LSTM; here the pooled words are enough, and it trains on a processor.)
+Without `photograph` nothing of this is seen: the same model reads the text alone. (`r2c` is the model of the paper, on
+frozen words of another encoder; this one learns its words, and needs nothing but the benchmark.)
 """
 
 from __future__ import annotations
@@ -34,13 +34,9 @@ from veridical.language.reading.lexicon import words
 from veridical.records import Panel, Ref, Text
 from veridical.zoo.architecture import Architecture, Example, Input
 from veridical.zoo.inputs import StoredVectors, Vocabulary, candidate_texts, pad, scaled
-from veridical.zoo.layers import perceptron
+from veridical.zoo.layers import attend, perceptron
+from veridical.zoo.objects import PLACES, WHOLE, Neighbours, ObjectClasses, ObjectPlaces, only_panel, pointed_at
 
-WHOLE = 1  # the number of the whole photograph among objects; 0 is no object
-PHOTOGRAPH = "(photograph)"  # its class
-PLACES = 5  # left, top, right, bottom and area, as shares of the photograph
-GEOMETRY = 6  # of two objects: gap, to the right, below, both without their signs, how much larger
-NEAR = -30.0  # what the gap weighs before training: of things a tenth of the photograph apart, one of twenty is seen
 SMALL = 0.05  # of what words look for, at first: all objects alike
 MOST_ALIKE = 7  # objects of a class that are told apart in number
 
@@ -68,15 +64,6 @@ def tagged_words(text: Text | None, panel: Panel) -> list[Pair]:
         else:
             out += [(word, 0) for word in words(token)]
     return out
-
-
-def only_panel(example: Example) -> Panel:
-    """The photograph of an item."""
-    if len(example.panels) != 1:
-        raise UserError(
-            f"Item {example.item.id} has {len(example.panels)} panels.", "Models that ground tags take one photograph."
-        )
-    return example.panels[0]
 
 
 class TaggedQuery(Vocabulary):
@@ -107,16 +94,6 @@ class TaggedResponses(TaggedQuery):
         return pad([self.pairs(text) for text in self.read(example)])
 
 
-class ObjectClasses(Vocabulary):
-    """The classes of the photograph and its objects: (1 + O,) ids."""
-
-    def texts(self, example: Example) -> list[list[str]]:
-        return [[PHOTOGRAPH, *(one.category.lower() for one in only_panel(example).objects)]]
-
-    def encode(self, example: Example) -> Ints:
-        return self.number(self.texts(example)[0])
-
-
 class ObjectVectors(StoredVectors):
     """The vectors and places of the photograph and its objects: (1 + O, D + 5), from `veridical features --objects`.
 
@@ -130,26 +107,16 @@ class ObjectVectors(StoredVectors):
         self.state["size"] = self.encode(examples[0]).shape[1]
 
     def encode(self, example: Example) -> Floats:
-        panel = only_panel(example)
+        panel, places = only_panel(example), ObjectPlaces().encode(example)
         if not self.encoder:
-            return _places(panel)
+            return places
         key = panel_key(panel)
         if key is None or panel.image is None or example.folder is None:
             raise UserError(
                 f"The photograph of item {example.item.id} is not in the benchmark.", "Import it with its images."
             )
         keys = [key, *(region_key(panel.image, box) for box in object_regions(panel))]
-        return np.concatenate([scaled(self.file(example).rows(keys)), _places(panel)], axis=1)
-
-
-def _places(panel: Panel) -> Floats:
-    """(1 + O, 5) where each object lies; one without a box lies everywhere."""
-    width, height = float(panel.width or 1), float(panel.height or 1)
-    whole = (0.0, 0.0, width, height)
-    boxes = np.array([whole, *(one.box or whole for one in panel.objects)], np.float32)
-    boxes /= np.array([width, height, width, height], np.float32)
-    area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
-    return np.concatenate([boxes, area[:, None]], axis=1)
+        return np.concatenate([scaled(self.file(example).rows(keys)), places], axis=1)
 
 
 @dataclass(frozen=True)
@@ -180,7 +147,7 @@ class Grounded(nn.Module):
             self.classes = nn.Embedding(sizes["classes"], config.embedding, padding_idx=0)
             self.alike = nn.Embedding(MOST_ALIKE + 1, config.embedding)
             self.look = nn.Linear(sizes["objects"] + 2 * config.embedding, width)
-            self.around = Neighbours(width, config.heads) if config.heads else None
+            self.around = Neighbours(width, config.heads, own=True) if config.heads else None
             self.deeper = nn.Linear(width, width)
             self.says = nn.Embedding(sizes["responses"], width, padding_idx=0)  # what words say of an object
             self.meant = nn.Linear(width, 1, bias=False)  # which of the objects that a question points at it is about
@@ -209,10 +176,10 @@ class Grounded(nn.Module):
         each = None if seen is None else seen.repeat_interleave(candidates, 0)  # (BC, O, H)
         said = self._read(self.read_response, self.response_words, flat, each)  # (BC, T, H)
         words = query[:, :, 0].repeat_interleave(candidates, 0) != 0  # (BC, S)
-        meant = _attend(self.asks(said), asked.repeat_interleave(candidates, 0), words)  # (BC, T, H)
+        meant = attend(self.asks(said), asked.repeat_interleave(candidates, 0), words)  # (BC, T, H)
         parts = [said, meant, said * meant]
         if each is not None and there is not None and self.looks is not None:
-            shown = _attend(self.looks(said), each, there.repeat_interleave(candidates, 0))  # (BC, T, H)
+            shown = attend(self.looks(said), each, there.repeat_interleave(candidates, 0))  # (BC, T, H)
             parts += [shown, said * shown]
         joined = torch.relu(self.join(self.dropout(torch.cat(parts, dim=2))))  # (BC, T, H)
         blank = flat[:, :, 0] == 0  # (BC, T)
@@ -235,8 +202,8 @@ class Grounded(nn.Module):
     def _fits(self, query: Tensor, responses: Tensor, seen: Tensor, there: Tensor) -> Tensor:
         """How well the words of responses fit what the question points at or describes, or the photograph: (B, C)."""
         sought = self.dropout(self.seeks(query[:, :, 0])).sum(1, keepdim=True)  # (B, 1, H): "the woman in red"
-        found = _attend(sought, seen, there)  # (B, 1, H)
-        named = torch.cat([seen[:, :1], found, _pointed_at(query, seen)], dim=1)  # (B, 2 + S, H)
+        found = attend(sought, seen, there)  # (B, 1, H)
+        named = torch.cat([seen[:, :1], found, pointed_at(query[:, :, 1], seen)], dim=1)  # (B, 2 + S, H)
         pointed = functional.pad(query[:, :, 1] > 0, (2, 0), value=True)  # (B, 2 + S)
         # Shares add up to one. Gates could all be shut, and are: that helps most as long as words mean nothing.
         shares = self.meant(named).squeeze(2).masked_fill(~pointed, -1e9).softmax(1)  # (B, 2 + S)
@@ -252,51 +219,8 @@ class Grounded(nn.Module):
         if seen is None:
             states: Tensor = lstm(words)[0]
             return states
-        pointing: Tensor = lstm(torch.cat([words, _pointed_at(text, seen)], dim=2))[0]
+        pointing: Tensor = lstm(torch.cat([words, pointed_at(text[:, :, 1], seen)], dim=2))[0]
         return pointing
-
-
-class Neighbours(nn.Module):
-    """Adds to each object what stands around it, by learned weights of where that stands."""
-
-    def __init__(self, width: int, heads: int) -> None:
-        super().__init__()
-        self.weigh = nn.Linear(GEOMETRY, heads, bias=False)
-        with torch.no_grad():
-            self.weigh.weight[:, 0] = NEAR
-        self.take = nn.Linear(heads * width, width)
-
-    def forward(self, seen: Tensor, places: Tensor, there: Tensor) -> Tensor:
-        """seen (B, O, H), places (B, O, 5), there (B, O) -> (B, O, H)."""
-        real = there & (torch.arange(seen.shape[1], device=seen.device) >= WHOLE)  # the photograph is no neighbour
-        fit = self.weigh(_geometry(places)).masked_fill(~real[:, None, :, None], -1e9)  # (B, O, O, heads)
-        around = torch.einsum("bijh,bjw->bihw", fit.softmax(2), seen).flatten(2)  # (B, O, heads H)
-        out: Tensor = seen + torch.relu(self.take(around)) * there[:, :, None]
-        return out
-
-
-def _geometry(places: Tensor) -> Tensor:
-    """(B, O, 5) -> (B, O, O, 6): where the second object stands to the first."""
-    low, high = places[..., :2], places[..., 2:4]  # (B, O, 2)
-    gap = torch.maximum(low[:, None] - high[:, :, None], low[:, :, None] - high[:, None]).clamp(min=0).norm(dim=3)
-    away = (low + high)[:, None] / 2 - (low + high)[:, :, None] / 2  # (B, O, O, 2)
-    size = (places[..., 4] + 1e-3).log()
-    larger = size[:, None] - size[:, :, None]  # (B, O, O)
-    return torch.cat([gap[..., None], away, away.abs(), larger[..., None]], dim=3)
-
-
-def _pointed_at(text: Tensor, seen: Tensor) -> Tensor:
-    """What each word of a text points at, 0 where it is no tag: (N, S, 2), (N, O, H) -> (N, S, H)."""
-    numbers = text[:, :, 1, None]  # the k-th object is number k
-    return seen.gather(1, (numbers - 1).clamp(min=0).expand(-1, -1, seen.shape[2])) * (numbers > 0)
-
-
-def _attend(keys: Tensor, values: Tensor, real: Tensor) -> Tensor:
-    """keys (N, T, H), values (N, S, H), real (N, S) -> the mean of real values by their fit to each key: (N, T, H)."""
-    fit = keys @ values.transpose(1, 2) / keys.shape[2] ** 0.5  # (N, T, S)
-    shares = fit.masked_fill(~real[:, None, :], -1e9).softmax(2)
-    meant: Tensor = shares @ values
-    return meant
 
 
 def _inputs(config: GroundedConfig) -> dict[str, Input]:

@@ -1,4 +1,4 @@
-"""Parts that several architectures share: a sentence encoder, a small CNN, a multi-layer perceptron."""
+"""Parts that several architectures share: readers of words, a small CNN, attention, a multi-layer perceptron."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 
 class SentenceEncoder(nn.Module):
@@ -27,6 +28,52 @@ class SentenceEncoder(nn.Module):
         return dropped
 
 
+class TwoWayReader(nn.Module):
+    """A bidirectional LSTM over sequences of different lengths: padding has no influence, and its states are zero."""
+
+    def __init__(self, inputs: int, width: int, layers: int = 1) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(inputs, width // 2, layers, batch_first=True, bidirectional=True)
+
+    def forward(self, words: Tensor, real: Tensor) -> Tensor:
+        """words (N, T, D), real (N, T), the first of each sequence -> states (N, T, H)."""
+        lengths = real.sum(1).clamp(min=1).cpu()  # (N,)
+        packed = pack_padded_sequence(words, lengths, batch_first=True, enforce_sorted=False)
+        states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=words.shape[1])
+        found: Tensor = states * real[:, :, None]
+        return found
+
+
+class LastState(nn.Module):
+    """A one-way GRU over word vectors; a text is its state after the last word. Padding has no influence."""
+
+    def __init__(self, inputs: int, width: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.gru = nn.GRU(inputs, width, batch_first=True)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, words: Tensor, real: Tensor) -> Tensor:
+        """words (N, T, D), real (N, T), the first of each text -> (N, H)."""
+        states, _ = self.gru(self.dropout(words))  # (N, T, H)
+        last = real.sum(1).clamp(min=1) - 1  # (N,)
+        found: Tensor = states[torch.arange(len(words), device=words.device), last]
+        return found
+
+
+def attend(keys: Tensor, values: Tensor, real: Tensor) -> Tensor:
+    """keys (N, T, H), values (N, S, H), real (N, S) -> the mean of real values by their fit to each key: (N, T, H)."""
+    fit = keys @ values.transpose(1, 2) / keys.shape[2] ** 0.5  # (N, T, S)
+    shares = fit.masked_fill(~real[:, None, :], -1e9).softmax(2)
+    meant: Tensor = shares @ values
+    return meant
+
+
+def largest(states: Tensor, real: Tensor) -> Tensor:
+    """states (N, T, H), real (N, T) -> the largest of each number over real places: (N, H); of none, zero."""
+    found = states.masked_fill(~real[:, :, None], -1e9).amax(1)
+    return found * real.any(1, keepdim=True)
+
+
 class PictureEncoder(nn.Module):
     """Three convolutions with ReLU, then an average over a coarse grid of places."""
 
@@ -44,11 +91,15 @@ class PictureEncoder(nn.Module):
         self.grid = grid
         self.size = third * grid[0] * grid[1]
 
+    def maps(self, pixels: Tensor) -> Tensor:
+        """pixels (N, 3, height, width) bytes -> (N, third, height / 16, width / 16)."""
+        scaled = pixels.float() / 127.5 - 1  # (N, 3, height, width) in -1..1
+        found: Tensor = self.convolutions(scaled)
+        return found
+
     def forward(self, pixels: Tensor) -> Tensor:
         """pixels (N, 3, height, width) bytes -> (N, size)."""
-        scaled = pixels.float() / 127.5 - 1  # (N, 3, height, width) in -1..1
-        maps = self.convolutions(scaled)  # (N, third, height / 16, width / 16)
-        return nn.functional.interpolate(maps, self.grid, mode="area").flatten(1)  # (N, size)
+        return nn.functional.interpolate(self.maps(pixels), self.grid, mode="area").flatten(1)
 
 
 def perceptron(sizes: Sequence[int], dropout: float = 0.0, last_bias: bool = True) -> nn.Sequential:

@@ -1,0 +1,198 @@
+"""VCR's Table 1 and Table 2 on icon stories: R2C, its ablations and every baseline of the paper, in one command.
+
+    python benchmarks/vcr_table.py [--work bench/vcr-table] [--photographs 2640] [--rows R2C MLB ...] [--jobs 2]
+
+Builds a benchmark of at least 6,000 training questions, trains a small CNN on objects of other stories as the region
+encoder of all models (icon_regions.py), and trains each row on answers and on rationales separately, as the paper does.
+Accuracies are those of val and test together, with 95% intervals over quartets; weights are chosen on a part of
+training that is held out. Run again, it continues where it was stopped, and rows that are there are not trained
+again; `report.html` shows them beside the paper's tables, and by kind of inference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import icon_regions
+import veridical
+from veridical.benchmark import Benchmark
+from veridical.matching.blind_readers import accuracy
+from veridical.records import Prediction
+from veridical.solvers.solver import write_meta, write_predictions
+
+HELD_OUT = ("val", "test")
+METRICS = ("Q->A", "QA->R", "Q->AR")
+ENCODER = {"photographs": 1200, "epochs": 8}  # of icon_regions
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table."""
+
+    group: str
+    name: str
+    model: str
+    options: dict[str, Any] = field(default_factory=dict)
+    sees: bool = False  # region features
+
+    @property
+    def slug(self) -> str:
+        return self.name.lower().replace(" ", "-").replace("(", "").replace(")", "")
+
+
+# all of BERT's weights on all of the items would take longer than everything else: two layers on a part of them
+FINE_TUNED = {"frozen": 4, "limit": 1500, "epochs": 1, "rate": 1e-4, "batch": 16}
+ROWS = (
+    Row("", "R2C", "r2c", sees=True),
+    Row("Text Only", "BERT", "bert", FINE_TUNED),
+    Row("Text Only", "BERT (response only)", "bert-response-only", FINE_TUNED),
+    Row("Text Only", "ESIM", "esim", {"epochs": 4}),
+    Row("Text Only", "LSTM", "lstm", {"epochs": 4}),
+    Row("VQA", "RevisitedVQA", "revisited-vqa", sees=True),
+    Row("VQA", "BottomUpTopDown", "bottom-up-top-down", sees=True),
+    Row("VQA", "MLB", "mlb", sees=True),
+    Row("VQA", "MUTAN", "mutan", sees=True),
+    Row("Table 2", "No query", "r2c", {"query": False}, True),
+    Row("Table 2", "No reasoning module", "r2c", {"reasoning": False}, True),
+    Row("Table 2", "No vision representation", "r2c", {"photograph": False}),
+    Row("Table 2", "GloVe representations", "r2c", {"words": "glove"}, True),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, default=Path("bench/vcr-table"), help="kept and continued")
+    parser.add_argument("--photographs", type=int, default=2640)
+    names = [row.name for row in ROWS]
+    parser.add_argument("--rows", nargs="*", default=names, choices=names, metavar="ROW", help="all unless given")
+    parser.add_argument("--jobs", type=int, default=2, help="rows at the same time, each on one core")
+    given = parser.parse_args()
+    folder, encoder = prepare(given.work, given.photographs)
+    chosen = [row for row in ROWS if row.name in given.rows]
+    with ProcessPoolExecutor(given.jobs, get_context("spawn")) as pool:
+        list(pool.map(partial(run_row, given.work, folder, encoder), chosen))
+    show(given.work, folder)
+
+
+def prepare(work: Path, photographs: int) -> tuple[Path, str]:
+    """The benchmark with its region features, and their encoder."""
+    folder = work / "vcr"
+    start = time.monotonic()
+    if not (folder / "benchmark.json").exists():
+        veridical.build("vcr", folder, photographs=photographs, seed=0, hide=())
+    encoder = str(icon_regions.make(work / "icon-regions", **ENCODER))
+    veridical.features(encoder, folder, objects=True)
+    print(f"benchmark and region features: {time.monotonic() - start:.0f} s", flush=True)
+    return folder, encoder
+
+
+def run_row(work: Path, folder: Path, encoder: str, row: Row) -> None:
+    """Train both stages, predict val and test, and keep what came of it."""
+    import torch
+
+    kept = work / "rows" / f"{row.slug}.json"
+    if kept.exists():
+        return
+    torch.set_num_threads(1)
+    wall, processor = time.monotonic(), time.process_time()
+    options = row.options | ({"images": encoder} if row.sees else {})
+    for stage in ("answer", "rationale"):
+        veridical.train(row.model, folder, work / "runs" / f"{row.slug}-{stage}", set={**options, "stage": stage})
+    benchmark = Benchmark(folder)
+    right = [predict(work, benchmark, row, split) for split in HELD_OUT]
+    seconds = {"wall": time.monotonic() - wall, "processor": time.process_time() - processor}
+    groups = [group for _, of_split in right for group in of_split]
+    found = np.concatenate([marks for marks, _ in right], axis=1)  # (2, N)
+    estimates = {
+        metric: [one.value, one.low, one.high]
+        for metric, marks in zip(METRICS, (*found, found.all(0)), strict=True)
+        for one in (accuracy(marks, groups),)
+    }
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text(json.dumps({"name": row.name, "group": row.group, "seconds": seconds, "scores": estimates}))
+    print(line(json.loads(kept.read_text())), flush=True)
+
+
+def predict(work: Path, benchmark: Benchmark, row: Row, split: str) -> tuple[np.ndarray, list[str]]:
+    """Which questions of a split are right at each stage (2, N), and their quartets; predictions go to a file.
+
+    A rationale is chosen for the right answer, as the published figures have it.
+    """
+    from veridical.training import load_trained
+    from veridical.training.batches import examples_of
+
+    predictions, right, groups = [], [], list[str]()
+    for stage in ("answer", "rationale"):
+        trained = load_trained(work / "runs" / f"{row.slug}-{stage}" / "trial-0")
+        items = [
+            i for i in benchmark.items(split) if i.answer is not None and (i.parent is None) == (stage == "answer")
+        ]
+        scores = trained.scores(trained.encode(examples_of(benchmark, items)), batch=64)
+        predictions += [Prediction(item.id, tuple(found.tolist())) for item, found in zip(items, scores, strict=True)]
+        marks = {item.parent or item.id: int(s.argmax()) == item.answer for item, s in zip(items, scores, strict=True)}
+        right.append([marks[name] for name in sorted(marks)])
+        groups = [item.origins[0] for item in sorted(items, key=lambda item: item.parent or item.id)]
+    target = work / "predictions" / f"{row.slug}-{split}.jsonl"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_predictions(target, predictions, benchmark)
+    about = {"name": row.name, "model": row.model, "blind": trained.architecture.blind(trained.config)}
+    write_meta(target, benchmark, split, "main", about)
+    return np.array(right), groups
+
+
+def line(row: dict[str, Any]) -> str:
+    cells = [f"{100 * v:.1f} [{100 * low:.1f}, {100 * high:.1f}]" for v, low, high in row["scores"].values()]
+    seconds = row["seconds"]
+    times = f"{seconds['processor']:>8.0f} s of processor, {seconds['wall']:.0f} s"
+    return f"{row['group']:10} {row['name']:26} " + " ".join(f"{cell:>20}" for cell in cells) + times
+
+
+def show(work: Path, folder: Path) -> None:
+    """Both tables, whether they are as they should be, and the report."""
+    done = {row.name: work / "rows" / f"{row.slug}.json" for row in ROWS}
+    rows = {name: json.loads(path.read_text()) for name, path in done.items() if path.exists()}
+    print(f"\n{'% [95%]':37} " + " ".join(f"{name:>20}" for name in METRICS))
+    for row in rows.values():
+        print(line(row))
+    judge(rows)
+    there = [row for row in ROWS if row.name in rows]
+    files = [f"{r.name}={work / 'predictions' / f'{r.slug}-{split}.jsonl'}" for r in there for split in HELD_OUT]
+    veridical.report(files, work / "report.html", benchmark=folder)
+
+
+def judge(rows: dict[str, dict[str, Any]]) -> None:
+    """Whether the paper's order holds, as far as the rows are there."""
+    if "R2C" not in rows:
+        return
+    value = {name: row["scores"]["Q->AR"][0] for name, row in rows.items()}
+    low = rows["R2C"]["scores"]["Q->AR"][1]
+    above = [name for name in rows if rows[name]["group"] == "Text Only"]
+    apart = [name for name in rows if rows[name]["group"] == "VQA"]
+    less = [name for name in ("No query", "No vision representation") if name in rows]
+    alone = [(name, metric) for name in ("BERT (response only)", "LSTM") if name in rows for metric in METRICS[:2]]
+    said = [("R2C is first on Q->AR", value["R2C"] == max(value.values()))]
+    said += [(f"R2C is 15 points above {name}", value["R2C"] - value[name] >= 0.15) for name in above]
+    said += [(f"R2C's interval is above {name}'s", low > rows[name]["scores"]["Q->AR"][2]) for name in apart]
+    said += [(f"{name} loses 10 points", value["R2C"] - value[name] >= 0.1) for name in less]
+    for name, metric in alone:
+        _, lower, upper = rows[name]["scores"][metric]
+        said.append((f"{name} is at chance on {metric}", lower <= 0.25 <= upper))
+    print()
+    for what, holds in said:
+        print(f"{'yes' if holds else 'NO ':4} {what}")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("VERIDICAL_PROGRESS", "0")
+    main()

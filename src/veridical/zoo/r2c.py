@@ -1,0 +1,161 @@
+"""R2C, Recognition to Cognition Networks (VCR, section 5).
+
+    ground          r = BiLSTM([w_t; o_t]) of a response, q = the same BiLSTM of the query
+                    w_t: a word in context; o_t: the object that a tag points at, the whole photograph for other words
+    contextualise   q^_t = sum_j softmax_j(r_t W q_j) q_j        o^_t = sum_k softmax_k(r_t V o_k) o_k        (eq. 2)
+    reason          h = BiLSTM([r; q^; o^])        s = w2 relu(W1 max_t [r_t; q^_t; o^_t; h_t])
+
+Options leave out what Table 2 leaves out: `query` (the query, and with it its attention), `reasoning` (its BiLSTM),
+`photograph` (all that is seen); `words=glove` has static words. Region features are stored by any encoder, or learned
+by a small CNN and RoIAlign (`images=pixels`). Otherwise than in the paper, words are those of each text by itself, so
+that every text is encoded once and the query is read once for all its responses; and o^ is pooled, too, so that nothing
+but the BiLSTM is missing without `reasoning`.
+
+Where blocks of questions share their responses, neither a question nor a response says anything alone, and all there is
+to learn from are products of the two with what is seen: that begins slowly (docs/vcr-log.md). Two helps, which can be
+left out: `around` adds to each object what stands near it (a crop of a hand does not show what it holds; the paper's
+large receptive fields do), and `start` adds to the score what can be learned at once, how well the words of a response
+fit what the query points at, or looks for:
+
+    s += sum_t (S w_t) . a        a = a mean of the tagged objects, of those the query's words attend to, and the whole
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from veridical.zoo.architecture import Architecture, Input
+from veridical.zoo.layers import TwoWayReader, attend, largest, perceptron
+from veridical.zoo.objects import WHOLE, Objects, object_inputs, pointed_at
+from veridical.zoo.spoken import spoken_inputs
+
+SMALL = 0.05  # of what words look for, at first: all objects alike
+
+
+@dataclass(frozen=True)
+class R2CConfig:
+    """Encoders, sizes and ablations."""
+
+    words: str = "minilm"  # encoder of words: any of transformers, by its second-to-last layer, or glove
+    # encoder of the photograph and its objects (`features --objects`); pixels: learned; empty: classes and places
+    images: str = "efficientnet-lite0"
+    query: bool = True  # read it; Table 2's "no query" does not
+    reasoning: bool = True  # the BiLSTM of the reasoning stage
+    photograph: bool = True  # see it; otherwise only the text is read
+    around: int = 2  # ways in which objects are seen with those around them; 0: each by itself
+    start: bool = True  # add what can be learned at once
+    hidden: int = 64  # width of everything
+    dropout: float = 0.1  # of words, objects and hidden layers
+
+
+class R2C(nn.Module):
+    """Scores each response against the query and what can be seen."""
+
+    def __init__(self, config: R2CConfig, sizes: Mapping[str, int]) -> None:
+        super().__init__()
+        width, asks, sees = config.hidden, config.query, config.photograph
+        self.dropout = nn.Dropout(config.dropout)
+        self.word = nn.Linear(sizes["responses"], width)
+        self.look = Objects(sizes, width, config.around, config.dropout) if sees else None
+        self.ground = TwoWayReader(width * (1 + sees), width)
+        self.asks = nn.Linear(width, width, bias=False) if asks else None  # W of eq. 2
+        self.sees = nn.Linear(width, width, bias=False) if sees else None  # V, the same for objects
+        self.reason = TwoWayReader(width * (1 + asks + sees), width) if config.reasoning else None
+        joined = width * (1 + asks + sees + config.reasoning)
+        self.output = perceptron([joined, width, 1], config.dropout, last_bias=False)
+        self.start = Start(sizes["responses"], width, self.dropout) if config.start and asks and sees else None
+
+    def forward(
+        self,
+        responses: Tensor,
+        response_tags: Tensor,
+        query: Tensor | None = None,
+        query_tags: Tensor | None = None,
+        classes: Tensor | None = None,
+        places: Tensor | None = None,
+        regions: Tensor | None = None,
+        pixels: Tensor | None = None,
+    ) -> Tensor:
+        """responses (B, C, T, D), their tags (B, C, T), query (B, S, D), its tags (B, S), objects -> scores (B, C)."""
+        batch, each = responses.shape[:2]
+        tags = response_tags.flatten(0, 1)  # (BC, T)
+        real = tags > 0  # (BC, T)
+        seen = there = None
+        if self.look is not None and classes is not None and places is not None:
+            seen, there = self.look(classes, places, regions, pixels), classes > 0  # (B, O, H), (B, O)
+        objects = None if seen is None else seen.repeat_interleave(each, 0)  # (BC, O, H)
+        said = self._ground(responses.flatten(0, 1), tags, objects)  # (BC, T, H)
+        parts = [said]
+        if self.asks is not None and query is not None and query_tags is not None:
+            asked = self._ground(query, query_tags, seen).repeat_interleave(each, 0)  # (BC, S, H)
+            parts.append(attend(self.asks(said), asked, (query_tags > 0).repeat_interleave(each, 0)))  # (BC, T, H)
+        if self.sees is not None and objects is not None and there is not None:
+            parts.append(attend(self.sees(said), objects, there.repeat_interleave(each, 0)))  # (BC, T, H)
+        if self.reason is not None:
+            parts.append(self.reason(self.dropout(torch.cat(parts, dim=2)), real))  # (BC, T, H)
+        pooled = largest(torch.cat(parts, dim=2), real)  # (BC, parts H)
+        scores: Tensor = self.output(self.dropout(pooled)).view(batch, each)  # (B, C)
+        if self.start is None or seen is None or there is None or query is None or query_tags is None:
+            return scores
+        started: Tensor = scores + self.start(responses, response_tags, query, query_tags, seen, there)
+        return started
+
+    def _ground(self, words: Tensor, tags: Tensor, objects: Tensor | None) -> Tensor:
+        """words (N, T, D), tags (N, T), objects (N, O, H) -> states (N, T, H)."""
+        parts = [self.dropout(self.word(words))]
+        if objects is not None:
+            parts.append(pointed_at(tags, objects))
+        states: Tensor = self.ground(torch.cat(parts, dim=2), tags > 0)
+        return states
+
+
+class Start(nn.Module):
+    """How well the words of responses fit what the query points at or describes, or the photograph."""
+
+    def __init__(self, words: int, width: int, dropout: nn.Dropout) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.says = nn.Linear(words, width)  # what words say of an object
+        self.seeks = nn.Linear(words, width, bias=False)  # what words of a query look for: "the woman in red"
+        self.meant = nn.Linear(width, 1, bias=False)  # which of the objects that a query points at it is about
+        with torch.no_grad():
+            self.seeks.weight.mul_(SMALL)
+
+    def forward(
+        self, responses: Tensor, response_tags: Tensor, query: Tensor, query_tags: Tensor, seen: Tensor, there: Tensor
+    ) -> Tensor:
+        """responses (B, C, T, D), query (B, S, D), their tags, seen (B, O, H), there (B, O) -> (B, C)."""
+        sought = self.dropout(self.seeks(query)).sum(1, keepdim=True)  # (B, 1, H)
+        found = attend(sought, seen, there)  # (B, 1, H)
+        named = torch.cat([seen[:, :WHOLE], found, pointed_at(query_tags, seen)], dim=1)  # (B, 2 + S, H)
+        pointed = functional.pad(query_tags > WHOLE, (2, 0), value=True)  # (B, 2 + S)
+        # Shares add up to one. Gates could all be shut, and are: that helps most as long as words mean nothing.
+        shares = self.meant(named).squeeze(2).masked_fill(~pointed, -1e9).softmax(1)  # (B, 2 + S)
+        about = (shares[:, :, None] * named).sum(1)  # (B, H)
+        real = response_tags > 0  # (B, C, T)
+        says = self.dropout(self.says(responses)) * real[..., None]  # (B, C, T, H)
+        said = real.sum(2).clamp(min=1)  # (B, C): sums of many products begin as small as one
+        fit: Tensor = torch.einsum("bcth,bh->bc", says, about) / (seen.shape[2] * said) ** 0.5
+        return fit
+
+
+def _inputs(config: R2CConfig) -> dict[str, Input]:
+    return spoken_inputs(config.words, config.query) | (object_inputs(config.images) if config.photograph else {})
+
+
+MODEL = Architecture(
+    name="r2c",
+    summary="R2C: words grounded in objects, read against the query and the photograph, and reasoned over",
+    paper="VCR section 5",
+    tasks=("choice",),
+    config=R2CConfig,
+    inputs=_inputs,
+    module=R2C,
+    training={"batch": 32, "rate": 0.002, "epochs": 8, "patience": 4.0, "weight_decay": 0.01, "schedule": "cosine"},
+    sees=("image", "text", "candidates", "features"),
+)

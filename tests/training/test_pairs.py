@@ -1,0 +1,98 @@
+"""A run as P_rel or P_sim: it learns on other folds than it scores, and does not judge what it was trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import veridical
+from veridical.benchmark import Benchmark
+from veridical.errors import UserError
+from veridical.matching.scores.crossencoder import rerank
+from veridical.matching.stages import StageOptions, fit_models, responses_of
+from veridical.options.building import Matching, MatchOptions
+from veridical.records import Text
+from veridical.training.pairs import RunScorer, judges
+
+from ..zoo import _small as small
+
+COLOURS = ("red", "green", "blue", "white")
+QUESTIONS = [f"what about the {COLOURS[k % 4]} thing of house {k // 4}" for k in range(64)]
+ANSWERS = [f"it is {COLOURS[k % 4]} there {k // 4}" for k in range(64)]
+
+
+@pytest.fixture(scope="module")
+def choices(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.set_num_threads(1)
+    return small.write_choices(tmp_path_factory.mktemp("pairs") / "choices", candidates=(4, 4))
+
+
+@pytest.fixture(autouse=True)
+def _apart(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VERIDICAL_CACHE", str(tmp_path_factory.getbasetemp() / "pair-words"))
+
+
+@pytest.fixture(scope="module")
+def run(choices: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "esim"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VERIDICAL_CACHE", str(tmp_path_factory.getbasetemp() / "pair-words"))
+        options = {"words": "hashed-words", "hidden": 16, "dropout": 0.0, "epochs": 12, "rate": 0.01, "batch": 8}
+        veridical.train("esim", choices, out, set=options)
+    return out
+
+
+class Watched(RunScorer):
+    """A run that remembers what it was taught, and looks that it is never asked about it."""
+
+    taught: frozenset[tuple[str, str]] = frozenset()
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        assert not self.taught & {*pairs}, "a pair is scored by a model that saw it"
+        return super().score(pairs)
+
+    def trained(self, pairs: Sequence[tuple[str, str]], labels: Sequence[int], seed: int) -> RunScorer:
+        made = super().trained(pairs, labels, seed)
+        copy = Watched(self.run, made._trained)
+        copy.taught = frozenset(pair for pair, label in zip(pairs, labels, strict=True) if label)
+        return copy
+
+
+def test_relevance_is_learned_on_other_folds_than_it_scores(run: Path) -> None:
+    texts = [Text(q) for q in QUESTIONS], [Text(a) for a in ANSWERS]
+    rows = responses_of(*texts, [None] * 64, [str(k // 4 % 4) for k in range(64)])
+    options = StageOptions("tfidf", "tfidf", shortlist=15, reranker=Watched(run))
+    found = rerank(rows, fit_models(rows, options), options).related
+    assert found is not None
+    left, right, values = found
+    same = left % 4 == right % 4  # the colour of the question is that of the response
+    assert values[same].mean() > values[~same].mean() + 0.3  # which other folds taught
+
+
+def test_a_run_that_is_named_judges_what_the_usual_models_put_forward(run: Path, choices: Path, tmp_path: Path) -> None:
+    file = tmp_path / "qa.csv"
+    options, matching = judges(file, MatchOptions(), Matching(relevance=str(run), similarity=str(run)))
+    assert (matching.relevance, matching.similarity) == ("minilm", "minilm")
+    assert options.rerank.name == options.rerank_similarity.name == str(run)
+    with pytest.raises(UserError, match="knows the right responses"):
+        judges(choices, MatchOptions(), Matching(similarity=str(run)))
+    judges(choices, MatchOptions(), Matching(relevance=str(run)))  # trained anew, so it may have seen them
+    with pytest.raises(UserError, match="are both to judge relevance"):
+        judges(file, MatchOptions(rerank="bert"), Matching(relevance=str(run)))
+
+
+def test_the_verb_takes_a_run(run: Path, tmp_path: Path) -> None:
+    lines = [f"{q},{a},{k // 4 % 2}" for k, (q, a) in enumerate(zip(QUESTIONS[:32], ANSWERS[:32], strict=True))]
+    (tmp_path / "qa.csv").write_text("question,answer,fold\n" + "\n".join(lines) + "\n")
+    veridical.match(tmp_path / "qa.csv", tmp_path / "out", relevance=str(run), similarity="tfidf", integrity=False)
+    assert Benchmark(tmp_path / "out").manifest["config"]["rerank"] == str(run)
+
+
+def test_a_model_that_looks_at_pictures_is_no_judge_of_texts(tmp_path: Path, choices: Path) -> None:
+    veridical.train("response-only", choices, tmp_path / "alone", set={"epochs": 1})
+    with pytest.raises(UserError, match="does not read question and response alone"):
+        RunScorer(tmp_path / "alone")

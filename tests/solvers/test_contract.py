@@ -28,7 +28,7 @@ GROUPS = {"options": SolverOptions, "asking": Asking, "sending": Sending, "gener
 # a value that is not the default, for each option, and who takes it
 OTHER: dict[str, Any] = {
     "limit": 2, "seed": 3, "source": "pixels", "weights": "w.json", "save_weights": "w.json", "context": "shuffled",
-    "trial": 1,
+    "trial": 1, "also": "other-run",
     "device": "meta", "layout": "separate", "answers": "letter", "reasoning": True, "wordings": 2, "orders": 2,
     "boxes": "none", "rationales": "none", "views": "all", "blind": True, "model_base_url": "http://localhost",
     "model_arg": {"a": 1}, "max_connections": 3, "max_retries": 1, "timeout": 5, "batch": True, "logs": "logs",
@@ -38,7 +38,7 @@ TAKES = {
     "programs": {"source", "weights", "save_weights", "views"},
     "majority": set(),
     "random": {"seed"},
-    TRAINED: {"seed", "context", "trial", "device"},
+    TRAINED: {"seed", "context", "trial", "device", "also"},
     MODEL: {f.name for group in (Asking, Sending, Generating) for f in fields(group)},
 }
 

@@ -7,6 +7,7 @@ expects.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,12 +46,20 @@ class TrainedSolver(Solver):
         self.run, self.device, self.context, self.seed, self.limit = run, device, context, seed, limit
         self.trial = str(trial).removeprefix("trial-")
         self.trained = self._load()
-        self.also = None if also is None else TrainedSolver(Path(also), trial, device, context, seed, limit)
-        if self.also is not None and {self.stage, self.also.stage} != {"answer", "rationale"}:
+        self._also = also
+
+    @cached_property
+    def also(self) -> TrainedSolver | None:
+        """The run of the other stage."""
+        if self._also is None:
+            return None
+        other = TrainedSolver(Path(self._also), self.trial, self.device, self.context, self.seed, self.limit)
+        if {self.stage, other.stage} != {"answer", "rationale"}:
             raise UserError(
-                f"{run} was trained on the stage {self.stage}, {also} on {self.also.stage}.",
+                f"{self.run} was trained on the stage {self.stage}, {self._also} on {other.stage}.",
                 "Give a run of answers and one of rationales: `veridical train MODEL DIR --stage answer`.",
             )
+        return other
 
     @property
     def stage(self) -> str:
@@ -61,7 +70,7 @@ class TrainedSolver(Solver):
         from veridical.training.batches import examples_of, with_context
         from veridical.training.config import of_stage
 
-        trained, name = self.trained, self.trained.architecture.name
+        trained, name, other = self.trained, self.trained.architecture.name, self.also
         if benchmark.task not in trained.architecture.tasks:
             raise UserError(f"{name} cannot solve {benchmark.task} items.", "Choose another run.")
         own = [item for item in benchmark.items(split, scheme) if of_stage(item, self.stage)]
@@ -72,8 +81,8 @@ class TrainedSolver(Solver):
         if not views:
             for example, scores in zip(data.examples, trained.scores(data, device=self.device), strict=True):
                 yield Prediction(example.item.id, tuple(scores.tolist()))
-            if self.also is not None:
-                yield from self.also.predict(benchmark, split, scheme)
+            if other is not None:
+                yield from other.predict(benchmark, split, scheme)
             return
         each = []
         with Progress(f"{name}: {split}", views * len(data), "views") as progress:

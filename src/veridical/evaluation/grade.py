@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 
 import numpy as np
@@ -24,13 +22,12 @@ from veridical.benchmark import Benchmark
 from veridical.common.arrays import Bools, Ints
 from veridical.errors import UserError
 from veridical.evaluation.predictions import Format, Predictions
-from veridical.evaluation.words import understood
+from veridical.evaluation.words import nearest, understood
 from veridical.records import view_id
 
 _COLUMNS = ("id", "answer", "group", "parent", "given", "tags")
 # Of these lists only one narrow leaf is read: their lengths are all that counts.
 _LEAVES = ("candidates.list.element.panel", "views.list.element.order.list.element")
-MOST_ALIKE = 20_000  # ids that a mistyped one is compared with
 NAMED = 20  # how many missing, extra ... predictions are named
 
 _NOWHERE, _NOT_ASKED = -1, -2  # row of a file: no such item; a stage that the benchmark does not have
@@ -274,22 +271,6 @@ def grade(predictions: Predictions, key: AnswerKey) -> Grades:
         read=predictions,
         row=row,
     )
-
-
-def nearest(name: str, ids: Sequence[str]) -> str | None:
-    """The id that a name was probably meant to be, if there is one.
-
-    >>> nearest("dev-85O-0-0", ["dev-850-0-0", "dev-851-0-0"])
-    'dev-850-0-0'
-    """
-    alike = [one for one in ids if abs(len(one) - len(name)) <= 2]
-    exact = [one for one in alike if _looks(one) == _looks(name)]
-    return next(iter(exact or get_close_matches(name, alike[:MOST_ALIKE], 1, 0.75)), None)
-
-
-def _looks(name: str) -> str:
-    """A name as a hurried eye reads it: without case and spaces, O like 0, l and I like 1, all signs between alike."""
-    return name.strip().lower().translate(str.maketrans("oli_. ", "011---"))
 
 
 def _locate(predictions: Predictions, key: AnswerKey) -> tuple[Ints, Ints]:

@@ -19,9 +19,10 @@ from veridical.common.intervals import Estimate
 from veridical.common.result import Result, Table, Verbatim
 from veridical.errors import UserError
 from veridical.evaluation import metrics
-from veridical.evaluation.grade import MISSING, NAMED, UNREADABLE, AnswerKey, Grades, nearest
+from veridical.evaluation.grade import MISSING, NAMED, UNREADABLE, AnswerKey, Grades
 from veridical.evaluation.metrics import Baseline, Comparison, Row
 from veridical.evaluation.opened import OpenPredictions, is_in_memory, open_predictions, read_part
+from veridical.evaluation.words import nearest
 from veridical.options import check_seed
 from veridical.records import split_view
 

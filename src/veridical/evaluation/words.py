@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from veridical.evaluation.grade import AnswerKey
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+MOST_ALIKE = 20_000  # ids that a mistyped one is compared with
 SHOWN = 80  # letters of a line that an error shows
 _NO_CANDIDATE = -2
 _LETTERS = "Write letters (A, B ...), or one score for each candidate."
@@ -153,3 +155,19 @@ def _no_choice(predictions: Predictions, key: AnswerKey, item: Ints, wrong: Ints
         f"Write its letter (A to {last}), its number (0 to {LETTERS.index(last)}) or its text; nothing for no answer. "
         f"{rest}",
     )
+
+
+def nearest(name: str, ids: Sequence[str]) -> str | None:
+    """The id that a name was probably meant to be, if there is one.
+
+    >>> nearest("dev-85O-0-0", ["dev-850-0-0", "dev-851-0-0"])
+    'dev-850-0-0'
+    """
+    alike = [one for one in ids if abs(len(one) - len(name)) <= 2]
+    exact = [one for one in alike if _looks(one) == _looks(name)]
+    return next(iter(exact or get_close_matches(name, alike[:MOST_ALIKE], 1, 0.75)), None)
+
+
+def _looks(name: str) -> str:
+    """A name as a hurried eye reads it: without case and spaces, O like 0, l and I like 1, all signs between alike."""
+    return name.strip().lower().translate(str.maketrans("oli_. ", "011---"))

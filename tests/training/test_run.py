@@ -190,6 +190,13 @@ def test_a_run_is_checked_where_it_is_opened(statements: Path, tmp_path: Path, n
         )
 
 
+def test_a_result_that_an_editor_saved_with_a_byte_order_mark_is_read(statements: Path, tmp_path: Path) -> None:
+    first = train("text", statements, tmp_path / "run", set={"epochs": 1})
+    path = tmp_path / "run" / "trial-0" / "result.json"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert train("text", statements, tmp_path / "run", set={"epochs": 1}).mean == first.mean
+
+
 def test_hidden_answers_cannot_be_trained_on(tmp_path: Path) -> None:
     folder = small.write_statements(tmp_path / "b", 4)
     shutil.rmtree(tmp_path / "b.hidden", ignore_errors=True)

@@ -22,9 +22,7 @@ from veridical.benchmark import Benchmark
 from veridical.benchmark.splits import validation_slice
 from veridical.common.files import (
     Json,
-    decode_json,
     only_one,
-    read_bytes,
     read_json,
     remove_parts,
     write_json,
@@ -162,9 +160,9 @@ def _train(
 
 def _read_result(path: Path) -> TrialResult:
     """What a trial came to, as it was written: whole numbers stay whole."""
-    data = read_bytes(path)
-    decode_json(data, path, _ResultShape, "the result of a trial", "Delete its folder and train again.")
-    return cast(TrialResult, msgspec.json.decode(data))
+    words = "the result of a trial", "Delete its folder and train again."
+    read_json(path, _ResultShape, *words)
+    return cast(TrialResult, read_json(path, dict, *words))
 
 
 def settings_of(model: str, bench: Benchmark, options: TrainOptions) -> Json:

@@ -128,6 +128,7 @@ class Item:
         return tuple(value for key, value in self.tags if key == name)
 
 
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # what candidates are called
 FALSE = Text("false")
 TRUE = Text("true")
 TRUTH: tuple[Text, Text] = (FALSE, TRUE)  # candidate 0 is false, candidate 1 is true

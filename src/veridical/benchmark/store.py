@@ -85,6 +85,17 @@ class Benchmark:
         path = self.hidden_directory / HIDDEN_MANIFEST
         return read_manifest(path, path.read_bytes(), HiddenManifest) if path.is_file() else None
 
+    def own_hidden_manifest(self) -> Json:
+        """The same; an error where the folder is not here, or was written with another build."""
+        found = self.hidden_manifest()
+        if found is None or found["benchmark"] != self.hash:
+            which = "is not here" if found is None else "belongs to another build of this benchmark"
+            raise UserError(
+                f"{self.hidden_directory}, which holds the answers, {which}.",
+                "Put the hidden folder that was written together with the benchmark beside it.",
+            )
+        return found
+
     @property
     def schemes(self) -> tuple[str, ...]:
         return tuple(sorted(self.manifest["counts"]["items"]))
@@ -332,12 +343,7 @@ class Benchmark:
                 f"The answers of split {split!r} are hidden, and {path} is not here.",
                 "Score a split whose answers are public, or send predictions to whoever holds the hidden part.",
             )
-        manifest = self.hidden_manifest()
-        if manifest is None or manifest["benchmark"] != self.hash:
-            raise UserError(
-                f"{self.hidden_directory} belongs to another build of this benchmark.",
-                "Put back the hidden folder that was written together with it.",
-            )
+        self.own_hidden_manifest()
         secret = self._read(path, tables.ANSWERS)
         rows = pc.index_in(ids, value_set=secret["id"].combine_chunks())
         secret = secret.take(rows)

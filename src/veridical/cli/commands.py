@@ -89,9 +89,9 @@ class Told:
         where: Any = inspect.Parameter.POSITIONAL_ONLY if self.is_argument else inspect.Parameter.KEYWORD_ONLY
         if self.is_several:  # a positional-only list would end at the first option
             where = inspect.Parameter.VAR_POSITIONAL
-        if self.spelled.arguments:
-            return inspect.Parameter(self.name, where, annotation=Annotated.__class_getitem__((hint, about)))  # type: ignore[attr-defined]
         shown = self.default if not text or not self.default else ",".join(map(str, self.default))
+        if self.spelled.arguments:  # Python has no default for them: none are an empty list
+            shown = inspect.Parameter.empty
         annotation: Any = Annotated.__class_getitem__((optional, about))  # type: ignore[attr-defined]
         return inspect.Parameter(self.name, where, default=shown, annotation=annotation)
 

@@ -20,7 +20,7 @@ from veridical.common.result import plain
 from veridical.errors import UserError
 from veridical.evaluation.bootstrap import intervals_of_parts, resample, sign_test, stream
 from veridical.evaluation.grade import MISSING, AnswerKey, Grades
-from veridical.evaluation.words import LETTERS
+from veridical.records import LETTERS
 
 SURE = 0.05
 CompareVerdict = Literal["better", "worse", "cannot be told apart", "not certain"]

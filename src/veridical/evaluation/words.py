@@ -19,11 +19,11 @@ import numpy as np
 from veridical.common.arrays import Ints
 from veridical.errors import UserError
 from veridical.evaluation.predictions import Predictions
+from veridical.records import LETTERS
 
 if TYPE_CHECKING:
     from veridical.evaluation.grade import AnswerKey
 
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MOST_ALIKE = 20_000  # ids that a mistyped one is compared with
 SHOWN = 80  # letters of a line that an error shows
 _NO_CANDIDATE = -2

@@ -20,8 +20,7 @@ from veridical.benchmark.shown import Picture, Pictures, mentioned_in, object_na
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.formats.card import canary, summary, title
-from veridical.formats.table.cells import LETTERS
-from veridical.records import Item, Text
+from veridical.records import LETTERS, Item, Text
 
 MATRIX = "Which of the lettered pictures belongs in the place of the question mark?"
 

@@ -14,12 +14,13 @@ from typing import Any
 
 from veridical.errors import UserError
 from veridical.formats.releases import Request, find_files
-from veridical.formats.table.cells import LETTERS, words
+from veridical.formats.table.cells import words
 from veridical.formats.table.files import Lines, QuestionFile, open_file
 from veridical.formats.table.importing import QuestionSource
 from veridical.formats.table.roles import NONE
 from veridical.options import filled
 from veridical.options.importing import TableOptions
+from veridical.records import LETTERS
 
 OWN_ID = "veridical_id"  # of an item whose id cannot be an index; `export vlmevalkit` writes it
 CIRCULAR = "index % 1000000"

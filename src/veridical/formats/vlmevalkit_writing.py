@@ -17,8 +17,8 @@ from pathlib import Path
 from veridical.benchmark import Benchmark
 from veridical.engine.progress import Progress
 from veridical.formats.asked import AskedItem, asked, exporting
-from veridical.formats.table.cells import LETTERS
 from veridical.formats.vlmevalkit import OWN_ID, REFERENCE
+from veridical.records import LETTERS
 
 # what pandas reads as no value
 _NO_VALUE = frozenset(

@@ -25,12 +25,11 @@ from veridical.language.programs.explanations import Explanation, explain
 from veridical.language.programs.terms import parse
 from veridical.pages.drawing import shorten
 from veridical.pages.markup import Block, element, join
-from veridical.records import Box, Item, Panel, Ref, SceneObject, Text, object_names
+from veridical.records import LETTERS, Box, Item, Panel, Ref, SceneObject, Text, object_names
 
 SIDE, PAIR_SIDE, SMALL_SIDE = 360, 300, 120  # pixels of the longer side: of a photograph, one of two, a matrix panel
 BUDGET = 3_000_000  # bytes of all pictures of a page
 NOTHING = Markup("")
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MAGIC = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
 
 

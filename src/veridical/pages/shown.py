@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from markupsafe import Markup
 
 from veridical.benchmark.item import BenchmarkItem
-from veridical.pages.cards import LETTERS, CandidateLine, ItemCard, ItemPictures, SystemAnswer, referenced, tagged_text
+from veridical.pages.cards import CandidateLine, ItemCard, ItemPictures, SystemAnswer, referenced, tagged_text
 from veridical.pages.markup import element, join, style
-from veridical.records import Item, Text, object_names
+from veridical.records import LETTERS, Item, Text, object_names
 
 LOOK = "max-width: 640px; color: var(--ink)"  # the rest of the page has its own colour
 SHOWN_TAGS = ("phenomenon", "inference", "synset", "relation", "element", "scene", "family")

@@ -23,10 +23,10 @@ from veridical.common.arrays import Bools
 from veridical.common.files import read_lines
 from veridical.evaluation.grade import AnswerKey
 from veridical.pages import cards
-from veridical.pages.cards import LETTERS, CandidateLine, Gallery, ItemCard, ItemPictures, SystemAnswer
+from veridical.pages.cards import CandidateLine, Gallery, ItemCard, ItemPictures, SystemAnswer
 from veridical.pages.drawing import shorten
 from veridical.pages.plots import colour
-from veridical.records import Item, Text, object_names, split_view
+from veridical.records import LETTERS, Item, Text, object_names, split_view
 from veridical.reporting.studies import Part, Study, System
 
 RAW = 220  # letters of what a solver wrote

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from veridical.zoo.vqa_parts import Fusion, VQAConfig, VQAModel, glimpse, vqa_model
+from veridical.zoo.vqa_parts import VQAConfig, VQAModel, glimpse, vqa_model
 
 
 class GatedTanh(nn.Module):
@@ -29,7 +29,7 @@ class GatedTanh(nn.Module):
         return torch.tanh(self.value(x)) * torch.sigmoid(self.gate(x))
 
 
-class TopDown(Fusion):
+class TopDown(nn.Module):
     """The question attends to regions."""
 
     def __init__(self, width: int) -> None:

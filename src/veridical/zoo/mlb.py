@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from veridical.zoo.vqa_parts import Fusion, VQAConfig, VQAModel, glimpse, vqa_model
+from veridical.zoo.vqa_parts import VQAConfig, VQAModel, glimpse, vqa_model
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class MLBConfig(VQAConfig):
     glimpses: int = 2  # attentions
 
 
-class LowRank(Fusion):
+class LowRank(nn.Module):
     """Hadamard products of question and regions."""
 
     def __init__(self, width: int, glimpses: int) -> None:

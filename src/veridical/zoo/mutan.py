@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from veridical.zoo.vqa_parts import Fusion, VQAConfig, VQAModel, glimpse, vqa_model
+from veridical.zoo.vqa_parts import VQAConfig, VQAModel, glimpse, vqa_model
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Tucker(nn.Module):
         return fused
 
 
-class TuckerAttention(Fusion):
+class TuckerAttention(nn.Module):
     """Tucker's fusion attends over regions, and fuses what was found with the question."""
 
     def __init__(self, width: int, glimpses: int, rank: int) -> None:

@@ -34,18 +34,13 @@ class VQAConfig:
     dropout: float = 0.1  # of words, objects and what is fused
 
 
-class Fusion(nn.Module):
-    """What a model makes of the question and the regions."""
-
-    def forward(self, asked: Tensor, seen: Tensor, there: Tensor) -> Tensor:
-        """asked (N, H), seen (N, O, H), there (N, O) -> (N, H)."""
-        raise NotImplementedError
-
-
 class VQAModel(nn.Module):
-    """Scores responses by their dot product with question and regions, fused."""
+    """Scores responses by their dot product with question and regions, fused.
 
-    def __init__(self, fusion: Fusion, config: VQAConfig, sizes: Mapping[str, int], tagged: bool = False) -> None:
+    A fusion takes asked (N, H), seen (N, O, H) and there (N, O), and gives (N, H).
+    """
+
+    def __init__(self, fusion: nn.Module, config: VQAConfig, sizes: Mapping[str, int], tagged: bool = False) -> None:
         super().__init__()
         self.tagged = tagged  # sees only what question and response point at
         self.dropout = nn.Dropout(config.dropout)

@@ -17,7 +17,8 @@ from typing import Any
 
 import msgspec
 
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+from veridical.records import LETTERS
+
 MOST_CHOICES = len(LETTERS)
 SEPARATORS = ("\n", "||", "|", ";", "\t", " / ", ",")  # between the choices of one cell; the first that fits all
 _LABEL = re.compile(r"\(?([A-Za-z])[.):]\)?\s*(?=\S)")

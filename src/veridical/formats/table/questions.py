@@ -21,7 +21,7 @@ from veridical.formats.table.cells import BadCell, Choice, words
 from veridical.formats.table.files import QuestionFile
 from veridical.formats.table.roles import Roles, plain
 from veridical.options.importing import AnswerStyle, TableOptions
-from veridical.records import TRUTH, Item, Pairs, Panel, Task, Text
+from veridical.records import LETTERS, TRUTH, Item, Pairs, Panel, Task, Text
 
 YES_OR_NO = [Choice("A", "yes", 0), Choice("B", "no", 1)]
 _LONGEST = 200  # characters of an id
@@ -364,9 +364,7 @@ def _letters(columns: Sequence[str]) -> list[str]:
     """The letters that columns end with, where all do: B is B although there is no column A."""
     endings = [plain(name)[-1:].upper() for name in columns]
     same = len({plain(name)[:-1] for name in columns}) == 1
-    return (
-        endings if same and all(one in cells.LETTERS for one in endings) and len(set(endings)) == len(endings) else []
-    )
+    return endings if same and all(one in LETTERS for one in endings) and len(set(endings)) == len(endings) else []
 
 
 def _is_empty_list(value: Any) -> bool:

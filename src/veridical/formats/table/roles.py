@@ -13,9 +13,10 @@ from difflib import get_close_matches
 from typing import Any
 
 from veridical.errors import UserError
-from veridical.formats.table.cells import LETTERS, WORDS, BadCell, read_list, words
+from veridical.formats.table.cells import WORDS, BadCell, read_list, words
 from veridical.options import option
 from veridical.options.importing import TableOptions
+from veridical.records import LETTERS
 
 NONE = "none"  # as an option: no such column
 FEW, SHORT = 64, 80  # different values, and characters, of a tag

@@ -99,10 +99,6 @@ def _in_cells(fold: Fold, choices: int, rng: np.random.Generator, seed: Callable
     return block
 
 
-def _solve_cell(fold: Fold, choices: int, rows: Ints, seed: int, block: Ints | None) -> Ints:
-    return _solve(fold.cell(rows), choices, seed, block)
-
-
 def _solve(problem: BlockProblem, choices: int, seed: int, block: Ints | None = None) -> Ints:
     """Blocks of one cell, from the start or better than those given: numbers from 0."""
     from veridical.matching.fours import kernels

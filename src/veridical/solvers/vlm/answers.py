@@ -25,8 +25,8 @@ import msgspec
 from veridical.common.files import DECODING_ERRORS, Json, locked
 from veridical.common.result import Table
 from veridical.errors import UserError
-from veridical.records import Item, Prediction, split_view
-from veridical.solvers.vlm.prompts import LETTERS, TRUTH_LABELS, Variant, shown_order
+from veridical.records import LETTERS, Item, Prediction, split_view
+from veridical.solvers.vlm.prompts import TRUTH_LABELS, Variant, shown_order
 
 
 class Usage(msgspec.Struct, frozen=True):

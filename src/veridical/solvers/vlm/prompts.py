@@ -20,9 +20,8 @@ from veridical.benchmark.shown import Picture, Pictures, mentioned_in, object_na
 from veridical.errors import UserError
 from veridical.language.english import NUMBER_WORDS
 from veridical.options.running import Asking
-from veridical.records import Item, SceneObject, Text, view_id
+from veridical.records import LETTERS, Item, SceneObject, Text, view_id
 
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 TRUTH_LABELS = ("false", "true")
 DIRECT = "Answer with {choices} only, and nothing else."
 REASON = 'Think step by step. Then write the answer on the last line as "Answer: X", where X is {choices}.'

@@ -11,7 +11,6 @@ from typing import Protocol
 
 from veridical.benchmark.item import BenchmarkItem
 from veridical.pages.cards import (
-    LETTERS,
     CandidateLine,
     ItemCard,
     ItemPicture,
@@ -23,7 +22,7 @@ from veridical.pages.cards import (
 )
 from veridical.pages.drawing import shorten
 from veridical.pages.shown import Chosen, candidate_lines, item_card
-from veridical.records import Box, Panel, object_names
+from veridical.records import LETTERS, Box, Panel, object_names
 from veridical.reporting.examples import candidate_name, said_in_words
 from veridical.web.explore.catalogue import Catalogue, Place
 from veridical.web.explore.explorer import Explorer

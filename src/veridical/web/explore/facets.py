@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from veridical.benchmark import Benchmark
 from veridical.common.arrays import Ints
-from veridical.pages.cards import LETTERS
+from veridical.records import LETTERS
 from veridical.web.explore.findings import ItemFinding
 from veridical.web.explore.solvers import GRADES, NONE, NOT_ASKED, RIGHT, WRONG, ExploredSolver
 

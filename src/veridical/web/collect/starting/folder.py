@@ -76,7 +76,7 @@ def picture_name(photograph: str, suffix: str) -> str:
     """A file name for a photograph: its own where that is one.
 
     >>> picture_name("7-2", ".png"), picture_name("cats/a b.jpg", ".jpg")
-    ('7-2.png', 'cats_a_b-7a2ab0f9.jpg')
+    ('7-2.png', 'cats_a_b-38d32dbe.jpg')
     """
     stem = photograph.removesuffix(suffix)
     if is_name(stem + suffix):

@@ -1,0 +1,399 @@
+"""The store of collections in the app's database: SQLite or PostgreSQL, one writer of a project at a time.
+
+A transaction begins with the project's row, locked. What a task has (answers, open leases) is counted on its row in
+the same transaction, so that the candidates for a worker are found by an index, however many tasks there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import batched
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, Executable, Table, bindparam, delete, exists, func, insert, or_, select, update
+from sqlalchemy.sql.elements import ColumnElement
+
+from veridical.errors import UserError
+from veridical.web.collect import rows
+from veridical.web.collect.records import (
+    Answer,
+    Candidate,
+    Closed,
+    Ended,
+    Kind,
+    Lease,
+    Payment,
+    Platform,
+    Project,
+    Review,
+    Status,
+    Task,
+    Worker,
+)
+from veridical.web.collect.tables import answers, groups, leases, payments, projects, reviews, tasks, workers
+from veridical.web.database import Database
+
+AT_ONCE = 400  # rows of one statement
+_CANDIDATE = [tasks.c[name] for name in ("id", "kind", "key", "needed", "done", "leased", "author", "camp", "stratum",
+                                         "pool", "created")]  # fmt: skip
+_MINE = (leases.c.project == bindparam("project_"), leases.c.worker == bindparam("worker_"))
+_TAKEN = exists().where(  # an answer, a lease that is held, or one that was given back
+    *_MINE, leases.c.key == tasks.c.key, or_(leases.c.ended.is_(None), leases.c.ended != "expired")
+)
+_CANDIDATES = (
+    select(*_CANDIDATE)
+    .where(
+        tasks.c.project == bindparam("project_"), tasks.c.kind == bindparam("kind_"), tasks.c.free.is_(True),
+        tasks.c.pool == bindparam("pool_"), tasks.c.camp == bindparam("camp_"), ~_TAKEN,
+    )
+    .order_by(tasks.c.done.desc(), tasks.c.mixed.desc())
+    .limit(bindparam("limit_"))
+)  # fmt: skip
+_GOLD = (
+    select(tasks)
+    .where(
+        tasks.c.project == bindparam("project_"), tasks.c.purpose == "gold", tasks.c.role == bindparam("role_"),
+        tasks.c.kind == bindparam("kind_"), tasks.c.closed.is_(None), ~_TAKEN,
+    )
+    .order_by(tasks.c.mixed)
+    .limit(bindparam("limit_"))
+)  # fmt: skip
+
+
+class SqlTransaction:
+    """One state of one project; see `store.Transaction`."""
+
+    def __init__(self, connection: Connection, head: Mapping[str, Any], project: Project, secret: bytes) -> None:
+        self._connection, self._name, self._secret = connection, str(head["name"]), secret
+        self.project = project
+        self.status: Status = head["status"]
+        self.since: float = head["since"]
+        self.round: int = head["round"]
+
+    # --- statements ---
+
+    def _run(self, statement: Executable, *values: Any) -> Any:
+        return self._connection.execute(statement, *values)
+
+    def _all(self, table: Table, *where: ColumnElement[bool], order: Any = ()) -> Iterator[Mapping[str, Any]]:
+        statement = select(table).where(table.c.project == self._name, *where).order_by(*order)
+        streamed = self._connection.execution_options(yield_per=AT_ONCE) if not where else self._connection
+        return iter(streamed.execute(statement).mappings())
+
+    def _one(self, table: Table, *where: ColumnElement[bool]) -> Mapping[str, Any] | None:
+        found: Mapping[str, Any] | None = (
+            self._run(select(table).where(table.c.project == self._name, *where)).mappings().first()
+        )
+        return found
+
+    def _set(self, table: Table, *where: ColumnElement[bool], **values: Any) -> None:
+        self._run(update(table).where(table.c.project == self._name, *where).values(**values))
+
+    def _change_head(self, **values: Any) -> None:
+        self._run(update(projects).where(projects.c.name == self._name).values(**values))
+
+    # --- the project ---
+
+    def set_status(self, status: Status, time: float) -> None:
+        self.status, self.since = status, time
+        self._change_head(status=status, since=time)
+
+    def set_round(self, number: int) -> None:
+        self.round = number
+        self._change_head(round=number)
+
+    def next_invitation(self) -> int:
+        """The number of a new personal link."""
+        made = update(projects).where(projects.c.name == self._name).values(invited=projects.c.invited + 1)
+        return int(self._run(made.returning(projects.c.invited)).scalar_one())
+
+    # --- tasks ---
+
+    def add_tasks(self, tasks_: Iterable[Task]) -> int:
+        count = 0
+        known = {tuple(row) for row in self._run(select(groups.c.kind, groups.c.pool, groups.c.camp).where(
+            groups.c.project == self._name))}  # fmt: skip
+        for some in batched(tasks_, AT_ONCE):
+            by_id = {one.id: one for one in reversed(some)}
+            there = select(tasks.c.id).where(tasks.c.project == self._name, tasks.c.id.in_(by_id))
+            for id in self._run(there).scalars().all():
+                del by_id[id]
+            new = sorted(by_id.values(), key=lambda one: one.id)
+            if new:
+                self._run(insert(tasks), [{"project": self._name, **rows.row_of_task(one)} for one in new])
+            count += len(new)
+            for group in sorted({(one.kind, one.pool, one.camp) for one in new if one.purpose == "work"} - known):
+                self._run(insert(groups).values(project=self._name, kind=group[0], pool=group[1], camp=group[2]))
+                known.add(group)
+        return count
+
+    def task(self, id: str) -> Task | None:
+        row = self._one(tasks, tasks.c.id == id)
+        return None if row is None else rows.task_of(row)
+
+    def tasks(self) -> Iterable[Task]:
+        return map(rows.task_of, self._all(tasks, order=(tasks.c.id,)))
+
+    def candidates(
+        self, worker: str, kinds: Collection[Kind], pool: int, camp: str, limit: int = 40
+    ) -> list[Candidate]:
+        found: list[Mapping[str, Any]] = []
+        own = (groups.c.project == self._name, groups.c.kind.in_(kinds), groups.c.pool <= pool)
+        camps = () if not camp else (groups.c.camp.in_(("", camp)),)
+        for group in self._run(select(groups).where(*own, *camps)).mappings().all():
+            asked = {"kind_": group["kind"], "pool_": group["pool"], "camp_": group["camp"]}
+            found += self._run(_CANDIDATES, {**self._me(worker, limit), **asked}).mappings().all()
+        found.sort(key=lambda row: (row["done"] > 0, rows.mixed(row["id"])), reverse=True)
+        return [Candidate(**row) for row in found[:limit]]
+
+    def _me(self, worker: str, limit: int) -> dict[str, Any]:
+        return {"project_": self._name, "worker_": worker, "limit_": limit}
+
+    def gold(self, worker: str, kinds: Collection[Kind], limit: int = 40) -> list[Task]:
+        found: list[Mapping[str, Any]] = []
+        roles = select(tasks.c.role).distinct().where(tasks.c.project == self._name, tasks.c.purpose == "gold")
+        for role in self._run(roles).scalars().all():
+            for kind in kinds:
+                found += self._run(_GOLD, {**self._me(worker, limit), "kind_": kind, "role_": role}).mappings().all()
+        found.sort(key=lambda row: row["mixed"])
+        return [rows.task_of(row) for row in found[:limit]]
+
+    def qualification(self, role: str) -> list[Task]:
+        where = (tasks.c.purpose == "qualification", tasks.c.role == role)
+        return [rows.task_of(row) for row in self._all(tasks, *where, order=(tasks.c.step, tasks.c.id))]
+
+    def close_task(self, id: str, how: Closed) -> None:
+        self._set(tasks, tasks.c.id == id, closed=how, free=False)
+
+    def closed(self, id: str) -> Closed | None:
+        closed: Closed | None = self._run(select(tasks.c.closed).where(tasks.c.project == self._name, tasks.c.id == id)
+                                          ).scalar()  # fmt: skip
+        return closed
+
+    def reopen_task(self, id: str) -> None:
+        self._set(tasks, tasks.c.id == id, closed=None)
+        self._count(id)
+
+    def _count(self, id: str, done: int = 0, leased: int = 0) -> None:
+        """Answers and leases more or less of a task, and whether it can be leased once more."""
+        now_done, now_leased = tasks.c.done + done, tasks.c.leased + leased
+        free = tasks.c.closed.is_(None) & (tasks.c.purpose == "work") & (now_done + now_leased < tasks.c.needed)
+        self._set(tasks, tasks.c.id == id, done=now_done, leased=now_leased, free=free)
+
+    def set_needed(self, id: str, needed: int) -> None:
+        """Have a task answered by more or fewer."""
+        self._set(tasks, tasks.c.id == id, needed=needed)
+        self._count(id)
+
+    def stale(self, kinds: Collection[Kind], before: float) -> list[str]:
+        where = (
+            tasks.c.project == self._name, tasks.c.kind.in_(kinds), tasks.c.created < before, tasks.c.closed.is_(None),
+            tasks.c.purpose == "work", tasks.c.done == 0, tasks.c.leased == 0,
+        )  # fmt: skip
+        return list(self._run(select(tasks.c.id).where(*where).order_by(tasks.c.id)).scalars())
+
+    def postpone(self, seconds: float) -> None:
+        self._set(tasks, tasks.c.closed.is_(None), created=tasks.c.created + seconds)
+
+    # --- leases ---
+
+    def held(self, worker: str) -> Lease | None:
+        row = self._one(leases, leases.c.worker == worker, leases.c.ended.is_(None))
+        return None if row is None else rows.lease_of(row)
+
+    def lease(self, id: str) -> Lease | None:
+        row = self._one(leases, leases.c.id == id)
+        return None if row is None else rows.lease_of(row)
+
+    def add_lease(self, lease: Lease) -> None:
+        key = self._run(select(tasks.c.key).where(tasks.c.project == self._name, tasks.c.id == lease.task)).scalar_one()
+        self._run(insert(leases).values(project=self._name, **rows.row_of_lease(lease, key)))
+        if lease.ended is None:
+            self._count(lease.task, leased=1)
+
+    def end_lease(self, id: str, how: Ended, time: float) -> None:
+        named = update(leases).where(leases.c.project == self._name, leases.c.id == id).values(ended=how, end=time)
+        task = self._run(named.where(leases.c.ended.is_(None)).returning(leases.c.task)).scalar()
+        if task is not None:
+            self._count(task, leased=-1)
+        elif how == "answered":  # late, but nobody else has it
+            self._run(named.where(leases.c.ended == "expired"))
+
+    def expired(self, now: float, limit: int = 500) -> list[Lease]:
+        where = (leases.c.project == self._name, leases.c.ended.is_(None), leases.c.expires < now)
+        found = self._run(select(leases).where(*where).order_by(leases.c.expires).limit(limit))
+        return [rows.lease_of(row) for row in found.mappings()]
+
+    # --- answers ---
+
+    def add_answer(self, answer: Answer) -> None:
+        found = self._run(select(tasks.c.stratum).where(tasks.c.project == self._name, tasks.c.id == answer.task))
+        self._run(insert(answers).values(project=self._name, **rows.row_of_answer(answer, found.scalar_one())))
+        if not answer.void:
+            self._count(answer.task, done=1)
+
+    def answer(self, id: str) -> Answer | None:
+        row = self._one(answers, answers.c.id == id)
+        return None if row is None else rows.answer_of(row)
+
+    def _answers(self, *where: ColumnElement[bool]) -> Iterator[Answer]:
+        return map(rows.answer_of, self._all(answers, *where, order=(answers.c.time, answers.c.id)))
+
+    def answers_of(self, task: str) -> list[Answer]:
+        return list(self._answers(answers.c.task == task, answers.c.void == ""))
+
+    def answers_by(self, worker: str) -> list[Answer]:
+        return list(self._answers(answers.c.worker == worker))
+
+    def answers(self) -> Iterable[Answer]:
+        return self._answers()
+
+    def written(self, round: int, kinds: Collection[Kind]) -> list[Answer]:
+        mine = (answers.c.purpose == "work", answers.c.kind.in_(kinds), answers.c.round == round, answers.c.void == "")
+        return list(self._answers(*mine))
+
+    def void(self, answers_: Collection[str], why: str) -> None:
+        for some in batched(answers_, AT_ONCE):
+            counted = update(answers).where(
+                answers.c.project == self._name, answers.c.id.in_(some), answers.c.void == ""
+            )
+            gone = self._run(counted.values(void=why).returning(answers.c.task)).scalars().all()
+            for task in gone:
+                self._count(task, done=-1)
+
+    def counts(self, worker: str) -> Mapping[str, int]:
+        mine = (answers.c.project == self._name, answers.c.worker == worker, answers.c.purpose == "work")
+        found = self._run(select(answers.c.stratum, func.count()).where(*mine).group_by(answers.c.stratum))
+        return {str(stratum): int(count) for stratum, count in found}
+
+    # --- people ---
+
+    def worker(self, id: str) -> Worker | None:
+        row = self._one(workers, workers.c.id == id)
+        return None if row is None else rows.worker_of(row)
+
+    def find_worker(self, platform: Platform, platform_id: str) -> Worker | None:
+        key = self._platform_key(platform, platform_id)
+        row = self._one(workers, workers.c.platform == platform, workers.c.platform_key == key)
+        return None if row is None else rows.worker_of(row)
+
+    def _platform_key(self, platform: str, platform_id: str) -> str:
+        said = f"{self._name} {platform} {platform_id}".encode("utf-8", "surrogatepass")
+        return hmac.new(self._secret, said, hashlib.sha256).hexdigest()
+
+    def new_worker(self) -> str:
+        made = update(projects).where(projects.c.name == self._name).values(workers=projects.c.workers + 1)
+        return f"w{self._run(made.returning(projects.c.workers)).scalar_one()}"
+
+    def put_worker(self, worker: Worker) -> None:
+        """Write down a worker; the hash that recognises them goes when they withdraw, unless they are blocked."""
+        row = rows.row_of_worker(worker, None)
+        if worker.platform_id:
+            row["platform_key"] = self._platform_key(worker.platform, worker.platform_id)
+        elif worker.withdrawn is None or worker.blocked is not None:
+            del row["platform_key"]  # as it was
+        there = update(workers).where(workers.c.project == self._name, workers.c.id == worker.id)
+        if not self._run(there.values(**row)).rowcount:
+            self._run(insert(workers).values(project=self._name, **{"platform_key": None, **row}))
+
+    def workers(self) -> list[Worker]:
+        order = (func.length(workers.c.id), workers.c.id)
+        return [rows.worker_of(row) for row in self._all(workers, order=order)]
+
+    def able(self, key: str, role: str, camp: str, pool: int, but: str) -> int:
+        taken = exists().where(
+            leases.c.project == self._name, leases.c.worker == workers.c.id, leases.c.key == key,
+            or_(leases.c.ended.is_(None), leases.c.ended != "expired"),
+        )  # fmt: skip
+        where = [
+            workers.c.project == self._name, workers.c.id != but, workers.c.consented.is_not(None),
+            workers.c.withdrawn.is_(None), workers.c.blocked.is_(None), workers.c.tier >= pool, ~taken,
+            workers.c.qualified.contains(f" {role} ", autoescape=True),
+        ]  # fmt: skip
+        if camp:
+            where.append(workers.c.camp.in_(("", camp)))
+        return int(self._run(select(func.count()).select_from(workers).where(*where)).scalar_one())
+
+    # --- reviews and money ---
+
+    def put_review(self, review: Review) -> None:
+        row = {name: getattr(review, name) for name in review.__dataclass_fields__}
+        self._run(delete(reviews).where(reviews.c.project == self._name, reviews.c.answer == review.answer))
+        self._run(insert(reviews).values(project=self._name, **row))
+
+    def review(self, answer: str) -> Review | None:
+        row = self._one(reviews, reviews.c.answer == answer)
+        return None if row is None else rows.review_of(row)
+
+    def reviews(self, worker: str | None = None, round: int | None = None) -> list[Review]:
+        where = [] if worker is None else [reviews.c.worker == worker]
+        where += [] if round is None else [reviews.c.round == round]
+        return [rows.review_of(row) for row in self._all(reviews, *where, order=(reviews.c.asked, reviews.c.answer))]
+
+    def add_payment(self, payment: Payment) -> None:
+        if self._one(payments, payments.c.id == payment.id) is None:
+            row = {name: getattr(payment, name) for name in payment.__dataclass_fields__}
+            self._run(insert(payments).values(project=self._name, **row))
+
+    def payments(self, worker: str | None = None) -> list[Payment]:
+        where = [] if worker is None else [payments.c.worker == worker]
+        return [rows.payment_of(row) for row in self._all(payments, *where, order=(payments.c.time, payments.c.id))]
+
+    def mark_paid(self, payments_: Collection[str], batch: str) -> None:
+        for some in batched(payments_, AT_ONCE):
+            self._set(payments, payments.c.id.in_(some), batch=batch)
+
+
+class SqlStore:
+    """The projects in a database. `secret` keys the hashes that platforms' ids are found by."""
+
+    def __init__(self, database: Database, secret: bytes = b"") -> None:
+        self.database, self._secret = database, secret
+        self._known: dict[str, Project] = {}  # by digest
+
+    def names(self) -> list[str]:
+        with self.database.read() as session:
+            return list(session.scalars(select(projects.c.name).order_by(projects.c.name)))
+
+    def create(self, project: Project, tasks: Iterable[Task], time: float) -> None:
+        text = rows.encoded(project)
+        head = {"status": "draft", "since": time, "round": 1, "workers": 0, "invited": 0}
+        with self.database.write() as session:
+            connection = session.connection()
+            if connection.execute(select(projects.c.name).where(projects.c.name == project.name)).scalar() is not None:
+                raise UserError(f"There is a collection {project.name!r} already.", "Choose another name.")
+            row = {"name": project.name, "project": text, "digest": _digest(text), **head}
+            connection.execute(insert(projects).values(**row))
+            SqlTransaction(connection, row, project, self._secret).add_tasks(tasks)
+
+    @contextmanager
+    def begin(self, project: str) -> Iterator[SqlTransaction]:
+        with self.database.write() as session:
+            yield self._opened(session.connection(), project, lock=True)
+
+    @contextmanager
+    def look(self, project: str) -> Iterator[SqlTransaction]:
+        with self.database.read() as session:
+            if not self.database.is_sqlite:  # whose reads see one state anyway
+                session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
+            yield self._opened(session.connection(), project, lock=False)
+
+    def _opened(self, connection: Connection, name: str, lock: bool) -> SqlTransaction:
+        short = [projects.c[name] for name in ("name", "digest", "status", "since", "round")]
+        found = select(*short).where(projects.c.name == name)
+        head = connection.execute(found.with_for_update() if lock else found).mappings().first()
+        if head is None:
+            raise UserError(f"There is no collection {name!r}.", "Look at the list of collections.")
+        known = self._known.get(head["digest"])
+        if known is None:
+            text = connection.execute(select(projects.c.project).where(projects.c.name == name)).scalar_one()
+            known = self._known[head["digest"]] = msgspec.json.decode(text, type=Project)
+        return SqlTransaction(connection, head, known, self._secret)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -107,7 +107,7 @@ def read_written(path: Path, panels: Mapping[str, Panel]) -> tuple[list[Written]
             problems.append(f"line {number}: the id {name!r} was used before")
         seen.add(name)
         asked[panel.id].append(number)
-        texts, wrong = _texts(one, panel)
+        texts, wrong = check_texts(one.parts, panel)
         problems += [f"line {number}, {problem}" for problem in wrong]
         if texts is not None:
             question, answer, rationale = texts
@@ -126,11 +126,13 @@ def _all_of(path: Path, problems: Sequence[str]) -> UserError:
     return UserError(f"{path.name} has {len(problems):,} problems:", _EXAMPLE, [f"{one}." for one in problems])
 
 
-def _texts(one: _WrittenLine, panel: Panel) -> tuple[tuple[Text, Text, Text] | None, list[str]]:
-    """The question, answer and rationale of a line, or what is wrong with them."""
+def check_texts(
+    parts: Mapping[str, str | list[str | list[int]]], panel: Panel
+) -> tuple[tuple[Text, Text, Text] | None, list[str]]:
+    """A question, its answer and its rationale as texts, or what is wrong with them."""
     texts: list[Text] = []
     wrong: list[str] = []
-    for part, value in one.parts.items():
+    for part, value in parts.items():
         try:
             texts.append(_text(value, panel))
         except ValueError as error:

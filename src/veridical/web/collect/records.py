@@ -68,6 +68,7 @@ class Task:
     stratum: str = ""  # each worker gets about as many of each (V-PROM's relations)
     pool: int = 0  # 0: for everybody; 1: for those who passed a round
     origin: str = ""  # the set, presentation or photograph that it is about
+    split: str = "train"  # of its origin; items of others get more judgements
     step: int = 0  # of qualification: its place
     role: str = ""  # of qualification: for which role
     created: float = 0.0  # when it was first offered
@@ -247,8 +248,8 @@ class Project:
     held_out: float = 0.2  # share of origins
     stale_days: float = 3.0  # writing tasks that nobody took for so long are removed
     gold_every: int = 12  # about one of so many tasks is gold
-    gold_least: int = 8  # gold answers before anybody is blocked for them
-    gold_accuracy: float = 0.65  # below it a worker is blocked
+    gold_least: int = 6  # gold answers before anybody is blocked for them
+    gold_accuracy: float = 0.75  # a worker is blocked where all of their accuracy's 95% interval lies below it
     fee: float = 0.0  # what the platform takes on top, as a share
     currency: str = "USD"
     consent: str = ""  # the text that workers agree to

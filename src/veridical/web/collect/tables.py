@@ -78,7 +78,12 @@ _open = and_(tasks.c.closed.is_(None), tasks.c.purpose == "work", tasks.c.done =
 Index("collect_tasks_free", *(tasks.c[name] for name in ("project", "kind", "pool", "camp", "free", "done", "mixed")))
 Index("collect_tasks_purpose", tasks.c.project, tasks.c.purpose, tasks.c.role, tasks.c.kind, tasks.c.mixed)
 Index(
-    "collect_tasks_untouched", tasks.c.project, tasks.c.kind, tasks.c.created, sqlite_where=_open, postgresql_where=_open
+    "collect_tasks_untouched",
+    tasks.c.project,
+    tasks.c.kind,
+    tasks.c.created,
+    sqlite_where=_open,
+    postgresql_where=_open,
 )
 
 leases = Table(

@@ -7,37 +7,22 @@ the same transaction, so that the candidates for a worker are found by an index,
 from __future__ import annotations
 
 import hashlib
-import hmac
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import batched
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Executable, Table, bindparam, delete, exists, func, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, exists, func, insert, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from veridical.errors import UserError
 from veridical.web.collect import rows
-from veridical.web.collect.records import (
-    Answer,
-    Candidate,
-    Closed,
-    Ended,
-    Kind,
-    Lease,
-    Payment,
-    Platform,
-    Project,
-    Review,
-    Status,
-    Task,
-    Worker,
-)
-from veridical.web.collect.tables import answers, groups, leases, payments, projects, reviews, tasks, workers
+from veridical.web.collect.records import Answer, Candidate, Closed, Ended, Kind, Lease, Project, Status, Task
+from veridical.web.collect.sql_people import AT_ONCE, People
+from veridical.web.collect.tables import answers, groups, leases, projects, tasks
 from veridical.web.database import Database
 
-AT_ONCE = 400  # rows of one statement
 _CANDIDATE = [tasks.c[name] for name in ("id", "kind", "key", "needed", "done", "leased", "author", "camp", "stratum",
                                          "pool", "created")]  # fmt: skip
 _MINE = (leases.c.project == bindparam("project_"), leases.c.worker == bindparam("worker_"))
@@ -64,37 +49,8 @@ _GOLD = (
 )  # fmt: skip
 
 
-class SqlTransaction:
+class SqlTransaction(People):
     """One state of one project; see `store.Transaction`."""
-
-    def __init__(self, connection: Connection, head: Mapping[str, Any], project: Project, secret: bytes) -> None:
-        self._connection, self._name, self._secret = connection, str(head["name"]), secret
-        self.project = project
-        self.status: Status = head["status"]
-        self.since: float = head["since"]
-        self.round: int = head["round"]
-
-    # --- statements ---
-
-    def _run(self, statement: Executable, *values: Any) -> Any:
-        return self._connection.execute(statement, *values)
-
-    def _all(self, table: Table, *where: ColumnElement[bool], order: Any = ()) -> Iterator[Mapping[str, Any]]:
-        statement = select(table).where(table.c.project == self._name, *where).order_by(*order)
-        streamed = self._connection.execution_options(yield_per=AT_ONCE) if not where else self._connection
-        return iter(streamed.execute(statement).mappings())
-
-    def _one(self, table: Table, *where: ColumnElement[bool]) -> Mapping[str, Any] | None:
-        found: Mapping[str, Any] | None = (
-            self._run(select(table).where(table.c.project == self._name, *where)).mappings().first()
-        )
-        return found
-
-    def _set(self, table: Table, *where: ColumnElement[bool], **values: Any) -> None:
-        self._run(update(table).where(table.c.project == self._name, *where).values(**values))
-
-    def _change_head(self, **values: Any) -> None:
-        self._run(update(projects).where(projects.c.name == self._name).values(**values))
 
     # --- the project ---
 
@@ -119,9 +75,12 @@ class SqlTransaction:
             groups.c.project == self._name))}  # fmt: skip
         for some in batched(tasks_, AT_ONCE):
             by_id = {one.id: one for one in reversed(some)}
-            there = select(tasks.c.id).where(tasks.c.project == self._name, tasks.c.id.in_(by_id))
-            for id in self._run(there).scalars().all():
-                del by_id[id]
+            there = select(tasks.c.id, tasks.c.closed).where(tasks.c.project == self._name, tasks.c.id.in_(by_id))
+            for id, closed in self._run(there).all():
+                one = by_id.pop(id)
+                if closed == "removed":
+                    self._replace_task(one)
+                    count += 1
             new = sorted(by_id.values(), key=lambda one: one.id)
             if new:
                 self._run(insert(tasks), [{"project": self._name, **rows.row_of_task(one)} for one in new])
@@ -130,6 +89,14 @@ class SqlTransaction:
                 self._run(insert(groups).values(project=self._name, kind=group[0], pool=group[1], camp=group[2]))
                 known.add(group)
         return count
+
+    def _replace_task(self, task: Task) -> None:
+        """Put a task in the place of one that was removed; who answered or holds that still does."""
+        mine = (leases.c.project == self._name, leases.c.task == task.id, leases.c.ended.is_(None))
+        leased = self._run(select(func.count()).select_from(leases).where(*mine)).scalar_one()
+        row = {**rows.row_of_task(task), "done": len(self.answers_of(task.id)), "leased": leased}
+        self._set(tasks, tasks.c.id == task.id, **row)
+        self._count(task.id)
 
     def task(self, id: str) -> Task | None:
         row = self._one(tasks, tasks.c.id == id)
@@ -173,6 +140,15 @@ class SqlTransaction:
         closed: Closed | None = self._run(select(tasks.c.closed).where(tasks.c.project == self._name, tasks.c.id == id)
                                           ).scalar()  # fmt: skip
         return closed
+
+    def all_closed(self) -> Mapping[str, Closed]:
+        shut = select(tasks.c.id, tasks.c.closed).where(tasks.c.project == self._name, tasks.c.closed.is_not(None))
+        return {str(id): closed for id, closed in self._run(shut)}
+
+    def candidate(self, id: str) -> Candidate | None:
+        mine = select(*_CANDIDATE).where(tasks.c.project == self._name, tasks.c.id == id, tasks.c.closed.is_(None))
+        row = self._run(mine).mappings().first()
+        return None if row is None else Candidate(**row)
 
     def reopen_task(self, id: str) -> None:
         self._set(tasks, tasks.c.id == id, closed=None)
@@ -256,6 +232,11 @@ class SqlTransaction:
         mine = (answers.c.purpose == "work", answers.c.kind.in_(kinds), answers.c.round == round, answers.c.void == "")
         return list(self._answers(*mine))
 
+    def answered(self, worker: str, key: str) -> bool:
+        mine = (leases.c.project == self._name, leases.c.worker == worker, leases.c.key == key)
+        done = (leases.c.ended == "answered", leases.c.purpose != "qualification")
+        return self._run(select(leases.c.id).where(*mine, *done).limit(1)).first() is not None
+
     def void(self, answers_: Collection[str], why: str) -> None:
         for some in batched(answers_, AT_ONCE):
             counted = update(answers).where(
@@ -269,83 +250,6 @@ class SqlTransaction:
         mine = (answers.c.project == self._name, answers.c.worker == worker, answers.c.purpose == "work")
         found = self._run(select(answers.c.stratum, func.count()).where(*mine).group_by(answers.c.stratum))
         return {str(stratum): int(count) for stratum, count in found}
-
-    # --- people ---
-
-    def worker(self, id: str) -> Worker | None:
-        row = self._one(workers, workers.c.id == id)
-        return None if row is None else rows.worker_of(row)
-
-    def find_worker(self, platform: Platform, platform_id: str) -> Worker | None:
-        key = self._platform_key(platform, platform_id)
-        row = self._one(workers, workers.c.platform == platform, workers.c.platform_key == key)
-        return None if row is None else rows.worker_of(row)
-
-    def _platform_key(self, platform: str, platform_id: str) -> str:
-        said = f"{self._name} {platform} {platform_id}".encode("utf-8", "surrogatepass")
-        return hmac.new(self._secret, said, hashlib.sha256).hexdigest()
-
-    def new_worker(self) -> str:
-        made = update(projects).where(projects.c.name == self._name).values(workers=projects.c.workers + 1)
-        return f"w{self._run(made.returning(projects.c.workers)).scalar_one()}"
-
-    def put_worker(self, worker: Worker) -> None:
-        """Write down a worker; the hash that recognises them goes when they withdraw, unless they are blocked."""
-        row = rows.row_of_worker(worker, None)
-        if worker.platform_id:
-            row["platform_key"] = self._platform_key(worker.platform, worker.platform_id)
-        elif worker.withdrawn is None or worker.blocked is not None:
-            del row["platform_key"]  # as it was
-        there = update(workers).where(workers.c.project == self._name, workers.c.id == worker.id)
-        if not self._run(there.values(**row)).rowcount:
-            self._run(insert(workers).values(project=self._name, **{"platform_key": None, **row}))
-
-    def workers(self) -> list[Worker]:
-        order = (func.length(workers.c.id), workers.c.id)
-        return [rows.worker_of(row) for row in self._all(workers, order=order)]
-
-    def able(self, key: str, role: str, camp: str, pool: int, but: str) -> int:
-        taken = exists().where(
-            leases.c.project == self._name, leases.c.worker == workers.c.id, leases.c.key == key,
-            or_(leases.c.ended.is_(None), leases.c.ended != "expired"),
-        )  # fmt: skip
-        where = [
-            workers.c.project == self._name, workers.c.id != but, workers.c.consented.is_not(None),
-            workers.c.withdrawn.is_(None), workers.c.blocked.is_(None), workers.c.tier >= pool, ~taken,
-            workers.c.qualified.contains(f" {role} ", autoescape=True),
-        ]  # fmt: skip
-        if camp:
-            where.append(workers.c.camp.in_(("", camp)))
-        return int(self._run(select(func.count()).select_from(workers).where(*where)).scalar_one())
-
-    # --- reviews and money ---
-
-    def put_review(self, review: Review) -> None:
-        row = {name: getattr(review, name) for name in review.__dataclass_fields__}
-        self._run(delete(reviews).where(reviews.c.project == self._name, reviews.c.answer == review.answer))
-        self._run(insert(reviews).values(project=self._name, **row))
-
-    def review(self, answer: str) -> Review | None:
-        row = self._one(reviews, reviews.c.answer == answer)
-        return None if row is None else rows.review_of(row)
-
-    def reviews(self, worker: str | None = None, round: int | None = None) -> list[Review]:
-        where = [] if worker is None else [reviews.c.worker == worker]
-        where += [] if round is None else [reviews.c.round == round]
-        return [rows.review_of(row) for row in self._all(reviews, *where, order=(reviews.c.asked, reviews.c.answer))]
-
-    def add_payment(self, payment: Payment) -> None:
-        if self._one(payments, payments.c.id == payment.id) is None:
-            row = {name: getattr(payment, name) for name in payment.__dataclass_fields__}
-            self._run(insert(payments).values(project=self._name, **row))
-
-    def payments(self, worker: str | None = None) -> list[Payment]:
-        where = [] if worker is None else [payments.c.worker == worker]
-        return [rows.payment_of(row) for row in self._all(payments, *where, order=(payments.c.time, payments.c.id))]
-
-    def mark_paid(self, payments_: Collection[str], batch: str) -> None:
-        for some in batched(payments_, AT_ONCE):
-            self._set(payments, payments.c.id.in_(some), batch=batch)
 
 
 class SqlStore:

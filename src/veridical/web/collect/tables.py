@@ -139,6 +139,7 @@ workers = Table(
     Column("platform", String(10), nullable=False),
     Column("platform_key", String(64)),  # a keyed hash of the platform's id; None where nothing is known of a person
     Column("platform_id", String(ID), nullable=False),  # while a payment needs it
+    Column("session", String(ID), nullable=False),  # too
     Column("joined", Float, nullable=False),
     Column("consented", Float),
     Column("consent", String(40), nullable=False),

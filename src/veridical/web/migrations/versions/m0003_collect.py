@@ -86,9 +86,9 @@ def _people() -> None:
     _make(
         "workers",
         _text("id", 20, key=True), _text("platform", 10), _text("platform_key", 64, null=True),
-        _text("platform_id", 200), _time("joined"), _time("consented", null=True), _text("consent", 40),
-        _time("withdrawn", null=True), _time("blocked", null=True), _text("blocked_because"), _text("standings"),
-        _text("qualified"), *_whole("tier"), _text("camp", 200), *_whole("given"), _time("seen"),
+        _text("platform_id", 200), _text("session", 200), _time("joined"), _time("consented", null=True),
+        _text("consent", 40), _time("withdrawn", null=True), _time("blocked", null=True), _text("blocked_because"),
+        _text("standings"), _text("qualified"), *_whole("tier"), _text("camp", 200), *_whole("given"), _time("seen"),
     )  # fmt: skip
     _index("workers", "platform", "platform platform_key", unique=True)
     _make(

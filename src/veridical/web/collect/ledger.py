@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from veridical.web.collect.records import Answer, Payment, Platform, Project, RoundResult, Worker
+from veridical.web.collect.records import Answer, Kind, Payment, Platform, Project, RoundResult, Worker
 from veridical.web.collect.rounds import sentences
 
 MILL = 1000  # a currency unit
@@ -32,7 +32,8 @@ class Batch:
 
 def pay_for(project: Project, answer: Answer) -> Payment | None:
     """What an answer earns: work and gold alike, as nobody should see the difference."""
-    mills = project.pay.get(answer.kind, 0)
+    flagged = bool(answer.value.get("flag"))
+    mills = project.pay.get("flag" if flagged else answer.kind, 0)
     if answer.purpose == "qualification" or not mills:
         return None
     if answer.kind == "questions":
@@ -40,12 +41,12 @@ def pay_for(project: Project, answer: Answer) -> Payment | None:
     return Payment(f"task:{answer.id}", answer.worker, "task", mills, answer.time, answer.kind)
 
 
-def bonus_for(project: Project, found: RoundResult, kind: str, time: float) -> Payment | None:
+def bonus_for(found: RoundResult, kind: Kind | None, time: float) -> Payment | None:
     """What a round earns on top."""
     if not found.bonus:
         return None
     note = f"{found.following} of {found.sampled} follow the guidelines; {found.written} sentences"
-    return Payment(f"bonus:{found.round}:{found.worker}", found.worker, "bonus", found.bonus, time, kind, note)  # type: ignore[arg-type]
+    return Payment(f"bonus:{found.round}:{found.worker}", found.worker, "bonus", found.bonus, time, kind, note)
 
 
 def qualified(project: Project, role: str, worker: str, time: float) -> Payment | None:
@@ -114,14 +115,16 @@ def money(mills: int, currency: str = "USD") -> str:
     return f"{'-' if mills < 0 else ''}{sign}{whole:,}.{cents}"
 
 
-def batch(project: Project, platform: Platform, people: Sequence[Worker], payments: Sequence[Payment], name: str) -> Batch:
+def batch(
+    project: Project, platform: Platform, people: Sequence[Worker], payments: Sequence[Payment], name: str
+) -> Batch:
     """What the people of a platform are owed, as the file that its bulk payments take.
 
     Lines are taken in the order of time up to a whole number of cents; what is left waits for the next batch. People
     without a platform's name for them cannot be paid there and are left out.
     """
-    names = {one.id: one.platform_id for one in people if one.platform == platform and one.platform_id}
-    lines: list[tuple[str, int]] = []
+    names = {one.id: one for one in people if one.platform == platform and one.platform_id}
+    lines: list[tuple[Worker, int]] = []
     taken: list[str] = []
     for worker in sorted(names):
         owed = sorted((p for p in payments if p.worker == worker and not p.batch), key=lambda p: (p.time, p.id))
@@ -132,7 +135,7 @@ def batch(project: Project, platform: Platform, people: Sequence[Worker], paymen
             taken += [p.id for p in some]
     if not lines:
         return Batch(name)
-    text = _prolific(lines) if platform == "prolific" else _mturk(lines, project.title)
+    text = _mturk(lines, project.title, name) if platform == "mturk" else _prolific(lines)
     total = sum(mills for _, mills in lines)
     return Batch(name, {f"{name}-{platform}.csv": text}, tuple(taken), total, len(lines))
 
@@ -151,15 +154,16 @@ def _cents(mills: int) -> str:
     return f"{mills // MILL}.{mills % MILL // 10:02}"
 
 
-def _prolific(lines: Sequence[tuple[str, int]]) -> str:
+def _prolific(lines: Sequence[tuple[Worker, int]]) -> str:
     """Prolific's bulk bonus payments: `participant,amount` a line, without a header."""
-    return "".join(f"{name},{_cents(mills)}\n" for name, mills in lines)
+    return "".join(f"{one.platform_id},{_cents(mills)}\n" for one, mills in lines)
 
 
-def _mturk(lines: Sequence[tuple[str, int]], reason: str) -> str:
-    """For MTurk's SendBonus, a row a worker."""
+def _mturk(lines: Sequence[tuple[Worker, int]], reason: str, name: str) -> str:
+    """For MTurk's SendBonus, a row a worker; the token keeps it from being paid twice."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("WorkerId", "BonusAmount", "Reason"))
-    writer.writerows((name, _cents(mills), reason) for name, mills in lines)
+    writer.writerow(("WorkerId", "AssignmentId", "BonusAmount", "Reason", "UniqueRequestToken"))
+    for one, mills in lines:
+        writer.writerow((one.platform_id, one.session, _cents(mills), reason, f"{name}-{one.id}"))
     return out.getvalue()

@@ -108,11 +108,13 @@ class Standing:
 
 @dataclass(frozen=True)
 class Worker:
-    """Somebody who does tasks. What identifies a person is `platform_id` alone, and goes when they ask."""
+    """Somebody who does tasks. What identifies a person is `platform_id` and
+    `session` alone, and goes when they ask."""
 
     id: str  # ours: w1, w2 ...; the only name that exports have
     platform: Platform = "link"
     platform_id: str = ""  # PROLIFIC_PID, MTurk's workerId; needed to pay, empty otherwise
+    session: str = ""  # MTurk's assignmentId, which its bonuses need; Prolific's SESSION_ID
     joined: float = 0.0
     consented: float | None = None
     consent: str = ""  # the version of the text that was agreed to

@@ -20,7 +20,7 @@ def sentences(answer: Answer) -> int:
 
 
 def sample(answers: Sequence[Answer], size: int, seed: int) -> list[Answer]:
-    """Of what one worker wrote in a round, those that are looked at: any of them equally likely, and always the same."""
+    """Of what one worker wrote in a round, those that are looked at: any equally likely, and always the same."""
     written = [one for one in answers if sentences(one)]
     return sorted(written, key=lambda one: mixed(str(seed), "sample", one.id))[:size]
 

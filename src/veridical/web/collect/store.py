@@ -53,7 +53,8 @@ class Transaction(Protocol):
     # tasks
 
     def add_tasks(self, tasks: Iterable[Task]) -> int:
-        """Add tasks, and say how many; one whose id is there already is left as it is."""
+        """Add tasks, and say how many. One whose id is there already is left as it is; but one that was closed as
+        removed is replaced by the new one, and open again."""
         ...
 
     def task(self, id: str) -> Task | None: ...
@@ -66,9 +67,11 @@ class Transaction(Protocol):
         self, worker: str, kinds: Collection[Kind], pool: int, camp: str, limit: int = 40
     ) -> list[Candidate]:
         """Open tasks of the purpose work and of these kinds, with a pool up to this, that can be leased once more
-        (done + leased < needed), whose key this worker neither answered nor holds; of this camp or none, and of any
-        where the worker has none yet. Those with answers first, then in an order that mixes origins and strata (such
-        as by a hash of the id)."""
+        (done + leased < needed), whose key this worker neither answered nor holds nor gave back (a lease that ended as
+        returned); of this camp or none, and of any where the worker has none yet.
+
+        Those with answers first, then in an order that mixes origins and strata (such as by a hash of the id).
+        """
         ...
 
     def gold(self, worker: str, kinds: Collection[Kind]) -> list[Task]:
@@ -84,6 +87,14 @@ class Transaction(Protocol):
         ...
 
     def closed(self, id: str) -> Closed | None: ...
+
+    def all_closed(self) -> Mapping[str, Closed]:
+        """How every task that is closed was."""
+        ...
+
+    def candidate(self, id: str) -> Candidate | None:
+        """A task that is open, as it stands; None where it is closed."""
+        ...
 
     def reopen_task(self, id: str) -> None: ...
 
@@ -131,6 +142,10 @@ class Transaction(Protocol):
 
     def written(self, round: int, kinds: Collection[Kind]) -> list[Answer]:
         """Answers of the purpose work, of some kinds, of a round, that count."""
+        ...
+
+    def answered(self, worker: str, key: str) -> bool:
+        """Whether a worker answered a task of this key, as work or gold; void answers count."""
         ...
 
     def void(self, answers: Collection[str], why: str) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
+from urllib.parse import quote
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -105,20 +106,12 @@ class Signing:
             return f"invited {number}" if fits else None
         return "" if platform in LINKS and self.holds(key, "entry", project, platform) else None
 
-    def picture(self, project: str, worker: str, picture: Picture | Mapping[str, object]) -> str:
-        """The address of a picture for one worker."""
-        name, order = (picture.name, picture.order) if isinstance(picture, Picture) else _named(picture)
-        turned = "".join(map(str, order)) or "0"
-        mac = self.mac("picture", project, worker, name, turned)
-        from urllib.parse import quote
-
-        return f"/collections/{project}/pictures/{mac}/{turned}/{quote(name)}"
-
-
-def _named(picture: Mapping[str, object]) -> tuple[str, tuple[int, ...]]:
-    order = picture.get("order") or ()
-    assert isinstance(order, tuple | list)
-    return str(picture["name"]), tuple(order)
+    def picture(self, project: str, worker: str, picture: Picture) -> str:
+        """The address of a picture for one worker, or for those who `run` a collection."""
+        turned = "".join(map(str, picture.order)) or "0"
+        mac = self.mac("picture", project, worker, picture.name, turned)
+        run = "/run" if worker == "run" else ""
+        return f"/collections/{project}{run}/pictures/{mac}/{turned}/{quote(picture.name, safe='')}"
 
 
 # --- what happens by itself ------------------------------------------------------------------------------------------

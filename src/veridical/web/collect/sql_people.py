@@ -92,8 +92,10 @@ class People:
         where = [
             workers.c.project == self._name, workers.c.id != but, workers.c.consented.is_not(None),
             workers.c.withdrawn.is_(None), workers.c.blocked.is_(None), workers.c.tier >= pool, ~taken,
-            workers.c.qualified.contains(f" {role} ", autoescape=True),
         ]  # fmt: skip
+        own = next((one for one in self.project.roles if one.name == role), None)
+        if own is not None and (own.tutorial or own.questions or own.writing):
+            where.append(workers.c.qualified.contains(f" {role} ", autoescape=True))
         if camp:
             where.append(workers.c.camp.in_(("", camp)))
         return int(self._run(select(func.count()).select_from(workers).where(*where)).scalar_one())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import batched
 from typing import Any
 
@@ -272,7 +273,8 @@ class SqlStore:
                 raise UserError(f"There is a collection {project.name!r} already.", "Choose another name.")
             row = {"name": project.name, "project": text, "digest": _digest(text), **head}
             connection.execute(insert(projects).values(**row))
-            SqlTransaction(connection, row, project, self._secret).add_tasks(tasks)
+            new = (replace(one, created=time) for one in tasks)
+            SqlTransaction(connection, row, project, self._secret).add_tasks(new)
 
     @contextmanager
     def begin(self, project: str) -> Iterator[SqlTransaction]:

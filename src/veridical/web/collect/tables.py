@@ -129,6 +129,7 @@ answers = Table(
 )
 Index("collect_answers_task", answers.c.project, answers.c.task)
 Index("collect_answers_worker", answers.c.project, answers.c.worker, answers.c.purpose, answers.c.stratum)
+Index("collect_answers_round", answers.c.project, answers.c.round, answers.c.kind)
 Index("collect_answers_time", answers.c.project, answers.c.time)
 
 workers = Table(

@@ -161,10 +161,15 @@ SHELF = Shelf()
 
 @router.get("/collections/{project}/pictures/{mac}/{turned}/{name}")
 def picture(
-    request: Request, site: TheSite, one: TheCollection, worker: TheWorker, mac: str, turned: str, name: str
+    site: TheSite, one: TheCollection, worker: TheWorker, mac: str, turned: str, name: str
 ) -> Response:
     """A picture of a task that this worker was shown."""
-    if not site.signing.holds(mac, "picture", one.name, worker, name, turned):
+    return image(site, one, worker, mac, turned, name)
+
+
+def image(site: Site, one: Collection, whose: str, mac: str, turned: str, name: str) -> Response:
+    """A picture whose address was made for somebody."""
+    if not site.signing.holds(mac, "picture", one.name, whose, name, turned):
         raise nothing()
     order = () if turned == "0" else tuple(int(digit) for digit in turned)
     try:

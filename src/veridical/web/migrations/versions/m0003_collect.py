@@ -79,6 +79,7 @@ def _answers() -> None:
     )  # fmt: skip
     _index("answers", "task", "task")
     _index("answers", "worker", "worker purpose stratum")
+    _index("answers", "round", "round kind")
     _index("answers", "time", "time")
 
 

@@ -40,6 +40,8 @@ class MemoryTransaction:
         self._workers: dict[str, Worker] = {}
         self._reviews: dict[str, Review] = {}
         self._payments: dict[str, Payment] = {}
+        self._of: dict[str, list[str]] = {}  # task -> answers
+        self._open: Counter[str] = Counter()  # task -> leases
 
     def set_status(self, status: Status, time: float) -> None:
         self.status, self.since = status, time
@@ -70,7 +72,7 @@ class MemoryTransaction:
             return None
         return Candidate(
             one.id, one.kind, one.key, one.needed, len(self.answers_of(id)),
-            sum(lease.task == id and lease.ended is None for lease in self._leases.values()),
+            self._open[id],
             one.author, one.camp, one.stratum, one.pool, one.created,
         )  # fmt: skip
 
@@ -141,10 +143,13 @@ class MemoryTransaction:
         return self._leases.get(id)
 
     def add_lease(self, lease: Lease) -> None:
-        assert lease.id not in self._leases and self.held(lease.worker) is None
+        assert lease.id not in self._leases
+        assert self.held(lease.worker) is None
         self._leases[lease.id] = lease
+        self._open[lease.task] += 1
 
     def end_lease(self, id: str, how: Ended, time: float) -> None:
+        self._open[self._leases[id].task] -= self._leases[id].ended is None
         self._leases[id] = replace(self._leases[id], ended=how, end=time)
 
     def expired(self, now: float, limit: int = 500) -> list[Lease]:
@@ -155,12 +160,13 @@ class MemoryTransaction:
     def add_answer(self, answer: Answer) -> None:
         assert answer.id not in self._answers
         self._answers[answer.id] = answer
+        self._of.setdefault(answer.task, []).append(answer.id)
 
     def answer(self, id: str) -> Answer | None:
         return self._answers.get(id)
 
     def answers_of(self, task: str) -> list[Answer]:
-        return [one for one in self._answers.values() if one.task == task and not one.void]
+        return [self._answers[name] for name in self._of.get(task, ()) if not self._answers[name].void]
 
     def answers_by(self, worker: str) -> list[Answer]:
         return [one for one in self._answers.values() if one.worker == worker]

@@ -137,7 +137,7 @@ def _after_validate(project: Project, task: Task, answers: Sequence[Answer]) -> 
     said = [one.value["verdict"] for one in answers]
     if len(said) + extra < GOLD_FROM or any(verdict != meant for verdict in said):
         return []
-    made = replace(task, id=f"gold:{item}", needed=0, purpose="gold", author="", origin="")
+    made = replace(task, id=f"gold:{item}", needed=0, purpose="gold", origin="")
     return [made]
 
 

@@ -31,53 +31,53 @@ Verdict = bool | Literal["nonsense"]
 # --- what is shown ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Tutorial:
     question: str
     options: tuple[str, ...]
     explanation: str = ""  # shown after the answer
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Guideline:
     sentence: str
     pairs: tuple[tuple[Picture, Picture], ...]
     selected: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Prune:
     synset: str
     query: str
     pictures: tuple[Picture, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Sets:
     synset: str
     pictures: tuple[Picture, ...]
     query: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Drawings:
     pictures: tuple[Picture, ...]  # A, B, C, D
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Pairs:
     synset: str
     pairs: tuple[tuple[Picture, Picture], ...]
     query: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Validate:
     sentence: str
     pictures: tuple[Picture, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Asking:
     picture: Picture
     objects: tuple[Tagged, ...]
@@ -86,7 +86,7 @@ class Asking:
     most: int = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Accept:
     picture: Picture
     objects: tuple[Tagged, ...]
@@ -96,7 +96,7 @@ class Accept:
     captions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Choose:
     pictures: tuple[Picture, ...]
     candidates: tuple[Any, ...]  # tokens or pictures
@@ -109,46 +109,46 @@ class Choose:
 # --- what is answered ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Chosen:
     choice: int | None = None
     skip: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Follows:
     follows: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Removed:
     removed: dict[str, str] = field(default_factory=dict)  # picture -> reason
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Marked:
     duplicates: tuple[str, ...] = ()
     dull: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Written:
     sentence: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Contrasted:
     selected: tuple[int, ...] = ()
     sentence: str = ""
     flag: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Judged:
     verdict: Verdict
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Question:
     question: Tokens
     answer: Tokens
@@ -156,7 +156,7 @@ class Question:
     likelihood: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Asked:
     questions: tuple[Question, ...]
 
@@ -187,7 +187,7 @@ def plain(shown: Any) -> dict[str, Any]:
     >>> plain(Follows(True))
     {'follows': True}
     """
-    made: dict[str, Any] = msgspec.to_builtins(shown)
+    made: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(shown))  # as a database gives it back
     return made
 
 

@@ -33,7 +33,7 @@ Why = Literal["task", "bonus", "qualification", "adjustment"]
 WRITING: tuple[Kind, ...] = ("sentence", "contrast", "questions")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Picture:
     """A picture of a task: `name` is a file in the project's folder `pictures/`."""
 
@@ -44,7 +44,7 @@ class Picture:
     order: tuple[int, ...] = ()  # of NLVR's three boxes, where they are shown in another order
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Tagged:
     """An object of a photograph that questions can point at."""
 
@@ -52,7 +52,7 @@ class Tagged:
     box: tuple[float, float, float, float]  # x1, y1, x2, y2 in pixels of the picture
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Task:
     """What a worker is asked to do at once. `payload` is of the shape that `kinds` gives for its kind."""
 
@@ -78,7 +78,7 @@ class Task:
         return self.once or self.id
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A task that is open, as assignment looks at it."""
 
@@ -95,7 +95,7 @@ class Candidate:
     created: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Standing:
     """How far a worker is with one role."""
 
@@ -106,7 +106,7 @@ class Standing:
     reason: str = ""  # why not, in words for the worker
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Worker:
     """Somebody who does tasks. What identifies a person is `platform_id` and
     `session` alone, and goes when they ask."""
@@ -132,7 +132,7 @@ class Worker:
         return self.consented is not None and self.withdrawn is None and self.blocked is None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Lease:
     """A task that a worker holds; a worker holds one at a time, in however many tabs."""
 
@@ -147,7 +147,7 @@ class Lease:
     end: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What a worker said; its id is that of the lease, so that there is one at most."""
 
@@ -165,7 +165,7 @@ class Answer:
     void: str = ""  # why it does not count (a blocked worker's, a withdrawn one's)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Review:
     """What a requester said of an answer: of a qualification, or of a round's sample."""
 
@@ -180,7 +180,7 @@ class Review:
     time: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class RoundResult:
     """What a round's review means for a worker."""
 
@@ -194,7 +194,7 @@ class RoundResult:
     blocked_because: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Payment:
     """A line of the ledger. The id says what it is for, so that nothing is paid twice."""
 
@@ -208,7 +208,7 @@ class Payment:
     batch: str = ""  # of the export it was paid by; empty: owed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Role:
     """Some kinds of tasks, and what somebody shows before doing them (NLVR2, 3.5)."""
 
@@ -221,7 +221,7 @@ class Role:
     pay: int = 0  # mills, for a qualification that was done to its end
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Bonus:
     """What each sentence of a round is worth where at least `least` of those looked at follow the guidelines."""
 
@@ -229,7 +229,7 @@ class Bonus:
     mills: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Project:
     """A collection, as its `project.json` says."""
 
@@ -265,7 +265,7 @@ class Project:
         return next((role for role in self.roles if kind in role.kinds), None)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Offer:
     """What a worker does next: a lease and its task as it may be shown (no `expected`, no `author`)."""
 
@@ -275,7 +275,7 @@ class Offer:
     steps: int = 0  # of how many
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Nothing:
     """Why there is nothing to do for a worker now."""
 

@@ -132,7 +132,8 @@ def _gold(tx: Transaction, one: Worker, roles: list[Role]) -> Task | None:
     ready = [kind for role in roles if _standing(one, role).stage == "qualified" for kind in role.kinds]
     if not ready or not assigning.gold_due(tx.project, one):
         return None
-    return min(tx.gold(one.id, ready), key=lambda task: assigning.mixed(one.id, task.id), default=None)
+    found = [task for task in tx.gold(one.id, ready) if task.author != one.id]
+    return min(found, key=lambda task: assigning.mixed(one.id, task.id), default=None)
 
 
 def _standing(one: Worker, role: Role) -> Standing:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Collection, Iterator, Mapping
-from itertools import batched
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Executable, Table, delete, exists, func, insert, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
@@ -16,6 +16,14 @@ from veridical.web.collect.records import Payment, Platform, Project, Review, St
 from veridical.web.collect.tables import leases, payments, projects, reviews, workers
 
 AT_ONCE = 400  # rows of one statement
+Value = TypeVar("Value")
+
+
+def batched(values: Iterable[Value]) -> Iterator[list[Value]]:
+    """As many at a time as a statement takes."""
+    each = iter(values)
+    while some := list(islice(each, AT_ONCE)):
+        yield some
 
 
 class People:
@@ -35,8 +43,9 @@ class People:
 
     def _all(self, table: Table, *where: ColumnElement[bool], order: Any = ()) -> Iterator[Mapping[str, Any]]:
         statement = select(table).where(table.c.project == self._name, *where).order_by(*order)
-        streamed = self._connection.execution_options(yield_per=AT_ONCE) if not where else self._connection
-        return iter(streamed.execute(statement).mappings())
+        if not where:
+            statement = statement.execution_options(yield_per=AT_ONCE)
+        return iter(self._run(statement).mappings())
 
     def _one(self, table: Table, *where: ColumnElement[bool]) -> Mapping[str, Any] | None:
         found: Mapping[str, Any] | None = (
@@ -126,5 +135,5 @@ class People:
         return [rows.payment_of(row) for row in self._all(payments, *where, order=(payments.c.time, payments.c.id))]
 
     def mark_paid(self, payments_: Collection[str], batch: str) -> None:
-        for some in batched(payments_, AT_ONCE):
+        for some in batched(payments_):
             self._set(payments, payments.c.id.in_(some), batch=batch)

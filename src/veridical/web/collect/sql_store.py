@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import batched
 from typing import Any
 
 import msgspec
@@ -20,7 +19,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from veridical.errors import UserError
 from veridical.web.collect import rows
 from veridical.web.collect.records import Answer, Candidate, Closed, Ended, Kind, Lease, Project, Status, Task
-from veridical.web.collect.sql_people import AT_ONCE, People
+from veridical.web.collect.sql_people import People, batched
 from veridical.web.collect.tables import answers, groups, leases, projects, tasks
 from veridical.web.database import Database
 
@@ -74,7 +73,7 @@ class SqlTransaction(People):
         count = 0
         known = {tuple(row) for row in self._run(select(groups.c.kind, groups.c.pool, groups.c.camp).where(
             groups.c.project == self._name))}  # fmt: skip
-        for some in batched(tasks_, AT_ONCE):
+        for some in batched(tasks_):
             by_id = {one.id: one for one in reversed(some)}
             there = select(tasks.c.id, tasks.c.closed).where(tasks.c.project == self._name, tasks.c.id.in_(by_id))
             for id, closed in self._run(there).all():
@@ -239,7 +238,7 @@ class SqlTransaction(People):
         return self._run(select(leases.c.id).where(*mine, *done).limit(1)).first() is not None
 
     def void(self, answers_: Collection[str], why: str) -> None:
-        for some in batched(answers_, AT_ONCE):
+        for some in batched(answers_):
             counted = update(answers).where(
                 answers.c.project == self._name, answers.c.id.in_(some), answers.c.void == ""
             )

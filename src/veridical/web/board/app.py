@@ -1,4 +1,4 @@
-"""The whole app of the server, boards and collections: its parts put together, its routes, and what a refusal looks like."""
+"""The whole app, boards and collections: its parts put together, its routes, and what a refusal looks like."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from veridical.web.board.hosted import hosted, keep_boards
 from veridical.web.board.site import Site
 from veridical.web.board.tables import BASELINE, BLIND, SCORED, Board, Entry
 from veridical.web.board.workers import Limits, Process, job_of
-from veridical.web.collect.hosted import is_collection
+from veridical.web.collect.starting import is_project
 from veridical.web.database import now
 
 
@@ -58,12 +58,12 @@ def serve(
     beside: Mapping[str, Mapping[str, Path | str]] | None = None,
     fill: Callable[[Site], None] | None = None,
 ) -> Served:
-    """Run boards and collections until stopped. `beside` are the host's own rows, baseline and blind: files by their names.
+    """Run boards and collections until stopped.
 
-    `fill` is called once the boards are there.
+    `beside` are the host's own rows, baseline and blind: files by their names. `fill` is called once the boards are there.
     """
     check_options(options)
-    collections = [folder for folder in folders if is_collection(folder)]
+    collections = [folder for folder in folders if is_project(folder)]
     boards, data = hosted(folder for folder in folders if folder not in collections), data.absolute()
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     with only_one(data / "serving.lock", f"{data} is being served.", "Stop that server first, or take another --data."):

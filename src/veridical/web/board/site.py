@@ -52,9 +52,7 @@ class Site:
         """Whether somebody runs a collection."""
         if visitor is None or visitor.account is None:
             return False
-        mine = select(requesters).where(
-            requesters.c.project == name, requesters.c.account_id == visitor.account.id
-        )
+        mine = select(requesters).where(requesters.c.project == name, requesters.c.account_id == visitor.account.id)
         return visitor.account.admin or session.execute(mine).first() is not None
 
     def board(self, session: Session, name: str, visitor: Visitor | None = None) -> Board:

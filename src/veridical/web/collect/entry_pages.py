@@ -51,8 +51,13 @@ class JoinFirst(Exception):
         self.project = project
 
 
+def known_as(request: Request, site: Site, project: str) -> str | None:
+    """The worker whose pass a browser has."""
+    return site.signing.worker_of(project, request.cookies.get(cookie_name(request, f"worker-{project}")))
+
+
 def _worker(request: Request, site: TheSite, project: str) -> str:
-    found = site.signing.worker_of(project, request.cookies.get(cookie_name(request, f"worker-{project}")))
+    found = known_as(request, site, project)
     if found is None:
         raise JoinFirst(site.collection(project).name)
     return found
@@ -64,7 +69,7 @@ TheWorker = Annotated[str, Depends(_worker)]
 @router.get("/collections/{project}")
 def front(request: Request, site: TheSite, visitor: TheVisitor, one: TheCollection) -> Response:
     """What a collection is, for whoever comes without a link."""
-    known = site.signing.worker_of(one.name, request.cookies.get(cookie_name(request, f"worker-{one.name}")))
+    known = known_as(request, site, one.name)
     with site.database.read() as session:
         runs = site.is_requester(session, one.name, visitor)
     shown = {**about(site), "one": one, "known": known is not None, "runs": runs}
@@ -102,7 +107,7 @@ def join_page(
         project = session.project
         if person:
             known = session.find_worker(_platform(platform), person)
-        elif before := site.signing.worker_of(one.name, request.cookies.get(cookie_name(request, f"worker-{one.name}"))):
+        elif before := known_as(request, site, one.name):
             known = session.worker(before)
     if known is not None and known.consented is not None and known.withdrawn is None:
         return _let_in(request, site, one, known.id)

@@ -40,11 +40,6 @@ class Collection:
     service: Service
 
 
-def is_collection(folder: Path | str) -> bool:
-    """Whether a folder is a collection's project."""
-    return (Path(folder) / "project.json").is_file()
-
-
 def opened(folders: Iterable[Path | str], store: SqlStore) -> dict[str, Collection]:
     """The collections of some folders, each in the database from its first start on."""
     out: dict[str, Collection] = {}
@@ -58,8 +53,10 @@ def opened(folders: Iterable[Path | str], store: SqlStore) -> dict[str, Collecti
             store.create(project, tasks, time.time())
         else:
             with store.look(project.name) as session:
-                begun = session.project
-            if begun != project:
+                begun, status = session.project, session.status
+            if begun != project and status == "draft":  # it may be changed until it starts
+                store.change(project)
+            elif begun != project:
                 problem = f"The collection {project.name!r} was begun with another {folder / 'project.json'}."
                 raise UserError(problem, "Put that file back, or begin another collection under another name.")
         out[project.name] = Collection(

@@ -1,4 +1,4 @@
-"""The requester's side: how far a collection is, who works, what waits for a review, links, payments, and the export."""
+"""The requester's side: how far a collection is, who works, reviews, links, payments, and the export."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _run_page(
     }
     links["prolific"] += PROLIFIC
     shown: dict[str, Any] = {
-        **about(site), "one": one, "project": project, "status": status, "progress": found, "ends": ends,
+        **about(site), "one": one, "project": project, "state": status, "progress": found, "ends": ends,
         "money": lambda mills: money(mills, project.currency), "links": links, "requesters": people,
         "problem": problem, "invited": (), "files": {}, **more,
     }  # fmt: skip

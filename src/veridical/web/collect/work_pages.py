@@ -60,9 +60,7 @@ def _task_page(
     return page(request, visitor, "collect/work.html", shown, 422 if problems else 200)
 
 
-def _nothing(
-    request: Request, site: Site, visitor: Visitor, one: Collection, worker: str, found: Nothing
-) -> Response:
+def _nothing(request: Request, site: Site, visitor: Visitor, one: Collection, worker: str, found: Nothing) -> Response:
     if found.why == "consent":
         return RedirectResponse(f"/collections/{one.name}/consent", 303)
     with one.store.look(one.name) as session:
@@ -91,9 +89,7 @@ async def answer(
     return await run_in_threadpool(_answered, request, site, visitor, one, worker, form)
 
 
-def _answered(
-    request: Request, site: Site, visitor: Visitor, one: Collection, worker: str, form: FormData
-) -> Response:
+def _answered(request: Request, site: Site, visitor: Visitor, one: Collection, worker: str, form: FormData) -> Response:
     lease, by_script = field(form, "lease"), "application/json" in request.headers.get("accept", "")
     if field(form, "back"):
         one.service.give_back(worker, lease)
@@ -160,9 +156,7 @@ SHELF = Shelf()
 
 
 @router.get("/collections/{project}/pictures/{mac}/{turned}/{name}")
-def picture(
-    site: TheSite, one: TheCollection, worker: TheWorker, mac: str, turned: str, name: str
-) -> Response:
+def picture(site: TheSite, one: TheCollection, worker: TheWorker, mac: str, turned: str, name: str) -> Response:
     """A picture of a task that this worker was shown."""
     return image(site, one, worker, mac, turned, name)
 

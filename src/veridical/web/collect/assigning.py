@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 
+from veridical.sources.boxes.scenes import ORDERS
 from veridical.web.collect.records import Candidate, Project, Task, Worker
 
 DAY = 86_400.0
-VIEWS: tuple[tuple[int, int, int], ...] = ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))
 
 
 def open_to(worker: Worker, one: Candidate) -> bool:
@@ -65,7 +65,7 @@ def gold_due(project: Project, worker: Worker) -> bool:
 
 def view(project: Project, task: Task, worker: str) -> int:
     """In which of six orders NLVR's boxes are shown to a worker (section 4: so that no sentence hangs on it)."""
-    return mixed(str(project.seed), "view", task.id, worker) % len(VIEWS)
+    return mixed(str(project.seed), "view", task.id, worker) % len(ORDERS)
 
 
 def stale_before(project: Project, now: float) -> float:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from veridical.errors import UserError
+from veridical.sources.boxes.scenes import ORDERS
 from veridical.web.collect import assigning, following, kinds, ledger, qualifying
 from veridical.web.collect.records import (
     WRITING,
@@ -194,7 +195,7 @@ def _offer(tx: Transaction, held: Lease, task: Task, one: Worker) -> Offer:
 
 def _shown(held: Lease, task: Task) -> Offer:
     """A task as its worker may see it: nothing tells gold from work, or what is expected."""
-    payload = following.shown(task, assigning.VIEWS[held.view])
+    payload = following.shown(task, ORDERS[held.view])
     payload.pop("explanation", None)
     purpose: Purpose = "qualification" if task.purpose == "qualification" else "work"
     bare = Task(task.id, task.kind, payload, purpose=purpose)

@@ -24,6 +24,7 @@ from veridical.web.board.hosted import hosted, keep_boards
 from veridical.web.board.site import Site
 from veridical.web.board.tables import BASELINE, BLIND, SCORED, Board, Entry
 from veridical.web.board.workers import Limits, Process, job_of
+from veridical.web.collect.starting import is_project
 from veridical.web.database import now
 
 
@@ -33,6 +34,7 @@ class Served(Result):
 
     boards: tuple[str, ...]
     data: Path
+    collections: tuple[str, ...] = ()
 
     def parts(self) -> Iterator[Table | str]:
         yield f"Stopped. Everything is in {self.data}; the same command goes on."
@@ -56,20 +58,21 @@ def serve(
     beside: Mapping[str, Mapping[str, Path | str]] | None = None,
     fill: Callable[[Site], None] | None = None,
 ) -> Served:
-    """Run boards until stopped. `beside` are the host's own rows, baseline and blind: files by their names.
+    """Run boards and collections until stopped.
 
-    `fill` is called once the boards are there.
+    `beside` are the host's own rows, baseline and blind: files by their names. `fill` is called once the boards are there.
     """
     check_options(options)
-    boards, data = hosted(folders), data.absolute()
+    collections = [folder for folder in folders if is_project(folder)]
+    boards, data = hosted(folder for folder in folders if folder not in collections), data.absolute()
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     with only_one(data / "serving.lock", f"{data} is being served.", "Stop that server first, or take another --data."):
-        site = make_site(boards, data, options, database)
+        site = make_site(boards, data, options, database, collections)
         prepare(site, beside or {})
         if fill is not None:
             fill(site)
         listen(site, address, options)
-    return Served(tuple(boards), data)
+    return Served(tuple(boards), data, tuple(site.collections))
 
 
 def prepare(site: Site, rows: Mapping[str, Mapping[str, Path | str]]) -> None:
@@ -137,7 +140,7 @@ def listen(site: Site, address: tuple[str, int], options: ServeOptions) -> None:
     import uvicorn
 
     base = f"http://{address[0]}:{address[1]}"
-    remark(f"{options.title}: {base}/  ({', '.join(site.boards)})")
+    remark(f"{options.title}: {base}/  ({', '.join([*site.boards, *site.collections])})")
     claim = claim_link(site, base)
     if claim:
         remark(Caution(f"Nobody runs this server yet. Open this link once, within two days:\n  {claim}"))

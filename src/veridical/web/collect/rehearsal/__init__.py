@@ -1,4 +1,4 @@
-"""`veridical collect rehearse`: simulated people do a whole collection, so that a requester sees it before paying anyone.
+"""`veridical collect rehearse`: simulated people do a whole collection before anybody is paid.
 
     people      workers of varied skill and honesty: experts, careless ones, some who leave, spammers
     world       what is true in the rehearsal: of pictures by chance, of sentences as their writers made them

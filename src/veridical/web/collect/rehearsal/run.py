@@ -205,7 +205,10 @@ class Simulation:
         if offer is None:
             found = self.service.next(one.worker)
             if isinstance(found, Nothing):
-                return (self.now + LOOK, None) if found.why in ("waiting", "review", "paused") else None
+                one.waited += 1
+                wait = LOOK * min(one.waited, 8)
+                return (self.now + wait, None) if found.why in ("waiting", "review", "paused") else None
+            one.waited = 0
             if one.leaves():
                 return self.now + 3 * HOUR, None
             return self.now + one.takes(found.task.kind), found
@@ -244,7 +247,8 @@ def _build(project: Project, exported: Path, out: Path) -> tuple[Path | None, in
     if project.benchmark == "vcr":
         if project.about.get("study"):
             return None, 0, "the answers of a study are added to the build that people saw, with --answers."
-        options |= {"relevance": "tfidf", "similarity": "tfidf"}
+        asked = sum(1 for _ in (exported / "questions.jsonl").open("rb"))
+        options |= {"relevance": "tfidf", "similarity": "tfidf", "folds": min(11, max(3, asked // 24))}
     try:
         load_builder(project.benchmark)(out, **options)
     except UserError as error:

@@ -204,19 +204,23 @@ def split(
     shares: Mapping[str, float] | None = None,
     *,
     extra: bool = True,
+    held: Container[str] | None = None,
 ) -> Validated:
     """Section 3.4: a fifth held out by image set, low agreement removed, three equal parts; or the `shares` given.
 
-    `extra` says whether extra judgements are expected on what is held out.
+    `extra` says whether extra judgements are expected on what is held out; `held` are the sets that were, where that
+    was decided before people judged.
     """
     check_left(out, len(out.items), "No item is left")
     # Sets that share a photograph are one: named after the first of their block.
     origins = [[f"set {k.task.set}", *map(str, k.task.pairs[k.pair])] for k in out.items]
     sets = [str(number) for number in blocks(origins)]
     synsets = [k.task.synset for k in out.items]
-    if shares is None and len(set(sets)) < FEW_SETS:
+    if shares is None and held is None and len(set(sets)) < FEW_SETS:
         shares, out.few_sets = PAPER_SPLITS, True
-    if shares is not None:
+    if held is not None and shares is None:
+        names = [HELD_OUT if k.task.set in held else TRAIN for k in out.items]
+    elif shares is not None:
         names = split_by_origin([[s] for s in sets], shares, rng, synsets)
     else:
         names = [HELD_OUT if is_held else TRAIN for is_held in nlvr2_held_out(sets, synsets, rng)]

@@ -65,6 +65,7 @@ class Written:
     movie: str | None = None
     asks: str | None = None  # of a generated question: its inference, count or relation
     kin: str | None = None  # of a generated question: the four of one name are each other's wrong choices
+    likelihood: str | None = None  # of the answer, as its writer says
 
 
 class _WrittenLine(msgspec.Struct, frozen=True):
@@ -75,6 +76,7 @@ class _WrittenLine(msgspec.Struct, frozen=True):
     id: str | None = None
     writer: str | None = None
     movie: str | None = None
+    likelihood: str | None = None
 
     @property
     def parts(self) -> dict[str, str | list[str | list[int]]]:
@@ -111,7 +113,18 @@ def read_written(path: Path, panels: Mapping[str, Panel]) -> tuple[list[Written]
         problems += [f"line {number}, {problem}" for problem in wrong]
         if texts is not None:
             question, answer, rationale = texts
-            out.append(Written(name, panel.id, question, answer, rationale, one.writer or None, one.movie))
+            out.append(
+                Written(
+                    name,
+                    panel.id,
+                    question,
+                    answer,
+                    rationale,
+                    one.writer or None,
+                    one.movie,
+                    likelihood=one.likelihood,
+                )
+            )
     for image, numbers in asked.items():
         if len(numbers) > MOST_ASKED:
             problems.append(f"line {numbers[MOST_ASKED]}: {len(numbers)} questions about {image}; {MOST_ASKED} at most")
@@ -262,6 +275,7 @@ def asked(written: Sequence[Written], panels: Mapping[str, Panel], folds: Mappin
         found = (one.asks,) if one.asks else inferences(one.question.words(plain_names([panel])))
         named = tuple(("inference", name) for name in found if name in INFERENCES)
         tags = (*named, *((("question", one.asks),) if one.asks else ()))
+        tags += (("likelihood", one.likelihood),) if one.likelihood else ()
         origins = (one.movie,) if one.movie else (one.image,)
         out.append(
             AnsweredQuestion(

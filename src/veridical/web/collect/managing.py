@@ -246,7 +246,7 @@ def _person(one: Worker, answers: Sequence[Answer], money: ledger.Totals) -> Per
         sum(rounds.sentences(a) for a in done if a.kind in WRITING and a.purpose == "work"),
         sum(bool(a.void) for a in done),
         float(np.median([a.time - a.start for a in done])) if done else None,
-        qualifying.gold(done),
+        qualifying.gold(one),
         sum(map(bool, judged)) / len(judged) if judged else None,
         money.by_worker.get(one.id, 0),
         money.owed.get(one.id, 0),

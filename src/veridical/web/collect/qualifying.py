@@ -7,11 +7,11 @@ tasks hidden among the others say whether somebody still looks.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from veridical.common.intervals import Estimate, wilson
-from veridical.web.collect.records import WRITING, Answer, Project, Review, Role, Standing, Task
+from veridical.web.collect.records import GOLD, MEANT, WRITING, Answer, Project, Review, Role, Standing, Task, Worker
 
 
 @dataclass(frozen=True)
@@ -70,16 +70,26 @@ class Gold:
     accuracy: Estimate | None  # with its interval; None before there is any
 
 
-def gold(answers: Collection[Answer]) -> Gold:
+def measured(worker: Worker, answer: Answer) -> Worker:
+    """A worker with one more answer that can be compared: with gold, or with what a writer meant."""
+    if answer.right is None or (answer.purpose == "work" and answer.kind != "validate"):
+        return worker
+    name = GOLD if answer.purpose == "gold" else MEANT
+    before = worker.standings.get(name, Standing())
+    now = replace(before, asked=before.asked + 1, right=before.right + bool(answer.right))
+    return replace(worker, standings={**worker.standings, name: now})
+
+
+def gold(worker: Worker) -> Gold:
     """How somebody's answers compare with what was known."""
-    marked = [bool(one.right) for one in answers if one.purpose == "gold" and one.right is not None]
-    right, asked = sum(marked), len(marked)
+    met = worker.standings.get(GOLD, Standing())
+    right, asked = met.right, met.asked
     return Gold(right, asked, Estimate(right / asked, *wilson(right, asked)) if asked else None)
 
 
-def caught(project: Project, answers: Collection[Answer]) -> str:
+def caught(project: Project, worker: Worker) -> str:
     """Why a worker is to be blocked for answers to gold; nothing where they may go on."""
-    found = gold(answers)
+    found = gold(worker)
     if found.accuracy is None or found.asked < project.gold_least or found.accuracy.high >= project.gold_accuracy:
         return ""
     return f"{found.right} of {found.asked} answers to questions with a known answer were right."

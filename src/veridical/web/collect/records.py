@@ -31,6 +31,7 @@ Platform = Literal["link", "prolific", "mturk", "simulated"]
 Why = Literal["task", "bonus", "qualification", "adjustment"]
 
 WRITING: tuple[Kind, ...] = ("sentence", "contrast", "questions")
+GOLD, MEANT = "gold", "meant"  # what workers are measured by: known answers, and what writers meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ class Worker:
     withdrawn: float | None = None
     blocked: float | None = None
     blocked_because: str = ""
-    standings: Mapping[str, Standing] = field(default_factory=dict)  # by role
+    standings: Mapping[str, Standing] = field(default_factory=dict)  # by role; and against `GOLD` and `MEANT`
     tier: int = 0  # 1: may take from the whole pool
     camp: str = ""
     given: int = 0  # leases of work and gold so far: decides when gold is due
@@ -251,7 +252,8 @@ class Project:
     stale_days: float = 3.0  # writing tasks that nobody took for so long are removed
     gold_every: int = 12  # about one of so many tasks is gold
     gold_least: int = 6  # gold answers before anybody is blocked for them
-    gold_accuracy: float = 0.75  # a worker is blocked where all of their accuracy's 95% interval lies below it
+    gold_accuracy: float = 0.8  # a worker is blocked where all of their accuracy's 95% interval lies below it
+    suspicion: float = 0.85  # the same of judgements against what writers meant: every second task is gold then
     fee: float = 0.0  # what the platform takes on top, as a share
     currency: str = "USD"
     consent: str = ""  # the text that workers agree to

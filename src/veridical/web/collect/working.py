@@ -287,8 +287,12 @@ def _count(tx: Transaction, task: Task, answer: Answer, now: float) -> None:
     paid = ledger.pay_for(tx.project, answer)
     if paid is not None:
         tx.add_payment(paid)
+    one = known(tx, answer.worker)
+    met = qualifying.measured(one, answer)
+    if met is not one:
+        tx.put_worker(met)
     if answer.purpose == "gold":
-        why = qualifying.caught(tx.project, tx.answers_by(answer.worker))
+        why = qualifying.caught(tx.project, met)
         if why:
             block(tx, answer.worker, why, True, now)
         return

@@ -93,6 +93,16 @@ def init(
     return Begun(folder, project, work, purposes["gold"], purposes["qualification"], pictures)
 
 
+def _built(benchmark: Path | str | None) -> dict[str, Any]:
+    """What the manifest of a benchmark says of its build."""
+    from veridical.benchmark import Benchmark
+
+    manifest = Benchmark(benchmark or "").manifest
+    config = manifest["config"]
+    return {**{name: config[name] for name in ("source", "schemes", "matrices") if name in config},
+            "seed": manifest["seed"]}  # fmt: skip
+
+
 def _project(
     benchmark: str, study: bool, folder: Path, options: CollectOptions, running: RunningOptions
 ) -> tuple[Project, Any]:
@@ -118,6 +128,7 @@ def _project(
         "begin": options.begin,
         "synsets": str(options.synsets or ""),
         "search": str(options.search or ""),
+        "built": _built(options.benchmark) if study else {},
     }
     made = Project(
         name, benchmark, words.title, options.seed,  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ import msgspec
 from veridical.common.files import read_json, read_lines, write_json, write_lines
 from veridical.errors import UserError
 from veridical.web.collect.pictures import PICTURES, is_name
-from veridical.web.collect.records import Picture, Project, Task
+from veridical.web.collect.records import GOLD, MEANT, Picture, Project, Task
 
 PROJECT, TASKS, NAMES, SOURCE = "project.json", "tasks.jsonl", "pictures.jsonl", "source"
 FORMAT = "veridical collection"
@@ -76,7 +76,7 @@ def picture_name(photograph: str, suffix: str) -> str:
     """A file name for a photograph: its own where that is one.
 
     >>> picture_name("7-2", ".png"), picture_name("cats/a b.jpg", ".jpg")
-    ('7-2.png', 'cats_a_b-7a2ab0f9.jpg')
+    ('7-2.png', 'cats_a_b-38d32dbe.jpg')
     """
     stem = photograph.removesuffix(suffix)
     if is_name(stem + suffix):
@@ -138,6 +138,8 @@ def check(folder: Path, project: Project, tasks: list[Task]) -> None:
     for name, mills in {**project.pay, **{f"the role {one.name}": one.pay for one in project.roles}}.items():
         if mills < 0:
             raise wrong(f"{name} is paid {mills} mills")
+    if {GOLD, MEANT} & {one.name for one in project.roles}:
+        raise wrong(f"a role cannot be called {GOLD} or {MEANT}")
     if not 0 <= project.held_out <= 1 or not 0 <= project.small_pool <= 1 or project.fee < 0:
         raise wrong("held_out and small_pool are shares from 0 to 1, and the fee is not negative")
     for task in tasks:

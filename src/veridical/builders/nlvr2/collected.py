@@ -1,0 +1,57 @@
+"""An NLVR2 build from a collection: the steps that people did are put into the work folder, and their files named.
+
+The sets that were held out while people judged stay held out: only their items have five judgements.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from veridical.builders.collected import COSTS, DULL, JUDGEMENTS, REMOVALS, SENTENCES, WORK, read_collection
+from veridical.builders.nlvr2.takedown import work_folder
+from veridical.builders.nlvr2.work import Work
+from veridical.common.files import read_json, write_json
+from veridical.errors import UserError
+from veridical.options import filled, given_names
+from veridical.options.building import NLVR2Options
+
+HELD = "held_out.json"  # in the work folder: sets, whose items have extra judgements
+_FILES = ("removals", "dull", "labels", "sentences", "judgements", "costs")
+
+
+def taken_over(options: NLVR2Options, out: Path, work: Path | None) -> NLVR2Options:
+    """The options with which a collection was begun, and its files; a work folder that goes on from its steps."""
+    found = read_collection(options.from_collection or "", "nlvr2")
+    for name in _FILES:
+        if getattr(options, name) is not None:
+            raise UserError(f"Both --from-collection and --{name} say what people did.", "Give one of them.")
+    place = work if work is not None else work_folder(Path(out).absolute())
+    if not place.exists():
+        shutil.copytree(found.path(WORK), place)
+        held = sorted(name for name, split in found.splits().items() if split != "train")
+        write_json(place / HELD, held)
+    about = found.about
+    known = {"source": about["source"], "sets": about["sets"], "seed": found.seed}
+    known |= {name: about[name] for name in ("synsets", "search") if about.get(name)}
+    if about["source"] == "icons" and about["sets"] is None:
+        known["sets"] = 100
+    made = filled(options, {name: value for name, value in known.items() if name not in given_names(options)})
+    people = {name: str(found.folder / file) for name, file in (("removals", REMOVALS), ("dull", DULL))}
+    people = {name: path for name, path in people.items() if Path(path).is_file()}
+    return replace(
+        made,
+        sentences=str(found.path(SENTENCES)),
+        judgements=str(found.path(JUDGEMENTS)),
+        costs=str(found.path(COSTS)),
+        **people,
+    )
+
+
+def held_out(work: Work) -> frozenset[str] | None:
+    """The sets that a collection held out; None where nobody said."""
+    path = work.path(HELD)
+    if not path.exists():
+        return None
+    return frozenset(read_json(path, list[str], "a list of sets that are held out", "Delete the work folder."))

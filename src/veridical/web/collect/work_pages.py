@@ -7,9 +7,11 @@ JSON. The lease in the form makes an answer count once, however often it arrives
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from threading import Lock
 from typing import Any
 
+import msgspec
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
@@ -54,9 +56,14 @@ def _task_page(
         **about_study(site, one), "offer": offer, "task": task, "shown": kinds.payload(task), "address": address,
         "problems": problems, "said": said, "before": form or {}, "rules": kinds.RULES.get(task.kind, ""),
         "text_of": forms.text_of, "PRUNE_REASONS": kinds.PRUNE_REASONS, "FLAG_REASONS": kinds.FLAG_REASONS,
-        "LIKELIHOODS": kinds.LIKELIHOODS, "LONGEST": kinds.LONGEST,
+        "LIKELIHOODS": kinds.LIKELIHOODS, "LONGEST": kinds.LONGEST, "picture_of": _picture,
     }  # fmt: skip
     return page(request, visitor, "collect/work.html", shown, 422 if problems else 200)
+
+
+def _picture(given: Mapping[str, Any]) -> Picture:
+    """A candidate that is a picture."""
+    return msgspec.convert(given, Picture)
 
 
 def _nothing(request: Request, site: Site, visitor: Visitor, one: Collection, worker: str, found: Nothing) -> Response:

@@ -116,7 +116,7 @@ def every_kind(made: ProjectFolder) -> tuple[Project, list[Task]]:
     tasks.append(Task("q1", "guideline", judged, expected={"follows": False}, step=1, **quest))
     tasks.append(Task("q2", "contrast", plain(shown["contrast"]), step=2, **quest))
     project = Project(
-        "every", "nlvr2", "A study of pictures", roles=tuple(roles), pay=dict.fromkeys(KINDS, 100), gold_every=0,
+        "every", "vprom", "A study of pictures", roles=tuple(roles), pay=dict.fromkeys(KINDS, 100), gold_every=0,
         consent="We study pictures.\n\nYou may stop at any moment.", contact="us@example.org", **CODES,
     )  # fmt: skip
     return project, tasks

@@ -60,7 +60,7 @@ def serve(
 ) -> Served:
     """Run boards and collections until stopped.
 
-    `beside` are the host's own rows, baseline and blind: files by their names. `fill` is called once the boards are there.
+    `beside` are the host's own rows, baseline and blind: files by their names. `fill` is called once all is there.
     """
     check_options(options)
     collections = [folder for folder in folders if is_project(folder)]

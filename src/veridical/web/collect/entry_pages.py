@@ -41,6 +41,11 @@ def _collection(site: TheSite, project: str) -> Collection:
     return site.collection(project)
 
 
+def about_study(site: Site, one: Collection) -> dict[str, Any]:
+    """What every page for workers says of the study."""
+    return {**about(site), "one": one, "brand": one.title, "home": f"/collections/{one.name}"}
+
+
 TheCollection = Annotated[Collection, Depends(_collection)]
 
 
@@ -72,7 +77,7 @@ def front(request: Request, site: TheSite, visitor: TheVisitor, one: TheCollecti
     known = known_as(request, site, one.name)
     with site.database.read() as session:
         runs = site.is_requester(session, one.name, visitor)
-    shown = {**about(site), "one": one, "known": known is not None, "runs": runs}
+    shown = {**about_study(site, one), "known": known is not None, "runs": runs}
     return page(request, visitor, "collect/front.html", shown)
 
 
@@ -111,7 +116,7 @@ def join_page(
             known = session.worker(before)
     if known is not None and known.consented is not None and known.withdrawn is None:
         return _let_in(request, site, one, known.id)
-    shown = {**about(site), "one": one, "project": project, "action": "", "joined": False}
+    shown = {**about_study(site, one), "project": project, "action": "", "joined": False}
     return page(request, visitor, "collect/consent.html", shown)
 
 
@@ -179,7 +184,7 @@ def _me(request: Request, site: Site, visitor: Visitor, one: Collection, worker:
         answers, payments = session.answers_by(worker), session.payments(worker)
     earned = totals(payments)
     shown: dict[str, Any] = {
-        **about(site), "one": one, "worker": found, "project": project, "answers": len(answers),
+        **about_study(site, one), "worker": found, "project": project, "answers": len(answers),
         "earned": money(earned.mills, project.currency), "paid": money(earned.paid, project.currency),
     }  # fmt: skip
     return page(request, visitor, "collect/me.html", shown)
@@ -192,7 +197,7 @@ def consent_page(
     """The text to agree to, for somebody who is known: it has changed."""
     with one.store.look(one.name) as session:
         project = session.project
-    shown = {**about(site), "one": one, "project": project, "action": f"/collections/{one.name}/me", "joined": True}
+    shown = {**about_study(site, one), "project": project, "action": f"/collections/{one.name}/me", "joined": True}
     return page(request, visitor, "collect/consent.html", shown)
 
 

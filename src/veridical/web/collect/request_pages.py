@@ -252,7 +252,7 @@ def export_all(one: Run) -> Response:
     """All that was collected so far, as `veridical collect export` writes it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / one.name
-        export(one.service, one.folder, folder)
+        export(one.store, one.name, one.folder, folder)
         files = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
         return _zipped(files, f"{one.name}.zip")
 

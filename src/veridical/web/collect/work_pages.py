@@ -7,19 +7,20 @@ JSON. The lease in the form makes an answer count once, however often it arrives
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from threading import Lock
 from typing import Any
 
+import msgspec
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from veridical.errors import UserError
-from veridical.web.board.pages import about
 from veridical.web.board.site import Site, TheSite, TheVisitor, nothing
 from veridical.web.collect import forms, kinds, rules
-from veridical.web.collect.entry_pages import TheCollection, TheWorker
+from veridical.web.collect.entry_pages import TheCollection, TheWorker, about_study
 from veridical.web.collect.hosted import Collection
 from veridical.web.collect.pictures import picture_bytes
 from veridical.web.collect.records import Nothing, Offer, Picture, Task
@@ -52,12 +53,17 @@ def _task_page(
 
     task = offer.task
     shown: dict[str, Any] = {
-        **about(site), "one": one, "offer": offer, "task": task, "shown": kinds.payload(task), "address": address,
+        **about_study(site, one), "offer": offer, "task": task, "shown": kinds.payload(task), "address": address,
         "problems": problems, "said": said, "before": form or {}, "rules": kinds.RULES.get(task.kind, ""),
         "text_of": forms.text_of, "PRUNE_REASONS": kinds.PRUNE_REASONS, "FLAG_REASONS": kinds.FLAG_REASONS,
-        "LIKELIHOODS": kinds.LIKELIHOODS, "LONGEST": kinds.LONGEST,
+        "LIKELIHOODS": kinds.LIKELIHOODS, "LONGEST": kinds.LONGEST, "picture_of": _picture,
     }  # fmt: skip
     return page(request, visitor, "collect/work.html", shown, 422 if problems else 200)
+
+
+def _picture(given: Mapping[str, Any]) -> Picture:
+    """A candidate that is a picture."""
+    return msgspec.convert(given, Picture)
 
 
 def _nothing(request: Request, site: Site, visitor: Visitor, one: Collection, worker: str, found: Nothing) -> Response:
@@ -66,7 +72,7 @@ def _nothing(request: Request, site: Site, visitor: Visitor, one: Collection, wo
     with one.store.look(one.name) as session:
         known = session.worker(worker)
     back = f"{PROLIFIC}{found.code}" if known and known.platform == "prolific" and found.code else ""
-    shown = {**about(site), "one": one, "nothing": found, "back": back}
+    shown = {**about_study(site, one), "nothing": found, "back": back}
     return page(request, visitor, "collect/nothing.html", shown)
 
 

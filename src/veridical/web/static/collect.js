@@ -110,9 +110,10 @@ function tag(name) {
   const head = pen.value.slice(0, start), tail = pen.value.slice(end);
   const joined = head.match(/\[([^[\]]*)\] ?$/); // right after another tag: both are meant
   const put = joined ? `${head.slice(0, joined.index)}[${joined[1]}, ${name}]` : `${head}${head && !/\s$/.test(head) ? " " : ""}[${name}]`;
-  pen.value = put + (tail && /^[\s.,?!;:]/.test(tail) ? tail : ` ${tail}`);
+  const room = /^[\s.,?!;:]/.test(tail) ? "" : " ";
+  pen.value = put + room + tail;
   pen.focus();
-  pen.setSelectionRange(put.length, put.length);
+  pen.setSelectionRange(put.length + room.length, put.length + room.length);
   pen.dispatchEvent(new Event("input"));
 }
 

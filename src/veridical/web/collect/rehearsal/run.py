@@ -123,16 +123,22 @@ def rehearse(
         raise UserError(f"{workers} workers were asked for.", "Ask for 1 or more.")
     if out.exists():
         raise UserError(f"{out} is there already.", "Choose another folder, or delete it.")
-    project, tasks = open_project(folder)
     out.mkdir(parents=True)
     with closing(Database(sqlite_address(out / DATABASE))) as database:
         database.upgrade()
-        store = SqlStore(database)
-        simulation = Simulation(store, project, tasks, crowd(workers, seed, characters), seed)
-        simulation.run()
-        exported = export(store, project.name, folder, out / EXPORT)
-        shown = simulation.service.people()
-        progress = simulation.service.progress()
+        return rehearse_on(SqlStore(database), folder, out, crowd(workers, seed, characters), seed=seed, build=build)
+
+
+def rehearse_on(
+    store: Store, folder: Path, out: Path, people: list[Person], *, seed: int = 0, build: bool = True
+) -> Rehearsed:
+    """The same on a store, with people."""
+    project, tasks = open_project(folder)
+    simulation = Simulation(store, project, tasks, people, seed)
+    simulation.run()
+    exported = export(store, project.name, folder, out / EXPORT)
+    shown = simulation.service.people()
+    progress = simulation.service.progress()
     made, items, problem = _build(project, exported.out, out / BENCHMARK) if build else (None, 0, "")
     days = (simulation.ended - START) / 24 / HOUR
     fared = _characters(simulation.people, shown)

@@ -53,6 +53,7 @@ from veridical.options.running import (
     SolverOptions,
     SweepOptions,
     TrainOptions,
+    Workers,
 )
 from veridical.options.serving import ServeOptions
 
@@ -60,7 +61,7 @@ __all__ = [  # noqa: RUF022 - the dataclasses, then what makes them
     "TableOptions", "NLVROptions", "NLVR2Options", "VPROMOptions", "Mining", "VCROptions", "MatchOptions", "Matching",
     "Columns",
     "AuditOptions", "TrainOptions", "SweepOptions", "SolverOptions", "Asking", "Sending", "Generating", "ReportOptions",
-    "ServeOptions",
+    "ServeOptions", "Workers",
     "ARGUMENTS", "COMMAS", "FROM", "LAMBDA", "MODEL_ARG", "NEGATIVE", "RENAMED", "NamedAnswers", "Spelled",
     "check_choices", "check_seed", "filled", "gathered", "given", "given_names", "option", "refuse_unused", "several",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Options of the verbs that use a benchmark: `audit`, `train`, `sweep`, `solve`, `report`."""
+"""Options of the verbs that use a benchmark (`audit`, `train`, `sweep`, `solve`, `report`), and who does the work."""
 
 from __future__ import annotations
 
@@ -17,6 +17,27 @@ Boxes = Literal["drawn", "coordinates", "none"]
 Answers = Literal["auto", "truth", "letter"]
 Rationales = Literal["all", "predicted", "none"]
 Views = Literal["first", "all"]
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who does the work. None of it changes what comes out: a run can be continued with other values."""
+
+    processes: int | None = None
+    """Workers at the same time; left out: as many as there are processors, here or in the cluster."""
+    engine: str = "processes"
+    """processes (of this machine) or ray."""
+    ray_address: str | None = None
+    """ray: the cluster (host:6379, ray://host:10001, auto); left out: RAY_ADDRESS, or one on this machine."""
+    gpus_per_worker: float = 0.0
+    """ray: graphics cards that a worker holds; 0.5 is half of one."""
+
+    def __post_init__(self) -> None:
+        if self.engine != "ray" and (self.ray_address is not None or self.gpus_per_worker):
+            which = "--ray-address" if self.ray_address is not None else "--gpus-per-worker"
+            raise UserError(f"The engine {self.engine} has no use for {which}.", "Say --engine ray, or leave it out.")
+        if not self.gpus_per_worker >= 0:
+            raise UserError(f"A worker cannot hold {self.gpus_per_worker} graphics cards.", "Give 0 or more.")
 
 
 @dataclass(frozen=True)

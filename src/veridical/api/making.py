@@ -11,6 +11,7 @@ from veridical.errors import UserError
 from veridical.options import gathered, refuse_unused, several
 from veridical.options.building import Columns, Matching, MatchOptions, is_run
 from veridical.options.importing import TableOptions
+from veridical.options.running import Workers
 
 if TYPE_CHECKING:
     from veridical.builders import BuildReport
@@ -127,6 +128,7 @@ def match(
     options: MatchOptions = MatchOptions(),
     matching: Matching = Matching(),
     columns: Columns = Columns(),
+    workers: Workers = Workers(),
     replace: bool = False,
     **fields: Any,
 ) -> MatchReport:
@@ -141,18 +143,19 @@ def match(
         options: What is made.
         matching: How wrong choices are found.
         columns: What the file's columns are called.
+        workers: Who does the work; left out: this process.
         replace: Make it anew even where a benchmark with hidden answers or vectors stands at OUT.
     """
     from veridical.benchmark.place import replacing
     from veridical.matching import match as room
 
-    options, matching, columns = gathered((options, matching, columns), fields)
+    options, matching, columns, workers = gathered((options, matching, columns, workers), fields)
     if is_run(matching.relevance) or is_run(matching.similarity):
         from veridical.training import pairs
 
         options, matching = pairs.judges(file, options, matching)
     with replacing(replace):
-        return room.match_file(file, out, options, matching, columns)
+        return room.match_file(file, out, options, matching, columns, workers)
 
 
 def export(

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from veridical.options import NEGATIVE, NamedAnswers, gathered, given, several
+from veridical.options import NamedAnswers, gathered, given, several
 from veridical.options.running import (
     Asking,
     AuditOptions,
+    FeatureOptions,
     Generating,
     ReportOptions,
     Sending,
     SolverOptions,
     SweepOptions,
     TrainOptions,
+    Workers,
 )
 
 if TYPE_CHECKING:
@@ -77,7 +80,7 @@ def audit(
     skip: Sequence[str] = (),
     neural: bool = False,
     options: AuditOptions = AuditOptions(),
-    processes: int | None = None,
+    workers: Workers = Workers(),
     **fields: Any,
 ) -> Audit:
     """Can this benchmark be passed without doing the task? Blind models with controls, biases, leaks, agreement.
@@ -91,18 +94,13 @@ def audit(
         skip: Leave this check out; may be repeated.
         neural: Also train blind neural models (an LSTM, a CNN); slow, needs torch.
         options: What decides the findings.
-        processes: How many; all processors if left out.
+        workers: Who does the work.
     """
     from veridical.auditing import run as room
 
+    options, workers = gathered((options, workers), fields)
     return room.audit(
-        benchmark,
-        given(options, fields),
-        out=out,
-        checks=several(check),
-        skip=several(skip),
-        neural=neural,
-        processes=processes,
+        benchmark, options, out=out, checks=several(check), skip=several(skip), neural=neural, workers=workers
     )
 
 
@@ -110,12 +108,9 @@ def features(
     encoder: Any,
     benchmark: Path | str,
     split: Sequence[str] | None = None,
-    views: Annotated[bool, NEGATIVE] = False,
-    objects: Annotated[bool, NEGATIVE] = False,
-    normalise: Annotated[bool, NEGATIVE] = False,
-    batch_size: int = 32,
-    device: str | None = None,
-    reuse: Sequence[Path | str] = (),
+    options: FeatureOptions = FeatureOptions(),
+    workers: Workers = Workers(),
+    **fields: Any,
 ) -> Features:
     """Encode a benchmark's panels with a frozen encoder and store the vectors with it.
 
@@ -126,19 +121,13 @@ def features(
             openai/clip-vit-base-patch32), or a folder with a transformers checkpoint. Python: an open encoder, too.
         benchmark: A benchmark folder.
         split: Only panels of this split; may be repeated.
-        views: Also the whole pictures of views (NLVR's permutations).
-        objects: Also the box of each object.
-        normalise: Store vectors of length 1.
-        batch_size: Images given to the network at a time.
-        device: cpu or cuda; by default cuda where it is.
-        reuse: Another benchmark whose vectors may be used; may be repeated.
+        options: What is encoded, and how.
+        workers: Who does the work; left out: this process.
     """
     from veridical import encoders
 
-    return encoders.extract(
-        benchmark, encoder, splits=several(split), views=views, objects=objects, normalise=normalise,
-        batch_size=batch_size, device=device, reuse=several(reuse),
-    )  # fmt: skip
+    options, workers = gathered((options, workers), fields)
+    return encoders.extract(benchmark, encoder, splits=several(split), workers=workers, **asdict(options))
 
 
 def train(
@@ -164,7 +153,7 @@ def sweep(
     benchmark: Path | str,
     out: Path | str,
     options: SweepOptions = SweepOptions(),
-    processes: int | None = None,
+    workers: Workers = Workers(),
     **fields: Any,
 ) -> Swept:
     """Models x schemes x features on matrices: V-PROM's tables 2, 4 and 5 and figure 7.
@@ -179,13 +168,13 @@ def sweep(
         benchmark: A benchmark of matrices, with `veridical features`.
         out: The folder of all runs, to write or to continue.
         options: What is combined, and how it is trained.
-        processes: Runs at the same time; left out: all cores.
+        workers: Who does the work: a run is of one worker.
     """
     from veridical.experiments import sweep as room
     from veridical.reporting import run as reporting
 
-    made = given(options, fields)
-    done = room.sweep(benchmark, out, made, processes)
+    made, workers = gathered((options, workers), fields)
+    done = room.sweep(benchmark, out, made, workers)
     shown = ReportOptions(markdown=True, latex=True, resamples=made.resamples)
     reporting.report(done.out, done.page, [benchmark], shown)
     return done
@@ -203,11 +192,11 @@ def solve(
     benchmark: Path | str,
     split: str | None = None,
     out: Path | str = "predictions.jsonl",
-    scheme: str | None = None,
     options: SolverOptions = SolverOptions(),
     asking: Asking = Asking(),
     sending: Sending = Sending(),
     generating: Generating = Generating(),
+    workers: Workers = Workers(),
     **fields: Any,
 ) -> Solved:
     """Answer the items of a split: one prediction per line, tied to the benchmark by its hash.
@@ -223,16 +212,16 @@ def solve(
         benchmark: A benchmark folder.
         split: The split to solve; left out: the only one, or dev or val.
         out: Where the predictions go.
-        scheme: The scheme of splits; left out: main, or the only one.
         options: Of solvers that run on this machine.
         asking: How models are asked.
         sending: How questions travel to models.
         generating: How models write.
+        workers: Who does the work, of trained and local models; left out: this process.
     """
     from veridical.solvers import solver as room
 
-    groups = gathered((options, asking, sending, generating), fields)
-    return room.solve(solver, benchmark, *groups, split=split, out=out, scheme=scheme)
+    groups = gathered((options, asking, sending, generating, workers), fields)
+    return room.solve(solver, benchmark, *groups, split=split, out=out)
 
 
 def evaluate(

@@ -46,6 +46,7 @@ class Benchmark:
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = Path(os.path.abspath(directory))
+        self.address = str(self.directory)  # by which others, on other machines too, open it
         path = self.directory / MANIFEST
         if not path.is_file():
             raise UserError(
@@ -63,6 +64,10 @@ class Benchmark:
         refuse_odd_names(path, self.manifest)
         self._distrusted: frozenset[str] = frozenset()
         self._tables: dict[tuple[str, str], pa.Table] = {}  # of the splits that items were taken from by id
+
+    def __reduce__(self) -> tuple[type[Benchmark], tuple[str]]:
+        """Another process opens it anew."""
+        return Benchmark, (self.address,)
 
     def distrust(self, names: Iterable[str]) -> None:
         """Look into none of these files any more: their content is not what the manifest says."""

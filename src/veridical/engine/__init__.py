@@ -72,9 +72,9 @@ def run(
 
     `function` is a module-level function, or a `functools.partial` of one that carries its config; randomness it makes
     with `batch_rng`. `workers` says who does the work, and changes nothing of what comes out: even a single process is
-    one of its own, with one thread as all have. `work` is a folder that remembers finished batches, so that a run that was killed continues;
-    the caller deletes it when its output is complete. A batch that raises or loses its process is tried again `retries`
-    times. A `UserError` is about the input, and ends the run at once.
+    one of its own, with one thread as all have. `work` is a folder that remembers finished batches, so that a run that
+    was killed continues; the caller deletes it when its output is complete. A batch that raises or loses its process is
+    tried again `retries` times. A `UserError` is about the input, and ends the run at once.
     """
     start: Callable[..., Iterator[Result]] = registry.resolve(ENGINES, workers.engine, "engine", "engine")
     if workers.processes is not None and workers.processes < 1:

@@ -1,8 +1,8 @@
 """What every engine shares: results in order, a bounded number of batches under way, tries counted, no lost work.
 
-An engine is a crew: it hires workers and says which of them have something to tell. The pool decides which batch goes to
-whom, what is tried again, and what is on disk already. A worker that is gone (kill -9, out of memory, a lost node) costs
-one try of the batch it was working on; what else it held goes to others.
+An engine is a crew: it hires workers and says which of them have something to tell. The pool decides which batch goes
+to whom, what is tried again, and what is on disk already. A worker that is gone (kill -9, out of memory, a lost node)
+costs one try of the batch it was working on; what else it held goes to others.
 """
 
 from __future__ import annotations
@@ -197,7 +197,9 @@ class _Pool:
                 if self.given in self.ready:
                     task, payload = self.ready.pop(self.given)
                     try:
-                        found = pickle.loads(payload) if payload is not None else memory.load(task.kept, self.job.decode)
+                        found = (
+                            pickle.loads(payload) if payload is not None else memory.load(task.kept, self.job.decode)
+                        )
                     except memory.Damaged:
                         task.kept.unlink(missing_ok=True)
                         self.waiting.appendleft(task)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from veridical.errors import UserError
-from veridical.options.fields import COMMAS, FROM, MODEL_ARG, check_choices
+from veridical.options.fields import COMMAS, FROM, MODEL_ARG, NEGATIVE, check_choices
 
 Stage = Literal["both", "answer", "rationale"]
 Context = Literal["own", "other", "shuffled"]
@@ -56,6 +56,24 @@ class AuditOptions:
     """A text file to look for the benchmark in (.gz too); can be given again."""
     controls: bool = True
     """Plant cues; without them no guesser can pass, and only what is found is said."""
+
+
+@dataclass(frozen=True)
+class FeatureOptions:
+    """What of a benchmark is encoded, and how."""
+
+    views: Annotated[bool, NEGATIVE] = False
+    """Also the whole pictures of views (NLVR's permutations)."""
+    objects: Annotated[bool, NEGATIVE] = False
+    """Also the box of each object."""
+    normalise: Annotated[bool, NEGATIVE] = False
+    """Store vectors of length 1."""
+    batch_size: int = 32
+    """Images given to the network at a time."""
+    device: str | None = None
+    """cpu or cuda; by default cuda where it is."""
+    reuse: Sequence[Path | str] = ()
+    """Another benchmark whose vectors may be used; may be repeated."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +140,8 @@ class SweepOptions:
 class SolverOptions:
     """What solvers can be told; each refuses what is not for it."""
 
+    scheme: str | None = None
+    """The scheme of splits; left out: main, or the only one."""
     limit: int | None = None
     """Solve only the first items (of questions with rationales: the first questions)."""
     seed: int = 0

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veridical.common.places import Copied, anywhere, copied
 from veridical.common.result import remark
 from veridical.errors import UserError
 from veridical.options import gathered, refuse_unused, several
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from veridical.matching.report import MatchReport
 
 
+@anywhere
 def import_release(
     format: str,
     path: Path | str,
@@ -67,6 +69,7 @@ def import_release(
         )
 
 
+@anywhere
 def get(
     release: str,
     out: Path | str,
@@ -122,6 +125,7 @@ def build(builder: str, out: Path | str, options: Any = None, **fields: Any) -> 
     return report
 
 
+@anywhere
 def match(
     file: Path | str,
     out: Path | str,
@@ -158,6 +162,7 @@ def match(
         return room.match_file(file, out, options, matching, columns, workers)
 
 
+@anywhere
 def export(
     format: str, benchmark: Path | str, out: Path | str, predictions: Path | str | None = None, split: str | None = None
 ) -> ExportResult | Submission:
@@ -187,3 +192,18 @@ def export(
     from veridical.formats import releases
 
     return releases.export(format, benchmark, out)
+
+
+def copy(source: Path | str, out: Path | str, replace: bool = False) -> Copied:
+    """Copy a benchmark, a run or predictions between this disk and an object store (s3://, gs://, hf://).
+
+    At an address the manifest comes last, so that nobody ever reads half of it; stopped, the same command sends what
+    is missing. Hidden answers are never taken along: DIR.hidden is copied only where it is named itself, to an address
+    that ends in .hidden. Every verb also reads such addresses, and writes to them with --out.
+
+    Args:
+        source: A benchmark, DIR.hidden, a run folder or a file; or an address where one was published.
+        out: Where it goes: a path that is free, or an address.
+        replace: Replace what somebody else published at that address.
+    """
+    return copied(source, out, replace)

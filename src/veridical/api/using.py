@@ -9,6 +9,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veridical.common.addresses import is_address, spelled
+from veridical.common.places import anywhere
+from veridical.common.publishing import publish_beside
 from veridical.options import NamedAnswers, gathered, given, several
 from veridical.options.running import (
     Asking,
@@ -73,6 +76,7 @@ def stats(
     return statistics.stats(benchmark, split=split, scheme=scheme, compare=several(compare), hidden=hidden)
 
 
+@anywhere
 def audit(
     benchmark: Path | str,
     out: Path | str | None = "audit.html",
@@ -127,9 +131,13 @@ def features(
     from veridical import encoders
 
     options, workers = gathered((options, workers), fields)
-    return encoders.extract(benchmark, encoder, splits=several(split), workers=workers, **asdict(options))
+    made = encoders.extract(benchmark, encoder, splits=several(split), workers=workers, **asdict(options))
+    if is_address(benchmark):
+        publish_beside(made.path, spelled(benchmark))
+    return made
 
 
+@anywhere
 def train(
     model: str, benchmark: Path | str, out: Path | str, options: TrainOptions = TrainOptions(), **fields: Any
 ) -> TrainResult:
@@ -149,6 +157,7 @@ def train(
     return training.train(model, benchmark, out, given(options, fields))
 
 
+@anywhere
 def sweep(
     benchmark: Path | str,
     out: Path | str,
@@ -187,6 +196,7 @@ def models() -> ResultList[Architecture]:
     return zoo.models()
 
 
+@anywhere
 def solve(
     solver: str,
     benchmark: Path | str,
@@ -224,6 +234,7 @@ def solve(
     return room.solve(solver, benchmark, *groups, split=split, out=out)
 
 
+@anywhere
 def evaluate(
     benchmark: Path | str | PathLike[str],
     predictions: Sequence[Path | str] | Path | str | NamedAnswers,
@@ -257,6 +268,7 @@ def evaluate(
     return room.evaluate_files(partial(score, benchmark, official=official), predictions)
 
 
+@anywhere
 def compare(
     benchmark: Path | str | PathLike[str],
     a: Path | str | NamedAnswers,
@@ -286,6 +298,7 @@ def compare(
     return room.compare(benchmark, a, b, split=split, scheme=scheme, resamples=resamples, seed=seed)
 
 
+@anywhere
 def report(
     runs: Sequence[Path | str] | Path | str,
     out: Path | str,

@@ -24,6 +24,7 @@ from veridical.benchmark.item import BenchmarkItem
 from veridical.benchmark.manifest import HiddenManifest, PublicManifest, read_manifest, refuse_odd_names
 from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST, hidden_dir
 from veridical.benchmark.writer import FORMAT, IMAGES
+from veridical.common import addresses
 from veridical.common.files import Json, refuse_endless
 from veridical.common.result import Table, html
 from veridical.errors import UserError
@@ -45,8 +46,10 @@ class Benchmark:
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        self.directory = Path(os.path.abspath(directory))
-        self.address = str(self.directory)  # by which others, on other machines too, open it
+        given = directory.address if isinstance(directory, Benchmark) else directory
+        remote = addresses.is_address(given)
+        self.address = addresses.spelled(given) if remote else os.path.abspath(given)  # by which others open it, too
+        self.directory = addresses.fetch(self.address, MANIFEST) if remote else Path(self.address)
         path = self.directory / MANIFEST
         if not path.is_file():
             raise UserError(

@@ -7,7 +7,6 @@ finished batch is synced to it, so that a run killed at any moment continues wit
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -16,6 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from veridical.common.addresses import cache_folder
 from veridical.encoders.encoder import Encoder, Identity, open_encoder
 from veridical.encoders.spread import spread
 from veridical.encoders.store import VectorLog, key_hash
@@ -134,10 +134,3 @@ def _words(encoder: Encoder, batch: Sequence[Words]) -> list[np.ndarray]:
 
 def _word_key(text: Words, place: int) -> bytes:
     return key_hash("\x1f".join((str(place), *text)))
-
-
-def cache_folder() -> Path:
-    """Where vectors of texts are kept between runs."""
-    if own := os.environ.get("VERIDICAL_CACHE"):
-        return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "veridical"

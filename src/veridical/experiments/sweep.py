@@ -382,7 +382,7 @@ def sweep(benchmark: Path | str, out: Path | str, options: SweepOptions, workers
     where = named if options.bounds == "all" else named[:1]
     bound = chosen if options.controls else None
     points = plan(models, named, options.features, AUXILIARY[options.auxiliary], options.fractions, bound, where)
-    done, failed, seconds = run_sweep(points, os.path.abspath(benchmark), options, target, workers)
+    done, failed, seconds = run_sweep(points, bench.address, options, target, workers)
     return Swept(target, target / PAGE, tuple(done), seconds, tuple(failed))
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from veridical.common.places import anywhere
 from veridical.options import gathered
 from veridical.options.building import NLVROptions
 from veridical.options.running import Workers
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from veridical.builders import BuildReport
 
 
+@anywhere
 def build_nlvr(
     out: Path | str,
     options: NLVROptions = NLVROptions(),

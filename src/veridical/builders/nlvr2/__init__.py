@@ -23,6 +23,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veridical.common.places import anywhere
 from veridical.errors import UserError
 from veridical.options import gathered, given_names
 from veridical.options.building import NLVR2Options
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from veridical.builders.nlvr2.takedown import TakedownReport
 
 
+@anywhere
 def build_nlvr2(
     out: Path | str,
     options: NLVR2Options = NLVR2Options(),

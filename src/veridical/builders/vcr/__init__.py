@@ -17,6 +17,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from veridical.common.places import anywhere
 from veridical.options import gathered
 from veridical.options.building import Matching, VCROptions
 from veridical.options.running import Workers
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from veridical.builders import BuildReport
 
 
+@anywhere
 def build_vcr(
     out: Path | str,
     options: VCROptions = VCROptions(),

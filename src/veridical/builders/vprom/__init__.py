@@ -19,6 +19,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veridical.common.places import anywhere
 from veridical.options import gathered
 from veridical.options.building import Mining, VPROMOptions
 from veridical.options.running import Workers
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from veridical.builders import BuildReport
 
 
+@anywhere
 def build_vprom(
     out: Path | str,
     options: VPROMOptions = VPROMOptions(),

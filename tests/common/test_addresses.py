@@ -249,6 +249,7 @@ def objects(bucket: str) -> list[str]:
     return sorted(found.find(bucket.removeprefix("s3://")))
 
 
+@pytest.mark.soak
 def test_a_publisher_and_a_reader_killed_in_the_middle(bucket: str, tmp_path: Path, cache: Path) -> None:
     """On a real S3 server: nobody sees half of it, and whoever comes again has only the rest to do."""
     run = large(tmp_path / "run")

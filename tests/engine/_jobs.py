@@ -134,7 +134,7 @@ def unpicklable(number: int) -> object:
 
 
 def main() -> None:
-    """A run in a process of its own: `python _jobs.py MARKS WORK COUNT PROCESSES [ENGINE [ADDRESS]]`, to be killed from outside."""
+    """A run in a process of its own: `_jobs.py MARKS WORK COUNT PROCESSES [ENGINE [ADDRESS]]`, killed from outside."""
     marks, work, count, processes = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
     workers = Workers(processes, *sys.argv[5:])
     batches = [(marks, number) for number in range(count)]

@@ -9,9 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from veridical.common.addresses import is_address, spelled
 from veridical.common.places import anywhere
-from veridical.common.publishing import publish_beside
 from veridical.options import NamedAnswers, gathered, given, several
 from veridical.options.running import (
     Asking,
@@ -129,6 +127,8 @@ def features(
         workers: Who does the work; left out: this process.
     """
     from veridical import encoders
+    from veridical.common.addresses import is_address, spelled
+    from veridical.common.publishing import publish_beside
 
     options, workers = gathered((options, workers), fields)
     made = encoders.extract(benchmark, encoder, splits=several(split), workers=workers, **asdict(options))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -17,8 +18,6 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from veridical.common import result as results
-from veridical.common.addresses import HIDDEN, is_address, local, spelled
-from veridical.common.publishing import check_free, publish, staged
 from veridical.errors import UserError
 
 Told = ParamSpec("Told")
@@ -33,6 +32,9 @@ def anywhere(verb: Callable[Told, Result]) -> Callable[Told, Result]:
 
     @functools.wraps(verb)
     def located(*args: Told.args, **kwargs: Told.kwargs) -> Result:
+        from veridical.common.addresses import is_address, spelled
+        from veridical.common.publishing import check_free, publish, staged
+
         bound = signature.bind(*args, **kwargs)
         fields = bound.arguments.get("fields", {})
         for given in (bound.arguments, fields):
@@ -46,6 +48,8 @@ def anywhere(verb: Callable[Told, Result]) -> Callable[Told, Result]:
         place.parent.mkdir(parents=True, exist_ok=True)
         bound.arguments["out"] = place
         result = verb(*bound.args, **bound.kwargs)
+        if os.environ.get("RANK", "0") != "0":  # one of a team that trains: the first publishes
+            return result
         publish(place, address)
         results.remark(f"Published: {address}")
         hidden = place.with_name(f"{place.name}.hidden")
@@ -61,6 +65,8 @@ def anywhere(verb: Callable[Told, Result]) -> Callable[Told, Result]:
 
 def _fetched(value: Any) -> Any:
     """A value whose addresses are paths in the cache; `NAME=ADDRESS` keeps its name."""
+    from veridical.common.addresses import is_address, local
+
     if isinstance(value, str | Path):
         name, equals, rest = str(value).partition("=")
         if equals and is_address(rest):
@@ -86,6 +92,9 @@ class Copied(results.Result):
 
 def copied(source: Path | str, out: Path | str, replace: bool = False) -> Copied:
     """Copy a benchmark, a hidden folder, a run or a file from one place to another."""
+    from veridical.common.addresses import HIDDEN, is_address, local, spelled
+    from veridical.common.publishing import check_free, publish
+
     path = local(source)
     if is_address(out):
         address = spelled(out)

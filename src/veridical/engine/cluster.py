@@ -219,5 +219,5 @@ class _Actor:
             return pickle.dumps(result, protocol=5)
         import ray
 
-        made: bytes = ray.cloudpickle.dumps(result)
+        made: bytes = ray.cloudpickle.dumps(result)  # type: ignore[no-untyped-call]
         return made

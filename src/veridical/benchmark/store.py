@@ -46,9 +46,9 @@ class Benchmark:
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        given = directory.address if isinstance(directory, Benchmark) else directory
+        given: str | os.PathLike[str] = directory.address if isinstance(directory, Benchmark) else directory
         remote = addresses.is_address(given)
-        self.address = addresses.spelled(given) if remote else os.path.abspath(given)  # by which others open it, too
+        self.address: str = addresses.spelled(given) if remote else os.path.abspath(given)  # by which others open it
         self.directory = addresses.fetch(self.address, MANIFEST) if remote else Path(self.address)
         path = self.directory / MANIFEST
         if not path.is_file():

@@ -126,8 +126,11 @@ def measure(kind: str) -> dict[str, object]:
         each |= {"workers": each["leader"], "leader": 0.0}
         found[0] |= {"peak_worker": found[0]["peak"], "peak": 0.0}
         each["peak"] = 0.0
-    print(f"{kind:10} {1 / each['workers']:10.1f} a core and second, {1e6 * each['leader']:8.1f} us each to lead, "
-          f"{each['bytes']:8.0f} bytes on disk, {each['peak']:6.0f} of memory, from {found[0]['peak'] / 1e6:.0f} MB")  # fmt: skip
+    print(
+        f"{kind:10} {1 / each['workers']:10.1f} a core and second, {1e6 * each['leader']:8.1f} us each to lead, "
+        f"{each['bytes']:8.0f} bytes on disk, {each['peak']:6.0f} of memory, from {found[0]['peak'] / 1e6:.0f} MB",
+        flush=True,
+    )
     return {
         "unit": unit,
         "how": f"{more:,} {unit} more: {(KINDS[kind][0].__doc__ or 'built from icons.').splitlines()[0]}",
@@ -177,9 +180,8 @@ def main() -> None:
         "batch_seconds_ray": batch_seconds("ray"),
         "work": {kind: work[kind] for kind in KINDS if kind in work},
     }
-    print(
-        f"a batch: {1e6 * record['batch_seconds']:.0f} us by processes, {1e6 * record['batch_seconds_ray']:.0f} us by Ray"
-    )
+    spent = {name: 1e6 * float(str(record[name])) for name in ("batch_seconds", "batch_seconds_ray")}
+    print("a batch: {batch_seconds:.0f} us by processes, {batch_seconds_ray:.0f} us by Ray".format(**spent))
     if options.write:
         RATES.write_text(json.dumps(record, indent=1) + "\n")
 

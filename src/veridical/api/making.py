@@ -16,6 +16,7 @@ from veridical.options.running import Workers
 
 if TYPE_CHECKING:
     from veridical.builders import BuildReport
+    from veridical.engine.planning import Planned
     from veridical.evaluation.submission import Submission
     from veridical.formats.download import Fetched
     from veridical.formats.releases import ExportResult, ImportResult
@@ -123,6 +124,21 @@ def build(builder: str, out: Path | str, options: Any = None, **fields: Any) -> 
     given = fields if options is None else {"options": options, **fields}
     report: BuildReport = load_builder(builder)(out, **given)
     return report
+
+
+def plan(config: Path | str | None = None) -> Planned:
+    """How many machines, hours and dollars: for pictures, matrices, images, texts and pairs, and what breaks first.
+
+    Rates are those measured by the authors on one machine (`benchmarks/rates.py` measures yours). Without a file: ten
+    million pictures and three million pairs.
+
+    Args:
+        config: A JSON or TOML file: pictures, matrices, images, texts, pairs; hours; and machine with cores, memory_gb,
+            disk_gb, network_gbit, dollars_per_hour.
+    """
+    from veridical.engine import planning
+
+    return planning.plan(config)
 
 
 @anywhere

@@ -4,6 +4,7 @@
     processes   the engine of this machine's processes, and what each of them does
     cluster     the engine of Ray's actors, on one machine or many
     memory      finished batches on disk
+    planning    machines, hours and cost of work that outgrows one machine
     progress    how far a run is, on the terminal; how long its steps took
 
 `run` is the one door: every heavy stage maps a module-level function over batches with it. Results come in order and

@@ -132,8 +132,10 @@ def plan(config: Path | str | None = None) -> Planned:
     stages = tuple(_stage(name, count, asked) for name, count in asked.work().items())
     found = rates()
     notes = (
-        f"Rates were measured on {found.machine}, {found.measured} (benchmarks/rates.py). A core of another kind may be "
-        f"twice as fast or half: measure there, and scale.",
+        f"Rates were measured on {found.machine}, {found.measured} (benchmarks/rates.py). A core of another kind may "
+        "be twice as fast or half: measure there, and scale.",
+        f"The engine adds {1e6 * found.batch_seconds:,.0f} us to a batch by processes, "
+        f"{1e6 * found.batch_seconds_ray:,.0f} us by Ray: let a batch take a second.",
         f"A price of {asked.machine.dollars_per_hour:g} dollars an hour and machine is what was given, or assumed.",
     )
     return Planned(asked, stages, notes)

@@ -77,18 +77,18 @@ def pairs(count: int, folder: Path) -> int:
     torch.manual_seed(0)
     model = BertForSequenceClassification(BertConfig(num_labels=1)).eval()
     with torch.inference_mode():
-        for start in range(0, count, 64):
-            model(input_ids=torch.randint(5, 30000, (min(64, count - start), 32)))
+        for _ in range(count // 32):
+            model(input_ids=torch.randint(5, 30000, (32, 32)))
     return count
 
 
 # kind -> what is done, the unit, two sizes, whether workers do it (else all that it costs is a worker's)
 KINDS: dict[str, tuple[Callable[[int, Path], int], str, tuple[int, int], bool]] = {
-    "pictures": (pictures, "pictures", (2_400, 12_000), True),
-    "matrices": (matrices, "matrices", (500, 4_000), True),
+    "pictures": (pictures, "pictures", (1_200, 9_600), True),
+    "matrices": (matrices, "matrices", (500, 3_000), True),
     "images": (images, "images", (16, 144), False),
-    "texts": (texts, "texts", (64, 704), False),
-    "pairs": (pairs, "pairs", (64, 320), False),
+    "texts": (texts, "texts", (64, 448), False),
+    "pairs": (pairs, "pairs", (32, 160), False),
 }
 
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import veridical
 from veridical.benchmark import Benchmark
@@ -44,6 +46,10 @@ def make(folder: Path, rows: int = 12, name: str = "table.csv") -> Path:
     (folder / name).write_text("\n".join(lines) + "\n")
     veridical.import_release("table", folder / name, folder / "bench", hide=["test"])
     return folder / "bench"
+
+
+def as_manifest(names: dict[str, str]) -> bytes:
+    return json.dumps({"files": {name: {"sha256": "0" * 64, "bytes": 1} for name in names}}).encode()
 
 
 def folder_of(address: str) -> Path:
@@ -194,6 +200,17 @@ def test_names_in_a_manifest_stay_in_their_folder(name: str) -> None:
 def test_a_damaged_manifest_is_refused(text: bytes) -> None:
     with pytest.raises(UserError, match="damaged"):
         listed_files(text, "m")
+
+
+@given(st.binary(max_size=200) | st.dictionaries(st.text(max_size=20), st.text(max_size=9)).map(as_manifest))
+def test_any_manifest_is_refused_or_stays_in_its_folder(text: bytes) -> None:
+    try:
+        names = listed_files(text, "m")
+    except UserError:
+        return
+    root = Path("/cache/folder")
+    assert all(Path(os.path.normpath(root / name)).is_relative_to(root) for name in names)
+    assert all(Path(os.path.normpath(root / name)) != root for name in names)
 
 
 def test_stores_that_are_not_there(tmp_path: Path) -> None:

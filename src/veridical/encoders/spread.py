@@ -18,8 +18,8 @@ Result = TypeVar("Result")
 
 
 def stays_here(workers: Workers) -> bool:
-    """Whether a model is run in this process: unless other workers were asked for."""
-    return workers.engine == "processes" and workers.processes is None
+    """Whether a model is run in this process: unless several, or others, were asked for."""
+    return workers.engine == "processes" and workers.processes in (None, 1)
 
 
 def spread(

@@ -52,9 +52,11 @@ def test_a_config_of_ones_own(name: str, text: str, tmp_path: Path) -> None:
     assert (stage.name, stage.count) == ("matrices", 2_300_000)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"picture": 1}', '{"pictures": "x"}', '{"machine": {"core": 1}}', "{}",
-                                  '{"pictures": 5, "hours": 0}', '{"pictures": 5, "machine": {"cores": 0}}',
-                                  '{"pictures": 5, "machine": {"memory_gb": -1}}'])  # fmt: skip
+WRONG = ("", "{", "[]", "{}", '{"picture": 1}', '{"pictures": "x"}', '{"machine": {"core": 1}}')
+ODD = ('"hours": 0', '"machine": {"cores": 0}', '"machine": {"memory_gb": -1}')
+
+
+@pytest.mark.parametrize("text", [*WRONG, *(f'{{"pictures": 5, {part}}}' for part in ODD)])
 def test_what_is_no_plan(text: str, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(text)
     with pytest.raises(UserError):

@@ -213,6 +213,7 @@ TARGETS: dict[str, Target] = {
             "solve programs nlvr --split dev --weights weights.json --out out",
         ),
     ),
+    "plans": Target(("plan.json", "plan.toml"), "plan.*", ("plan plan.json", "plan plan.toml")),
     "sentences": Target(
         ("sentences.txt", "pairs"),
         "sentences.txt",

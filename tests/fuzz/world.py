@@ -86,6 +86,8 @@ def people() -> None:
     lines("statements.jsonl", ({"presentation": n, "sentence": f"There is box {n}.", "writer": "w"} for n in names))
     judged = itertools.product(names, range(4), range(3))
     lines("judged.jsonl", ({"item": f"{n}-{k}", "worker": f"v{w}", "verdict": k < 2} for n, k, w in judged))
+    Path("plan.json").write_text('{"pictures": 1000, "pairs": 10, "hours": 2.5, "machine": {"cores": 8}}')
+    Path("plan.toml").write_text("matrices = 1000\nhours = 1\n[machine]\ndisk_gb = 10.5\n")
     Path("sentences.txt").write_text("There is a dog.\nAt most two of the [cats] are not black.\nWhy is he sad?\n" * 3)
 
 

@@ -6,7 +6,7 @@ may import this room; it needs only the standard library.
 
     building    build (NLVR, NLVR2, V-PROM, VCR) and match
     importing   import, of tables
-    running     audit, train, sweep, solve, report
+    running     audit, features, train, sweep, solve, report
     serving     serve
     collecting  collect init
     fields      how keywords reach the fields, and how options that nobody would use are refused
@@ -49,20 +49,22 @@ from veridical.options.importing import TableOptions
 from veridical.options.running import (
     Asking,
     AuditOptions,
+    FeatureOptions,
     Generating,
     ReportOptions,
     Sending,
     SolverOptions,
     SweepOptions,
     TrainOptions,
+    Workers,
 )
 from veridical.options.serving import ServeOptions
 
 __all__ = [  # noqa: RUF022 - the dataclasses, then what makes them
     "TableOptions", "NLVROptions", "NLVR2Options", "VPROMOptions", "Mining", "VCROptions", "MatchOptions", "Matching",
     "Columns",
-    "AuditOptions", "TrainOptions", "SweepOptions", "SolverOptions", "Asking", "Sending", "Generating", "ReportOptions",
-    "ServeOptions", "CollectOptions", "RunningOptions",
+    "AuditOptions", "FeatureOptions", "TrainOptions", "SweepOptions", "SolverOptions", "Asking", "Sending",
+    "Generating", "ReportOptions", "ServeOptions", "CollectOptions", "RunningOptions", "Workers",
     "ARGUMENTS", "COMMAS", "FROM", "LAMBDA", "MODEL_ARG", "NEGATIVE", "RENAMED", "NamedAnswers", "Spelled",
     "check_choices", "check_seed", "filled", "gathered", "given", "given_names", "option", "refuse_unused", "several",
 ]  # fmt: skip

@@ -32,7 +32,7 @@ from veridical.common.result import Result, Table
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.options import refuse_unused
-from veridical.options.running import Asking, Generating, Sending, SolverOptions
+from veridical.options.running import Asking, Generating, Sending, SolverOptions, Workers
 from veridical.records import Prediction, split_view
 from veridical.solvers import SOLVERS
 
@@ -69,6 +69,7 @@ def open_solver(
     asking: Asking = Asking(),
     sending: Sending = Sending(),
     generating: Generating = Generating(),
+    workers: Workers = Workers(),
     *,
     out: Path = Path("predictions.jsonl"),
 ) -> Solver:
@@ -79,11 +80,13 @@ def open_solver(
     make = _maker(name)
     used = set(inspect.signature(make).parameters)
     given: Json = {"out": out}
-    groups: Json = {"options": options, "asking": asking, "sending": sending, "generating": generating}
+    groups: Json = {
+        "options": options, "asking": asking, "sending": sending, "generating": generating, "workers": workers,
+    }  # fmt: skip
     for group_name, group in groups.items():
         given |= {group_name: group} | {one.name: getattr(group, one.name) for one in fields(group)}
         if group_name not in used:
-            refuse_unused(f"The solver {name}", {*used, "limit"}, group)  # `solve` itself stops at a limit
+            refuse_unused(f"The solver {name}", {*used, "limit", "scheme"}, group)  # which `solve` itself heeds
     return make(**{option: value for option, value in given.items() if option in used})
 
 
@@ -141,10 +144,10 @@ def solve(
     asking: Asking = Asking(),
     sending: Sending = Sending(),
     generating: Generating = Generating(),
+    workers: Workers = Workers(),
     *,
     split: str | None,
     out: Path | str,
-    scheme: str | None = None,
 ) -> Solved:
     """Answer the items of a split and write one prediction per line: see `veridical.api.solve`.
 
@@ -154,9 +157,9 @@ def solve(
     if limit is not None and limit < 1:
         raise UserError(f"The limit {limit} leaves nothing to solve.", "Take 1 or more.")
     opened, target = Benchmark(benchmark), Path(os.path.abspath(out))
-    scheme = opened.certain_scheme(scheme)
+    scheme = opened.certain_scheme(options.scheme)
     split = certain_split(opened, split, scheme)
-    chosen = open_solver(solver, options, asking, sending, generating, out=target)
+    chosen = open_solver(solver, options, asking, sending, generating, workers, out=target)
     found = chosen.predict(opened, split, scheme)
     if not chosen.shows_progress:
         found = _counted(found, first_items(opened, split, scheme, limit), f"Solving with {solver}")

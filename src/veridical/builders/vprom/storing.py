@@ -32,6 +32,7 @@ from veridical.common.arrays import Bools
 from veridical.engine import run
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
+from veridical.options.running import Workers
 from veridical.records import Box, Panel, SceneObject
 from veridical.sources import Photograph, Source
 from veridical.sources.pictures import BadPhotograph
@@ -88,7 +89,7 @@ def store(source: Source, wanted: Sequence[Wanted]) -> list[Stored]:
 
 
 def stored(
-    source: Source, pool: Pool, names: Sequence[str], used: Bools, processes: int | None, work: Path
+    source: Source, pool: Pool, names: Sequence[str], used: Bools, workers: Workers, work: Path
 ) -> Iterator[Stored]:
     """Every photograph with a crop that is `used`; `names` are those of the crops."""
     wanted: dict[int, list[tuple[str, Box | None]]] = {}
@@ -99,7 +100,7 @@ def stored(
     if source.count is not None:
         rows = [Wanted(number, tuple(parts)) for number, parts in sorted(wanted.items())]
         batches = [rows[k : k + STORE_BATCH] for k in range(0, len(rows), STORE_BATCH)]
-        made = run(partial(store, source), batches, processes=processes, work=work, label="drawing panels")
+        made = run(partial(store, source), batches, workers=workers, work=work, label="drawing panels")
         yield from chain.from_iterable(made)
         return
     with Progress("storing photographs", len(wanted), "photographs") as progress:

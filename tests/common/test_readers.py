@@ -194,7 +194,9 @@ READERS: dict[str, Reader] = {
     "NLVR2, takedown": Reader("t.txt", b"x\n", _called(f"{NLVR2}.takedown:_names"), text=True),
     "NLVR2, word vectors": Reader("v.txt", b"fox 0.1 0.2\nx 0.3 0.4\n", _called(f"{NLVR2}.word_vectors:open_vectors")),
     "V-PROM, answers": Reader(
-        "a.jsonl", _lines({"item": "x", "worker": "w", "verdict": 5}), _called("veridical.builders.collected:read_answers")
+        "a.jsonl",
+        _lines({"item": "x", "worker": "w", "verdict": 5}),
+        _called("veridical.builders.collected:read_answers"),
     ),
     "V-PROM, lists": Reader("counts.json", b'{"openers": ["x"]}', _lists),
     "V-PROM, lists of words": Reader("people.txt", b"man\nx\n", _lists, text=True),

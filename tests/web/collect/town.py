@@ -138,7 +138,7 @@ def write_judging(folder: Path, count: int, needed: int = 3, pictures: int = 8) 
             tasks.append(
                 Task(f"validate:i{k}", "validate", plain(kinds.Validate(f"{SENTENCE} in set {k}", two)), needed)
             )
-        project = Project("judging", "nlvr2", "Judge sentences", roles=(Role("validator", ("validate",)),),
+        project = Project("judging", "vprom", "Judge sentences", roles=(Role("validator", ("validate",)),),
                           pay={"validate": 25}, gold_every=0)  # fmt: skip
         made.write(project, tasks)
     return folder

@@ -112,41 +112,41 @@ def actors() -> list[int]:
     return found
 
 
-EXPECTED = [str(n * 10) for n in range(120)]
+COUNT = 900
+VICTIMS = ("nothing-lost", "lost-worker", "lost-node", "lost-driver")
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("victim", ["nobody", "worker", "node", "driver"])
+@pytest.mark.parametrize("victim", VICTIMS)
 def test_three_nodes_give_the_same_results_whoever_dies(cluster: Any, tmp_path: Path, victim: str) -> None:
     marks, work = tmp_path / "marks", tmp_path / "work"
-    running = drive(cluster, marks, work, 120)
-    until(lambda: finished(work) >= 20)
-    nodes = {mark.name.split("-")[1] for mark in marks.iterdir()}
-    assert len(nodes) == 3  # all of them work
-    if victim == "worker":
+    running = drive(cluster, marks, work, COUNT)
+    until(lambda: len({mark.name.split("-")[1] for mark in marks.iterdir()}) == 3)  # all of them work
+    assert finished(work) < COUNT
+    if victim == "lost-worker":
         os.kill(actors()[0], signal.SIGKILL)
-    elif victim == "node":
+    elif victim == "lost-node":
         cluster.remove_node(cluster.others[0], allow_graceful=False)
-    elif victim == "driver":
+    elif victim == "lost-driver":
         os.kill(running.pid, signal.SIGKILL)
         running.communicate()
         until(lambda: not actors())  # nobody works on for a dead driver
         done, started = finished(work), len(list(marks.iterdir()))
-        running = drive(cluster, marks, work, 120)
+        running = drive(cluster, marks, work, COUNT)
     out, errors = running.communicate(timeout=300)
     assert running.returncode == 0, errors
-    assert out.split() == EXPECTED
+    assert out.split() == [str(n * 10) for n in range(COUNT)]
     again = len(list(marks.iterdir()))
-    if victim == "driver":
-        assert again <= started + 120 - done
-    elif victim == "nobody":
-        assert again == 120
+    if victim == "lost-driver":
+        assert again <= started + COUNT - done
+    elif victim == "nothing-lost":
+        assert again == COUNT
     else:
-        assert 120 < again <= 123  # what it was working on, and no more
+        assert COUNT < again <= COUNT + 3  # what it was working on, and no more
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("victim", ["nobody", "worker", "node", "driver"])
+@pytest.mark.parametrize("victim", VICTIMS)
 def test_a_benchmark_built_by_three_nodes(cluster: Any, tmp_path: Path, victim: str) -> None:
     """The verb itself, by command line, on three nodes of which one may be lost midway."""
     words = [sys.executable, "-m", "veridical", "build", "nlvr", "--presentations", "240", "--seed", "3"]
@@ -158,11 +158,11 @@ def test_a_benchmark_built_by_three_nodes(cluster: Any, tmp_path: Path, victim: 
     running = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until(lambda: len(list((tmp_path / "ray").glob(".made*/??/*.result"))) >= 2 or running.poll() is not None, 300)
     assert running.poll() is None
-    if victim == "worker":
+    if victim == "lost-worker":
         os.kill(actors()[0], signal.SIGKILL)
-    elif victim == "node":
+    elif victim == "lost-node":
         cluster.remove_node(cluster.others[0], allow_graceful=False)
-    elif victim == "driver":
+    elif victim == "lost-driver":
         os.kill(running.pid, signal.SIGKILL)
         running.communicate()
         running = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

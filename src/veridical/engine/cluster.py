@@ -19,21 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from veridical.common.result import remark
-from veridical.engine import Batch, Plan, Result, memory
-from veridical.engine.pool import (
-    INSIDE,
-    ONE_THREAD,
-    Crew,
-    Function,
-    Gone,
-    Job,
-    Task,
-    Worker,
-    attempt,
-    available,
-    prepared,
-    results,
-)
+from veridical.engine import Batch, Plan, Result, memory, pool
 from veridical.errors import UserError, missing_extra
 from veridical.options.running import Workers
 
@@ -47,15 +33,14 @@ _OWN = "local"  # the address of a cluster that Ray starts for this process, and
 
 def run(function: Callable[[Batch], Result], batches: Iterable[Batch], plan: Plan) -> Iterator[Result]:
     """See `veridical.engine.run`."""
-    if not os.environ.get(INSIDE):
+    if not os.environ.get(pool.INSIDE):
         _library()
-    return results(prepared(function, batches, plan), batches, _crew)
+    return pool.results(pool.prepared(function, batches, plan), batches, _crew)
 
 
 def _library() -> Any:
     os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # what workers print is not ours to sum up
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # without --gpus-per-worker, cards stay visible
     try:
         import ray
     except ImportError:
@@ -63,7 +48,7 @@ def _library() -> Any:
     return ray
 
 
-def _crew(job: Job) -> tuple[Crew, int]:
+def _crew(job: pool.Job) -> tuple[pool.Crew, int]:
     library = _library()
     wanted = job.plan.workers
     own = connect(wanted)
@@ -93,7 +78,7 @@ def connect(workers: Workers) -> bool:
     address = workers.ray_address or os.environ.get("RAY_ADDRESS") or _OWN
     more: dict[str, Any] = {}
     if address == _OWN:
-        more = {"num_cpus": max(workers.processes or 0, available()), "include_dashboard": False}
+        more = {"num_cpus": max(workers.processes or 0, pool.available()), "include_dashboard": False}
     try:
         library.init(address=address, logging_level="error", **more)
     except (ConnectionError, ValueError, RuntimeError, OSError) as error:
@@ -109,23 +94,23 @@ def connect(workers: Workers) -> bool:
 _started: set[str] = set()  # the address that this process joined, where it was us who did
 
 
-class _Actors(Crew):
-    def __init__(self, job: Job, needs: dict[str, Any]) -> None:
+class _Actors(pool.Crew):
+    def __init__(self, job: pool.Job, needs: dict[str, Any]) -> None:
         self.ray = _library()
         function, self.by_value = _sendable(self.ray, job.pickled)
         self.function = self.ray.put(function)  # once for all workers
         self.needs, self.label = needs, job.plan.label
         names = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-        self.environment = {**names, **dict.fromkeys(ONE_THREAD, "1"), INSIDE: "1"}
+        self.environment = {**names, **dict.fromkeys(pool.ONE_THREAD, "1"), pool.INSIDE: "1"}
         self.kind = self.ray.remote(_Actor)
         self.said = False
 
-    def hire(self) -> Worker:
+    def hire(self) -> pool.Worker:
         options = {**self.needs, "max_restarts": 0, "max_task_retries": 0}
         made = self.kind.options(runtime_env={"env_vars": self.environment}, **options)
         return _ActorWorker(self.ray, made.remote(self.function, sys.path, self.by_value))
 
-    def wait(self, workers: Sequence[Any]) -> list[Worker]:
+    def wait(self, workers: Sequence[Any]) -> list[pool.Worker]:
         by_reference = {one.answers[0]: one for one in workers if one.answers}
         listed, start = list(by_reference), time.monotonic()
         while not self.ray.wait(listed, timeout=PATIENCE)[0]:
@@ -141,13 +126,13 @@ class _Actors(Crew):
             one.end()
 
 
-class _ActorWorker(Worker):
+class _ActorWorker(pool.Worker):
     def __init__(self, library: Any, actor: Any) -> None:
         super().__init__()
         self.ray, self.actor, self.ready = library, actor, False
         self.answers: deque[ray.ObjectRef[Any]] = deque([actor.start.remote()])
 
-    def give(self, task: Task) -> None:
+    def give(self, task: pool.Task) -> None:
         batch, _ = _sendable(self.ray, task.batch)
         self.answers.append(self.actor.work.remote(batch, task.path is not None))
 
@@ -160,10 +145,10 @@ class _ActorWorker(Worker):
             return "failed", str(error)
         except errors.RayError as error:  # the actor, its node, or what it sent is lost
             self.end()
-            raise Gone(_how(error), "Its node may be lost, or memory ran out there.") from None
+            raise pool.Gone(_how(error), "Its node may be lost, or memory ran out there.") from None
         if outcome == "ended":
             self.end()
-            raise Gone(f"ended with exit code {value}")
+            raise pool.Gone(f"ended with exit code {value}")
         task = self.tasks[0] if self.tasks else None
         if outcome == "done" and task is not None and task.path is not None:
             memory.write(task.path, value)
@@ -200,7 +185,7 @@ class _Actor:
         sys.path += [place for place in path if place not in sys.path]
         os.dup2(2, 1)  # what a function prints must not mix with the results on the driver's stdout
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        self.load: Callable[[], Function] = functools.cache(functools.partial(pickle.loads, function))
+        self.load: Callable[[], pool.Function] = functools.cache(functools.partial(pickle.loads, function))
         self.by_value = by_value
 
     def start(self) -> tuple[str, None]:
@@ -209,7 +194,7 @@ class _Actor:
     def work(self, batch: bytes, kept: bool) -> tuple[str, Any]:
         """See `veridical.engine.pool.attempt`; a result that will be kept comes as the data that is written."""
         try:
-            return attempt(self.load, batch, memory.encode if kept else self._pickled)
+            return pool.attempt(self.load, batch, memory.encode if kept else self._pickled)
         except SystemExit as error:  # Ray would take it for the end of an actor that has done its work
             code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
             return "ended", code

@@ -44,7 +44,6 @@ NAMED = 5  # photographs without a usable picture that the report names
 NO_PICTURE = "its picture cannot be used"
 MOST_OF_A_TYPE = 0.3  # the share of a type's matrices that one answer may have unnoted; of five counts it has a fifth
 FEW_OF_A_TYPE = 12  # matrices, of which nothing is said
-WRITE_ROWS = 32_768
 _LOWER = {"richness": "lower --least-images", "purity": "raise --most-others", "quality": "lower --least-side"}
 
 
@@ -342,9 +341,9 @@ class VPROMJob:
                 used[found.crops] = True
                 if side in self.options.hide:
                     secret[pool.photograph[found.crops]] = True
-                table = storing.items_table(found, pool, crop_column, photograph_column, (name, side), scheme.bound)
-                for start in range(0, table.num_rows, WRITE_ROWS):
-                    writer.add_items(side, table.slice(start, WRITE_ROWS), name)
+                told = (found, pool, crop_column, photograph_column, (name, side), scheme.bound)
+                for table in storing.items_tables(*told):
+                    writer.add_items(side, table, name)
         self.clock.done("items")
         # another crop of a hidden item's photograph, shown in another scheme, may show the same objects
         writer.hide_panels(named[k] for k in np.flatnonzero(used & secret[pool.photograph]).tolist())

@@ -160,6 +160,11 @@ class Matrices:
     def __len__(self) -> int:
         return len(self.cell)
 
+    def some(self, start: int, stop: int) -> Matrices:
+        """Those from one place to another."""
+        own = (part[start:stop] for part in (self.cell, self.answer, self.crops, self.elements))
+        return Matrices(*own, self.rejected, self.missing)
+
     @property
     def label(self) -> Ints:
         """(N,) The element of the answer."""

@@ -146,7 +146,7 @@ def _train(
     settings = settings_of(model, bench, options)
     if team.is_first:
         _open(folder, settings)
-    results = []
+    results: list[TrialResult] = []
     data: tuple[list[Example], list[Example]] | None = None
     for number in range(options.trials):
         place = folder / f"trial-{number}"

@@ -162,8 +162,9 @@ class Matrices:
 
     def some(self, start: int, stop: int) -> Matrices:
         """Those from one place to another."""
-        own = (part[start:stop] for part in (self.cell, self.answer, self.crops, self.elements))
-        return Matrices(*own, self.rejected, self.missing)
+        own = slice(start, stop)
+        parts = (self.cell[own], self.answer[own], self.crops[own], self.elements[own])
+        return Matrices(*parts, self.rejected, self.missing)
 
     @property
     def label(self) -> Ints:

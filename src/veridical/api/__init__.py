@@ -8,10 +8,12 @@ them takes their fields as keywords, too: `veridical.match(file, out, folds=5)` 
     demo        demo: the whole path on all four benchmarks
     using       check, stats, audit, features, train, sweep, models, solve, evaluate, compare, report, tag
     web         show, serve, submit
+    collecting  collect, whose actions are commands of their own: init, rehearse, export, label-studio
 
 The builders' own signatures (`build nlvr` ...) are in `veridical.builders`, each in its folder's `__init__`.
 """
 
+from veridical.api.collecting import collect
 from veridical.api.demo import demo
 from veridical.api.making import build, export, get, import_release, match
 from veridical.api.using import (
@@ -33,4 +35,5 @@ from veridical.api.web import serve, show, submit
 __all__ = [  # noqa: RUF022 - the order of a user's work, and of the commands
     "demo", "import_release", "get", "build", "match", "check", "stats", "audit", "features", "train", "sweep",
     "models", "solve", "evaluate", "compare", "show", "report", "export", "tag", "serve", "submit",
+    "collect",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ may import this room; it needs only the standard library.
     importing   import, of tables
     running     audit, train, sweep, solve, report
     serving     serve
+    collecting  collect init
     fields      how keywords reach the fields, and how options that nobody would use are refused
 """
 
@@ -43,6 +44,7 @@ from veridical.options.building import (
     VCROptions,
     VPROMOptions,
 )
+from veridical.options.collecting import CollectOptions, RunningOptions
 from veridical.options.importing import TableOptions
 from veridical.options.running import (
     Asking,
@@ -60,7 +62,7 @@ __all__ = [  # noqa: RUF022 - the dataclasses, then what makes them
     "TableOptions", "NLVROptions", "NLVR2Options", "VPROMOptions", "Mining", "VCROptions", "MatchOptions", "Matching",
     "Columns",
     "AuditOptions", "TrainOptions", "SweepOptions", "SolverOptions", "Asking", "Sending", "Generating", "ReportOptions",
-    "ServeOptions",
+    "ServeOptions", "CollectOptions", "RunningOptions",
     "ARGUMENTS", "COMMAS", "FROM", "LAMBDA", "MODEL_ARG", "NEGATIVE", "RENAMED", "NamedAnswers", "Spelled",
     "check_choices", "check_seed", "filled", "gathered", "given", "given_names", "option", "refuse_unused", "several",
 ]  # fmt: skip

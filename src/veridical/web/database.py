@@ -20,6 +20,7 @@ from sqlalchemy.orm import DeclarativeBase, Session
 from veridical.errors import UserError
 
 WAIT = 30  # seconds that a connection waits for another's write
+DATABASE, SECRET = "board.sqlite", "secret.key"  # in the folder of a server: its database, and what keys its hashes
 POOL = 12  # connections that are kept; more requests than these wait for one
 
 

@@ -61,8 +61,8 @@ def build(out: Path | str, options: NLVROptions, *, until: str = "all", processe
         if any(path is not None for path in (options.scenes, options.statements, options.judgements)):
             problem = "Both --from-collection and files of their own say what people did."
             raise UserError(problem, "Give one of them.")
-        places = {"scenes": SCENES, "statements": SENTENCES, "judgements": JUDGEMENTS}
-        options = replace(options, **{name: collected.path(file) for name, file in places.items()})
+        scenes_, said, judged = (collected.path(name) for name in (SCENES, SENTENCES, JUDGEMENTS))
+        options = replace(options, scenes=scenes_, statements=said, judgements=judged)
         job.collected = collected
     given = [None if path is None else Path(path) for path in (options.scenes, options.statements, options.judgements)]
     files = [path for path in given if path is not None]

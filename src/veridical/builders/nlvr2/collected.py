@@ -38,14 +38,14 @@ def taken_over(options: NLVR2Options, out: Path, work: Path | None) -> NLVR2Opti
     if about["source"] == "icons" and about["sets"] is None:
         known["sets"] = 100
     made = filled(options, {name: value for name, value in known.items() if name not in given_names(options)})
-    people = {name: str(found.folder / file) for name, file in (("removals", REMOVALS), ("dull", DULL))}
-    people = {name: path for name, path in people.items() if Path(path).is_file()}
+    removals, dull = (found.folder / name for name in (REMOVALS, DULL))
     return replace(
         made,
+        removals=str(removals) if removals.is_file() else None,
+        dull=str(dull) if dull.is_file() else None,
         sentences=str(found.path(SENTENCES)),
         judgements=str(found.path(JUDGEMENTS)),
         costs=str(found.path(COSTS)),
-        **people,
     )
 
 

@@ -225,7 +225,7 @@ def patterns() -> dict[str, tuple[list[str], list[str]]]:
     left, right = (f"(?:{_SIDES.format(side=side)})" for side in ("left", "right"))
     join = f".*?(?:{_JOIN.pattern}).*?"
     apart = ([f"{left}{join}{right}", f"{right}{join}{left}"], [_COMPARES.pattern])
-    found = {name: ([pattern.pattern], []) for name, pattern in _FIND.items()}
+    found: dict[str, tuple[list[str], list[str]]] = {name: ([pattern.pattern], []) for name, pattern in _FIND.items()}
     return {**found, PRESENCE: ([f"^{_PRESENCE.pattern}[.! ]*$"], []), DISJUNCTION: apart}
 
 

@@ -18,7 +18,7 @@ def taken_over(options: VPROMOptions) -> VPROMOptions:
     found = read_collection(options.from_collection or "", "vprom")
     built: dict[str, Any] = dict(found.about.get("built", {}))
     source = built.pop("source", {})
-    known = {name: built[name] for name in ("schemes", "matrices", "seed") if name in built}
+    known: dict[str, Any] = {name: built[name] for name in ("schemes", "matrices", "seed") if name in built}
     if options.source == "icons" and str(source.get("source", "")).startswith("icons"):
         known |= {"images": source.get("count"), "categories": source.get("categories") or None}
     return replace(filled(options, known), judgements=str(found.path(ANSWERS)))

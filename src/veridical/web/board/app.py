@@ -35,7 +35,7 @@ from veridical.web.collect import entry_pages, request_pages, work_pages
 from veridical.web.collect.entry_pages import JoinFirst
 from veridical.web.collect.hosted import Ticking, opened
 from veridical.web.collect.sql_store import SqlStore
-from veridical.web.database import Database, sqlite_address
+from veridical.web.database import DATABASE, SECRET, Database, sqlite_address
 from veridical.web.visitors import Forged, page, visitor_of
 
 FORM = 1 << 16  # bytes that a form needs beside its file
@@ -47,12 +47,12 @@ def make_site(
 ) -> Site:  # fmt: skip
     """The parts of a server, its database ready; `collections` are folders of projects."""
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    base = Database(database or sqlite_address(data / "board.sqlite"))
+    base = Database(database or sqlite_address(data / DATABASE))
     base.upgrade()
     entries = Entries(base, data / "entries", Rules(options.per_day, options.total))
     entries.sweep()
     limits = Limits(options.seconds, options.megabytes, options.smallest_part)
-    secret = _secret(data / "secret.key")
+    secret = _secret(data / SECRET)
     site = Site(
         title=options.title,
         database=base,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -85,6 +86,8 @@ def tick(tx: Transaction, now: float) -> Ticked:
         removed = tx.stale(WRITING, assigning.stale_before(tx.project, now))
         for name in removed:
             tx.close_task(name, "removed")
+        if not any(one.active and one.tier for one in tx.workers()):
+            replenish(tx, now)
     size = tx.project.round_size
     full = size and len(tx.written(tx.round, WRITING)) >= size
     return Ticked(expired, len(removed), len(end_round(tx, now)) if full else 0)
@@ -111,7 +114,20 @@ def end_round(tx: Transaction, now: float) -> list[Review]:
             tx.put_review(out[-1])
     if by_worker:
         tx.set_round(tx.round + 1)
+        replenish(tx, now)
     return out
+
+
+def replenish(tx: Transaction, now: float) -> int:
+    """Open more writing tasks to everybody, where all of the small pool are gone: nobody could pass a round."""
+    if tx.project.small_pool >= 1 or tx.candidates("", WRITING, 0, "", 1):
+        return 0
+    waiting = [one for name in tx.stale(WRITING, math.inf) if (one := tx.task(name)) is not None and one.pool]
+    some = waiting[: max(tx.project.sample, math.ceil(len(waiting) * tx.project.small_pool))]
+    for one in some:
+        tx.close_task(one.id, "removed")
+    tx.add_tasks(replace(one, pool=0) for one in some)
+    return len(some)
 
 
 def review(

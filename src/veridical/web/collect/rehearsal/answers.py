@@ -125,7 +125,7 @@ def _validate(one: Person, world: World, shown: kinds.Validate, offer: Offer, qu
 def _questions(one: Person, world: World, shown: kinds.Asking, offer: Offer, qualifying: bool) -> dict[str, Any]:
     rng = one.rng
     people = [k for k, o in enumerate(shown.objects) if o.name.startswith("person")] or list(range(len(shown.objects)))
-    out = []
+    out: list[dict[str, Any]] = []
     for _ in range(int(rng.integers(shown.least, shown.most + 1))):
         who, whom = (int(rng.choice(people)) for _ in range(2))
         thing = int(rng.integers(len(shown.objects)))

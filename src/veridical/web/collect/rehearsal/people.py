@@ -40,6 +40,7 @@ class Person:
     character: Character
     rng: np.random.Generator
     worker: str = ""
+    waited: int = 0  # times in a row that there was nothing to do
 
     def right(self, qualifying: bool) -> bool:
         """Whether this judgement is right; a spammer looks only while being tested."""

@@ -123,16 +123,22 @@ def rehearse(
         raise UserError(f"{workers} workers were asked for.", "Ask for 1 or more.")
     if out.exists():
         raise UserError(f"{out} is there already.", "Choose another folder, or delete it.")
-    project, tasks = open_project(folder)
     out.mkdir(parents=True)
     with closing(Database(sqlite_address(out / DATABASE))) as database:
         database.upgrade()
-        store = SqlStore(database)
-        simulation = Simulation(store, project, tasks, crowd(workers, seed, characters), seed)
-        simulation.run()
-        exported = export(store, project.name, folder, out / EXPORT)
-        shown = simulation.service.people()
-        progress = simulation.service.progress()
+        return rehearse_on(SqlStore(database), folder, out, crowd(workers, seed, characters), seed=seed, build=build)
+
+
+def rehearse_on(
+    store: Store, folder: Path, out: Path, people: list[Person], *, seed: int = 0, build: bool = True
+) -> Rehearsed:
+    """The same on a store, with people."""
+    project, tasks = open_project(folder)
+    simulation = Simulation(store, project, tasks, people, seed)
+    simulation.run()
+    exported = export(store, project.name, folder, out / EXPORT)
+    shown = simulation.service.people()
+    progress = simulation.service.progress()
     made, items, problem = _build(project, exported.out, out / BENCHMARK) if build else (None, 0, "")
     days = (simulation.ended - START) / 24 / HOUR
     fared = _characters(simulation.people, shown)
@@ -205,7 +211,10 @@ class Simulation:
         if offer is None:
             found = self.service.next(one.worker)
             if isinstance(found, Nothing):
-                return (self.now + LOOK, None) if found.why in ("waiting", "review", "paused") else None
+                one.waited += 1
+                wait = LOOK * min(one.waited, 8)
+                return (self.now + wait, None) if found.why in ("waiting", "review", "paused") else None
+            one.waited = 0
             if one.leaves():
                 return self.now + 3 * HOUR, None
             return self.now + one.takes(found.task.kind), found
@@ -244,7 +253,8 @@ def _build(project: Project, exported: Path, out: Path) -> tuple[Path | None, in
     if project.benchmark == "vcr":
         if project.about.get("study"):
             return None, 0, "the answers of a study are added to the build that people saw, with --answers."
-        options |= {"relevance": "tfidf", "similarity": "tfidf"}
+        asked = sum(1 for _ in (exported / "questions.jsonl").open("rb"))
+        options |= {"relevance": "tfidf", "similarity": "tfidf", "folds": min(11, max(3, asked // 24))}
     try:
         load_builder(project.benchmark)(out, **options)
     except UserError as error:

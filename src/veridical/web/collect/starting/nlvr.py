@@ -80,6 +80,6 @@ def _qualification(made: ProjectFolder, seed: int) -> list[Task]:
         shown = kinds.Validate(sentence, (picture,))
         out.append(asked(VALIDATOR, number, "validate", shown, {"verdict": truth}))
     for number, (sentence, picture, truth) in enumerate(judged[: 4 * GOLD]):
-        one = plain(kinds.Validate(sentence, (picture,)))
-        out.append(Task(f"gold:drawn-{number}", "validate", one, 0, "gold", {"verdict": truth}))
+        looks = plain(kinds.Validate(sentence, (picture,)))
+        out.append(Task(f"gold:drawn-{number}", "validate", looks, 0, "gold", {"verdict": truth}))
     return out

@@ -92,7 +92,7 @@ def disjoint(found: Sequence[Found], most: int | None) -> list[Found]:
     """Sets that share no photograph, the synsets taking turns; photographs that another set has are left out of one."""
     used: set[str] = set()
     out: list[Found] = []
-    for one in sets.turns(found):  # type: ignore[arg-type]
+    for one in sets.turns(found):
         if len(out) == most:
             break
         left = [k for k, name in enumerate(one.photographs) if name not in used][:MOST]

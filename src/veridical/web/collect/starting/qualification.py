@@ -172,8 +172,12 @@ def vcr(made: ProjectFolder, seed: int) -> list[Task]:
     for number in range(EXAMPLES):
         picture, objects, written = shown[number]
         other = shown[number ^ 1][2] if number in wrong else written
-        parts = [tokens(t) for t in (written.question, other.answer, other.rationale)]
-        parts = [[t for t in part if isinstance(t, str) or max(t) < len(objects)] for part in parts]  # type: ignore[misc]
-        one = kinds.Accept(picture, objects, tuple(parts[0]), tuple(parts[1]), tuple(parts[2]))
-        out.append(asked(VALIDATOR, number, "accept", one, {"verdict": number not in wrong}))
+        parts = [_fitting(tokens(t), len(objects)) for t in (written.question, other.answer, other.rationale)]
+        made_of = kinds.Accept(picture, objects, parts[0], parts[1], parts[2])
+        out.append(asked(VALIDATOR, number, "accept", made_of, {"verdict": number not in wrong}))
     return out
+
+
+def _fitting(said: kinds.Tokens, objects: int) -> kinds.Tokens:
+    """Tokens without tags of objects that a picture has not."""
+    return tuple(t for t in said if isinstance(t, str) or max(t) < objects)

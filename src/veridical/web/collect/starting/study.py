@@ -7,6 +7,7 @@ answer each question, and five others choose the rationale of its right answer.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -58,7 +59,7 @@ def start(made: ProjectFolder, options: CollectOptions, project: Project) -> lis
     return out
 
 
-def evenly(items: list[Item], count: int, rng: np.random.Generator) -> list[Item]:
+def evenly(items: Sequence[Item], count: int, rng: np.random.Generator) -> list[Item]:
     """Items at random, of each relation as many as of the others, as far as they are there."""
     by_relation: dict[str, list[Item]] = defaultdict(list)
     for place in rng.permutation(len(items)).tolist():
@@ -89,7 +90,7 @@ class _Study:
         relation = "".join(item.tag("relation")[:1])
         return Task(f"{prefix}:{item.id}", "choose", plain(shown), once=item.id, stratum=relation, origin=item.id)
 
-    def questions(self, items: list[Item], count: int, rng: np.random.Generator) -> list[Task]:
+    def questions(self, items: Sequence[Item], count: int, rng: np.random.Generator) -> list[Task]:
         """Answer items, and the rationale items of their right answers, for other people."""
         answers = [one for one in items if one.parent is None]
         chosen = [answers[k] for k in sorted(rng.permutation(len(answers))[:count].tolist())]
@@ -119,7 +120,7 @@ class _Study:
             f"answer:{item.id}", "choose", plain(shown), VOTERS, once=item.id, camp=stage, origin=origin
         )  # fmt: skip
 
-    def gold(self, items: list[Item], rng: np.random.Generator) -> list[Task]:
+    def gold(self, items: Sequence[Item], rng: np.random.Generator) -> list[Task]:
         """Items of another split, whose answers everybody may know."""
         known = [one for one in items if one.answer is not None and one.parent is None]
         out = []

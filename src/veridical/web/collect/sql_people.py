@@ -5,10 +5,26 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Executable, Table, delete, exists, func, insert, or_, select, update
+from sqlalchemy import (
+    Connection,
+    Executable,
+    Insert,
+    Select,
+    Table,
+    Update,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.sql.elements import ColumnElement
 
 from veridical.web.collect import rows
@@ -24,6 +40,25 @@ def batched(values: Iterable[Value]) -> Iterator[list[Value]]:
     each = iter(values)
     while some := list(islice(each, AT_ONCE)):
         yield some
+
+
+# Making a statement costs more than running it: those that every task needs are made once, and take values.
+
+
+@cache
+def _by(table: Table, *names: str) -> Select[Any]:
+    return select(table).where(*(table.c[name] == bindparam(f"{name}_") for name in ("project", *names)))
+
+
+@cache
+def _into(table: Table) -> Insert:
+    return insert(table)
+
+
+@cache
+def _change(table: Table, *names: str) -> Update:
+    where = (table.c[name] == bindparam(f"{name}_") for name in ("project", "id"))
+    return update(table).where(*where).values({name: bindparam(name) for name in names})
 
 
 class People:
@@ -47,14 +82,21 @@ class People:
             statement = statement.execution_options(yield_per=AT_ONCE)
         return iter(self._run(statement).mappings())
 
-    def _one(self, table: Table, *where: ColumnElement[bool]) -> Mapping[str, Any] | None:
-        found: Mapping[str, Any] | None = (
-            self._run(select(table).where(table.c.project == self._name, *where)).mappings().first()
-        )
+    def _named(self, **equal: Any) -> dict[str, Any]:
+        """Values of the statements that are made once."""
+        return {"project_": self._name, **{f"{name}_": value for name, value in equal.items()}}
+
+    def _one(self, table: Table, **equal: Any) -> Mapping[str, Any] | None:
+        """The row whose columns have these values."""
+        found: Mapping[str, Any] | None = self._run(_by(table, *equal), self._named(**equal)).mappings().first()
         return found
 
-    def _set(self, table: Table, *where: ColumnElement[bool], **values: Any) -> None:
-        self._run(update(table).where(table.c.project == self._name, *where).values(**values))
+    def _insert(self, table: Table, row: Mapping[str, Any]) -> None:
+        self._run(_into(table), {"project": self._name, **row})
+
+    def _set(self, table: Table, id: str, **values: Any) -> int:
+        """Change the row of an id; how many there are."""
+        return int(self._run(_change(table, *values), {**self._named(id=id), **values}).rowcount)
 
     def _change_head(self, **values: Any) -> None:
         self._run(update(projects).where(projects.c.name == self._name).values(**values))
@@ -62,12 +104,12 @@ class People:
     # --- people ---
 
     def worker(self, id: str) -> Worker | None:
-        row = self._one(workers, workers.c.id == id)
+        row = self._one(workers, id=id)
         return None if row is None else rows.worker_of(row)
 
     def find_worker(self, platform: Platform, platform_id: str) -> Worker | None:
         key = self._platform_key(platform, platform_id)
-        row = self._one(workers, workers.c.platform == platform, workers.c.platform_key == key)
+        row = self._one(workers, platform=platform, platform_key=key)
         return None if row is None else rows.worker_of(row)
 
     def _platform_key(self, platform: str, platform_id: str) -> str:
@@ -85,9 +127,8 @@ class People:
             row["platform_key"] = self._platform_key(worker.platform, worker.platform_id)
         elif worker.withdrawn is None or worker.blocked is not None:
             del row["platform_key"]  # as it was
-        there = update(workers).where(workers.c.project == self._name, workers.c.id == worker.id)
-        if not self._run(there.values(**row)).rowcount:
-            self._run(insert(workers).values(project=self._name, **{"platform_key": None, **row}))
+        if not self._set(workers, **row):
+            self._insert(workers, {"platform_key": None, **row})
 
     def workers(self) -> list[Worker]:
         order = (func.length(workers.c.id), workers.c.id)
@@ -114,10 +155,10 @@ class People:
     def put_review(self, review: Review) -> None:
         row = {name: getattr(review, name) for name in review.__dataclass_fields__}
         self._run(delete(reviews).where(reviews.c.project == self._name, reviews.c.answer == review.answer))
-        self._run(insert(reviews).values(project=self._name, **row))
+        self._insert(reviews, row)
 
     def review(self, answer: str) -> Review | None:
-        row = self._one(reviews, reviews.c.answer == answer)
+        row = self._one(reviews, answer=answer)
         return None if row is None else rows.review_of(row)
 
     def reviews(self, worker: str | None = None, round: int | None = None) -> list[Review]:
@@ -126,9 +167,9 @@ class People:
         return [rows.review_of(row) for row in self._all(reviews, *where, order=(reviews.c.asked, reviews.c.answer))]
 
     def add_payment(self, payment: Payment) -> None:
-        if self._one(payments, payments.c.id == payment.id) is None:
+        if self._one(payments, id=payment.id) is None:
             row = {name: getattr(payment, name) for name in payment.__dataclass_fields__}
-            self._run(insert(payments).values(project=self._name, **row))
+            self._insert(payments, row)
 
     def payments(self, worker: str | None = None) -> list[Payment]:
         where = [] if worker is None else [payments.c.worker == worker]
@@ -136,4 +177,5 @@ class People:
 
     def mark_paid(self, payments_: Collection[str], batch: str) -> None:
         for some in batched(payments_):
-            self._set(payments, payments.c.id.in_(some), batch=batch)
+            named = update(payments).where(payments.c.project == self._name, payments.c.id.in_(some))
+            self._run(named.values(batch=batch))

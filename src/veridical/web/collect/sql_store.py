@@ -22,6 +22,7 @@ from veridical.web.collect.records import Answer, Candidate, Closed, Ended, Kind
 from veridical.web.collect.sql_people import People, batched
 from veridical.web.collect.tables import answers, groups, leases, projects, tasks
 from veridical.web.database import Database
+from veridical.web.grouped import Grouped
 
 _CANDIDATE = [tasks.c[name] for name in ("id", "kind", "key", "needed", "done", "leased", "author", "camp", "stratum",
                                          "pool", "created")]  # fmt: skip
@@ -47,6 +48,49 @@ _GOLD = (
     .order_by(tasks.c.mixed)
     .limit(bindparam("limit_"))
 )  # fmt: skip
+_MY_TASK = (tasks.c.project == bindparam("project_"), tasks.c.id == bindparam("id_"))
+_NOW = (tasks.c.done + bindparam("done_"), tasks.c.leased + bindparam("leased_"))
+_COUNT = (
+    update(tasks)
+    .where(*_MY_TASK)
+    .values(
+        done=_NOW[0],
+        leased=_NOW[1],
+        free=tasks.c.closed.is_(None) & (tasks.c.purpose == "work") & (_NOW[0] + _NOW[1] < tasks.c.needed),
+    )
+)
+_KEY = select(tasks.c.key, tasks.c.stratum).where(*_MY_TASK)
+_OPEN = (leases.c.project == bindparam("project_"), leases.c.ended.is_(None))
+_HELD = select(leases).where(*_OPEN, leases.c.worker == bindparam("worker_"))
+_EXPIRED = (
+    select(leases)
+    .where(*_OPEN, leases.c.expires < bindparam("now_"))
+    .order_by(leases.c.expires)
+    .limit(bindparam("limit_"))
+)
+_END = (
+    update(leases)
+    .where(*_OPEN, leases.c.id == bindparam("id_"))
+    .values(ended=bindparam("how_"), end=bindparam("time_"))
+    .returning(leases.c.task)
+)
+_SAID = answers.c.project == bindparam("project_")
+_ANSWERS = (
+    select(answers)
+    .where(_SAID, answers.c.task == bindparam("task_"), answers.c.void == "")
+    .order_by(answers.c.time, answers.c.id)
+)
+_STRATA = (
+    select(answers.c.stratum, func.count())
+    .where(_SAID, answers.c.worker == bindparam("worker_"), answers.c.purpose == "work")
+    .group_by(answers.c.stratum)
+)
+_GROUPS = select(groups).where(groups.c.project == bindparam("project_"))
+_GOLD_ROLES = select(tasks.c.role).distinct().where(tasks.c.project == bindparam("project_"), tasks.c.purpose == "gold")
+_HEAD = select(*(projects.c[name] for name in ("name", "digest", "status", "since", "round"))).where(
+    projects.c.name == bindparam("project_")
+)
+_LOCK = _HEAD.with_for_update()
 
 
 class SqlTransaction(People):
@@ -95,11 +139,11 @@ class SqlTransaction(People):
         mine = (leases.c.project == self._name, leases.c.task == task.id, leases.c.ended.is_(None))
         leased = self._run(select(func.count()).select_from(leases).where(*mine)).scalar_one()
         row = {**rows.row_of_task(task), "done": len(self.answers_of(task.id)), "leased": leased}
-        self._set(tasks, tasks.c.id == task.id, **row)
+        self._set(tasks, **row)
         self._count(task.id)
 
     def task(self, id: str) -> Task | None:
-        row = self._one(tasks, tasks.c.id == id)
+        row = self._one(tasks, id=id)
         return None if row is None else rows.task_of(row)
 
     def tasks(self) -> Iterable[Task]:
@@ -109,9 +153,9 @@ class SqlTransaction(People):
         self, worker: str, kinds: Collection[Kind], pool: int, camp: str, limit: int = 40
     ) -> list[Candidate]:
         found: list[Mapping[str, Any]] = []
-        own = (groups.c.project == self._name, groups.c.kind.in_(kinds), groups.c.pool <= pool)
-        camps = () if not camp else (groups.c.camp.in_(("", camp)),)
-        for group in self._run(select(groups).where(*own, *camps)).mappings().all():
+        for group in self._run(_GROUPS, self._named()).mappings().all():
+            if group["kind"] not in kinds or group["pool"] > pool or (camp and group["camp"] not in ("", camp)):
+                continue
             asked = {"kind_": group["kind"], "pool_": group["pool"], "camp_": group["camp"]}
             found += self._run(_CANDIDATES, {**self._me(worker, limit), **asked}).mappings().all()
         found.sort(key=lambda row: (row["done"] > 0, rows.mixed(row["id"])), reverse=True)
@@ -122,8 +166,7 @@ class SqlTransaction(People):
 
     def gold(self, worker: str, kinds: Collection[Kind], limit: int = 40) -> list[Task]:
         found: list[Mapping[str, Any]] = []
-        roles = select(tasks.c.role).distinct().where(tasks.c.project == self._name, tasks.c.purpose == "gold")
-        for role in self._run(roles).scalars().all():
+        for role in self._run(_GOLD_ROLES, self._named()).scalars().all():
             for kind in kinds:
                 found += self._run(_GOLD, {**self._me(worker, limit), "kind_": kind, "role_": role}).mappings().all()
         found.sort(key=lambda row: row["mixed"])
@@ -134,7 +177,7 @@ class SqlTransaction(People):
         return [rows.task_of(row) for row in self._all(tasks, *where, order=(tasks.c.step, tasks.c.id))]
 
     def close_task(self, id: str, how: Closed) -> None:
-        self._set(tasks, tasks.c.id == id, closed=how, free=False)
+        self._set(tasks, id, closed=how, free=False)
 
     def closed(self, id: str) -> Closed | None:
         closed: Closed | None = self._run(select(tasks.c.closed).where(tasks.c.project == self._name, tasks.c.id == id)
@@ -151,18 +194,16 @@ class SqlTransaction(People):
         return None if row is None else Candidate(**row)
 
     def reopen_task(self, id: str) -> None:
-        self._set(tasks, tasks.c.id == id, closed=None)
+        self._set(tasks, id, closed=None)
         self._count(id)
 
     def _count(self, id: str, done: int = 0, leased: int = 0) -> None:
         """Answers and leases more or less of a task, and whether it can be leased once more."""
-        now_done, now_leased = tasks.c.done + done, tasks.c.leased + leased
-        free = tasks.c.closed.is_(None) & (tasks.c.purpose == "work") & (now_done + now_leased < tasks.c.needed)
-        self._set(tasks, tasks.c.id == id, done=now_done, leased=now_leased, free=free)
+        self._run(_COUNT, self._named(id=id, done=done, leased=leased))
 
     def set_needed(self, id: str, needed: int) -> None:
         """Have a task answered by more or fewer."""
-        self._set(tasks, tasks.c.id == id, needed=needed)
+        self._set(tasks, id, needed=needed)
         self._count(id)
 
     def stale(self, kinds: Collection[Kind], before: float) -> list[str]:
@@ -173,54 +214,53 @@ class SqlTransaction(People):
         return list(self._run(select(tasks.c.id).where(*where).order_by(tasks.c.id)).scalars())
 
     def postpone(self, seconds: float) -> None:
-        self._set(tasks, tasks.c.closed.is_(None), created=tasks.c.created + seconds)
+        still = update(tasks).where(tasks.c.project == self._name, tasks.c.closed.is_(None))
+        self._run(still.values(created=tasks.c.created + seconds))
 
     # --- leases ---
 
     def held(self, worker: str) -> Lease | None:
-        row = self._one(leases, leases.c.worker == worker, leases.c.ended.is_(None))
+        row = self._run(_HELD, self._named(worker=worker)).mappings().first()
         return None if row is None else rows.lease_of(row)
 
     def lease(self, id: str) -> Lease | None:
-        row = self._one(leases, leases.c.id == id)
+        row = self._one(leases, id=id)
         return None if row is None else rows.lease_of(row)
 
     def add_lease(self, lease: Lease) -> None:
-        key = self._run(select(tasks.c.key).where(tasks.c.project == self._name, tasks.c.id == lease.task)).scalar_one()
-        self._run(insert(leases).values(project=self._name, **rows.row_of_lease(lease, key)))
+        key, _ = self._run(_KEY, self._named(id=lease.task)).one()
+        self._insert(leases, rows.row_of_lease(lease, key))
         if lease.ended is None:
             self._count(lease.task, leased=1)
 
     def end_lease(self, id: str, how: Ended, time: float) -> None:
-        named = update(leases).where(leases.c.project == self._name, leases.c.id == id).values(ended=how, end=time)
-        task = self._run(named.where(leases.c.ended.is_(None)).returning(leases.c.task)).scalar()
+        task = self._run(_END, self._named(id=id, how=how, time=time)).scalar()
         if task is not None:
             self._count(task, leased=-1)
         elif how == "answered":  # late, but nobody else has it
-            self._run(named.where(leases.c.ended == "expired"))
+            self._set(leases, id, ended=how, end=time)
 
     def expired(self, now: float, limit: int = 500) -> list[Lease]:
-        where = (leases.c.project == self._name, leases.c.ended.is_(None), leases.c.expires < now)
-        found = self._run(select(leases).where(*where).order_by(leases.c.expires).limit(limit))
+        found = self._run(_EXPIRED, self._named(now=now, limit=limit))
         return [rows.lease_of(row) for row in found.mappings()]
 
     # --- answers ---
 
     def add_answer(self, answer: Answer) -> None:
-        found = self._run(select(tasks.c.stratum).where(tasks.c.project == self._name, tasks.c.id == answer.task))
-        self._run(insert(answers).values(project=self._name, **rows.row_of_answer(answer, found.scalar_one())))
+        _, stratum = self._run(_KEY, self._named(id=answer.task)).one()
+        self._insert(answers, rows.row_of_answer(answer, stratum))
         if not answer.void:
             self._count(answer.task, done=1)
 
     def answer(self, id: str) -> Answer | None:
-        row = self._one(answers, answers.c.id == id)
+        row = self._one(answers, id=id)
         return None if row is None else rows.answer_of(row)
 
     def _answers(self, *where: ColumnElement[bool]) -> Iterator[Answer]:
         return map(rows.answer_of, self._all(answers, *where, order=(answers.c.time, answers.c.id)))
 
     def answers_of(self, task: str) -> list[Answer]:
-        return list(self._answers(answers.c.task == task, answers.c.void == ""))
+        return [rows.answer_of(row) for row in self._run(_ANSWERS, self._named(task=task)).mappings()]
 
     def answers_by(self, worker: str) -> list[Answer]:
         return list(self._answers(answers.c.worker == worker))
@@ -247,8 +287,7 @@ class SqlTransaction(People):
                 self._count(task, done=-1)
 
     def counts(self, worker: str) -> Mapping[str, int]:
-        mine = (answers.c.project == self._name, answers.c.worker == worker, answers.c.purpose == "work")
-        found = self._run(select(answers.c.stratum, func.count()).where(*mine).group_by(answers.c.stratum))
+        found = self._run(_STRATA, self._named(worker=worker))
         return {str(stratum): int(count) for stratum, count in found}
 
 
@@ -257,6 +296,7 @@ class SqlStore:
 
     def __init__(self, database: Database, secret: bytes = b"") -> None:
         self.database, self._secret = database, secret
+        self._writes = Grouped(database)
         self._known: dict[str, Project] = {}  # by digest
 
     def names(self) -> list[str]:
@@ -284,8 +324,8 @@ class SqlStore:
 
     @contextmanager
     def begin(self, project: str) -> Iterator[SqlTransaction]:
-        with self.database.write() as session:
-            yield self._opened(session.connection(), project, lock=True)
+        with self._writes.begin() as connection:
+            yield self._opened(connection, project, lock=True)
 
     @contextmanager
     def look(self, project: str) -> Iterator[SqlTransaction]:
@@ -295,9 +335,7 @@ class SqlStore:
             yield self._opened(session.connection(), project, lock=False)
 
     def _opened(self, connection: Connection, name: str, lock: bool) -> SqlTransaction:
-        short = [projects.c[name] for name in ("name", "digest", "status", "since", "round")]
-        found = select(*short).where(projects.c.name == name)
-        head = connection.execute(found.with_for_update() if lock else found).mappings().first()
+        head = connection.execute(_LOCK if lock else _HEAD, {"project_": name}).mappings().first()
         if head is None:
             raise UserError(f"There is no collection {name!r}.", "Look at the list of collections.")
         known = self._known.get(head["digest"])

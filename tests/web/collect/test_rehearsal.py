@@ -196,12 +196,13 @@ def test_vcr_smaller_and_what_people_answer_then(tmp_path: Path) -> None:
     again = build_vcr(tmp_path / "again", **options, secret=secret.read_text().strip() if secret.exists() else "")
     human = human_performance(Benchmark(again.out), "test", hidden=True)
     assert human is not None
-    assert human.voters == 5
-    assert human.staged["answer"] > 0.8
+    assert human.voters is not None
+    assert 4 < human.voters <= 5  # but for skips
+    assert (human.staged["answer"] or 0) > 0.8
 
 
 def test_a_human_study_of_v_prom(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"matrices": 90, "schemes": ["neutral"], "images": 400, "categories": 30, "processes": 1}
+    options: dict[str, Any] = {"matrices": 45, "schemes": ["neutral"], "images": 300, "categories": 20, "processes": 1}
     mining = Mining(least_images=3)
     built = build_vprom(tmp_path / "built", mining=mining, **options)
     folder = tmp_path / "study"
@@ -214,7 +215,7 @@ def test_a_human_study_of_v_prom(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such item"):
         build_vprom(tmp_path / "other", mining=mining, seed=9, from_collection=found.exported.out, processes=1)
     again = build_vprom(tmp_path / "again", mining=mining, from_collection=found.exported.out, processes=1)
-    human = human_performance(Benchmark(again.out))
+    human = human_performance(Benchmark(again.out), scheme="neutral")
     assert human is not None
     assert human.judgements == 20
     assert set(human.by["relation"]) == set(relations)

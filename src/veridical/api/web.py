@@ -67,7 +67,7 @@ def serve(
     options: ServeOptions = ServeOptions(),
     **fields: Any,
 ) -> Served:
-    """Host leaderboards and collections: hidden splits that teams send predictions to, and projects that people work in.
+    """Host leaderboards and collections: hidden splits that teams send predictions to, projects that people work in.
 
     Every hidden split of a benchmark becomes a board. Its answers are read from DIR.hidden beside it, and never leave
     this machine. A folder of `veridical collect init` becomes a collection: its requesters start it, give out its links

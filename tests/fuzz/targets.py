@@ -136,6 +136,21 @@ TARGETS: dict[str, Target] = {
         (PEOPLE, f"{PEOPLE} --secret correct-horse-battery-staple"),
         ("out.hidden",),
     ),
+    "a collection": Target(
+        ("collected",),
+        "collected/*",
+        ("build nlvr --from-collection collected --processes 1 --out out",),
+        ("out.hidden",),
+    ),
+    "a project": Target(
+        ("project", "served", "labelled.json"),
+        "project/* labelled.json",
+        (
+            "collect label-studio project --data served --out out",
+            "collect label-studio project --data served --take labelled.json",
+        ),
+        ("served",),
+    ),
     "people's questions": Target(
         ("coco", "written.jsonl", "passed.jsonl", "interest.jsonl"),
         "written.jsonl passed.jsonl interest.jsonl coco/*.json coco/images/train2017/*",

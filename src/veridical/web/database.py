@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import DateTime, Engine, TypeDecorator, create_engine, event
-from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Session
 
 from veridical.errors import UserError
@@ -69,7 +69,11 @@ class Database:
         with alone, Session(self.engine, expire_on_commit=False) as session:
             session.connection(execution_options={"writes": True})
             yield session
-            session.commit()
+            try:
+                session.commit()
+            except SQLAlchemyError:
+                session.invalidate()  # SQLite leaves the transaction open on its connection
+                raise
 
     def upgrade(self) -> None:
         """Bring the tables to the newest form."""

@@ -26,6 +26,7 @@ from veridical.web.collect.starting.folder import ProjectFolder, making
 SCRIPT = "<script>alert(1)</script> & <img src=x onerror=alert(2)>"
 SENTENCE = "There are more yellow things than blue ones"
 KINDS = ("prune", "sets", "sentence", "contrast", "validate", "questions", "accept", "choose")
+STUDY = {"study": True}  # its export is of judgements alone
 CODES = {"completion_code": "DONE1", "screen_out_code": "OUT1"}
 
 
@@ -117,7 +118,7 @@ def every_kind(made: ProjectFolder) -> tuple[Project, list[Task]]:
     tasks.append(Task("q2", "contrast", plain(shown["contrast"]), step=2, **quest))
     project = Project(
         "every", "vprom", "A study of pictures", roles=tuple(roles), pay=dict.fromkeys(KINDS, 100), gold_every=0,
-        consent="We study pictures.\n\nYou may stop at any moment.", contact="us@example.org", **CODES,
+        consent="We study pictures.\n\nYou may stop at any moment.", contact="us@example.org", about=STUDY, **CODES,
     )  # fmt: skip
     return project, tasks
 
@@ -139,7 +140,7 @@ def write_judging(folder: Path, count: int, needed: int = 3, pictures: int = 8) 
                 Task(f"validate:i{k}", "validate", plain(kinds.Validate(f"{SENTENCE} in set {k}", two)), needed)
             )
         project = Project("judging", "vprom", "Judge sentences", roles=(Role("validator", ("validate",)),),
-                          pay={"validate": 25}, gold_every=0)  # fmt: skip
+                          pay={"validate": 25}, gold_every=0, about=STUDY)  # fmt: skip
         made.write(project, tasks)
     return folder
 

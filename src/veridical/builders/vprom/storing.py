@@ -1,12 +1,9 @@
-"""What is written: crops as panels, matrices as items, people's answers as judgements.
+"""What is written: crops as panels, matrices as items.
 
 A crop is a region of a photograph that is stored once, with the objects that lie in it. Items are whole columns at a
 time, since a benchmark has hundreds of thousands.
 
-People's answers (section 3.3) are JSON lines of an item, a worker and a candidate's place or "skip", and optionally a
-time. An item's id ends in a digest of its matrix: answers to another build are noticed.
-
-{"item": "neutral-test-000012-9f3ac0", "worker": "w3", "verdict": 5}
+An item's id ends in a digest of its matrix: people's answers to another build are noticed.
 """
 
 from __future__ import annotations

@@ -14,6 +14,13 @@ The pure parts, without a database and without HTTP, in reading order:
 
 And what joins them:
 
-    store       what a database must offer
-    service     everything that workers and requesters do, each in one transaction of a store
+    store       what a database must offer; `sql_store`, with `sql_people`, `rows` and `tables`, offers it
+    working     what a worker does; `undoing`: what happens when somebody's answers count no more
+    managing    what a requester does
+    service     both, each in one transaction of a store: what pages, commands and rehearsals use
+    pictures    the pictures of a project
+    starting/   `collect init`      exporting/  `collect export`, Label Studio      rehearsal/  `collect rehearse`
+
+And its pages: `hosted` (collections on a server), `entry_pages` (links, consent), `work_pages` and `forms` (tasks),
+`request_pages` (for whoever asked for it), `api` (for programs).
 """

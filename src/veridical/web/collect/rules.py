@@ -22,7 +22,7 @@ _WORD = re.compile(r"[a-z0-9'\u00c0-\u024f-]+")
 _SPACE = re.compile(r"[ \t\n\r\f\v\u00a0]+")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Rule:
     """One guideline; `any` and `unless` are expressions, `least` and `most` count words."""
 
@@ -36,7 +36,7 @@ class Rule:
     builder: bool = False  # its expressions are those of the NLVR2 builder, which tags items by them
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Rules:
     """The rules of one kind of writing."""
 

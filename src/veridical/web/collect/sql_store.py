@@ -22,6 +22,7 @@ from veridical.web.collect.records import Answer, Candidate, Closed, Ended, Kind
 from veridical.web.collect.sql_people import People, batched
 from veridical.web.collect.tables import answers, groups, leases, projects, tasks
 from veridical.web.database import Database
+from veridical.web.grouped import Grouped
 
 _CANDIDATE = [tasks.c[name] for name in ("id", "kind", "key", "needed", "done", "leased", "author", "camp", "stratum",
                                          "pool", "created")]  # fmt: skip
@@ -295,6 +296,7 @@ class SqlStore:
 
     def __init__(self, database: Database, secret: bytes = b"") -> None:
         self.database, self._secret = database, secret
+        self._writes = Grouped(database)
         self._known: dict[str, Project] = {}  # by digest
 
     def names(self) -> list[str]:
@@ -322,8 +324,8 @@ class SqlStore:
 
     @contextmanager
     def begin(self, project: str) -> Iterator[SqlTransaction]:
-        with self.database.write() as session:
-            yield self._opened(session.connection(), project, lock=True)
+        with self._writes.begin() as connection:
+            yield self._opened(connection, project, lock=True)
 
     @contextmanager
     def look(self, project: str) -> Iterator[SqlTransaction]:

@@ -16,6 +16,12 @@ from veridical.web.collect.rehearsal.world import World
 SKIPS = 0.045  # V-PROM, section 3.3
 _COLORS, _SHAPES = ("black", "blue", "yellow"), ("square", "circle", "triangle")
 _DOING = ("standing", "lying on the ground", "facing the camera", "facing left", "next to each other", "partly covered")
+_REASONS = ("needs help with", "wants to buy", "has just lost", "is proud of", "was asked about", "cannot lift",
+            "has to sell", "is afraid of", "forgot to bring", "was given", "has broken", "looks for")  # fmt: skip
+_THINGS = ("letter", "ladder", "guitar", "lamp", "ticket", "map", "coat", "basket", "clock", "rope", "kettle", "mirror",
+           "bicycle", "violin", "hammer", "blanket", "suitcase", "candle", "shovel", "umbrella")  # fmt: skip
+_WHEN = ("at last", "this morning", "once more", "by mistake", "after lunch", "before the rain", "for the first time",
+         "without a word", "on the way home", "as every day")  # fmt: skip
 _WHY = ("waiting for", "looking at", "talking to", "walking towards", "smiling at", "pointing at")
 
 
@@ -39,12 +45,15 @@ def _guideline(one: Person, world: World, shown: kinds.Guideline, offer: Offer, 
 
 
 def _prune(one: Person, world: World, shown: kinds.Prune, offer: Offer, qualifying: bool) -> dict[str, Any]:
+    if one.guesses:
+        return {"removed": {}}  # clicks on
     out = {}
     for picture in shown.pictures:
         reason = world.reason_to_remove(picture.name)
-        if bool(reason) == one.right(qualifying) or (one.guesses and one.rng.random() < 0.1):
+        slips = one.rng.random() < (1 - one.character.skill) / 5  # nobody takes a good one for bad so easily
+        if slips or (reason and one.right(qualifying)):
             out[picture.name] = reason or kinds.PRUNE_REASONS[0]
-    return {"removed": out if one.character.honest or len(out) < 8 else {}}
+    return {"removed": out}
 
 
 def _sets(one: Person, world: World, shown: kinds.Sets, offer: Offer, qualifying: bool) -> dict[str, Any]:
@@ -131,21 +140,9 @@ def _questions(one: Person, world: World, shown: kinds.Asking, offer: Offer, qua
         thing = int(rng.integers(len(shown.objects)))
         does = _WHY[int(rng.integers(len(_WHY)))]
         asked: list[Any] = ["Why", "is", [who], *does.split(), [whom], "now", "?"]
-        why = ("needs help with", "wants to buy", "has just lost", "is proud of", "was asked about", "cannot lift")
-        reason = why[int(rng.integers(len(why)))]
-        said: list[Any] = [[who], *reason.split(), [thing], "."]
-        because: list[Any] = [
-            "People",
-            "who",
-            *reason.split(),
-            "something",
-            "turn",
-            "to",
-            [whom],
-            "with",
-            "open",
-            "arms",
-        ]
+        reason, what, when = (some[int(rng.integers(len(some)))] for some in (_REASONS, _THINGS, _WHEN))
+        said: list[Any] = [[who], *reason.split(), "a", what, *when.split(), "and", "sees", [thing], "."]
+        because: list[Any] = ["Whoever", *reason.split(), "a", what, "turns", "to", [whom], *when.split(), "."]
         likely = kinds.LIKELIHOODS[int(rng.integers(len(kinds.LIKELIHOODS)))]
         line = {"question": asked, "answer": said, "rationale": because, "likelihood": likely}
         if all(asked != other["question"] for other in out):

@@ -23,7 +23,7 @@ from veridical.web.collect.starting import qualification
 from veridical.web.collect.starting.folder import ProjectFolder
 from veridical.web.collect.starting.qualification import VALIDATOR, WRITER, asked
 
-GOLD = 24  # presentations: four tasks each
+GOLD = 12  # presentations: four tasks each
 ROLES = (
     Role(WRITER, ("sentence",), tutorial=6, writing=True, pay=1000),
     Role(VALIDATOR, ("validate",), questions=8, least_right=7, pay=500),

@@ -82,10 +82,12 @@ def connect(workers: Workers) -> bool:
         more = {"num_cpus": max(workers.processes or 0, pool.available()), "include_dashboard": False}
     try:
         library.init(address=address, logging_level="error", **more)
-    except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+    except Exception as error:  # noqa: BLE001 - a node that does not start is a bare Exception of Ray's
+        said = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(
-            f"No cluster of Ray was joined at {address!r}: {str(error).strip().splitlines()[0]}.",
-            "Start one with `ray start --head`, and name its address; or leave out --ray-address.",
+            f"No cluster of Ray was joined at {address!r}: {said}.",
+            "Start one with `ray start --head`, and name its address; or leave out --ray-address. A machine that is "
+            "very busy may need a second try.",
         ) from None
     _keep_stdout_clean()
     _started.clear()

@@ -171,6 +171,15 @@ def test_verbs_write_to_and_read_from_addresses(tmp_path: Path, shop: str, capsy
     assert veridical.evaluate(f"{shop}/made", [out, out]).to_json()["trials"]
 
 
+def test_a_page_is_published_with_its_numbers(tmp_path: Path, shop: str) -> None:
+    (tmp_path / "audit.html").write_text("<p>")
+    (tmp_path / "audit.json").write_text("{}")
+    (tmp_path / "other.json").write_text("{}")
+    veridical.copy(tmp_path / "audit.html", f"{shop}/page.html")
+    assert sorted(p.name for p in folder_of(shop).iterdir()) == ["page.html", "page.html.files.json", "page.json"]
+    assert local(f"{shop}/page.html").read_text() == "<p>"
+
+
 def test_a_run_folder_comes_and_goes(tmp_path: Path, shop: str) -> None:
     run = tmp_path / "run"
     (run / "trial-0" / "logs").mkdir(parents=True)

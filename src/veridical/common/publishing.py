@@ -87,20 +87,15 @@ def publish_beside(path: Path, address: str) -> None:
 
 
 def _publish_file(path: Path, address: str) -> int:
-    """A file, and what made it where that lies beside it."""
-    base = address.rpartition("/")[0]
-    beside = path.with_name(path.name + ".meta.json")
-    named = {address.rpartition("/")[2]: path}
-    if beside.is_file():
-        named[named_meta(address)] = beside
+    """A file, and what lies beside it: what made predictions, the numbers and tables of a page."""
+    base, _, own = address.rpartition("/")
+    named = {own: path, f"{own}.meta.json": path.with_name(f"{path.name}.meta.json")}
+    if path.suffix == ".html":
+        named |= {Path(own).with_suffix(end).name: path.with_suffix(end) for end in (".json", ".md", ".tex")}
+    named = {name: one for name, one in named.items() if one.is_file()}
     entries = {name: _entry(one) for name, one in named.items()}
     files = {f"{base}/{name}": (one, entries[name]) for name, one in named.items()}
     return _send(files, address, f"{address}.{FILES}", msgspec.json.encode(Listed(entries)) + b"\n")
-
-
-def named_meta(address: str) -> str:
-    """What the file beside predictions is called at their address."""
-    return address.rpartition("/")[2] + ".meta.json"
 
 
 def refuse_hidden(folder: Path) -> None:

@@ -8,6 +8,7 @@ that a batch that kills its worker is counted as in the engine of processes.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import pickle
@@ -81,14 +82,30 @@ def connect(workers: Workers) -> bool:
         more = {"num_cpus": max(workers.processes or 0, pool.available()), "include_dashboard": False}
     try:
         library.init(address=address, logging_level="error", **more)
-    except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+    except Exception as error:  # noqa: BLE001 - a node that does not start is a bare Exception of Ray's
+        said = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(
-            f"No cluster of Ray was joined at {address!r}: {str(error).strip().splitlines()[0]}.",
-            "Start one with `ray start --head`, and name its address; or leave out --ray-address.",
+            f"No cluster of Ray was joined at {address!r}: {said}.",
+            "Start one with `ray start --head`, and name its address; or leave out --ray-address. A machine that is "
+            "very busy may need a second try.",
         ) from None
+    _keep_stdout_clean()
     _started.clear()
     _started.add(address)
     return address == _OWN
+
+
+def _keep_stdout_clean() -> None:
+    """What Ray has to say (a node is lost) goes to stderr, for results are on stdout. Ray has no option for it: where
+    another version does it otherwise, it is left as it is."""
+
+    def to_stderr(told: dict[str, Any]) -> None:
+        told["is_err"] = True
+
+    with contextlib.suppress(ImportError, AttributeError):
+        from ray._private.ray_logging import global_worker_stdstream_dispatcher as dispatcher
+
+        dispatcher.handlers.insert(0, ("veridical", to_stderr))
 
 
 _started: set[str] = set()  # the address that this process joined, where it was us who did

@@ -15,7 +15,7 @@ has one step other than zero, shared by all rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,9 +162,9 @@ class Matrices:
 
     def some(self, start: int, stop: int) -> Matrices:
         """Those from one place to another."""
-        own = slice(start, stop)
-        parts = (self.cell[own], self.answer[own], self.crops[own], self.elements[own])
-        return Matrices(*parts, self.rejected, self.missing)
+        here = slice(start, stop)
+        cell, answer, crops = self.cell[here], self.answer[here], self.crops[here]
+        return replace(self, cell=cell, answer=answer, crops=crops, elements=self.elements[here])
 
     @property
     def label(self) -> Ints:

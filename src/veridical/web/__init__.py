@@ -4,6 +4,7 @@
     database    SQLite or PostgreSQL; `migrations/` are the steps that its tables came by
     accounts    signing up and in, with limits; `tables` holds what is kept of people
     visitors    who sent a request, and forms that only our own pages can send
+    listening   a port, bound before anything else
     explore/    `veridical show`: a benchmark in a browser, read-only, no database
     board/      `veridical serve`: the leaderboard of hidden splits
     templates/  what pages are made of, on top of the templates of `veridical.pages`

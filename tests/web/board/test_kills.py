@@ -48,7 +48,7 @@ class Server:
     def start(self) -> None:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(self.command, stdout=log, stderr=log)
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300  # a busy machine gives it little of a processor
         while time.monotonic() < until:
             try:
                 httpx.get(f"{self.address}/api/boards", timeout=5)

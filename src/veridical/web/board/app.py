@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from veridical import __version__
-from veridical.common.files import write_whole
+from veridical.common.files import read_bytes, write_whole
 from veridical.errors import UserError
 from veridical.options.serving import ServeOptions
 from veridical.web import look
@@ -33,6 +33,7 @@ from veridical.web.board.workers import Limits, Workers
 from veridical.web.database import Database, sqlite_address
 from veridical.web.visitors import Forged, page, visitor_of
 
+SECRET = 32  # bytes
 FORM = 1 << 16  # bytes that a form needs beside its file
 
 
@@ -72,9 +73,13 @@ def _compare(site: Site, board: str) -> None:
 def _secret(path: Path) -> bytes:
     """What keys hashes: made once, kept in a file that its owner alone reads."""
     if not path.exists():
-        write_whole(path, secrets.token_hex(32))
+        write_whole(path, secrets.token_hex(SECRET))
         path.chmod(0o600)
-    return path.read_bytes()
+    found = read_bytes(path)
+    if len(found) < SECRET:
+        problem = f"{path} has {len(found)} bytes: it cannot be the secret of this board."
+        raise UserError(problem, "Put a backup of it back; or remove it, and whoever is signed in signs in again.")
+    return found
 
 
 def make_app(site: Site, most: int) -> FastAPI:

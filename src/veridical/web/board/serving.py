@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from veridical.web.board.site import Site
 from veridical.web.board.tables import BASELINE, BLIND, SCORED, Board, Entry
 from veridical.web.board.workers import Limits, Process, job_of
 from veridical.web.database import now
+from veridical.web.listening import bound
 
 
 @dataclass(frozen=True)
@@ -62,14 +65,24 @@ def serve(
     """
     check_options(options)
     boards, data = hosted(folders), data.absolute()
-    data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with only_one(data / "serving.lock", f"{data} is being served.", "Stop that server first, or take another --data."):
+    with closing(bound(*address)) as listening, _alone(data):
         site = make_site(boards, data, options, database)
         prepare(site, beside or {})
         if fill is not None:
             fill(site)
-        listen(site, address, options)
+        listen(site, listening, options)
     return Served(tuple(boards), data)
+
+
+@contextmanager
+def _alone(data: Path) -> Iterator[None]:
+    """Hold the folder of a server, made if it is not there."""
+    try:
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{data} cannot be made: {error.strerror}.", "Give another --data.") from None
+    with only_one(data / "serving.lock", f"{data} is being served.", "Stop that server first, or take another --data."):
+        yield
 
 
 def prepare(site: Site, rows: Mapping[str, Mapping[str, Path | str]]) -> None:
@@ -132,11 +145,12 @@ def claim_link(site: Site, base: str) -> str | None:
         return f"{base}/links/claim/{site.accounts.link(session, 'claim')}"
 
 
-def listen(site: Site, address: tuple[str, int], options: ServeOptions) -> None:
+def listen(site: Site, listening: socket.socket, options: ServeOptions) -> None:
     """Answer requests until stopped; where nobody runs the server yet, say how somebody can."""
     import uvicorn
 
-    base = f"http://{address[0]}:{address[1]}"
+    host, port = listening.getsockname()[:2]
+    base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     remark(f"{options.title}: {base}/  ({', '.join(site.boards)})")
     claim = claim_link(site, base)
     if claim:
@@ -144,11 +158,7 @@ def listen(site: Site, address: tuple[str, int], options: ServeOptions) -> None:
 
     app = make_app(site, options.largest_file << 20)
     config = uvicorn.Config(
-        app, host=address[0], port=address[1], log_level="warning", proxy_headers=True,
-        forwarded_allow_ips=options.proxy, server_header=False, timeout_keep_alive=30,
-        timeout_graceful_shutdown=10,
+        app, log_level="warning", proxy_headers=True, forwarded_allow_ips=options.proxy, server_header=False,
+        timeout_keep_alive=30, timeout_graceful_shutdown=10,
     )  # fmt: skip
-    server = uvicorn.Server(config)
-    server.run()
-    if not server.started:
-        raise UserError(f"{address[0]}:{address[1]} cannot be listened on.", "Take another --port.")
+    uvicorn.Server(config).run(sockets=[listening])

@@ -165,7 +165,7 @@ def test_redirects_end(site: Site, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "to", ["file:///etc/passwd", "ftp://127.0.0.1/a", "data:text/plain,x", "http://localhost:99999/"]
+    "to", ["file:///etc/passwd", "ftp://127.0.0.1/a", "data:text/plain,x", "javascript:1", "http://localhost:99999/"]
 )
 def test_other_schemes_are_refused(site: Site, tmp_path: Path, to: str) -> None:
     site.acts["/b"] = [server.redirect(to)]

@@ -11,6 +11,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 from sqlalchemy import select
@@ -28,6 +29,13 @@ from veridical.web.board.tables import BASELINE, BLIND, SCORED, Board, Entry
 from veridical.web.board.workers import Limits, Process, job_of
 from veridical.web.database import now
 from veridical.web.listening import bound
+
+NEEDED = (
+    "alembic",
+    "argon2",
+    "python_multipart",
+    "uvicorn",
+)  # by some request later on: missing, they are said at once
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,8 @@ def serve(
     `fill` is called once the boards are there.
     """
     check_options(options)
+    for name in NEEDED:
+        import_module(name)
     boards, data = hosted(folders), data.absolute()
     with closing(bound(*address)) as listening, _alone(data):
         site = make_site(boards, data, options, database)

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from veridical import __version__
 from veridical.common.files import read_bytes, write_whole
-from veridical.errors import UserError
+from veridical.errors import NO_SPACE, UserError
 from veridical.options.serving import ServeOptions
 from veridical.web import look
 from veridical.web.accounts import Accounts, Limited
@@ -34,6 +34,7 @@ from veridical.web.database import Database, sqlite_address
 from veridical.web.visitors import Forged, page, visitor_of
 
 SECRET = 32  # bytes
+AGAIN = "Try again in a moment. Nothing was changed."
 FORM = 1 << 16  # bytes that a form needs beside its file
 
 
@@ -145,8 +146,13 @@ def _refusals(app: FastAPI) -> None:
 
     @app.exception_handler(SQLAlchemyError)
     async def no_database(request: Request, error: SQLAlchemyError) -> Response:
-        problem = UserError("The database does not answer.", "Try again in a moment. Nothing was changed.")
-        return JSONResponse({"problem": problem.problem, "fix": problem.fix}, 503)
+        return JSONResponse({"problem": "The database does not answer.", "fix": AGAIN}, 503)
+
+    @app.exception_handler(OSError)
+    async def no_room(request: Request, error: OSError) -> Response:
+        if error.errno not in NO_SPACE:
+            raise error
+        return JSONResponse({"problem": "The server has no room for this.", "fix": AGAIN}, 503)
 
 
 def _is_api(request: Request) -> bool:

@@ -13,8 +13,9 @@ from veridical.pages.markup import element, join, style
 from veridical.records import LETTERS, Item, Text, object_names
 
 LOOK = "max-width: 640px; color: var(--ink); background: var(--ground); border-radius: 8px"
-# What says that a notebook is dark: JupyterLab, VS Code, Colab, the usual themes. The system's own colours do not.
-DARK = ':is([data-jp-theme-light="false"], .vscode-dark, [theme="dark"], [data-theme="dark"]) .veridical-item'
+# What says that a page is dark: JupyterLab, VS Code, Colab, Sphinx, our own site. The system's colours do not.
+THEMES = ('[data-jp-theme-light="false"]', ".vscode-dark", *(f'[{name}="dark"]' for name in ("theme", "data-theme")))
+DARK = f":is({', '.join((*THEMES, '[data-md-color-scheme="slate"]'))}) .veridical-item"
 SHOWN_TAGS = ("phenomenon", "inference", "synset", "relation", "element", "scene", "family")
 
 

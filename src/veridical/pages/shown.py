@@ -14,8 +14,8 @@ from veridical.records import LETTERS, Item, Text, object_names
 
 LOOK = "max-width: 640px; color: var(--ink); background: var(--ground); border-radius: 8px"
 # What says that a page is dark: JupyterLab, VS Code, Colab, Sphinx, our own site. The system's colours do not.
-THEMES = ('[data-jp-theme-light="false"]', ".vscode-dark", *(f'[{name}="dark"]' for name in ("theme", "data-theme")))
-DARK = f":is({', '.join((*THEMES, '[data-md-color-scheme="slate"]'))}) .veridical-item"
+THEMES = {"data-jp-theme-light": "false", "theme": "dark", "data-theme": "dark", "data-md-color-scheme": "slate"}
+DARK = ":is(.vscode-dark, " + ", ".join(f'[{name}="{value}"]' for name, value in THEMES.items()) + ") .veridical-item"
 SHOWN_TAGS = ("phenomenon", "inference", "synset", "relation", "element", "scene", "family")
 
 

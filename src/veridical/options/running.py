@@ -51,6 +51,8 @@ class TrainOptions:
     """The split to choose weights on; otherwise a part of training that shares no sentence."""
     scheme: str = "main"
     """The scheme of splits, or the only one."""
+    pretrained: Path | str | None = None
+    """A run of the same model on another benchmark to continue from: its best trial, or RUN/trial-K."""
     seed: int = 0
     """Of the first trial; trial k has seed + k."""
     trials: int = 1

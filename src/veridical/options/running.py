@@ -116,7 +116,8 @@ class SolverOptions:
     context: Context = "own"
     """Trained models of matrices: own, or a control: other (of another item) or shuffled."""
     trial: int | str = 0
-    """Trained models: which trial of the run, by number or name."""
+    """Trained models: which trial of the run, by number or name; all (OUT-0, OUT-1 ...); best: by its validation;
+    best-on-dev: of which most items of that split are right, as papers choose the one for their tests."""
     also: Path | str | None = None
     """Trained models of one stage of VCR: the run that was trained on the other, for its items."""
     device: str = "cpu"

@@ -48,7 +48,7 @@ class SlotReasonerConfig:
     """Sizes of the reasoner, and how its slots are learned."""
 
     slots: int = 8  # of a panel, the most certain ones
-    seeing: int = 1500  # steps in which the CNN learns to see, before anything else
+    seeing: int = 3000  # steps in which the CNN learns to see, before anything else
     embedding: int = 64  # size of a word vector
     hidden: int = 128  # size of a word's state
     width: int = 64  # of a slot
@@ -248,6 +248,9 @@ MODEL = Architecture(
     inputs=_inputs,
     module=SlotReasoner,
     targets=_targets,
-    training={"batch": 128, "rate": 2e-3, "epochs": 30, "patience": 5.0, "weight_decay": 1e-4, "clip": 1.0},
+    training={
+        "batch": 128, "rate": 1.5e-3, "schedule": "linear", "warmup": 200, "epochs": 30, "patience": 5.0,
+        "weight_decay": 1e-4, "clip": 1.0, "auxiliary_weight": 0.2,
+    },
     sees=("text", "image"),
 )

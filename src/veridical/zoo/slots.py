@@ -4,7 +4,7 @@
     slots = the K hottest peaks              each with how sure it is, softmax of its kinds, its edges in 0..1
 
 The CNN is taught where the annotated objects of training panels are (cross-entropy of heat and kinds at their middles,
-squared error of edges), then frozen; what it sees of a panel is kept, so that a reasoner trains on a few numbers. Of
+distance of edges), then frozen; what it sees of a panel is kept, so that a reasoner trains on a few numbers. Of
 other panels it is given nothing but pixels.
 """
 
@@ -111,7 +111,7 @@ def teach(network: SlotNetwork, pixels: PanelPixels, rows: Ints, things: Sequenc
             said = maps[panel, :, row, column]  # (O, 14)
             for number, part in enumerate(PARTS):
                 loss = loss + functional.cross_entropy(said[:, 1:][:, part], found[:, 2 + number].long())
-            loss = loss + 100 * functional.mse_loss(said[:, 1 + KINDS :], found[:, 5:])
+            loss = loss + 20 * functional.l1_loss(said[:, 1 + KINDS :], found[:, 5:])
             optimizer.zero_grad()
             torch.autograd.backward(loss)
             optimizer.step()

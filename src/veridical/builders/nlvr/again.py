@@ -175,7 +175,7 @@ def _shown(bench: Benchmark, items: Sequence[Item], tower: bool) -> Iterator[Sho
     """The presentations of a split that show towers, or those that do not."""
     by_origin: dict[str, list[tuple[Panel, ...]]] = {}
     for item in items:
-        panels = tuple(bench.panels[name] for name in item.panels)
+        panels = tuple(_named(bench.panels[name], name) for name in item.panels)
         if _is_tower(panels) == tower:
             by_origin.setdefault((item.origins or (item.id,))[0], []).append(panels)
     for name, images in by_origin.items():
@@ -191,6 +191,7 @@ def _new(options: AgainOptions, tower: bool) -> Iterator[Shown]:
 
 
 def _named(panel: Panel, name: str) -> Panel:
+    """A panel under another name; its picture is drawn where it is needed."""
     return Panel(name, None, panel.region, panel.width, panel.height, panel.objects)
 
 

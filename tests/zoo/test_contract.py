@@ -46,7 +46,10 @@ class Case:
 TINY = "tiny-bert"  # stands for the folder of a small checkpoint
 READS = {"words": "hashed-words", "hidden": 8}
 SEES = READS | {"images": "thumbnail"}
-LIGHT = {"film-sentence": {"sentence": "hashed-words"}, "slot-reasoner": {"seeing": 2}}  # options that need no other package
+LIGHT = {
+    "film-sentence": {"sentence": "hashed-words"},
+    "slot-reasoner": {"seeing": 2},
+}  # options that need no other package
 SPOKEN: dict[str, dict[str, Any]] = {
     "r2c": SEES, "revisited-vqa": SEES, "bottom-up-top-down": SEES, "mlb": SEES, "mutan": SEES,
     "esim": READS, "lstm": READS, "bert": {"words": TINY}, "bert-response-only": {"words": TINY},

@@ -108,7 +108,9 @@ class Round(nn.Module):
         self.leave = nn.Linear(2 * width, width)
         self.norm = nn.LayerNorm(width)
 
-    def forward(self, slots: Tensor, pairs: Tensor, there: Tensor, asked: Tensor, said: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, slots: Tensor, pairs: Tensor, there: Tensor, asked: Tensor, said: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """slots (B, P, K, D), pairs (B, P, K, K, G), there (B, P, K), asked (B, M, D), said (B, H) -> the slots with
         what was found, and counts (B, P, M)."""
         fit = self.meant(slots, there, asked)  # (B, P, K, M)
@@ -192,8 +194,15 @@ MODEL = Architecture(
     module=SlotReasoner,
     targets=targets,
     training={
-        "batch": 128, "rate": 1.5e-3, "schedule": "linear", "warmup": 200, "epochs": 30, "patience": 5.0,
-        "weight_decay": 1e-4, "clip": 1.0, "auxiliary_weight": 0.2,
+        "batch": 128,
+        "rate": 1.5e-3,
+        "schedule": "linear",
+        "warmup": 200,
+        "epochs": 30,
+        "patience": 5.0,
+        "weight_decay": 1e-4,
+        "clip": 1.0,
+        "auxiliary_weight": 0.2,
     },
     sees=("text", "image"),
 )

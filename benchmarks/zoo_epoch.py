@@ -1,4 +1,4 @@
-"""One whole epoch of CNN+RNN and of FiLM: ours, beside a plain PyTorch DataLoader with two workers that decodes each image.
+"""One whole epoch of CNN+RNN and of FiLM: ours, beside a plain DataLoader with two workers that decodes each image.
 
     python benchmarks/zoo_epoch.py [--presentations 300] [--models cnn-rnn film] [--rounds 2]
 
@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
-from veridical import build
+import veridical
 from veridical.benchmark import Benchmark
 from veridical.training.batches import Dataset, epoch_batches, examples_of, run_module
 from veridical.training.config import configure
@@ -124,10 +124,8 @@ def main() -> None:
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "b"
-        build.nlvr(out, presentations=given.presentations, split={"train": 9, "dev": 1})
-        print(
-            f"{torch.get_num_threads()} threads, two workers for the plain one; seconds of an epoch, best of {given.rounds}"
-        )
+        veridical.build("nlvr", out, presentations=given.presentations, split={"train": 9, "dev": 1})
+        print(f"{torch.get_num_threads()} threads; two workers for the plain one; seconds, best of {given.rounds}")
         print(f"{'model':10} {'items':>7} {'ours':>9} {'plain':>9} {'ratio':>8} {'decoding':>9}")
         for name in given.models:
             print(measure(name, out, given.rounds), flush=True)

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 from torch.nn import functional
@@ -39,7 +40,6 @@ LOOKS = KINDS + 12  # numbers that `looks` gives
 PLACES = 10  # cells along each side of an object map: no two objects have their middles in one
 SLOT = 1 + KINDS + 4  # numbers of a slot: how sure, kinds, left, top, right, bottom
 REACH = 30.0  # pixels: unit of the distance from a cell to an edge
-COLD = -4.0  # heat of every cell at first: most have no object in them
 BATCH, RATE = 32, 4e-3  # of teaching the CNN
 MOST_PANELS = 12_000  # to teach it on
 SHOWN = 256  # panels that it looks at together
@@ -57,8 +57,6 @@ class SlotNetwork(nn.Module):
             nn.Conv2d(channels, 2 * channels, 1), nn.ReLU(),
             nn.Conv2d(2 * channels, SLOT, 1),
         )  # fmt: skip
-        with torch.no_grad():
-            list(self.parameters())[-1][0] = COLD
 
     def forward(self, pixels: Tensor) -> Tensor:
         """pixels (N, 3, 100, 100) bytes -> (N, 14, 20, 20)."""
@@ -188,7 +186,7 @@ class PanelSlots:
     def state(self, value: dict[str, str]) -> None:
         try:
             self.network.load_state_dict(load(base64.b64decode(value["network"])))
-        except Exception as error:
+        except (SafetensorError, KeyError, TypeError, RuntimeError) as error:
             raise ValueError(f"its network cannot be read: {error}") from None
         self._seen = self._seen[:1]
 

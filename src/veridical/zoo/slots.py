@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from veridical.common.arrays import Floats, Ints
+from veridical.common.files import Json, read_json
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.records import Panel
@@ -130,14 +132,17 @@ class PanelSlots:
     size = SLOT
     state_shape: ClassVar[Any] = dict[str, str]
 
-    def __init__(self, count: int, steps: int) -> None:
-        self.count, self.steps = count, steps
+    def __init__(self, count: int, steps: int, seen_by: str = "") -> None:
+        self.count, self.steps, self.seen_by = count, steps, seen_by
         self.pixels = PanelPixels(SIDE, SIDE)
         self.network = SlotNetwork()
         self._seen = np.zeros((1, count, SLOT), np.float32)  # of the rows of `pixels`; 0 is no panel
 
     def learn(self, examples: Sequence[Example]) -> None:
-        """Teach the CNN on the annotated panels of training."""
+        """Teach the CNN on the annotated panels of training, or take that of another run."""
+        if self.seen_by:
+            self.state = _network_of(Path(self.seen_by))
+            return
         chosen: dict[str, tuple[int, Panel]] = {}
         for example in np.random.default_rng(0).permutation(np.arange(len(examples))).tolist():
             one = examples[example]
@@ -191,6 +196,19 @@ class PanelSlots:
         self._seen = self._seen[:1]
 
 
+def _network_of(trial: Path) -> dict[str, str]:
+    """The CNN that a trial learned to see with."""
+    known = read_json(
+        trial / "inputs.json", Json, "what a trial's inputs learned", "Give the folder of a trial: RUN/trial-0."
+    )
+    found = [state for state in known.values() if isinstance(state, dict) and isinstance(state.get("network"), str)]
+    if not found:
+        raise UserError(
+            f"{trial} learned no CNN that sees objects.", "Name a trial of slot-reasoner, or of film over objects."
+        )
+    return {"network": found[0]["network"]}
+
+
 def looks(slots: Tensor) -> Tensor:
     """Raw slots (..., 14) -> numbers for a linear layer (..., 21): kinds, edges, and what is near which wall."""
     kinds, edges = slots[..., 1 : 1 + KINDS], slots[..., 1 + KINDS :]
@@ -203,8 +221,8 @@ class SlotMaps(PanelSlots):
 
     size = 1 + LOOKS
 
-    def __init__(self, count: int, steps: int, listed: bool = False) -> None:
-        super().__init__(count, steps)
+    def __init__(self, count: int, steps: int, seen_by: str = "", *, listed: bool = False) -> None:
+        super().__init__(count, steps, seen_by)
         self.listed = listed
 
     def look_up(self, rows: Ints) -> Floats:

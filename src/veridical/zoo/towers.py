@@ -37,6 +37,7 @@ class PanelConfig:
     maps: str = ""  # in place of pixels: an encoder's stored maps (efficientnet-lite0-map), or drawn objects that a CNN
     # learned to see first, on a map (`objects`) or as a list (`object-list`)
     seeing: int = 3000  # steps in which that CNN learns
+    seen_by: str = ""  # a trial's folder (RUN/trial-0) whose CNN is taken as it is, instead of learning one
     channels: int = 48  # of the tower's maps
     strides: tuple[int, ...] = (2, 2)  # of the tower's convolutions: a cell is their product of pixels wide
     embedding: int = 64  # size of a word vector
@@ -52,7 +53,7 @@ def inputs(config: PanelConfig) -> dict[str, Input]:
 
 def _panels(config: PanelConfig) -> Input:
     if config.maps in OBJECTS:
-        return SlotMaps(MOST_OBJECTS, config.seeing, listed=config.maps == OBJECTS[1])
+        return SlotMaps(MOST_OBJECTS, config.seeing, config.seen_by, listed=config.maps == OBJECTS[1])
     return PanelMaps(config.maps) if config.maps else PanelPixels(config.width, config.height, config.joined)
 
 
@@ -98,7 +99,7 @@ def with_places(maps: Tensor) -> Tensor:
 
 
 class Reader(nn.Module):
-    """An LSTM over the sentence, one-way or two-way: a state of each word, and the sentence; padding changes nothing."""
+    """An LSTM over the sentence, one-way or two-way: a state of each word, and the sentence; padding is nothing."""
 
     def __init__(self, config: ReaderConfig, sizes: Mapping[str, int], two_way: bool = True) -> None:
         super().__init__()

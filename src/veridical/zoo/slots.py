@@ -227,12 +227,15 @@ class SlotMaps(PanelSlots):
 
     def look_up(self, rows: Ints) -> Floats:
         """(B, P) -> (B, P, 22, 10, 10)."""
-        slots = self._seen[rows]  # (B, P, K, 14)
+        return self.maps(self._seen[rows])
+
+    def maps(self, slots: Floats) -> Floats:
+        """Slots (B, P, K, 14) -> (B, P, 22, 10, 10)."""
         seen = looks(torch.from_numpy(slots)).numpy() * (slots[..., :1] > 0)
         found = np.concatenate([slots[..., :1], seen], axis=3)  # (B, P, K, 22)
         if self.listed:
             return np.ascontiguousarray(found.swapaxes(2, 3)[..., None])
-        out = np.zeros((*rows.shape, PLACES, PLACES, self.size), np.float32)
+        out = np.zeros((*slots.shape[:2], PLACES, PLACES, self.size), np.float32)
         item, panel, slot = np.nonzero(slots[..., 0])
         edges = slots[item, panel, slot, 1 + KINDS :]
         middle = np.clip((edges[:, :2] + edges[:, 2:]) / 2 * PLACES, 0, PLACES - 1).astype(int)  # across, down

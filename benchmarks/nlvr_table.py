@@ -28,7 +28,7 @@ from veridical.training.pretrained import best_trial
 from veridical.zoo import MODELS
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr"
-HELD = {"validation": 0.1}  # of train: what `augment` leaves out, too
+HELD: dict[str, Any] = {"validation": 0.1}  # of train: what `augment` leaves out, too
 OBJECTS = {"maps": "objects", "channels": 32, "blocks": 3}
 
 
@@ -104,10 +104,10 @@ def statements(work: Path, kind: str, data: Path, presentations: int) -> tuple[P
         if kind == "nlvr":
             import_release("nlvr", data, plain)
         else:
-            veridical.build("nlvr", plain, presentations=presentations, split={"train": 5, "dev": 1})  # type: ignore[operator]
+            veridical.build("nlvr", plain, presentations=presentations, split={"train": 5, "dev": 1})
     if not more.exists():
-        own = {} if kind == "nlvr" else {"variants": 0, "own": False, "items": 40}
-        veridical.augment(plain, more, **HELD, **own)
+        own: dict[str, Any] = {} if kind == "nlvr" else {"variants": 0, "own": False, "items": 40}
+        veridical.augment(plain, more, **(HELD | own))
     return plain, more
 
 
@@ -155,7 +155,7 @@ def accuracy_of(benchmark: Path, predictions: Path) -> float:
     answers = {i.id: i.answer for i in bench.items("dev") if i.query and i.query.raw not in seen}
     lines = [json.loads(line) for line in predictions.read_text().splitlines()]
     own = [(split_view(line["item"])[0], line["scores"]) for line in lines]
-    right = [scores.index(max(scores)) == answers[item] for item, scores in own if item in answers]
+    right = [bool(scores.index(max(scores)) == answers[item]) for item, scores in own if item in answers]
     return sum(right) / max(len(right), 1)
 
 

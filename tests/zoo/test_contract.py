@@ -46,6 +46,10 @@ class Case:
 TINY = "tiny-bert"  # stands for the folder of a small checkpoint
 READS = {"words": "hashed-words", "hidden": 8}
 SEES = READS | {"images": "thumbnail"}
+LIGHT = {
+    "film-sentence": {"sentence": "hashed-words"},
+    "slot-reasoner": {"seeing": 2},
+}  # options that need no other package
 SPOKEN: dict[str, dict[str, Any]] = {
     "r2c": SEES, "revisited-vqa": SEES, "bottom-up-top-down": SEES, "mlb": SEES, "mutan": SEES,
     "esim": READS, "lstm": READS, "bert": {"words": TINY}, "bert-response-only": {"words": TINY},
@@ -75,8 +79,8 @@ def _cases(name: str) -> Iterator[Case]:
         elif "features" in model.sees:
             yield Case(name, task, "matrix", (("images", "thumbnail"),))
         else:
-            small_pictures = {"width": 80, "height": 20} if "image" in model.sees else {}
-            yield Case(name, task, task, tuple(small_pictures.items()))
+            small_pictures = {"width": 80, "height": 20} if "image" in model.sees and name != "slot-reasoner" else {}
+            yield Case(name, task, task, tuple({**small_pictures, **LIGHT.get(name, {})}.items()))
 
 
 CASES = [case for name in MODELS for case in _cases(name)]

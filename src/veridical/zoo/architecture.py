@@ -81,6 +81,14 @@ class Prepared(Protocol):
 
 
 @runtime_checkable
+class Growing(Protocol):
+    """An input that can learn more after what it learned on another benchmark (`train --pretrained`)."""
+
+    def grow(self, examples: Sequence[Example]) -> None:
+        """Learn what is new; what was known keeps its number."""
+
+
+@runtime_checkable
 class LookedUp(Protocol):
     """An input that keeps row numbers of a stored matrix for each example and reads the rows of a batch at once.
 
@@ -90,6 +98,13 @@ class LookedUp(Protocol):
 
     def look_up(self, rows: Array) -> Array:
         """What the module sees: (B, ...) row numbers -> (B, ..., D)."""
+
+
+@runtime_checkable
+class ByView(LookedUp, Protocol):
+    """A looked-up input that keeps the row numbers of every view of an example, (V, ...); a batch takes one view."""
+
+    by_view: bool
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from veridical.web.collect.sql_store import SqlStore
 from veridical.web.database import DATABASE, SECRET, Database, sqlite_address
 from veridical.web.visitors import Forged, page, visitor_of
 
-SECRET = 32  # bytes
+SECRET_BYTES = 32
 AGAIN = "Try again in a moment. Nothing was changed."
 FORM = 1 << 16  # bytes that a form needs beside its file
 
@@ -84,10 +84,10 @@ def _compare(site: Site, board: str) -> None:
 def _secret(path: Path) -> bytes:
     """What keys hashes: made once, kept in a file that its owner alone reads."""
     if not path.exists():
-        write_whole(path, secrets.token_hex(SECRET))
+        write_whole(path, secrets.token_hex(SECRET_BYTES))
         path.chmod(0o600)
     found = read_bytes(path)
-    if len(found) < SECRET:
+    if len(found) < SECRET_BYTES:
         problem = f"{path} has {len(found)} bytes: it cannot be the secret of this board."
         raise UserError(problem, "Put a backup of it back; or remove it, and whoever is signed in signs in again.")
     return found

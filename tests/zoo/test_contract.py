@@ -46,6 +46,7 @@ class Case:
 TINY = "tiny-bert"  # stands for the folder of a small checkpoint
 READS = {"words": "hashed-words", "hidden": 8}
 SEES = READS | {"images": "thumbnail"}
+LIGHT = {"film-sentence": {"sentence": "hashed-words"}}  # options that need no other package
 SPOKEN: dict[str, dict[str, Any]] = {
     "r2c": SEES, "revisited-vqa": SEES, "bottom-up-top-down": SEES, "mlb": SEES, "mutan": SEES,
     "esim": READS, "lstm": READS, "bert": {"words": TINY}, "bert-response-only": {"words": TINY},
@@ -76,7 +77,7 @@ def _cases(name: str) -> Iterator[Case]:
             yield Case(name, task, "matrix", (("images", "thumbnail"),))
         else:
             small_pictures = {"width": 80, "height": 20} if "image" in model.sees else {}
-            yield Case(name, task, task, tuple(small_pictures.items()))
+            yield Case(name, task, task, tuple({**small_pictures, **LIGHT.get(name, {})}.items()))
 
 
 CASES = [case for name in MODELS for case in _cases(name)]

@@ -7,6 +7,8 @@ In reading order:
     facts             properties and counts of a scene of boxes, crossed with n-grams
     layers            readers of words, a small CNN, attention, perceptrons
     cnn_rnn, structure                                         NLVR's baselines
+    panels, towers    what models of drawings and pairs share: one to three panels as pixels or maps; a tower, a reader
+    film              models of pixels
     matrices; mlp_panels, gru_panels, vqa_panels, relation_network   what V-PROM's models share; the models
     spoken, objects, regions   what VCR's models share: words in context with their tags; classes, places and features
     r2c, grounded     R2C, with its ablations as options; and a small one that learns its own words
@@ -32,6 +34,8 @@ MODELS: dict[str, str] = {
     "text": "veridical.zoo.cnn_rnn:TEXT",
     "image": "veridical.zoo.cnn_rnn:IMAGE",
     "cnn-rnn": "veridical.zoo.cnn_rnn:CNN_RNN",
+    "film": "veridical.zoo.film:MODEL",
+    "film-sentence": "veridical.zoo.film:SENTENCE",
     "maxent": "veridical.zoo.structure:MAXENT",
     "structure-mlp": "veridical.zoo.structure:MLP",
     "structure-rnn": "veridical.zoo.structure:RNN",

@@ -92,6 +92,13 @@ class LookedUp(Protocol):
         """What the module sees: (B, ...) row numbers -> (B, ..., D)."""
 
 
+@runtime_checkable
+class ByView(LookedUp, Protocol):
+    """A looked-up input that keeps the row numbers of every view of an example, (V, ...); a batch takes one view."""
+
+    by_view: bool
+
+
 @dataclass(frozen=True)
 class Target:
     """Something more to predict in training (an auxiliary loss): which of some names are true of an example."""

@@ -4,8 +4,8 @@ A layout is a list of steps in the order they are run, arguments first (postfix)
 boxes[a box]`. Every value is an attention over the places of the panels; a truth is one that is the same everywhere in
 a panel (`count`: in this box) or everywhere (`total`, `boxes`: in the whole scene), so that all modules fit together.
 
-`program_layout` makes one of a known program (`Item.program`): what N2NMN is cloned from. `parsed_layouts` makes them of
-a parse.
+`program_layout` makes one of a known program (`Item.program`): what N2NMN is cloned from. `parsed_layouts` makes them
+of a parse.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def is_whole(modules: Sequence[str]) -> bool:
 
 
 def arguments(steps: Ints) -> Ints:
-    """Which earlier values each step takes, (B, T, 2), and the last value of each layout, in [:, -1, 0] of (B, T + 1, 2).
+    """Which earlier values each step takes, and after them the last value of each layout: (B, T + 1, 2).
 
     Value 0 is nothing; value t + 1 is that of step t. A step that asks for more than there is takes nothing.
 

@@ -1,4 +1,4 @@
-"""Layouts from a parse of the sentence (Andreas et al. 2016, section 4.2; NLVR section 6.3: at most two or five leaves).
+"""Layouts from a parse (Andreas et al. 2016, section 4.2; NLVR section 6.3: at most two or five leaves).
 
 A sentence is cut into phrases, each a noun with its describing words, its amount ("exactly two") and what links it to
 the phrase it hangs on ("above", "with"). Nouns become `find` (the paper's attend), what they stand in relation to
@@ -14,25 +14,27 @@ one before it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from veridical.errors import UserError
 from veridical.language.phenomena.parse import Parse, ParsedWord, parse_many
+from veridical.language.phenomena.parse import words as listed
 from veridical.language.reading.lexicon import NUMBERS, words
 from veridical.zoo.layouts import LONGEST, Layout, Step
 
-CONTAINERS = frozenset("box tower image picture photo photograph pair scene".split())
-PLACES = frozenset("wall edge corner side base bottom top middle border floor ceiling ground left right".split())
-AMOUNTS = frozenset(
-    "a an the exactly only at least most more less fewer than no not all every each both any one of single just none "
-    "neither either another same different".split()
+CONTAINERS = listed("box tower image picture photo photograph pair scene")
+PLACES = listed("wall edge corner side base bottom top middle border floor ceiling ground left right")
+AMOUNTS = listed(
+    "a an the exactly only least most more less fewer no not all every each both any one of single just none neither "
+    "either another same different"
 )
-LINKS = frozenset(
-    "with has have having contains containing contain in on under above below beneath over touching touch touches near "
-    "next to left right behind beside between inside from by against directly closely that which is are there than "
-    "second third first fourth".split()
+LINKS = listed(
+    "with has have having contains containing contain in on at under above below beneath over touching touch touches "
+    "near next to left right behind beside between inside from by against directly closely that which is are there "
+    "than second third first fourth"
 )
-HOLDS = frozenset("with have has having contain contains containing include includes show shows of in".split())
+HOLDS = listed("with have has having contain contains containing include includes show shows of in be")
+AMOUNTS_AFTER_AT = listed("least most")
 JOINS = frozenset({"and", "or", ",", "but"})
 
 
@@ -104,8 +106,8 @@ def cut_phrases(sentence: Sequence[str]) -> list[Phrase]:
             for kept in (link, amount, noun):
                 kept.clear()
 
-    for word in sentence:
-        is_amount = word in AMOUNTS or word in NUMBERS or word.isdigit()
+    for word, after in zip(sentence, [*sentence[1:], ""], strict=True):
+        is_amount = word in AMOUNTS or word in NUMBERS or word.isdigit() or (word == "at" and after in AMOUNTS_AFTER_AT)
         if is_amount or word in LINKS or word in JOINS:
             close()
             (amount if is_amount else link).append(word)
@@ -119,8 +121,7 @@ def cut_phrases(sentence: Sequence[str]) -> list[Phrase]:
 
 # --- phrases by a dependency parse ------------------------------------------------------------------------------------
 
-_DESCRIBES = ("amod", "compound", "nmod")
-_COUNTS = ("det", "nummod", "quantmod", "neg", "predet", "advmod")
+_OF_AMOUNTS = ("RB", "RBR", "RBS", "CD", "DT", "PDT", "IN")  # tags
 
 
 def parsed_phrases(parse: Parse) -> list[Phrase]:
@@ -129,9 +130,12 @@ def parsed_phrases(parse: Parse) -> list[Phrase]:
     number = {noun.index: n for n, noun in enumerate(nouns)}
     found = []
     for noun in nouns:
-        own = [w for w in parse.children(noun) if w.index < noun.index]
-        describing = tuple(w.lemma for w in own if w.dep in _DESCRIBES and w.index not in number)
-        amount = tuple(w.text for w in _amounts(parse, own))
+        own = sorted(_before(parse, noun), key=lambda w: w.index)
+        counts = [w.tag in _OF_AMOUNTS or w.text in AMOUNTS for w in own]
+        amount = tuple(w.text for w, counting in zip(own, counts, strict=True) if counting)
+        describing = tuple(
+            w.lemma for w, counting in zip(own, counts, strict=True) if not counting and w.index not in number
+        )
         link, parent = _hangs_on(parse, noun, number)
         found.append(Phrase((*describing, noun.lemma), amount, link, parent))
     return found
@@ -142,11 +146,12 @@ def _is_head(parse: Parse, word: ParsedWord) -> bool:
     return word.tag.startswith(("NN", "PRP")) and word.text not in ("it", "there") and word.dep != "compound"
 
 
-def _amounts(parse: Parse, own: Sequence[ParsedWord]) -> Iterator[ParsedWord]:
-    """Words of an amount: those before the noun that count, with what belongs to them ("at least two")."""
-    for word in own:
-        if word.dep in _COUNTS or word.tag == "CD":
-            yield from sorted([*_below(parse, word), word], key=lambda w: w.index)
+def _before(parse: Parse, noun: ParsedWord) -> Iterator[ParsedWord]:
+    """The words before a noun that belong to it, and to them ("at least two", "yellow and black")."""
+    for child in parse.children(noun):
+        if child.index < noun.index and child.dep not in ("nsubj", "relcl", "cc"):
+            yield child
+            yield from _below(parse, child)
 
 
 def _below(parse: Parse, word: ParsedWord) -> Iterator[ParsedWord]:
@@ -212,14 +217,18 @@ def assemble(phrases: Sequence[Phrase], leaves: int) -> Layout:
 
 
 def _claim_of(phrase: Phrase, phrases: Sequence[Phrase], claims: dict[int, _Claim]) -> _Claim | None:
-    """The claim that a phrase says more about: what it hangs on, by way of other phrases; not what only holds it."""
-    at = phrase
-    held = bool(at.link) and {*at.link} <= HOLDS
-    while at.parent is not None and not (held and not phrase.is_place):
+    """The claim that a phrase says more about: what it hangs on, else the last one; not what only holds it.
+
+    Parsers often hang "above a square" on the box or the verb: no such phrase stands by itself.
+    """
+    at, holds = phrase, {*phrase.link} <= HOLDS
+    if holds and not phrase.is_place:
+        return None
+    while at.parent is not None:
         if at.parent in claims:
             return claims[at.parent]
-        at = replace(at, parent=phrases[at.parent].parent if not phrases[at.parent].contains else None)
-    return None
+        at = phrases[at.parent]
+    return list(claims.values())[-1] if claims else None
 
 
 def _said(phrase: Phrase) -> tuple[str, ...]:

@@ -1,0 +1,195 @@
+"""N2NMN: a policy writes the layout, modules run it (Hu et al. 2017, "Learning to reason: end-to-end module networks").
+
+    h_i = BiLSTM(words)                              the encoder (section 3.2); w_i: the vector of word i
+    d_t = LSTM(m_{t-1})     a_ti = softmax_i(v tanh(W1 h_i + W2 d_t))     c_t = sum_i a_ti h_i
+    p(m_t) = softmax(W3 d_t + W4 c_t)                over modules that keep the layout whole    (equations 1 and 2)
+    x_t = sum_i a_ti w_i                             what module t is about                     (equation 3)
+    s   = [0, logit p] + W q                         p: what the layout comes to; q: the sentence
+
+Learning (section 3.3; NLVR2 section 6): `programs` and `parse` clone layouts that are known in training, of
+`Item.program` or of a parse (as Cirik et al. 2018 for NLVR2), with the loss -log p(layout); `search` draws layouts and
+adds (L - b) log p(layout) to the loss L, b the mean of a batch (REINFORCE): from scratch it is N2NMN-RL, continued from
+a cloned run (`--pretrained`) N2NMN-TUNE. In use the most likely module is taken at each step: no layout, program or
+parse is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from veridical.common.arrays import Ints
+from veridical.language.programs.terms import parse
+from veridical.zoo.architecture import Architecture, Example, Input
+from veridical.zoo.layouts import ARITY, LONGEST, MODULES, program_layout
+from veridical.zoo.modules import Machine, evidence, numbered, shortest
+from veridical.zoo.nmn import ParsedLayouts
+from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs
+
+Learning = Literal["programs", "parse", "search"]
+ENTROPY = 0.01  # what the entropy of the policy weighs in search, against settling too early
+
+
+class KnownLayouts:
+    """The layout to clone: (16,) module numbers, of the program or the parse of an item; zeros where none is known."""
+
+    per_view = False
+    state: None = None
+    size = len(MODULES)
+
+    def __init__(self, learning: Learning, leaves: int) -> None:
+        self.learning = learning
+        self.parsed = ParsedLayouts(leaves) if learning == "parse" else None
+        self._known: dict[str, tuple[str, ...] | None] = {}
+
+    def prepare(self, examples: Sequence[Example]) -> None:
+        """Parse the sentences that are new."""
+        if self.parsed is not None:
+            self.parsed.prepare(examples)
+
+    def learn(self, examples: Sequence[Example]) -> None:
+        """Nothing to learn."""
+
+    def encode(self, example: Example) -> Ints:
+        program, layout = example.item.program, None
+        if self.parsed is not None:
+            layout = tuple(step.module for step in self.parsed.layout(example))
+        elif self.learning == "programs" and program is not None:
+            if program not in self._known:
+                self._known[program] = program_layout(parse(program))
+            layout = self._known[program]
+        return np.array(numbered(layout or (), LONGEST), np.int64)
+
+
+@dataclass(frozen=True)
+class N2nmnConfig(PanelConfig):
+    """Sizes of N2NMN, and what its layouts are learned from."""
+
+    strides: tuple[int, ...] = (2, 2, 1)  # of the tower's convolutions: a cell is their product of pixels wide
+    learning: Learning = "programs"  # what layouts are learned from; search: from rewards alone
+    leaves: int = 5  # most nouns of a parsed layout
+    modules: int = 64  # width of the modules
+    reach: int = 6  # cells that `relocate` reaches in each direction
+    policy: int = 64  # size of the decoder's state
+
+
+class Policy(nn.Module):
+    """Writes layouts: at each step a module, and which words it is about."""
+
+    def __init__(self, config: N2nmnConfig) -> None:
+        super().__init__()
+        width = config.policy
+        self.start = nn.Linear(config.hidden, width)
+        self.last = nn.Embedding(len(MODULES), width)
+        self.cell = nn.LSTMCell(width, width)
+        self.of_words = nn.Linear(config.hidden, width)
+        self.of_state = nn.Linear(width, width, bias=False)
+        self.fit = nn.Linear(width, 1, bias=False)
+        self.choose = nn.Linear(width + config.hidden, len(MODULES))
+        arity = torch.tensor(list(ARITY.values()))
+        self.register_buffer("arity", arity, persistent=False)
+        self.arity: Tensor
+
+    def forward(
+        self, states: Tensor, real: Tensor, sentence: Tensor, known: Tensor | None, draw: bool
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """states (B, T, H), real (B, T), sentence (B, H), known layouts (B, S) or None.
+
+        Returns modules (B, S), shares of words (B, S, T), the log-probability of each layout (B,), entropies (B,).
+        """
+        hidden = torch.tanh(self.start(sentence))  # (B, W)
+        memory = torch.zeros_like(hidden)
+        module = torch.zeros(len(states), dtype=torch.long, device=states.device)  # (B,)
+        depth, ended = torch.zeros_like(module), torch.zeros_like(module, dtype=torch.bool)
+        keys = self.of_words(states)  # (B, T, W)
+        steps, shares, chances, spread = [], [], [], []
+        for step in range(LONGEST):
+            hidden, memory = self.cell(self.last(module), (hidden, memory))  # (B, W)
+            fit = self.fit(torch.tanh(keys + self.of_state(hidden)[:, None])).squeeze(2)  # (B, T)
+            share = fit.masked_fill(~real, -1e9).softmax(1)  # (B, T)
+            meant = (share[:, None] @ states).squeeze(1)  # (B, H)
+            scores = self.choose(torch.cat([hidden, meant], dim=1))  # (B, M)
+            scores = scores.masked_fill(~self._whole(depth, ended, LONGEST - step - 1), -1e9)
+            chance = scores.log_softmax(1)  # (B, M)
+            drawn = torch.multinomial(chance.exp(), 1).squeeze(1) if draw else scores.argmax(1)  # (B,)
+            module = drawn if known is None else torch.where(known.any(1), known[:, step], drawn)
+            chances.append(chance.gather(1, module[:, None]).squeeze(1).masked_fill(ended, 0))
+            spread.append(-(chance.exp() * chance.clamp(min=-20)).sum(1).masked_fill(ended, 0))
+            steps.append(module)
+            shares.append(share)
+            depth = depth + torch.where(module == 0, 0, 1 - self.arity[module])
+            ended = ended | (module == 0)
+            if bool(ended.all()):
+                break
+        stacked = [torch.stack(parts, dim=1) for parts in (steps, shares, chances, spread)]
+        return stacked[0], stacked[1], stacked[2].sum(1), stacked[3].sum(1)
+
+    def _whole(self, depth: Tensor, ended: Tensor, left: int) -> Tensor:
+        """Which modules can still end in a whole layout with so many steps left: (B, M)."""
+        after = depth[:, None] + 1 - self.arity[None]  # (B, M)
+        fits = (self.arity[None] <= depth[:, None]) & (after - 1 <= left)
+        fits[:, 0] = (depth == 1) | ended
+        return torch.where(ended[:, None], torch.arange(len(MODULES), device=depth.device) == 0, fits)
+
+
+class N2nmn(nn.Module):
+    """Scores false and true by a layout that it writes itself."""
+
+    def __init__(self, config: N2nmnConfig, sizes: Mapping[str, int]) -> None:
+        super().__init__()
+        self.search = config.learning == "search"
+        self.tower = Tower(config, sizes)
+        self.reader = Reader(config, sizes)
+        self.policy = Policy(config)
+        self.machine = Machine(config.channels, config.embedding, config.modules, config.reach)
+        self.prior = nn.Linear(config.hidden, 2)
+
+    def forward(self, panels: Tensor, words: Tensor, layouts: Tensor) -> Tensor | tuple[Tensor, dict[str, Tensor]]:
+        """panels (B, P, 3, height, width), words (B, T), known layouts (B, 16) -> scores (B, 2).
+
+        In training also, for each example, log p(layout), the policy's entropy, and whether a known one was followed.
+        """
+        states, real, sentence = self.reader(words)  # (B, T, H), (B, T), (B, H)
+        follow = self.training and not self.search
+        known = layouts if follow else None
+        steps, shares, chance, spread = self.policy(states, real, sentence, known, draw=self.training)
+        steps = shortest(steps)  # (B, S)
+        vectors = self.reader.embedding(words)  # (B, T, E)
+        texts = shares[:, : steps.shape[1]] @ vectors  # (B, S, E)
+        truth = self.machine(self.tower(panels), steps, texts)  # (B,)
+        scores: Tensor = evidence(truth) + self.prior(sentence)
+        if not self.training:
+            return scores
+        cloned = layouts.any(1) if follow else torch.zeros_like(chance, dtype=torch.bool)
+        return scores, {"chance": chance, "spread": spread, "cloned": cloned}
+
+    def loss(self, scores: Tensor, extra: Mapping[str, Tensor], answers: Tensor) -> Tensor:
+        """Of the answers, and of layouts: those that are known are cloned, those that were drawn are rewarded."""
+        own = functional.cross_entropy(scores, answers, reduction="none")  # (B,)
+        cost = own.detach() - own.detach().mean()
+        chance, cloned = extra["chance"], extra["cloned"]
+        rewarded = cost * chance - ENTROPY * extra["spread"]
+        return (own + torch.where(cloned, -chance, rewarded)).mean()
+
+
+def _inputs(config: N2nmnConfig) -> dict[str, Input]:
+    return inputs(config) | {"layouts": KnownLayouts(config.learning, config.leaves)}
+
+
+MODEL = Architecture(
+    name="n2nmn",
+    summary="a policy writes the layout of modules, cloned from programs or a parse, or searched for",
+    paper="Hu et al. 2017",
+    tasks=("statement",),
+    config=N2nmnConfig,
+    inputs=_inputs,
+    module=N2nmn,
+    training={"rate": 2e-3, "epochs": 40, "patience": 5.0, "weight_decay": 1e-5},
+    sees=("text", "image"),
+)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from veridical.errors import UserError
 from veridical.training.batches import Dataset, epoch_batches, run_module, score
 from veridical.training.config import TrainingConfig
 from veridical.training.trained import WEIGHTS, damaged, load_tensors, save_tensors
+from veridical.zoo.architecture import OwnLoss
 
 CHECKPOINT, LOGS = "checkpoint.safetensors", "logs"
 AfterStep = Callable[[int], None]  # called with the number of steps done
@@ -127,10 +128,7 @@ class Trainer:
         answers = torch.from_numpy(self.training.answers[rows]).to(self.device)  # (B,)
         chosen = None if views is None else views[rows]
         scores, extra = run_module(self.module, self.training, rows, chosen, self.device)  # (B, C), (B, K) each
-        loss = functional.cross_entropy(scores, answers)
-        for name, logits in extra.items():
-            wanted = torch.from_numpy(self.training.targets[name][rows]).to(self.device)  # (B, K)
-            loss = loss + self.config.auxiliary_weight * functional.cross_entropy(logits, wanted)
+        loss = self._loss(scores, extra, rows, answers)
         self.optimizer.zero_grad()
         torch.autograd.backward(loss)
         if self.config.clip:
@@ -144,6 +142,16 @@ class Trainer:
         self.place.loss += loss.item() * len(rows)
         self.place.right += int((scores.argmax(1) == answers).sum())
         self.place.seen += len(rows)
+
+    def _loss(self, scores: Tensor, extra: Mapping[str, Tensor], rows: Ints, answers: Tensor) -> Tensor:
+        """Cross-entropy of the answers and of auxiliary targets, or what the module says itself."""
+        if isinstance(self.module, OwnLoss):
+            return self.module.loss(scores, extra, answers)
+        loss = functional.cross_entropy(scores, answers)
+        for name, logits in extra.items():
+            wanted = torch.from_numpy(self.training.targets[name][rows]).to(self.device)  # (B, K)
+            loss = loss + self.config.auxiliary_weight * functional.cross_entropy(logits, wanted)
+        return loss
 
     def rate(self, step: int) -> float:
         """The learning rate of a step: it rises over the warm-up and then follows the schedule."""

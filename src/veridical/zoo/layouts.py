@@ -10,13 +10,13 @@ of a parse.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from veridical.common.arrays import Ints
-from veridical.language.programs.terms import Term
+from veridical.language.programs.terms import Atom, Term
 
 # module -> how many attentions it takes; its number is its place here, and 0 (padding) does nothing
 ARITY = {
@@ -32,7 +32,7 @@ class Step(NamedTuple):
     """One module of a layout."""
 
     module: str
-    words: tuple[str, ...] = ()  # what it is about; empty where a policy chooses the words
+    words: tuple[str, ...] = ()  # what it is about; of a program, words that may say it
 
 
 Layout = tuple[Step, ...]
@@ -81,51 +81,79 @@ def arguments(steps: Ints) -> Ints:
 # --- of programs ------------------------------------------------------------------------------------------------------
 
 _SIMPLE = ("is", "touching", "nearing", "at", "nth")  # tests of an object that can be seen at its place
+_SAID = {  # what people call what programs name, in the lexicon's own words
+    "square": "square rectangle block", "circle": "circle", "triangle": "triangle", "large": "large big",
+    "small": "small tiny", "things": "item block one_ square", "wall": "wall edge side", "side": "wall edge side",
+    "bottom": "bottom base", "top": "top roof", "on": "on top above", "above": "above on top", "under": "below",
+    "below": "below", "touch": "touching", "near": "near closely", "touching": "touching", "nearing": "near touching",
+    "exactly": "exactly only", "at-least": "at least a an", "at-most": "at most more no", "more-than": "more than",
+    "fewer-than": "less fewer than", "1": "1 a an one_", "0": "0 no not none without", "every": "all each every only",
+    "panels": "box", "towers": "tower box", "2": "2 second", "3": "3 third", "4": "4 fourth",
+}  # fmt: skip
 
 
 class _CannotError(Exception):
     """There is no layout for something in a program."""
 
 
-def program_layout(program: Term, longest: int = LONGEST) -> tuple[str, ...] | None:
+def program_layout(program: Term, longest: int = LONGEST) -> Layout | None:
     """The modules that a program is made of, in order; None where one is missing, or the layout is too long.
 
     >>> from veridical.language.programs.terms import parse
-    >>> program_layout(parse("(count (exactly 1) (where (count (at-least 2) (keep (is color blue) things)) panels))"))
-    ('find', 'count', 'boxes')
+    >>> program = "(count (exactly 1) (where (count (exactly 2) (keep (is color blue) things)) panels))"
+    >>> made = program_layout(parse(program))
+    >>> [step.module for step in made], made[0].words
+    (['find', 'count', 'boxes'], ('blue',))
     """
     try:
         found = tuple(_whole(program))
     except _CannotError:
         return None
-    return found if len(found) <= longest and is_whole(found) else None
+    return found if len(found) <= longest and is_whole([step.module for step in found]) else None
+
+
+def _step(module: str, *about: Term | Atom) -> Step:
+    """A module, with the words that may say what it is about: those of every name and number in some terms."""
+    names = [str(name) for one in about for name in _names(one)]
+    return Step(module, tuple(dict.fromkeys(word for name in names for word in _SAID.get(name, name).split())))
+
+
+def _names(node: Term | Atom) -> Iterator[Atom]:
+    if not isinstance(node, Term):
+        yield node
+        return
+    if node.op not in ("is", "keep", "and", "size"):
+        yield node.op
+    for arg in node.args[node.op == "is" :]:  # of (is color blue): blue
+        yield from _names(arg)
 
 
 def _terms(node: Term) -> list[Term]:
     return [a for a in node.args if isinstance(a, Term)]
 
 
-def _whole(node: Term) -> Iterator[str]:
+def _whole(node: Term) -> Iterator[Step]:
     """A truth of the whole scene."""
     if node.op in ("and", "or", "not"):
         yield from _joined(node, _whole)
     elif node.op == "count" and _terms(node)[1].type == "groups":
-        yield from _groups(_terms(node)[1])
-        yield "boxes"
+        amount, groups = _terms(node)
+        yield from _groups(groups)
+        yield _step("boxes", amount, "panels" if groups.op == "panels" else "towers")
     elif node.op == "every" and _terms(node)[0].type == "groups":
         groups, truth = _terms(node)
-        if groups.op in ("where", "most", "least", "panel"):
+        if groups.op == "where":
             yield from _groups(groups)  # none of them without it
             yield from _inside(truth)
-            yield from ("not", "and", "boxes")
+            yield from (Step("not"), Step("and"))
         else:
             yield from _inside(truth)
-            yield "boxes"
+        yield _step("boxes", "every", "towers")
     else:
         yield from _amount(node, "total")
 
 
-def _inside(node: Term) -> Iterator[str]:
+def _inside(node: Term) -> Iterator[Step]:
     """A truth of each box."""
     if node.op in ("and", "or", "not"):
         yield from _joined(node, _inside)
@@ -133,43 +161,43 @@ def _inside(node: Term) -> Iterator[str]:
         yield from _amount(node, "count")
 
 
-def _amount(node: Term, module: str) -> Iterator[str]:
+def _amount(node: Term, module: str) -> Iterator[Step]:
     """So many objects, or all of them, or so many colours of theirs."""
+    if node.op == "every":
+        objects, test = _terms(node)
+        yield from _objects(objects)  # no object without it
+        yield from _test(test)
+        yield from (Step("not"), Step("and"), _step(module, "every"))
+        return
     if node.op == "count":
         amount, objects = _terms(node)
         yield from _objects(objects)
         others = [n for n in _terms(amount) if n.op == "size"]
         if not others:
-            yield module
+            yield _step(module, amount)
             return
         yield from _objects(_terms(others[0])[0])
-        yield "compare"
-    elif node.op == "every":
-        objects, test = _terms(node)
-        yield from _objects(objects)  # no object without it
-        yield from _test(test)
-        yield from ("not", "and", module)
-        return
+        yield _step("compare", amount.op)
     elif node.op == "values":
-        yield from _objects(_terms(node)[1])
-        yield "describe"
+        amount, objects = _terms(node)
+        yield from _objects(objects)
+        yield _step("describe", node.args[0], amount, "same")
     else:
         raise _CannotError(node.op)
     if module == "total":
-        yield "boxes"
+        yield Step("boxes")
 
 
-def _joined(node: Term, read: object) -> Iterator[str]:
-    assert callable(read)
+def _joined(node: Term, read: Callable[[Term], Iterator[Step]]) -> Iterator[Step]:
     for n, part in enumerate(_terms(node)):
         yield from read(part)
         if node.op == "not":
-            yield "not"
+            yield Step("not")
         elif n:
-            yield node.op
+            yield Step(node.op)
 
 
-def _groups(node: Term) -> Iterator[str]:
+def _groups(node: Term) -> Iterator[Step]:
     """Which boxes: a truth of each."""
     if node.op != "where":
         raise _CannotError(node.op)
@@ -177,19 +205,19 @@ def _groups(node: Term) -> Iterator[str]:
     yield from _inside(truth)
     if groups.op == "where":
         yield from _groups(groups)
-        yield "and"
+        yield Step("and")
     elif groups.op not in ("panels", "towers"):
         raise _CannotError(groups.op)
 
 
-def _objects(node: Term) -> Iterator[str]:
+def _objects(node: Term) -> Iterator[Step]:
     if node.op == "things":
-        yield "find"
+        yield _step("find", "things")
     elif node.op == "either":
         first, second = _terms(node)
         yield from _objects(first)
         yield from _objects(second)
-        yield "or"
+        yield Step("or")
     elif node.op == "keep":
         test, objects = _terms(node)
         if objects.op == "things":
@@ -197,28 +225,28 @@ def _objects(node: Term) -> Iterator[str]:
         else:
             yield from _objects(objects)
             yield from _test(test)
-            yield "and"
+            yield Step("and")
     else:
         raise _CannotError(node.op)
 
 
-def _test(node: Term) -> Iterator[str]:
+def _test(node: Term) -> Iterator[Step]:
     """The objects that a test is true of."""
     if node.op in _SIMPLE or node.op == "any":
-        yield "find"
+        yield _step("find", node)
     elif node.op == "and":
         simple = [t for t in _terms(node) if t.op in _SIMPLE]
-        other = [t for t in _terms(node) if t.op not in _SIMPLE]
-        yield from ("find", *["filter"] * (len(simple) - 1)) if simple else ()
-        for n, part in enumerate(other):
+        for n, part in enumerate(simple):
+            yield _step("filter" if n else "find", part)
+        for n, part in enumerate(t for t in _terms(node) if t.op not in _SIMPLE):
             yield from _test(part)
             if simple or n:
-                yield "and"
+                yield Step("and")
     elif node.op in ("or", "not"):
         yield from _joined(node, _test)
     elif node.op == "related":
         yield from _objects(_terms(node)[1])
-        yield "relocate"
+        yield _step("relocate", node.args[0])
     elif node.op == "inside":
         truth, groups = _terms(node)
         if groups.op not in ("panels", "towers"):

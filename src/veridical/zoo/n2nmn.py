@@ -7,9 +7,10 @@
     s   = [0, logit p] + W q                         p: what the layout comes to; q: the sentence
 
 Learning (section 3.3; NLVR2 section 6): `programs` and `parse` clone layouts that are known in training, of
-`Item.program` or of a parse (as Cirik et al. 2018 for NLVR2), with the loss -log p(layout); `search` draws layouts and
-adds (L - b) log p(layout) to the loss L, b the mean of a batch (REINFORCE): from scratch it is N2NMN-RL, continued from
-a cloned run (`--pretrained`) N2NMN-TUNE. In use the most likely module is taken at each step: no layout, program or
+`Item.program` or of a parse (as Cirik et al. 2018 for NLVR2), with the loss -log p(layout) - 0.3 log sum a_ti over the
+words i that can say what step t is about (the last is ours); `search` draws layouts and adds (L - b) log p(layout) to
+the loss L, b the mean of a batch (REINFORCE): from scratch it is N2NMN-RL, continued from a cloned run
+(`--pretrained`) N2NMN-TUNE. In use the most likely module is taken at each step: no layout, program or
 parse is read.
 """
 
@@ -26,18 +27,27 @@ from torch.nn import functional
 
 from veridical.common.arrays import Ints
 from veridical.language.programs.terms import parse
+from veridical.language.reading.lexicon import read_words
 from veridical.zoo.architecture import Architecture, Example, Input
-from veridical.zoo.layouts import ARITY, LONGEST, MODULES, program_layout
-from veridical.zoo.modules import Machine, evidence, numbered, shortest
+from veridical.zoo.eyes import EyesConfig, open_eyes, seen_inputs
+from veridical.zoo.inputs import text_words
+from veridical.zoo.layouts import ARITY, LONGEST, MODULES, NUMBER, Layout, program_layout
+from veridical.zoo.modules import Machine, evidence, shortest
 from veridical.zoo.nmn import ParsedLayouts
-from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs
+from veridical.zoo.parsed_layouts import lemma
+from veridical.zoo.towers import Reader
 
 Learning = Literal["programs", "parse", "search"]
+WORDS = 0.3  # what choosing other words than a known layout's weighs against its modules
+SMALL = 1e-3  # the least share of words that counts
 ENTROPY = 0.01  # what the entropy of the policy weighs in search, against settling too early
 
 
 class KnownLayouts:
-    """The layout to clone: (16,) module numbers, of the program or the parse of an item; zeros where none is known."""
+    """The layout to clone, of the program or the parse of an item: (16, 1 + T), zeros where none is known.
+
+    Each step is a module's number, and ones at the words of the sentence that may say what it is about.
+    """
 
     per_view = False
     state: None = None
@@ -46,7 +56,7 @@ class KnownLayouts:
     def __init__(self, learning: Learning, leaves: int) -> None:
         self.learning = learning
         self.parsed = ParsedLayouts(leaves) if learning == "parse" else None
-        self._known: dict[str, tuple[str, ...] | None] = {}
+        self._known: dict[str, Layout | None] = {}
 
     def prepare(self, examples: Sequence[Example]) -> None:
         """Parse the sentences that are new."""
@@ -57,25 +67,31 @@ class KnownLayouts:
         """Nothing to learn."""
 
     def encode(self, example: Example) -> Ints:
-        program, layout = example.item.program, None
+        said = text_words(example.query, example.panels)
+        out = np.zeros((LONGEST, 1 + len(said)), np.int64)
+        forms = [{word, lemma(word), *read_words(word)} for word in said]
+        for row, step in zip(out, self._layout(example) or (), strict=False):
+            row[0] = NUMBER[step.module]
+            row[1:] = [not form.isdisjoint(step.words) for form in forms]
+        return out
+
+    def _layout(self, example: Example) -> Layout | None:
+        program = example.item.program
         if self.parsed is not None:
-            layout = tuple(step.module for step in self.parsed.layout(example))
-        elif self.learning == "programs" and program is not None:
-            if program not in self._known:
-                self._known[program] = program_layout(parse(program))
-            layout = self._known[program]
-        return np.array(numbered(layout or (), LONGEST), np.int64)
+            return self.parsed.layout(example)
+        if self.learning != "programs" or program is None:
+            return None
+        if program not in self._known:
+            self._known[program] = program_layout(parse(program))
+        return self._known[program]
 
 
 @dataclass(frozen=True)
-class N2nmnConfig(PanelConfig):
+class N2nmnConfig(EyesConfig):
     """Sizes of N2NMN, and what its layouts are learned from."""
 
-    strides: tuple[int, ...] = (2, 2, 1)  # of the tower's convolutions: a cell is their product of pixels wide
     learning: Learning = "programs"  # what layouts are learned from; search: from rewards alone
     leaves: int = 5  # most nouns of a parsed layout
-    modules: int = 64  # width of the modules
-    reach: int = 6  # cells that `relocate` reaches in each direction
     policy: int = 64  # size of the decoder's state
 
 
@@ -144,42 +160,47 @@ class N2nmn(nn.Module):
     def __init__(self, config: N2nmnConfig, sizes: Mapping[str, int]) -> None:
         super().__init__()
         self.search = config.learning == "search"
-        self.tower = Tower(config, sizes)
         self.reader = Reader(config, sizes)
         self.policy = Policy(config)
-        self.machine = Machine(config.channels, config.embedding, config.modules, config.reach)
+        self.machine = Machine(open_eyes(config, sizes), config.embedding, config.modules)
         self.prior = nn.Linear(config.hidden, 2)
 
     def forward(self, panels: Tensor, words: Tensor, layouts: Tensor) -> Tensor | tuple[Tensor, dict[str, Tensor]]:
-        """panels (B, P, 3, height, width), words (B, T), known layouts (B, 16) -> scores (B, 2).
+        """panels (B, P, 3, height, width) or slots (B, P, K, 14), words (B, T), known layouts (B, 16, 1 + T) -> (B, 2).
 
-        In training also, for each example, log p(layout), the policy's entropy, and whether a known one was followed.
+        In training also, of each example, log p(layout), how far its words are from known ones, the policy's entropy,
+        and whether a known layout was followed.
         """
         states, real, sentence = self.reader(words)  # (B, T, H), (B, T), (B, H)
-        follow = self.training and not self.search
-        known = layouts if follow else None
+        known = layouts[:, :, 0] if self.training and not self.search else None  # (B, 16)
         steps, shares, chance, spread = self.policy(states, real, sentence, known, draw=self.training)
         steps = shortest(steps)  # (B, S)
-        vectors = self.reader.embedding(words)  # (B, T, E)
-        texts = shares[:, : steps.shape[1]] @ vectors  # (B, S, E)
-        truth = self.machine(self.tower(panels), steps, texts)  # (B,)
+        shares = shares[:, : steps.shape[1]]  # (B, S, T)
+        texts = shares @ self.reader.embedding(words)  # (B, S, E)
+        truth = self.machine(panels, steps, texts)  # (B,)
         scores: Tensor = evidence(truth) + self.prior(sentence)
         if not self.training:
             return scores
-        cloned = layouts.any(1) if follow else torch.zeros_like(chance, dtype=torch.bool)
-        return scores, {"chance": chance, "spread": spread, "cloned": cloned}
+        if known is None:
+            cloned, astray = torch.zeros_like(chance, dtype=torch.bool), torch.zeros_like(chance)
+        else:
+            meant = layouts[:, : steps.shape[1], 1:]  # (B, S, T)
+            fits = (shares * meant).sum(2).clamp(min=SMALL)  # (B, S)
+            astray = -(fits.log() * meant.any(2)).sum(1)  # (B,)
+            cloned = known.any(1)
+        return scores, {"chance": chance, "astray": astray, "spread": spread, "cloned": cloned}
 
     def loss(self, scores: Tensor, extra: Mapping[str, Tensor], answers: Tensor) -> Tensor:
         """Of the answers, and of layouts: those that are known are cloned, those that were drawn are rewarded."""
         own = functional.cross_entropy(scores, answers, reduction="none")  # (B,)
         cost = own.detach() - own.detach().mean()
-        chance, cloned = extra["chance"], extra["cloned"]
-        rewarded = cost * chance - ENTROPY * extra["spread"]
-        return (own + torch.where(cloned, -chance, rewarded)).mean()
+        rewarded = cost * extra["chance"] - ENTROPY * extra["spread"]
+        cloned = WORDS * extra["astray"] - extra["chance"]
+        return (own + torch.where(extra["cloned"], cloned, rewarded)).mean()
 
 
 def _inputs(config: N2nmnConfig) -> dict[str, Input]:
-    return inputs(config) | {"layouts": KnownLayouts(config.learning, config.leaves)}
+    return seen_inputs(config) | {"layouts": KnownLayouts(config.learning, config.leaves)}
 
 
 MODEL = Architecture(

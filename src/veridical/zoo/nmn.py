@@ -21,11 +21,12 @@ from torch import Tensor, nn
 
 from veridical.common.arrays import Ints
 from veridical.zoo.architecture import Architecture, Example, Input
+from veridical.zoo.eyes import EyesConfig, open_eyes, seen_inputs
 from veridical.zoo.inputs import Vocabulary, text_words
 from veridical.zoo.layouts import LONGEST, MODULES, NUMBER, Layout
 from veridical.zoo.modules import Machine, evidence, shortest
 from veridical.zoo.parsed_layouts import best_parser, layouts
-from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs
+from veridical.zoo.towers import Reader
 
 MOST_WORDS = 7  # that a step is about
 USED = tuple(name for name in MODULES if name not in ("", "filter", "or", "not"))
@@ -77,13 +78,10 @@ def _sentence(example: Example) -> str:
 
 
 @dataclass(frozen=True)
-class NmnConfig(PanelConfig):
+class NmnConfig(EyesConfig):
     """Sizes of NMN."""
 
-    strides: tuple[int, ...] = (2, 2, 1)  # of the tower's convolutions: a cell is their product of pixels wide
     leaves: int = 5  # most nouns of a layout; the original's default is 2
-    modules: int = 64  # width of the modules
-    reach: int = 6  # cells that `relocate` reaches in each direction
     parser: str = ""  # spacy, or words: cut by lists of words; empty: spacy where it is installed
 
 
@@ -92,25 +90,24 @@ class Nmn(nn.Module):
 
     def __init__(self, config: NmnConfig, sizes: Mapping[str, int]) -> None:
         super().__init__()
-        self.tower = Tower(config, sizes)
         self.reader = Reader(config, sizes, two_way=False)
         self.words = nn.Embedding(sizes["layouts"], config.embedding, padding_idx=0)
-        self.machine = Machine(config.channels, config.embedding, config.modules, config.reach, USED)
+        self.machine = Machine(open_eyes(config, sizes), config.embedding, config.modules, USED)
         self.prior = nn.Linear(config.hidden, 2)
 
     def forward(self, panels: Tensor, words: Tensor, layouts: Tensor) -> Tensor:
-        """panels (B, P, 3, height, width), words (B, T), layouts (B, 16, 1 + 7) -> scores (B, 2)."""
+        """panels (B, P, 3, height, width) or slots (B, P, K, 14), words (B, T), layouts (B, 16, 8) -> scores (B, 2)."""
         steps = shortest(layouts[:, :, 0])  # (B, S)
         own = layouts[:, : steps.shape[1], 1:]  # (B, S, 7)
         count = (own != 0).sum(2, keepdim=True).clamp(min=1)  # (B, S, 1)
         texts = self.words(own).sum(2) / count**0.5  # (B, S, E)
-        truth = self.machine(self.tower(panels), steps, texts)  # (B,)
+        truth = self.machine(panels, steps, texts)  # (B,)
         scores: Tensor = evidence(truth) + self.prior(self.reader(words)[2])
         return scores
 
 
 def _inputs(config: NmnConfig) -> dict[str, Input]:
-    return inputs(config) | {"layouts": ParsedLayouts(config.leaves, config.least, config.parser)}
+    return seen_inputs(config) | {"layouts": ParsedLayouts(config.leaves, config.least, config.parser)}
 
 
 MODEL = Architecture(

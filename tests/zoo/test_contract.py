@@ -46,7 +46,7 @@ class Case:
 TINY = "tiny-bert"  # stands for the folder of a small checkpoint
 READS = {"words": "hashed-words", "hidden": 8}
 SEES = READS | {"images": "thumbnail"}
-LIGHT = {"film-sentence": {"sentence": "hashed-words"}}  # options that need no other package
+LIGHT = {"film-sentence": {"sentence": "hashed-words"}, "slot-reasoner": {"seeing": 2}}  # options that need no other package
 SPOKEN: dict[str, dict[str, Any]] = {
     "r2c": SEES, "revisited-vqa": SEES, "bottom-up-top-down": SEES, "mlb": SEES, "mutan": SEES,
     "esim": READS, "lstm": READS, "bert": {"words": TINY}, "bert-response-only": {"words": TINY},
@@ -76,7 +76,7 @@ def _cases(name: str) -> Iterator[Case]:
         elif "features" in model.sees:
             yield Case(name, task, "matrix", (("images", "thumbnail"),))
         else:
-            small_pictures = {"width": 80, "height": 20} if "image" in model.sees else {}
+            small_pictures = {"width": 80, "height": 20} if "image" in model.sees and name != "slot-reasoner" else {}
             yield Case(name, task, task, tuple({**small_pictures, **LIGHT.get(name, {})}.items()))
 
 

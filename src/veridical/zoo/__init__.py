@@ -8,7 +8,8 @@ In reading order:
     layers            readers of words, a small CNN, attention, perceptrons
     cnn_rnn, structure                                         NLVR's baselines
     panels, towers    what models of drawings and pairs share: one to three panels as pixels or maps; a tower, a reader
-    film              models of pixels
+    film, mac         models of pixels
+    slots, slot_reasoner   objects that a CNN learned to see; soft sets over them, asked for by the sentence
     matrices; mlp_panels, gru_panels, vqa_panels, relation_network   what V-PROM's models share; the models
     spoken, objects, regions   what VCR's models share: words in context with their tags; classes, places and features
     r2c, grounded     R2C, with its ablations as options; and a small one that learns its own words
@@ -41,6 +42,8 @@ MODELS: dict[str, str] = {
     "cnn-biatt": "veridical.zoo.biatt:MODEL",
     "w-memnn": "veridical.zoo.wmemnn:MODEL",
     "cmm": "veridical.zoo.cmm:MODEL",
+    "mac": "veridical.zoo.mac:MODEL",
+    "slot-reasoner": "veridical.zoo.slot_reasoner:MODEL",
     "maxent": "veridical.zoo.structure:MAXENT",
     "structure-mlp": "veridical.zoo.structure:MLP",
     "structure-rnn": "veridical.zoo.structure:RNN",

@@ -61,6 +61,11 @@ class PanelPixels:
         """(B, P) -> (B, P, 3, height, width) bytes."""
         return self._bytes[rows]
 
+    @property
+    def count(self) -> int:
+        """How many pictures there are; their rows begin at 1."""
+        return len(self._rows)
+
     def _view(self, example: Example, number: int, view: View | None) -> Iterator[Shown]:
         if self.whole is not None:
             one, whole = Example(example.item, example.panels, example.image, number), self.whole

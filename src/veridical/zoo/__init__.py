@@ -4,11 +4,12 @@ In reading order:
 
     architecture      what a model file gives: a config, the inputs it looks at, a module that scores candidates
     inputs            words, candidate texts, pixels and stored vectors, as arrays
-    facts             properties and counts of a scene of boxes, crossed with n-grams
+    facts, detections properties and counts of a scene of boxes, numbers of detected objects, crossed with n-grams
     layers            readers of words, a small CNN, attention, perceptrons
     cnn_rnn, structure                                         NLVR's baselines
     panels, towers    what models of drawings and pairs share: one to three panels as pixels or maps; a tower, a reader
-    film, mac         models of pixels
+    film, mac, cmm, biatt, wmemnn        models of pixels
+    layouts, parsed_layouts, eyes, modules; nmn, n2nmn   what module networks share; the models
     slots, slot_reasoner   objects that a CNN learned to see; soft sets over them, asked for by the sentence
     matrices; mlp_panels, gru_panels, vqa_panels, relation_network   what V-PROM's models share; the models
     spoken, objects, regions   what VCR's models share: words in context with their tags; classes, places and features
@@ -45,6 +46,7 @@ MODELS: dict[str, str] = {
     "mac": "veridical.zoo.mac:MODEL",
     "slot-reasoner": "veridical.zoo.slot_reasoner:MODEL",
     "maxent": "veridical.zoo.structure:MAXENT",
+    "maxent-objects": "veridical.zoo.structure:MAXENT_OBJECTS",
     "structure-mlp": "veridical.zoo.structure:MLP",
     "structure-rnn": "veridical.zoo.structure:RNN",
     "response-only": "veridical.zoo.responses:RESPONSE_ONLY",

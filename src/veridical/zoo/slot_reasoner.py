@@ -111,7 +111,9 @@ class Round(nn.Module):
         self.leave = nn.Linear(2 * width, width)
         self.norm = nn.LayerNorm(width)
 
-    def forward(self, slots: Tensor, pairs: Tensor, there: Tensor, asked: Tensor, said: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, slots: Tensor, pairs: Tensor, there: Tensor, asked: Tensor, said: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """slots (B, P, K, D), pairs (B, P, K, K, G), there (B, P, K), asked (B, M, D), said (B, H) -> the slots with
         what was found, and counts (B, P, M)."""
         fit = self.meant(slots, there, asked)  # (B, P, K, M)

@@ -48,6 +48,10 @@ class AgainOptions:
     """Sentences made of each by exchanging colours, shapes, sizes, numbers and ends."""
     variant_items: int = 16
     """Of each of those."""
+    plain: int = 2000
+    """Plain generated sentences of one amount of one kind of things: what is learned first."""
+    apart: float = 0.5
+    """Share of items that need not come in pairs of the same objects, once true and once false."""
     presentations: int = 4000
     """New ones, four images each, beside those of the split."""
     validation: float = 0.05

@@ -174,9 +174,9 @@ class Dataset:
         return torch.from_numpy(np.arange(own.max())[None] >= own[:, None])
 
 
-def epoch_batches(lengths: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
-    """The rows of each batch of one epoch, in random order, with examples of similar length together."""
-    order = rng.permutation(len(lengths))
+def epoch_batches(lengths: Ints, size: int, rng: np.random.Generator, most: int | None = None) -> list[Ints]:
+    """The rows of each batch of one epoch (of at most so many), in random order, those of similar length together."""
+    order = rng.permutation(len(lengths))[:most]
     batches: list[Ints] = []
     for start in range(0, len(order), size * POOL):
         pool = order[start : start + size * POOL]

@@ -83,7 +83,8 @@ class Trainer:
         self.training, self.validation, self.config, self.folder = training, validation, config, folder
         self.seed, self.device, self.about, self.after_step = seed, device, about or {}, after_step
         self.optimizer = _optimizer(module, config, device)
-        self.steps_per_epoch = math.ceil(len(training) / config.batch)
+        self.epoch_items = min(config.epoch_items or len(training), len(training))
+        self.steps_per_epoch = math.ceil(self.epoch_items / config.batch)
         self.place = Place(patience=config.patience, countdown=config.patience)
 
     def run(self, label: str = "training") -> Place:
@@ -106,7 +107,7 @@ class Trainer:
     def _epoch(self, progress: Progress) -> None:
         """The steps of an epoch that are still to do."""
         rng = np.random.default_rng([self.seed, self.place.epoch])
-        batches = epoch_batches(self.training.lengths, self.config.batch, rng)
+        batches = epoch_batches(self.training.lengths, self.config.batch, rng, self.epoch_items)
         views = None
         if self.training.per_view:  # a random view of each item; over the epochs all are seen
             most = [max(self.training.views(row), 1) for row in range(len(self.training))]

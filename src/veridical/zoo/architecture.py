@@ -81,6 +81,14 @@ class Prepared(Protocol):
 
 
 @runtime_checkable
+class Growing(Protocol):
+    """An input that can learn more after what it learned on another benchmark (`train --pretrained`)."""
+
+    def grow(self, examples: Sequence[Example]) -> None:
+        """Learn what is new; what was known keeps its number."""
+
+
+@runtime_checkable
 class LookedUp(Protocol):
     """An input that keeps row numbers of a stored matrix for each example and reads the rows of a batch at once.
 

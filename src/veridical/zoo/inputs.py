@@ -56,8 +56,13 @@ class Vocabulary:
         raise NotImplementedError
 
     def learn(self, examples: Sequence[Example]) -> None:
+        self.state = []
+        self.grow(examples)
+
+    def grow(self, examples: Sequence[Example]) -> None:
+        """Add the words of other examples behind those that are known."""
         seen = Counter(word for example in examples for text in self.texts(example) for word in text)
-        self.state = sorted(word for word, n in seen.items() if n >= self.least)
+        self.state = self.state + sorted(word for word, n in seen.items() if n >= self.least and word not in self.ids)
 
     def number(self, sentence: Iterable[str]) -> Ints:
         return np.array([self.ids.get(word, UNKNOWN) for word in sentence], np.int64)

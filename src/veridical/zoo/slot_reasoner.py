@@ -13,6 +13,9 @@ below, learned from labels alone: nothing parses the sentence and nothing execut
     k_b of all rounds, and of the slots as they are after the last
     panel  p_b = MLP(steps(k_b)), scaled and shifted          statement  s = MLP(steps(sum_b p_b, k))
 
+While it trains on statements whose programs are known it also learns how many things its last instructions mean, and
+of how many panels the statement holds (`targets`): the sets of the program, counted. Nothing of this is there later.
+
 `steps` writes a soft number as sigmoids at 1/2, 3/2 ...: counts are compared, not only added.
 """
 
@@ -20,16 +23,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache, partial
 
 import torch
 from torch import Tensor, nn
 
-from veridical.zoo.architecture import Architecture, Input
+from veridical.language.programs.domain import Domain, domain_of
+from veridical.language.programs.execution import compiled
+from veridical.language.programs.terms import Term, parse
+from veridical.zoo.architecture import Architecture, Example, Input, Target
 from veridical.zoo.inputs import Words
 from veridical.zoo.layers import perceptron
 from veridical.zoo.slots import KINDS, PARTS, PanelSlots
 from veridical.zoo.towers import Reader
 
+SETS, MOST = 4, 12  # sets of a program that are counted in training, up to so many things
+CLOSE = 2.0  # of a soft number to a whole one
 NUMBERS = 8  # steps of a soft number
 SHARP = 4.0  # of a step
 
@@ -39,7 +48,7 @@ class SlotReasonerConfig:
     """Sizes of the reasoner, and how its slots are learned."""
 
     slots: int = 8  # of a panel, the most certain ones
-    seeing: int = 1500  # steps in which the CNN learns to see, before anything else
+    seeing: int = 3000  # steps in which the CNN learns to see, before anything else
     embedding: int = 64  # size of a word vector
     hidden: int = 128  # size of a word's state
     width: int = 64  # of a slot
@@ -149,8 +158,8 @@ class SlotReasoner(nn.Module):
         self.all_film = nn.Linear(config.hidden, 4 * config.panel)
         self.output = perceptron([2 * config.panel, config.panel, 2], config.dropout)
 
-    def forward(self, slots: Tensor, words: Tensor) -> Tensor:
-        """slots (B, P, K, 14), words (B, T) ids -> scores (B, 2)."""
+    def forward(self, slots: Tensor, words: Tensor) -> Tensor | tuple[Tensor, dict[str, Tensor]]:
+        """slots (B, P, K, 14), words (B, T) ids -> scores (B, 2); in training also how many of each set, (B, 13)."""
         if self.training and self.config.unread:
             unread = (torch.rand(words.shape, device=words.device) < self.config.unread) & (words > 0)
             words = words.masked_fill(unread, 1)
@@ -169,7 +178,12 @@ class SlotReasoner(nn.Module):
         known = steps(torch.cat([own.sum(1), panels.sum(1)], dim=1))  # (B, 8 (N + D))
         scale, shift = self.all_film(sentence).chunk(2, dim=1)  # (B, 2 D)
         scores: Tensor = self.output(torch.relu((1 + scale) * self.all_in(known) + shift))
-        return scores
+        if not self.training:
+            return scores
+        numbers = [*counts[-1].sum(1)[:, :SETS].unbind(1), panels[:, :, 0].sum(1)]  # (B,) each
+        whole = torch.arange(MOST + 1, device=scores.device)
+        close = [-CLOSE * (number[:, None] - whole).square() for number in numbers]  # (B, 13)
+        return scores, dict(zip(TARGETS, close, strict=True))
 
     def _instructions(self, words: Tensor, states: Tensor, real: Tensor, sentence: Tensor) -> Tensor:
         """What to look for: parts of the sentence, (B, rounds + 1, M, D)."""
@@ -179,6 +193,48 @@ class SlotReasoner(nn.Module):
         shares = fit.masked_fill(~real[:, None], -1e9).softmax(2)
         found: Tensor = (shares @ said).view(len(words), self.config.rounds + 1, -1, said.shape[2])
         return found
+
+
+TARGETS = (*(f"things-{number}" for number in range(SETS)), "panels")
+
+
+class Counted:
+    """How many things are in the sets of items' programs; scenes are prepared once for all their statements."""
+
+    def __init__(self) -> None:
+        self._domains: dict[tuple[str, ...], Domain] = {}
+
+    def __call__(self, example: Example, name: str) -> list[str]:
+        """As an auxiliary loss names it; empty where the item has no such set."""
+        if example.item.program is None:
+            return []
+        kept, held = _sets(example.item.program)
+        among = held if name == "panels" else kept
+        number = 0 if name == "panels" else int(name.rpartition("-")[2])
+        if number >= len(among):
+            return []
+        scene = str(example.folder), *example.item.panels
+        if scene not in self._domains:
+            self._domains[scene] = domain_of(example.panels)
+        return [str(min(len(compiled(among[number])(self._domains[scene])), MOST))]
+
+
+@lru_cache(maxsize=1 << 16)
+def _sets(program: str) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+    """The sets of things and of panels in a program, in its order."""
+    found: dict[str, dict[Term, None]] = {"keep": {}, "where": {}}
+    waiting = [parse(program)]
+    while waiting:
+        term = waiting.pop()
+        if term.op in found:
+            found[term.op][term] = None
+        waiting += [arg for arg in reversed(term.args) if isinstance(arg, Term)]
+    return tuple(found["keep"]), tuple(found["where"])
+
+
+def _targets(config: SlotReasonerConfig) -> dict[str, Target]:
+    numbers, counted = tuple(map(str, range(MOST + 1))), Counted()
+    return {name: Target(numbers, partial(counted, name=name)) for name in TARGETS}
 
 
 def _inputs(config: SlotReasonerConfig) -> dict[str, Input]:
@@ -193,6 +249,10 @@ MODEL = Architecture(
     config=SlotReasonerConfig,
     inputs=_inputs,
     module=SlotReasoner,
-    training={"batch": 128, "rate": 2e-3, "epochs": 30, "patience": 5.0, "weight_decay": 1e-4, "clip": 1.0},
+    targets=_targets,
+    training={
+        "batch": 128, "rate": 1.5e-3, "schedule": "linear", "warmup": 200, "epochs": 30, "patience": 5.0,
+        "weight_decay": 1e-4, "clip": 1.0, "auxiliary_weight": 0.2,
+    },
     sees=("text", "image"),
 )

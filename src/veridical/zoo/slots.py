@@ -1,10 +1,10 @@
 """Objects of a drawn panel as slots, seen from its pixels by a small CNN that learns it from training panels first.
 
-    maps = CNN(pixels)                       a cell is 4 x 4 pixels; in each: heat, shape, colour, size, four edges
+    maps = CNN(pixels)                       a cell is 5 x 5 pixels; in each: heat, shape, colour, size, four edges
     slots = the K hottest peaks              each with how sure it is, softmax of its kinds, its edges in 0..1
 
 The CNN is taught where the annotated objects of training panels are (cross-entropy of heat and kinds at their middles,
-squared error of edges), then frozen; what it sees of a panel is kept, so that a reasoner trains on a few numbers. Of
+distance of edges), then frozen; what it sees of a panel is kept, so that a reasoner trains on a few numbers. Of
 other panels it is given nothing but pixels.
 """
 
@@ -27,7 +27,7 @@ from veridical.records import Panel
 from veridical.zoo.architecture import Example
 from veridical.zoo.panels import PanelPixels
 
-SIDE, CELL, GRID = 100, 4, 25  # pixels of a panel and of a cell, cells of a panel
+SIDE, CELL, GRID = 100, 5, 20  # pixels of a panel and of a cell, cells of a panel
 VALUES: tuple[tuple[str, ...], ...] = (
     ("square", "triangle", "circle"),
     ("black", "yellow", "blue"),
@@ -37,33 +37,33 @@ KINDS = sum(map(len, VALUES))
 PARTS = (slice(0, 3), slice(3, 6), slice(6, 9))  # of the kinds: shape, colour, size
 SLOT = 1 + KINDS + 4  # numbers of a slot: how sure, kinds, left, top, right, bottom
 REACH = 30.0  # pixels: unit of the distance from a cell to an edge
-BATCH, RATE = 24, 3e-3  # of teaching the CNN
+BATCH, RATE = 32, 4e-3  # of teaching the CNN
 MOST_PANELS = 12_000  # to teach it on
 SHOWN = 256  # panels that it looks at together
 
 
 class SlotNetwork(nn.Module):
-    """Convolutions down to cells of 4 x 4 pixels that see 40 x 40 pixels around them."""
+    """Convolutions down to cells of 5 x 5 pixels that see 35 x 35 pixels around them."""
 
-    def __init__(self, channels: int = 24) -> None:
+    def __init__(self, channels: int = 32) -> None:
         super().__init__()
         self.layers = nn.Sequential(
-            nn.Conv2d(3, 16, 5, 2, 2), nn.ReLU(),
-            nn.Conv2d(16, channels, 3, 2, 1), nn.ReLU(),
+            nn.Conv2d(3, channels, CELL, CELL), nn.ReLU(),
+            nn.Conv2d(channels, channels, 3, padding=1), nn.ReLU(),
             nn.Conv2d(channels, channels, 3, padding=2, dilation=2), nn.ReLU(),
-            nn.Conv2d(channels, 2 * channels, 3, padding=2, dilation=2), nn.ReLU(),
+            nn.Conv2d(channels, 2 * channels, 1), nn.ReLU(),
             nn.Conv2d(2 * channels, SLOT, 1),
         )  # fmt: skip
 
     def forward(self, pixels: Tensor) -> Tensor:
-        """pixels (N, 3, 100, 100) bytes -> (N, 14, 25, 25)."""
+        """pixels (N, 3, 100, 100) bytes -> (N, 14, 20, 20)."""
         found: Tensor = self.layers(pixels.float() / 127.5 - 1)
         return found
 
     def slots(self, pixels: Tensor, count: int) -> Tensor:
         """pixels (N, 3, 100, 100) bytes -> (N, K, 14)."""
         maps = self(pixels)
-        heat = torch.sigmoid(maps[:, :1])  # (N, 1, 25, 25)
+        heat = torch.sigmoid(maps[:, :1])  # (N, 1, 20, 20)
         peak = heat == functional.max_pool2d(heat, 3, 1, 1)
         around = functional.avg_pool2d(heat, 3, 1, 1, divisor_override=1).clamp(max=1)  # a middle between two cells
         sure, places = (around * peak).flatten(1).topk(count, dim=1)  # (N, K)
@@ -101,7 +101,7 @@ def teach(network: SlotNetwork, pixels: PanelPixels, rows: Ints, things: Sequenc
     with Progress("learning to see", steps, "steps") as progress:
         for _ in range(steps):
             chosen = rng.integers(len(rows), size=BATCH)
-            maps = network(torch.from_numpy(pixels.look_up(rows[chosen])))  # (B, 14, 25, 25)
+            maps = network(torch.from_numpy(pixels.look_up(rows[chosen])))  # (B, 14, 20, 20)
             found = torch.from_numpy(np.concatenate([things[n] for n in chosen]))  # (O, 9)
             panel = torch.from_numpy(np.repeat(np.arange(BATCH), [len(things[n]) for n in chosen]))  # (O,)
             row, column = found[:, 0].long(), found[:, 1].long()
@@ -111,7 +111,7 @@ def teach(network: SlotNetwork, pixels: PanelPixels, rows: Ints, things: Sequenc
             said = maps[panel, :, row, column]  # (O, 14)
             for number, part in enumerate(PARTS):
                 loss = loss + functional.cross_entropy(said[:, 1:][:, part], found[:, 2 + number].long())
-            loss = loss + 100 * functional.mse_loss(said[:, 1 + KINDS :], found[:, 5:])
+            loss = loss + 20 * functional.l1_loss(said[:, 1 + KINDS :], found[:, 5:])
             optimizer.zero_grad()
             torch.autograd.backward(loss)
             optimizer.step()

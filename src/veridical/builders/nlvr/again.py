@@ -40,7 +40,10 @@ _WORD = re.compile(r"[A-Za-z]+|[0-9]+")
 LOOKED_AT = 48  # images that tell whether a sentence is sometimes true and sometimes false
 RARE = 0.02  # of them; a sentence that is (almost) always true, or never, makes no items
 SCANNED = 800  # presentations looked through for a sentence
-APART = 0.1  # of images that have no kin with the other answer, so many are taken too
+PLAIN_AMOUNTS = ("", "exactly {}", "at least {}", "at most {}", "only {}", "")
+PLAIN_PLACES = ("", "", "touching the wall", "touching the edge", "touching the bottom", "touching the top", "not touching the wall",
+                "touching a corner", "on top", "at the bottom")  # fmt: skip
+PLAIN_GROUPS = ("", "", "in a {}", "in each {}", "in one {}", "in exactly two {}s")
 BATCH = 20_000  # items written at a time
 
 
@@ -69,6 +72,7 @@ class Sentence:
     program: Term
     tower: bool
     items: int  # how many to make of it
+    apart: float  # the share of them that may be images without kin of the other answer
 
 
 def exchanged(sentence: str, rng: np.random.Generator, tower: bool) -> str:
@@ -99,6 +103,28 @@ def exchanged(sentence: str, rng: np.random.Generator, tower: bool) -> str:
         return made.capitalize() if word[0].isupper() else made
 
     return _WORD.sub(other, sentence)
+
+
+def plain(rng: np.random.Generator, tower: bool) -> str:
+    """A plain sentence of one amount of one kind of things: what is learned first.
+
+    >>> plain(np.random.default_rng(5), False)
+    'There are exactly two small yellow items.'
+    """
+
+    def one_of(options: Sequence[str]) -> str:
+        return str(options[int(rng.integers(len(options)))])
+
+    many = int(rng.integers(1, 5))
+    amount = one_of(PLAIN_AMOUNTS).format(one_of((NUMBERS[many - 1], str(many)))) or "a"
+    noun = "block" if tower else one_of((*SHAPES, "item", "object"))
+    size = "" if tower or rng.random() < 0.7 else one_of(SIZES)
+    color = "" if rng.random() < 0.25 else one_of(COLORS)
+    single = amount == "a" or many == 1
+    group = one_of(PLAIN_GROUPS).format("tower" if tower else "box").replace("boxs", "boxes")
+    words = ("There is" if single else "There are", amount, size, color, noun if single else f"{noun}s",
+             one_of(PLAIN_PLACES), group)  # fmt: skip
+    return " ".join(word for word in words if word) + "."
 
 
 def again(benchmark: Path | str, out: Path | str, read: Read, options: AgainOptions) -> None:
@@ -149,7 +175,7 @@ def _shown(bench: Benchmark, items: Sequence[Item], tower: bool) -> Iterator[Sho
     """The presentations of a split that show towers, or those that do not."""
     by_origin: dict[str, list[tuple[Panel, ...]]] = {}
     for item in items:
-        panels = tuple(bench.panels[name] for name in item.panels)
+        panels = tuple(_named(bench.panels[name], name) for name in item.panels)
         if _is_tower(panels) == tower:
             by_origin.setdefault((item.origins or (item.id,))[0], []).append(panels)
     for name, images in by_origin.items():
@@ -165,6 +191,7 @@ def _new(options: AgainOptions, tower: bool) -> Iterator[Shown]:
 
 
 def _named(panel: Panel, name: str) -> Panel:
+    """A panel under another name; its picture is drawn where it is needed."""
     return Panel(name, None, panel.region, panel.width, panel.height, panel.objects)
 
 
@@ -177,17 +204,23 @@ def _sentences(
         text = item.query.raw if item.query else ""
         about.setdefault(text, _is_tower(bench.panels[name] for name in item.panels))
     seen: set[str] = set()
-    with Progress("reading sentences", len(about), "sentences") as progress:
+    with Progress("reading sentences", len(about) + options.plain, "sentences") as progress:
         for number, (text, tower) in enumerate(about.items()):
             rng = np.random.default_rng([options.seed, 6, number])
             others = [exchanged(text, rng, tower) for _ in range(options.variants)]
             for one, count in [(text, options.items), *((other, options.variant_items) for other in others)]:
-                if one in seen:
-                    continue
+                program = None if one in seen else read(one)
                 seen.add(one)
-                program = read(one)
                 if program is not None and _says_something(program, shown[tower], rng):
-                    yield Sentence(one, program, tower, count)
+                    yield Sentence(one, program, tower, count, options.apart)
+            progress.advance()
+        for number in range(options.plain):
+            rng = np.random.default_rng([options.seed, 8, number])
+            one = plain(rng, tower := bool(number % 2))
+            program = None if one in seen else read(one)
+            seen.add(one)
+            if program is not None and _says_something(program, shown[tower], rng):
+                yield Sentence(one, program, tower, options.items, 1.0)
             progress.advance()
 
 
@@ -202,7 +235,7 @@ def _items(
     sentence: Sentence, shown: Sequence[Shown], name: str, rng: np.random.Generator
 ) -> Iterator[tuple[Item, tuple[Panel, ...]]]:
     """As many true as false ones."""
-    run, most = compiled(sentence.program), sentence.items // 2
+    run, most, apart = compiled(sentence.program), sentence.items // 2, sentence.apart
     found: tuple[list[tuple[str, tuple[Panel, ...]]], ...] = ([], [])
     for n in rng.permutation(len(shown))[:SCANNED].tolist():
         one = shown[n]
@@ -210,7 +243,7 @@ def _items(
         for kin in one.kin:
             sides = [[k for k in kin if truths[k] == side] for side in (False, True)]
             alone = not (sides[0] and sides[1])
-            if alone and rng.random() > APART:
+            if alone and len(found[bool(sides[1])]) > apart * most:
                 continue
             for side, images in enumerate(sides):
                 found[side].extend((one.name, one.images[k][0]) for k in images[:1])

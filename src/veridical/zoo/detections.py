@@ -61,6 +61,13 @@ def singulars(noun: str) -> set[str]:
     return found | ({front + IRREGULAR[last]} if last in IRREGULAR else set())
 
 
+class DetectedState(CrossedState):
+    """What `DetectedCrossed` learned, as JSON."""
+
+    categories: list[str]
+    values: list[str]
+
+
 class DetectedCrossed(Crossed):
     """Counts of detected objects crossed with n-grams: a set of ids, (F,)."""
 
@@ -159,7 +166,7 @@ class DetectedCrossed(Crossed):
     def _thesaurus(self) -> Thesaurus:
         return open_thesaurus(None, needed=False)
 
-    state_shape: ClassVar[Any] = dict[str, list[str] | list[int]]
+    state_shape: ClassVar[Any] = DetectedState
 
     @property
     def state(self) -> CrossedState:

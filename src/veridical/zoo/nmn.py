@@ -35,7 +35,7 @@ USED = tuple(name for name in MODULES if name not in ("", "filter", "or", "not")
 class ParsedLayouts(Vocabulary):
     """The layout of a sentence by its parse: (16, 1 + 7), a module and the ids of its words at each step.
 
-    Every sentence is parsed once, all together; the state says by which parser.
+    Every sentence is parsed once, all together.
     """
 
     def __init__(self, leaves: int, least: int = 1, parser: str = "") -> None:
@@ -52,6 +52,10 @@ class ParsedLayouts(Vocabulary):
     def learn(self, examples: Sequence[Example]) -> None:
         self.prepare(examples)
         super().learn(examples)
+
+    def grow(self, examples: Sequence[Example]) -> None:
+        self.prepare(examples)
+        super().grow(examples)
 
     def layout(self, example: Example) -> Layout:
         """The layout of an example."""

@@ -37,7 +37,7 @@ class NLVROptions:
 
 
 @dataclass(frozen=True)
-class AgainOptions:
+class AugmentOptions:
     """How many items are made of known sentences, and of which."""
 
     split: str = "train"
@@ -53,7 +53,9 @@ class AgainOptions:
     apart: float = 0.5
     """Share of items that need not come in pairs of the same objects, once true and once false."""
     presentations: int = 4000
-    """New ones, four images each, beside those of the split."""
+    """New ones, four images each."""
+    own: bool = True
+    """Also the presentations of the split."""
     validation: float = 0.05
     """Share of the split that is left out, and becomes the split validation: as `train` holds it out by this seed."""
     seed: int = 0

@@ -35,7 +35,8 @@ class Pretrained:
         about = load_tensors(folder / WEIGHTS, AboutWeights)[1]
         if about["model"] != model:
             raise UserError(
-                f"{run} is a run of {about['model']}, and {model} is to be trained.", "Continue from a run of the same model."
+                f"{run} is a run of {about['model']}, and {model} is to be trained.",
+                "Continue from a run of the same model.",
             )
         return cls(folder, about)
 

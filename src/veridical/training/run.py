@@ -153,7 +153,9 @@ def _train(
         if not (place / RESULT).exists():
             data = data or _examples(bench, options, training)
             about = settings | {"seed": options.seed + number, "trial": number}
-            fit_trial(architecture, model_config, training, *data, place, about=about, after_step=after_step, first=first)
+            fit_trial(
+                architecture, model_config, training, *data, place, about=about, after_step=after_step, first=first
+            )
         results.append(_read_result(place / RESULT))
     best = [float(r["best"]) for r in results]
     done = TrainResult(folder, str(settings["model"]), tuple(results), float(np.mean(best)), float(np.std(best)))

@@ -8,7 +8,8 @@
 
 q is the state of a GRU over the words in the paper, of an LSTM here; `film-sentence` takes the vector of a frozen
 sentence encoder instead. The paper pools by the maximum alone; the sum beside it counts. Panels share all weights, and
-meet in the last line, which is ours: CLEVR has one picture.
+meet in the last line, which is ours: CLEVR has one picture. Where programs are known, the first maps before pooling
+are also taught to count (`counted`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from veridical.zoo.architecture import Architecture, Input
+from veridical.zoo.counted import SETS, Scores, close_to, targets
 from veridical.zoo.layers import perceptron
 from veridical.zoo.probe import QueryVector
 from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, with_places
@@ -73,7 +75,7 @@ class Film(nn.Module):
         self.generator = nn.Linear(asked, 2 * sum(self.widths))
         self.output = perceptron([2 * config.classifier + asked, config.classifier, 2], config.dropout)
 
-    def forward(self, panels: Tensor, words: Tensor | None = None, sentence: Tensor | None = None) -> Tensor:
+    def forward(self, panels: Tensor, words: Tensor | None = None, sentence: Tensor | None = None) -> Scores:
         """panels (B, P, 3, height, width) bytes, words (B, T) ids or sentence (B, D) -> scores (B, 2)."""
         if self.reader is not None and words is not None:
             sentence = self.reader(words)[2]  # (B, H)
@@ -89,7 +91,10 @@ class Film(nn.Module):
         pooled = torch.cat([found.amax(2), found.mean(2)], dim=1)  # (B P, 2 D)
         each = torch.relu((1 + scale) * self.panel(pooled) + shift).unflatten(0, (-1, count))  # (B, P, D)
         scores: Tensor = self.output(torch.cat([each.sum(1), each.amax(1), sentence], dim=1))
-        return scores
+        if not self.training:
+            return scores
+        things = found[:, :SETS].sum(2).unflatten(0, (-1, count)).sum(1)  # (B, 4)
+        return scores, close_to(things, each[:, :, 0].sum(1))
 
 
 def _with_sentence(config: FilmSentenceConfig) -> dict[str, Input]:
@@ -104,7 +109,8 @@ MODEL = Architecture(
     config=FilmConfig,
     inputs=inputs,
     module=Film,
-    training={"rate": 1e-3, "epochs": 40, "patience": 5.0, "weight_decay": 1e-5},
+    targets=targets,
+    training={"rate": 1e-3, "epochs": 40, "patience": 5.0, "weight_decay": 1e-5, "auxiliary_weight": 0.2},
     sees=("text", "image"),
 )
 SENTENCE = Architecture(
@@ -115,6 +121,7 @@ SENTENCE = Architecture(
     config=FilmSentenceConfig,
     inputs=_with_sentence,
     module=Film,
+    targets=targets,
     training=MODEL.training,
     sees=("text", "image"),
 )

@@ -9,7 +9,8 @@
 
 The knowledge k are the cells of all panels, each of which also knows in which panel it lies. Attention with softmax
 says what is there, not how often; `sums` adds, as an option that the paper does not have, what a sigmoid in place of
-the softmax finds, added up over the cells of each panel.
+the softmax finds, added up over the cells of each panel; where programs are known, its sums are taught to count
+(`counted`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from veridical.zoo.architecture import Architecture
+from veridical.zoo.counted import SETS, Scores, close_to, targets
 from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, with_places
 
 MOST_PANELS = 3
@@ -60,20 +62,19 @@ class Cell(nn.Module):
         fit = self.weigh_word(wanted[:, None] * words).squeeze(2)  # (B, T)
         return torch.einsum("bt,btd->bd", fit.masked_fill(~real, -1e9).softmax(1), words)
 
-    def read(self, control: Tensor, memory: Tensor, knowledge: Tensor) -> Tensor:
-        """control and memory (B, D), knowledge (B, P, N, D) -> what was found (B, D)."""
+    def read(self, control: Tensor, memory: Tensor, knowledge: Tensor) -> tuple[Tensor, Tensor]:
+        """control and memory (B, D), knowledge (B, P, N, D) -> what was found (B, D), how often in a panel (B, P)."""
         meant = self.from_memory(memory)[:, None, None] * self.from_knowledge(knowledge)  # (B, P, N, D)
         both = self.combine(torch.cat([meant, knowledge], dim=3))
         fit = control[:, None, None] * functional.elu(both)  # (B, P, N, D)
         shares = self.weigh_cell(fit).flatten(1).softmax(1)  # (B, P N)
         found = torch.einsum("bn,bnd->bd", shares, knowledge.flatten(1, 2))
         if self.counted is None or self.weigh_sum is None:
-            return found
+            return found, found[:, :1].expand(-1, knowledge.shape[1])
         share = torch.sigmoid(self.weigh_sum(fit) - 2)  # (B, P, N, 1)
         sums = (share * knowledge).sum(2)  # (B, P, D)
         counted = self.counted(torch.cat([sums, control[:, None].expand_as(sums)], dim=2))  # (B, P, D)
-        counts: Tensor = found + functional.elu(counted).sum(1)
-        return counts
+        return found + functional.elu(counted).sum(1), share.sum((2, 3))
 
     def remember(self, control: Tensor, found: Tensor, controls: list[Tensor], memories: list[Tensor]) -> Tensor:
         """What was found and all steps before -> the next memory (B, D)."""
@@ -93,7 +94,8 @@ class Mac(nn.Module):
         width = config.hidden
         self.reader = Reader(config, sizes)
         self.tower = Tower(config, sizes)
-        self.know = nn.Conv2d(config.channels + 2, width, 3, padding=1)
+        reach = 1 if config.maps else 3  # of a list, neighbours say nothing
+        self.know = nn.Conv2d(config.channels + 2, width, reach, padding=reach // 2)
         self.which = nn.Parameter(torch.zeros(MOST_PANELS, width))
         self.words = nn.Linear(width, width)
         self.asks = nn.ModuleList(nn.Linear(width, width) for _ in range(config.cells))
@@ -103,7 +105,7 @@ class Mac(nn.Module):
             nn.Linear(2 * width, width), nn.ELU(), nn.Dropout(config.dropout), nn.Linear(width, 2)
         )
 
-    def forward(self, panels: Tensor, words: Tensor) -> Tensor:
+    def forward(self, panels: Tensor, words: Tensor) -> Scores:
         """panels (B, P, 3, height, width) bytes, words (B, T) ids -> scores (B, 2)."""
         states, real, sentence = self.reader(words)  # (B, T, D), (B, T), (B, D)
         said = self.words(states)
@@ -112,13 +114,17 @@ class Mac(nn.Module):
         known = known + self.which[: panels.shape[1], None]
         controls = [self.first_control.expand_as(sentence)]
         memories = [self.first_memory.expand_as(sentence)]
+        counts: list[Tensor] = []  # (B,) of each step
         for ask in self.asks:
             control = self.cell.attend_words(ask(sentence), controls[-1], said, real)
-            found = self.cell.read(control, memories[-1], known)
+            found, counted = self.cell.read(control, memories[-1], known)
+            counts.append(counted.sum(1))
             memories.append(self.cell.remember(control, found, controls, memories))
             controls.append(control)
         scores: Tensor = self.output(torch.cat([sentence, memories[-1]], dim=1))
-        return scores
+        if not self.training or self.cell.counted is None or len(counts) <= SETS:
+            return scores
+        return scores, close_to(torch.stack(counts[:SETS], dim=1), counts[SETS])
 
 
 MODEL = Architecture(
@@ -129,6 +135,7 @@ MODEL = Architecture(
     config=MacConfig,
     inputs=inputs,
     module=Mac,
-    training={"rate": 1e-3, "epochs": 40, "patience": 5.0, "clip": 2.0},
+    targets=targets,
+    training={"rate": 1e-3, "epochs": 40, "patience": 5.0, "clip": 2.0, "auxiliary_weight": 0.2},
     sees=("text", "image"),
 )

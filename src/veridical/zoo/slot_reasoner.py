@@ -23,22 +23,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
 
 import torch
 from torch import Tensor, nn
 
-from veridical.language.programs.domain import Domain, domain_of
-from veridical.language.programs.execution import compiled
-from veridical.language.programs.terms import Term, parse
-from veridical.zoo.architecture import Architecture, Example, Input, Target
+from veridical.zoo.architecture import Architecture, Input
+from veridical.zoo.counted import SETS, Scores, close_to, targets
 from veridical.zoo.inputs import Words
 from veridical.zoo.layers import perceptron
-from veridical.zoo.slots import KINDS, PARTS, PanelSlots
+from veridical.zoo.slots import KINDS, LOOKS, PARTS, PanelSlots, looks
 from veridical.zoo.towers import Reader
 
-SETS, MOST = 4, 12  # sets of a program that are counted in training, up to so many things
-CLOSE = 2.0  # of a soft number to a whole one
 NUMBERS = 8  # steps of a soft number
 SHARP = 4.0  # of a step
 
@@ -66,13 +61,6 @@ def steps(numbers: Tensor) -> Tensor:
     return torch.sigmoid(SHARP * (numbers[..., None] - thresholds)).flatten(-2)
 
 
-def looks(slots: Tensor) -> Tensor:
-    """Raw slots (..., 14) -> numbers for a linear layer (..., 26): kinds, edges, and what is near which wall."""
-    kinds, edges = slots[..., 1 : 1 + KINDS], slots[..., 1 + KINDS :]
-    walls = 100 * torch.cat([edges[..., :2], 1 - edges[..., 2:]], dim=-1)  # (..., 4) pixels
-    return torch.cat([kinds, 2 * edges - 1, torch.exp(-walls.clamp(min=0) / 1.5), torch.exp(-walls.abs() / 8)], dim=-1)
-
-
 def lies(slots: Tensor) -> Tensor:
     """How slot j lies to slot i: (B, P, K, 14) -> (B, P, K, K, 15)."""
     kinds, edges = slots[..., 1 : 1 + KINDS], slots[..., 1 + KINDS :]
@@ -88,7 +76,7 @@ def lies(slots: Tensor) -> Tensor:
                       torch.exp(-gap.abs() / 1.5), near, alike], dim=-1)  # fmt: skip
 
 
-LOOKS, LIES = KINDS + 12, 15
+LIES = 15
 
 
 class Meant(nn.Module):
@@ -158,7 +146,7 @@ class SlotReasoner(nn.Module):
         self.all_film = nn.Linear(config.hidden, 4 * config.panel)
         self.output = perceptron([2 * config.panel, config.panel, 2], config.dropout)
 
-    def forward(self, slots: Tensor, words: Tensor) -> Tensor | tuple[Tensor, dict[str, Tensor]]:
+    def forward(self, slots: Tensor, words: Tensor) -> Scores:
         """slots (B, P, K, 14), words (B, T) ids -> scores (B, 2); in training also how many of each set, (B, 13)."""
         if self.training and self.config.unread:
             unread = (torch.rand(words.shape, device=words.device) < self.config.unread) & (words > 0)
@@ -180,10 +168,7 @@ class SlotReasoner(nn.Module):
         scores: Tensor = self.output(torch.relu((1 + scale) * self.all_in(known) + shift))
         if not self.training:
             return scores
-        numbers = [*counts[-1].sum(1)[:, :SETS].unbind(1), panels[:, :, 0].sum(1)]  # (B,) each
-        whole = torch.arange(MOST + 1, device=scores.device)
-        close = [-CLOSE * (number[:, None] - whole).square() for number in numbers]  # (B, 13)
-        return scores, dict(zip(TARGETS, close, strict=True))
+        return scores, close_to(counts[-1].sum(1)[:, :SETS], panels[:, :, 0].sum(1))
 
     def _instructions(self, words: Tensor, states: Tensor, real: Tensor, sentence: Tensor) -> Tensor:
         """What to look for: parts of the sentence, (B, rounds + 1, M, D)."""
@@ -193,48 +178,6 @@ class SlotReasoner(nn.Module):
         shares = fit.masked_fill(~real[:, None], -1e9).softmax(2)
         found: Tensor = (shares @ said).view(len(words), self.config.rounds + 1, -1, said.shape[2])
         return found
-
-
-TARGETS = (*(f"things-{number}" for number in range(SETS)), "panels")
-
-
-class Counted:
-    """How many things are in the sets of items' programs; scenes are prepared once for all their statements."""
-
-    def __init__(self) -> None:
-        self._domains: dict[tuple[str, ...], Domain] = {}
-
-    def __call__(self, example: Example, name: str) -> list[str]:
-        """As an auxiliary loss names it; empty where the item has no such set."""
-        if example.item.program is None:
-            return []
-        kept, held = _sets(example.item.program)
-        among = held if name == "panels" else kept
-        number = 0 if name == "panels" else int(name.rpartition("-")[2])
-        if number >= len(among):
-            return []
-        scene = str(example.folder), *example.item.panels
-        if scene not in self._domains:
-            self._domains[scene] = domain_of(example.panels)
-        return [str(min(len(compiled(among[number])(self._domains[scene])), MOST))]
-
-
-@lru_cache(maxsize=1 << 16)
-def _sets(program: str) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
-    """The sets of things and of panels in a program, in its order."""
-    found: dict[str, dict[Term, None]] = {"keep": {}, "where": {}}
-    waiting = [parse(program)]
-    while waiting:
-        term = waiting.pop()
-        if term.op in found:
-            found[term.op][term] = None
-        waiting += [arg for arg in reversed(term.args) if isinstance(arg, Term)]
-    return tuple(found["keep"]), tuple(found["where"])
-
-
-def _targets(config: SlotReasonerConfig) -> dict[str, Target]:
-    numbers, counted = tuple(map(str, range(MOST + 1))), Counted()
-    return {name: Target(numbers, partial(counted, name=name)) for name in TARGETS}
 
 
 def _inputs(config: SlotReasonerConfig) -> dict[str, Input]:
@@ -249,10 +192,17 @@ MODEL = Architecture(
     config=SlotReasonerConfig,
     inputs=_inputs,
     module=SlotReasoner,
-    targets=_targets,
+    targets=targets,
     training={
-        "batch": 128, "rate": 1.5e-3, "schedule": "linear", "warmup": 200, "epochs": 30, "patience": 5.0,
-        "weight_decay": 1e-4, "clip": 1.0, "auxiliary_weight": 0.2,
+        "batch": 128,
+        "rate": 1.5e-3,
+        "schedule": "linear",
+        "warmup": 200,
+        "epochs": 30,
+        "patience": 5.0,
+        "weight_decay": 1e-4,
+        "clip": 1.0,
+        "auxiliary_weight": 0.2,
     },
     sees=("text", "image"),
 )

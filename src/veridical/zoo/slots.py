@@ -35,8 +35,11 @@ VALUES: tuple[tuple[str, ...], ...] = (
 )
 KINDS = sum(map(len, VALUES))
 PARTS = (slice(0, 3), slice(3, 6), slice(6, 9))  # of the kinds: shape, colour, size
+LOOKS = KINDS + 12  # numbers that `looks` gives
+PLACES = 10  # cells along each side of an object map: no two objects have their middles in one
 SLOT = 1 + KINDS + 4  # numbers of a slot: how sure, kinds, left, top, right, bottom
 REACH = 30.0  # pixels: unit of the distance from a cell to an edge
+COLD = -4.0  # heat of every cell at first: most have no object in them
 BATCH, RATE = 32, 4e-3  # of teaching the CNN
 MOST_PANELS = 12_000  # to teach it on
 SHOWN = 256  # panels that it looks at together
@@ -54,6 +57,8 @@ class SlotNetwork(nn.Module):
             nn.Conv2d(channels, 2 * channels, 1), nn.ReLU(),
             nn.Conv2d(2 * channels, SLOT, 1),
         )  # fmt: skip
+        with torch.no_grad():
+            list(self.parameters())[-1][0] = COLD
 
     def forward(self, pixels: Tensor) -> Tensor:
         """pixels (N, 3, 100, 100) bytes -> (N, 14, 20, 20)."""
@@ -186,3 +191,34 @@ class PanelSlots:
         except Exception as error:
             raise ValueError(f"its network cannot be read: {error}") from None
         self._seen = self._seen[:1]
+
+
+def looks(slots: Tensor) -> Tensor:
+    """Raw slots (..., 14) -> numbers for a linear layer (..., 21): kinds, edges, and what is near which wall."""
+    kinds, edges = slots[..., 1 : 1 + KINDS], slots[..., 1 + KINDS :]
+    walls = 100 * torch.cat([edges[..., :2], 1 - edges[..., 2:]], dim=-1)  # (..., 4) pixels
+    return torch.cat([kinds, 2 * edges - 1, torch.exp(-walls.clamp(min=0) / 1.5), torch.exp(-walls.abs() / 8)], dim=-1)
+
+
+class SlotMaps(PanelSlots):
+    """The same slots on a map: (P, 22, 10, 10), an object in the cell of its middle; or as a list, (P, 22, K, 1)."""
+
+    size = 1 + LOOKS
+
+    def __init__(self, count: int, steps: int, listed: bool = False) -> None:
+        super().__init__(count, steps)
+        self.listed = listed
+
+    def look_up(self, rows: Ints) -> Floats:
+        """(B, P) -> (B, P, 22, 10, 10)."""
+        slots = self._seen[rows]  # (B, P, K, 14)
+        seen = looks(torch.from_numpy(slots)).numpy() * (slots[..., :1] > 0)
+        found = np.concatenate([slots[..., :1], seen], axis=3)  # (B, P, K, 22)
+        if self.listed:
+            return np.ascontiguousarray(found.swapaxes(2, 3)[..., None])
+        out = np.zeros((*rows.shape, PLACES, PLACES, self.size), np.float32)
+        item, panel, slot = np.nonzero(slots[..., 0])
+        edges = slots[item, panel, slot, 1 + KINDS :]
+        middle = np.clip((edges[:, :2] + edges[:, 2:]) / 2 * PLACES, 0, PLACES - 1).astype(int)  # across, down
+        out[item, panel, middle[:, 1], middle[:, 0]] = found[item, panel, slot]
+        return np.ascontiguousarray(np.moveaxis(out, 4, 2))

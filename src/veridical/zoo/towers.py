@@ -3,7 +3,7 @@
     V_p = CNN([pixels_p; x; y])          the same weights for every panel; (x, y): where a cell is, in -1..1
     w_1 .. w_T = LSTM(words)             q = the state after the last word (of both directions, side by side)
 
-Over stored maps of an encoder the tower is one convolution to the model's width. A model file takes `inputs(config)`,
+Over maps that were made before (of an encoder, or of objects that a CNN learned to see) the tower is one convolution to the model's width. A model file takes `inputs(config)`,
 a `Tower` and a `Reader`, and gets maps (B, P, C, h, w), states (B, T, H) and the sentence (B, H).
 """
 
@@ -19,6 +19,11 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from veridical.zoo.architecture import Input
 from veridical.zoo.inputs import Words
 from veridical.zoo.panels import PanelMaps, PanelPixels
+from veridical.zoo.slots import SlotMaps
+
+
+OBJECTS = ("objects", "object-list")
+MOST_OBJECTS = 8  # of a panel
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,9 @@ class PanelConfig:
     width: int = 50  # of a panel, in pixels: NLVR's boxes at half their size
     height: int = 50
     joined: bool = False  # all panels side by side in one picture of that size (NLVR2's models: 530 x 416)
-    maps: str = ""  # an encoder whose stored maps are seen in place of pixels: efficientnet-lite0-map
+    maps: str = ""  # in place of pixels: an encoder's stored maps (efficientnet-lite0-map), or drawn objects that a CNN
+    # learned to see first, on a map (`objects`) or as a list (`object-list`)
+    seeing: int = 3000  # steps in which that CNN learns
     channels: int = 48  # of the tower's maps
     strides: tuple[int, ...] = (2, 2)  # of the tower's convolutions: a cell is their product of pixels wide
     embedding: int = 64  # size of a word vector
@@ -39,8 +46,13 @@ class PanelConfig:
 
 def inputs(config: PanelConfig) -> dict[str, Input]:
     """`panels` and `words`."""
-    panels = PanelMaps(config.maps) if config.maps else PanelPixels(config.width, config.height, config.joined)
-    return {"panels": panels, "words": Words(config.least)}
+    return {"panels": _panels(config), "words": Words(config.least)}
+
+
+def _panels(config: PanelConfig) -> Input:
+    if config.maps in OBJECTS:
+        return SlotMaps(MOST_OBJECTS, config.seeing, listed=config.maps == OBJECTS[1])
+    return PanelMaps(config.maps) if config.maps else PanelPixels(config.width, config.height, config.joined)
 
 
 class Tower(nn.Module):

@@ -19,13 +19,14 @@ import numpy as np
 
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.benchmark.splits import validation_slice
-from veridical.engine.progress import Progress
+from veridical.builders import BuildReport
+from veridical.engine.progress import Clock, Progress
 from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.language.programs.domain import Domain, domain_of
 from veridical.language.programs.execution import compiled
-from veridical.language.programs.terms import Term
-from veridical.options.building import AgainOptions
+from veridical.language.programs.terms import Term, parse
+from veridical.options.building import AugmentOptions
 from veridical.records import GENERATOR, TRUTH, Item, Pairs, Panel, Text, View, pairs
 from veridical.sources.boxes.scenes import ORDERS, TOWER_X, presentations
 
@@ -41,8 +42,10 @@ LOOKED_AT = 48  # images that tell whether a sentence is sometimes true and some
 RARE = 0.02  # of them; a sentence that is (almost) always true, or never, makes no items
 SCANNED = 800  # presentations looked through for a sentence
 PLAIN_AMOUNTS = ("", "exactly {}", "at least {}", "at most {}", "only {}", "")
-PLAIN_PLACES = ("", "", "touching the wall", "touching the edge", "touching the bottom", "touching the top", "not touching the wall",
-                "touching a corner", "on top", "at the bottom")  # fmt: skip
+PLAIN_PLACES = (
+    "", "", "touching the wall", "touching the edge", "touching the bottom", "touching the top",
+    "not touching the wall", "touching a corner", "on top", "at the bottom",
+)  # fmt: skip
 PLAIN_GROUPS = ("", "", "in a {}", "in each {}", "in one {}", "in exactly two {}s")
 BATCH = 20_000  # items written at a time
 
@@ -79,7 +82,7 @@ def exchanged(sentence: str, rng: np.random.Generator, tower: bool) -> str:
     """The sentence with other colours, shapes (of towers, which are all squares, the same), sizes, numbers and ends.
 
     >>> exchanged("There is a black square on top of 2 blue items.", np.random.default_rng(3), False)
-    'There is a blue square on top of 1 yellow items.'
+    'There is a yellow square on top of 1 blue items.'
     """
     swaps = dict(zip(COLORS, rng.permutation(COLORS).tolist(), strict=True))
     if not tower:
@@ -95,11 +98,10 @@ def exchanged(sentence: str, rng: np.random.Generator, tower: bool) -> str:
         if low in NUMBERS or low.isdigit():
             value = int(low) if low.isdigit() else NUMBERS.index(low) + 1
             new = min(max(value + next(steps, 0), 1), len(NUMBERS)) if value <= len(NUMBERS) else value
-            return str(new) if low.isdigit() else NUMBERS[new - 1].capitalize() if word[0].isupper() else NUMBERS[new - 1]
-        stem = low[:-1] if plural and low[:-1] in swaps else low
-        if stem not in swaps:
-            return word
-        made = swaps[stem] + ("s" if stem != low else "")
+            made = str(new) if low.isdigit() else NUMBERS[new - 1]
+        else:
+            stem = low[:-1] if plural and low[:-1] in swaps else low
+            made = swaps.get(stem, stem) + ("s" if stem != low else "")
         return made.capitalize() if word[0].isupper() else made
 
     return _WORD.sub(other, sentence)
@@ -109,7 +111,7 @@ def plain(rng: np.random.Generator, tower: bool) -> str:
     """A plain sentence of one amount of one kind of things: what is learned first.
 
     >>> plain(np.random.default_rng(5), False)
-    'There are exactly two small yellow items.'
+    'There are only three yellow objects touching the wall.'
     """
 
     def one_of(options: Sequence[str]) -> str:
@@ -127,16 +129,20 @@ def plain(rng: np.random.Generator, tower: bool) -> str:
     return " ".join(word for word in words if word) + "."
 
 
-def again(benchmark: Path | str, out: Path | str, read: Read, options: AgainOptions) -> None:
-    """Make the benchmark: see the top of this file."""
+def augment(benchmark: Path | str, out: Path | str, read: Read, options: AugmentOptions) -> BuildReport:
+    """Make the benchmark: see the top of this file. Sentences of items that have a program need not be read."""
+    clock = Clock()
     bench = Benchmark(benchmark)
     items = [i for i in bench.items(options.split) if i.answer is not None and i.query is not None]
     if not items:
         raise UserError(f"No item of split {options.split!r} has a sentence and an answer.", "Name another split.")
     texts = [i.query.raw if i.query else "" for i in items]
-    held = validation_slice(texts, [i.origins for i in items], options.validation, np.random.default_rng([options.seed, 1]))
+    rng = np.random.default_rng([options.seed, 1])
+    held = validation_slice(texts, [i.origins for i in items], options.validation, rng)
     kept = [item for item, is_held in zip(items, held, strict=True) if not is_held]
-    shown = {tower: list(_shown(bench, kept, tower)) + list(_new(options, tower)) for tower in (False, True)}
+    shown = {
+        tower: list(_shown(bench, kept, tower)) * options.own + list(_new(options, tower)) for tower in (False, True)
+    }
     config = {"format": "nlvr", "statements": "read and run again", "of": bench.hash, **asdict(options)}
     with BenchmarkWriter(
         out, name=f"{bench.name}, again", task="statement", config=config, seed=options.seed, describe=describe
@@ -157,6 +163,8 @@ def again(benchmark: Path | str, out: Path | str, read: Read, options: AgainOpti
                 progress.advance()
         writer.add_items("train", made)
         writer.add_panels(used.values())
+    clock.done("running sentences")
+    return BuildReport("nlvr", Path(out), Benchmark(out).manifest["counts"], seconds=clock.seconds)
 
 
 def _write_validation(writer: BenchmarkWriter, bench: Benchmark, items: Sequence[Item]) -> None:
@@ -182,7 +190,7 @@ def _shown(bench: Benchmark, items: Sequence[Item], tower: bool) -> Iterator[Sho
         yield Shown(name, tuple((panels, domain_of(panels)) for panels in images))
 
 
-def _new(options: AgainOptions, tower: bool) -> Iterator[Shown]:
+def _new(options: AugmentOptions, tower: bool) -> Iterator[Shown]:
     """New presentations."""
     for number, one in enumerate(presentations(options.presentations, options.seed)):
         if (one.arrangement == "tower") == tower:
@@ -196,20 +204,23 @@ def _named(panel: Panel, name: str) -> Panel:
 
 
 def _sentences(
-    bench: Benchmark, items: Sequence[Item], read: Read, shown: dict[bool, list[Shown]], options: AgainOptions
+    bench: Benchmark, items: Sequence[Item], read: Read, shown: dict[bool, list[Shown]], options: AugmentOptions
 ) -> Iterator[Sentence]:
     """Every sentence once, and its variants, as far as they can be read and are sometimes true and sometimes false."""
     about: dict[str, bool] = {}
+    known: dict[str, str] = {}  # programs of generated statements
     for item in items:
         text = item.query.raw if item.query else ""
         about.setdefault(text, _is_tower(bench.panels[name] for name in item.panels))
+        if item.program is not None:
+            known[text] = item.program
     seen: set[str] = set()
     with Progress("reading sentences", len(about) + options.plain, "sentences") as progress:
         for number, (text, tower) in enumerate(about.items()):
             rng = np.random.default_rng([options.seed, 6, number])
             others = [exchanged(text, rng, tower) for _ in range(options.variants)]
             for one, count in [(text, options.items), *((other, options.variant_items) for other in others)]:
-                program = None if one in seen else read(one)
+                program = None if one in seen else parse(known[one]) if one in known else read(one)
                 seen.add(one)
                 if program is not None and _says_something(program, shown[tower], rng):
                     yield Sentence(one, program, tower, count, options.apart)

@@ -145,13 +145,16 @@ class Trainer:
         self.place.seen += len(rows)
 
     def _loss(self, scores: Tensor, extra: Mapping[str, Tensor], rows: Ints, answers: Tensor) -> Tensor:
-        """Cross-entropy of the answers and of auxiliary targets, or what the module says itself."""
+        """Cross-entropy of the answers, or what the module says itself; and of auxiliary targets."""
+        known = self.training.targets.keys()
         if isinstance(self.module, OwnLoss):
-            return self.module.loss(scores, extra, answers)
-        loss = functional.cross_entropy(scores, answers)
-        for name, logits in extra.items():
+            more = {name: tensor for name, tensor in extra.items() if name not in known}
+            loss = self.module.loss(scores, more, answers)
+        else:
+            loss = functional.cross_entropy(scores, answers)
+        for name in known & extra.keys():
             wanted = torch.from_numpy(self.training.targets[name][rows]).to(self.device)  # (B, K)
-            loss = loss + self.config.auxiliary_weight * functional.cross_entropy(logits, wanted)
+            loss = loss + self.config.auxiliary_weight * functional.cross_entropy(extra[name], wanted)
         return loss
 
     def rate(self, step: int) -> float:

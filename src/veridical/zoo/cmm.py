@@ -7,7 +7,7 @@
 
 h_t are the states of a two-way reader, q_0 its sentence. (A shift of the words beside the scale k_i would be the same
 for every word, and no softmax changes by it.) Panels share all weights; each chooses its own words, and they meet in
-the last line.
+the last line. Where programs are known, the first maps before pooling are also taught to count (`counted`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from veridical.zoo.architecture import Architecture
+from veridical.zoo.counted import SETS, Scores, close_to, targets
 from veridical.zoo.film import Block
 from veridical.zoo.layers import perceptron
 from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, with_places
@@ -40,11 +41,10 @@ class Summary(nn.Module):
         self.leave = nn.Conv2d(channels + 2, maps, 1)
         self.project = nn.Linear(2 * maps, width)
 
-    def forward(self, maps: Tensor) -> Tensor:
-        """maps (N, C, h, w) -> (N, H)."""
+    def forward(self, maps: Tensor) -> tuple[Tensor, Tensor]:
+        """maps (N, C, h, w) -> (N, H), and what it is a summary of, (N, D, h w)."""
         found = torch.relu(self.leave(with_places(maps))).flatten(2)  # (N, D, h w)
-        summary: Tensor = self.project(torch.cat([found.amax(2), found.mean(2)], dim=1))
-        return summary
+        return self.project(torch.cat([found.amax(2), found.mean(2)], dim=1)), found
 
 
 class Cmm(nn.Module):
@@ -61,7 +61,7 @@ class Cmm(nn.Module):
         self.panel = nn.Linear(2 * config.hidden, config.classifier)
         self.output = perceptron([2 * config.classifier + config.hidden, config.classifier, 2], config.dropout)
 
-    def forward(self, panels: Tensor, words: Tensor) -> Tensor:
+    def forward(self, panels: Tensor, words: Tensor) -> Scores:
         """panels (B, P, 3, height, width) bytes, words (B, T) ids -> scores (B, 2)."""
         count = panels.shape[1]
         states, real, sentence = self.reader(words)  # (B, T, H), (B, T), (B, H)
@@ -69,17 +69,20 @@ class Cmm(nn.Module):
         blank = ~real.repeat_interleave(count, 0)  # (B P, T)
         asked = sentence.repeat_interleave(count, 0)  # (B P, H)
         maps = self.tower(panels).flatten(0, 1)  # (B P, C, h, w)
-        seen = asked
+        seen = cells = asked
         for block, modulate, choose in zip(self.blocks, self.modulate, self.choose, strict=True):
             scale, shift = modulate(asked).chunk(2, dim=1)  # (B P, C)
             maps = block(maps, 1 + scale, shift)
-            seen = self.summary(maps)  # (B P, H)
+            seen, cells = self.summary(maps)  # (B P, H), (B P, D, h w)
             fit = choose(seen[:, None] * each).squeeze(2)  # (B P, T)
             shares = fit.masked_fill(blank, -1e9).softmax(1)
             asked = (shares[:, :, None] * each).sum(1)  # (B P, H)
         found = torch.relu(self.panel(torch.cat([seen, asked], dim=1))).unflatten(0, (-1, count))  # (B, P, D)
         scores: Tensor = self.output(torch.cat([found.sum(1), found.amax(1), sentence], dim=1))
-        return scores
+        if not self.training:
+            return scores
+        things = cells[:, :SETS].sum(2).unflatten(0, (-1, count)).sum(1)  # (B, 4)
+        return scores, close_to(things, found[:, :, 0].sum(1))
 
 
 MODEL = Architecture(
@@ -90,6 +93,7 @@ MODEL = Architecture(
     config=CmmConfig,
     inputs=inputs,
     module=Cmm,
-    training={"rate": 1e-3, "epochs": 40, "patience": 5.0, "weight_decay": 1e-5},
+    targets=targets,
+    training={"rate": 1e-3, "epochs": 40, "patience": 5.0, "weight_decay": 1e-5, "auxiliary_weight": 0.2},
     sees=("text", "image"),
 )

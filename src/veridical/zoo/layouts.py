@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from veridical.common.arrays import Ints
-from veridical.language.programs.terms import Atom, Term
+from veridical.language.programs.terms import Atom, Term, term
 
 # module -> how many attentions it takes; its number is its place here, and 0 (padding) does nothing
 ARITY = {
@@ -33,6 +33,7 @@ class Step(NamedTuple):
 
     module: str
     words: tuple[str, ...] = ()  # what it is about; of a program, words that may say it
+    meant: Term | None = None  # of a program: the set of things or of boxes that it comes to
 
 
 Layout = tuple[Step, ...]
@@ -112,10 +113,14 @@ def program_layout(program: Term, longest: int = LONGEST) -> Layout | None:
     return found if len(found) <= longest and is_whole([step.module for step in found]) else None
 
 
-def _step(module: str, *about: Term | Atom) -> Step:
+def _step(module: str, *about: Term | Atom, meant: Term | None = None) -> Step:
     """A module, with the words that may say what it is about: those of every name and number in some terms."""
     names = [str(name) for one in about for name in _names(one)]
-    return Step(module, tuple(dict.fromkeys(word for name in names for word in _SAID.get(name, name).split())))
+    return Step(module, tuple(dict.fromkeys(word for name in names for word in _SAID.get(name, name).split())), meant)
+
+
+def _kept(test: Term) -> Term:
+    return term("keep", test, term("things"))
 
 
 def _names(node: Term | Atom) -> Iterator[Atom]:
@@ -167,25 +172,30 @@ def _amount(node: Term, module: str) -> Iterator[Step]:
         objects, test = _terms(node)
         yield from _objects(objects)  # no object without it
         yield from _test(test)
-        yield from (Step("not"), Step("and"), _step(module, "every"))
+        yield from (Step("not"), Step("and"), _step(module, "every", meant=_boxes(node, module)))
         return
     if node.op == "count":
         amount, objects = _terms(node)
         yield from _objects(objects)
         others = [n for n in _terms(amount) if n.op == "size"]
         if not others:
-            yield _step(module, amount)
+            yield _step(module, amount, meant=_boxes(node, module))
             return
         yield from _objects(_terms(others[0])[0])
-        yield _step("compare", amount.op)
+        yield _step("compare", amount.op, meant=_boxes(node, module))
     elif node.op == "values":
         amount, objects = _terms(node)
         yield from _objects(objects)
-        yield _step("describe", node.args[0], amount, "same")
+        yield _step("describe", node.args[0], amount, "same", meant=_boxes(node, module))
     else:
         raise _CannotError(node.op)
     if module == "total":
         yield Step("boxes")
+
+
+def _boxes(truth: Term, module: str) -> Term | None:
+    """The boxes that a truth holds in; of a truth of the whole scene, nothing."""
+    return term("where", truth, term("panels")) if module == "count" else None
 
 
 def _joined(node: Term, read: Callable[[Term], Iterator[Step]]) -> Iterator[Step]:
@@ -212,7 +222,7 @@ def _groups(node: Term) -> Iterator[Step]:
 
 def _objects(node: Term) -> Iterator[Step]:
     if node.op == "things":
-        yield _step("find", "things")
+        yield _step("find", "things", meant=node)
     elif node.op == "either":
         first, second = _terms(node)
         yield from _objects(first)
@@ -225,7 +235,7 @@ def _objects(node: Term) -> Iterator[Step]:
         else:
             yield from _objects(objects)
             yield from _test(test)
-            yield Step("and")
+            yield Step("and", meant=node)
     else:
         raise _CannotError(node.op)
 
@@ -233,20 +243,22 @@ def _objects(node: Term) -> Iterator[Step]:
 def _test(node: Term) -> Iterator[Step]:
     """The objects that a test is true of."""
     if node.op in _SIMPLE or node.op == "any":
-        yield _step("find", node)
+        yield _step("find", node, meant=_kept(node))
     elif node.op == "and":
         simple = [t for t in _terms(node) if t.op in _SIMPLE]
+        other = [t for t in _terms(node) if t.op not in _SIMPLE]
         for n, part in enumerate(simple):
-            yield _step("filter" if n else "find", part)
-        for n, part in enumerate(t for t in _terms(node) if t.op not in _SIMPLE):
+            done = simple[: n + 1]
+            yield _step("filter" if n else "find", part, meant=_kept(term("and", *done) if n else part))
+        for n, part in enumerate(other):
             yield from _test(part)
             if simple or n:
-                yield Step("and")
+                yield Step("and", meant=_kept(term("and", *simple, *other[: n + 1])))
     elif node.op in ("or", "not"):
         yield from _joined(node, _test)
     elif node.op == "related":
         yield from _objects(_terms(node)[1])
-        yield _step("relocate", node.args[0])
+        yield _step("relocate", node.args[0], meant=_kept(node))
     elif node.op == "inside":
         truth, groups = _terms(node)
         if groups.op not in ("panels", "towers"):

@@ -76,8 +76,11 @@ class Machine(nn.Module):
         with torch.no_grad():
             self.seek.bias[-1] = self.thing.bias[0] = RARE if isinstance(eyes, Slots) else RARE_CELLS
 
-    def forward(self, panels: Tensor, steps: Tensor, texts: Tensor) -> Tensor:
-        """panels as eyes see them, steps (B, S) module numbers, texts (B, S, D) -> the probability of true, (B,)."""
+    def forward(self, panels: Tensor, steps: Tensor, texts: Tensor) -> tuple[Tensor, Tensor]:
+        """panels as eyes see them, steps (B, S) module numbers, texts (B, S, D).
+
+        Returns the probability of true, (B,), and how many things or panels each step came to, (B, S).
+        """
         seen = self.eyes(panels)
         places, real = seen.places, seen.real  # (B, P, K, W), (B, P, K)
         sought = self.seek(texts)  # (B, S, W + 1)
@@ -96,8 +99,11 @@ class Machine(nn.Module):
                 own = _Asked(rows, found[rows, step], things[rows], texts[rows, step], amounts[rows, step])
                 value = value.index_copy(0, rows, self._run(MODULES[number], first, second, own, seen))
             values.append(value)
-        last = torch.stack(values, dim=1)[torch.arange(len(steps), device=steps.device), taken[:, -1, 0]]  # (B, P, K)
-        return last.mean(dim=(1, 2)).clamp(SURE, 1 - SURE)
+        past = torch.stack(values, dim=1)  # (B, 1 + S, P, K)
+        last = past[torch.arange(len(steps), device=steps.device), taken[:, -1, 0]]  # (B, P, K)
+        of_panels = (steps >= NUMBER["count"])[:, :, None, None]  # truths, which are the same at all places of a panel
+        each = torch.where(of_panels, past[:, 1:] / past.shape[3], past[:, 1:] * real[:, None])  # (B, S, P, K)
+        return last.mean(dim=(1, 2)).clamp(SURE, 1 - SURE), each.sum(dim=(2, 3))
 
     def _run(self, module: str, first: Tensor, second: Tensor, own: _Asked, seen: Seen) -> Tensor:
         """One module over some examples: (N, P, K)."""

@@ -8,16 +8,17 @@
 
 Learning (section 3.3; NLVR2 section 6): `programs` and `parse` clone layouts that are known in training, of
 `Item.program` or of a parse (as Cirik et al. 2018 for NLVR2), with the loss -log p(layout) - 0.3 log sum a_ti over the
-words i that can say what step t is about (the last is ours); `search` draws layouts and adds (L - b) log p(layout) to
-the loss L, b the mean of a batch (REINFORCE): from scratch it is N2NMN-RL, continued from a cloned run
-(`--pretrained`) N2NMN-TUNE. In use the most likely module is taken at each step: no layout, program or
-parse is read.
+words i that can say what step t is about; with programs, steps are also taught how many things they come to (words and
+numbers are ours). `search` draws layouts and adds (L - b) log p(layout) to the loss L, b the mean of a batch
+(REINFORCE): from scratch it is N2NMN-RL, continued from a cloned run (`--pretrained`) N2NMN-TUNE. In use the most
+likely module is taken at each step: no layout, program or parse is read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -28,7 +29,8 @@ from torch.nn import functional
 from veridical.common.arrays import Ints
 from veridical.language.programs.terms import parse
 from veridical.language.reading.lexicon import read_words
-from veridical.zoo.architecture import Architecture, Example, Input
+from veridical.zoo.architecture import Architecture, Example, Input, Target
+from veridical.zoo.counted import MOST, Counted, near
 from veridical.zoo.eyes import EyesConfig, open_eyes, seen_inputs
 from veridical.zoo.inputs import text_words
 from veridical.zoo.layouts import ARITY, LONGEST, MODULES, NUMBER, Layout, program_layout
@@ -40,6 +42,7 @@ from veridical.zoo.towers import Reader
 Learning = Literal["programs", "parse", "search"]
 WORDS = 0.3  # what choosing other words than a known layout's weighs against its modules
 SMALL = 1e-3  # the least share of words that counts
+LESSONS = tuple(f"step-{number}" for number in range(LONGEST))  # what each step of a known layout comes to
 ENTROPY = 0.01  # what the entropy of the policy weighs in search, against settling too early
 
 
@@ -70,12 +73,13 @@ class KnownLayouts:
         said = text_words(example.query, example.panels)
         out = np.zeros((LONGEST, 1 + len(said)), np.int64)
         forms = [{word, lemma(word), *read_words(word)} for word in said]
-        for row, step in zip(out, self._layout(example) or (), strict=False):
+        for row, step in zip(out, self.layout(example) or (), strict=False):
             row[0] = NUMBER[step.module]
             row[1:] = [not form.isdisjoint(step.words) for form in forms]
         return out
 
-    def _layout(self, example: Example) -> Layout | None:
+    def layout(self, example: Example) -> Layout | None:
+        """The layout of an example, where one is known."""
         program = example.item.program
         if self.parsed is not None:
             return self.parsed.layout(example)
@@ -177,7 +181,7 @@ class N2nmn(nn.Module):
         steps = shortest(steps)  # (B, S)
         shares = shares[:, : steps.shape[1]]  # (B, S, T)
         texts = shares @ self.reader.embedding(words)  # (B, S, E)
-        truth = self.machine(panels, steps, texts)  # (B,)
+        truth, numbers = self.machine(panels, steps, texts)  # (B,), (B, S)
         scores: Tensor = evidence(truth) + self.prior(sentence)
         if not self.training:
             return scores
@@ -188,7 +192,10 @@ class N2nmn(nn.Module):
             fits = (shares * meant).sum(2).clamp(min=SMALL)  # (B, S)
             astray = -(fits.log() * meant.any(2)).sum(1)  # (B,)
             cloned = known.any(1)
-        return scores, {"chance": chance, "astray": astray, "spread": spread, "cloned": cloned}
+        more = {"chance": chance, "astray": astray, "spread": spread, "cloned": cloned}
+        if known is not None:
+            more |= {name: near(number) for name, number in zip(LESSONS, numbers.unbind(1), strict=False)}  # (B, 13)
+        return scores, more
 
     def loss(self, scores: Tensor, extra: Mapping[str, Tensor], answers: Tensor) -> Tensor:
         """Of the answers, and of layouts: those that are known are cloned, those that were drawn are rewarded."""
@@ -197,6 +204,26 @@ class N2nmn(nn.Module):
         rewarded = cost * extra["chance"] - ENTROPY * extra["spread"]
         cloned = WORDS * extra["astray"] - extra["chance"]
         return (own + torch.where(extra["cloned"], cloned, rewarded)).mean()
+
+
+class StepCounts(Counted):
+    """How many things, or boxes, each step of a program's layout comes to."""
+
+    def __init__(self, layouts: KnownLayouts) -> None:
+        super().__init__()
+        self.layouts = layouts
+
+    def __call__(self, example: Example, name: str) -> list[str]:
+        layout, number = self.layouts.layout(example) or (), LESSONS.index(name)
+        meant = layout[number].meant if number < len(layout) else None
+        return [] if meant is None else self.count(meant, example)
+
+
+def _targets(config: N2nmnConfig) -> dict[str, Target]:
+    if config.learning != "programs":
+        return {}
+    lesson, numbers = StepCounts(KnownLayouts(config.learning, config.leaves)), tuple(map(str, range(MOST + 1)))
+    return {name: Target(numbers, partial(lesson, name=name)) for name in LESSONS}
 
 
 def _inputs(config: N2nmnConfig) -> dict[str, Input]:
@@ -211,6 +238,7 @@ MODEL = Architecture(
     config=N2nmnConfig,
     inputs=_inputs,
     module=N2nmn,
-    training={"rate": 2e-3, "epochs": 40, "patience": 5.0, "weight_decay": 1e-5},
+    targets=_targets,
+    training={"rate": 3e-3, "epochs": 40, "patience": 5.0, "weight_decay": 1e-5, "auxiliary_weight": 0.2},
     sees=("text", "image"),
 )

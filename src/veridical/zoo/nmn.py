@@ -15,17 +15,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from veridical.common.arrays import Ints
-from veridical.zoo.architecture import Architecture, Example, Input
+from veridical.zoo.architecture import Architecture, Example, Input, Target
+from veridical.zoo.counted import SETS, Counted, Scores, close_to, program_sets
+from veridical.zoo.counted import targets as counted
 from veridical.zoo.eyes import EyesConfig, open_eyes, seen_inputs
 from veridical.zoo.inputs import Vocabulary, text_words
 from veridical.zoo.layouts import LONGEST, MODULES, NUMBER, Layout
 from veridical.zoo.modules import Machine, evidence, shortest
-from veridical.zoo.parsed_layouts import best_parser, layouts
+from veridical.zoo.parsed_layouts import best_parser, layouts, sets_of
 from veridical.zoo.towers import Reader
 
 MOST_WORDS = 7  # that a step is about
@@ -33,21 +38,23 @@ USED = tuple(name for name in MODULES if name not in ("", "filter", "or", "not")
 
 
 class ParsedLayouts(Vocabulary):
-    """The layout of a sentence by its parse: (16, 1 + 7), a module and the ids of its words at each step.
+    """The layout of a sentence by its parse: (16, 2 + 7), a module, a set's number and the words' ids at each step.
 
     Every sentence is parsed once, all together.
     """
 
+    _known: ClassVar[dict[tuple[int, str], dict[str, Layout]]] = {}  # by leaves and parser; lessons look there too
+
     def __init__(self, leaves: int, least: int = 1, parser: str = "") -> None:
         super().__init__(least)
         self.leaves, self.parser = leaves, parser
-        self._known: dict[str, Layout] = {}
 
     def prepare(self, examples: Sequence[Example]) -> None:
         """Parse the sentences that are new."""
         self.parser = self.parser or best_parser()
-        new = {sentence for sentence in map(_sentence, examples) if sentence not in self._known}
-        self._known |= layouts(sorted(new), self.leaves, self.parser)
+        known = self._known.setdefault((self.leaves, self.parser), {})
+        new = {sentence for sentence in map(_sentence, examples) if sentence not in known}
+        known |= layouts(sorted(new), self.leaves, self.parser)
 
     def learn(self, examples: Sequence[Example]) -> None:
         self.prepare(examples)
@@ -59,18 +66,20 @@ class ParsedLayouts(Vocabulary):
 
     def layout(self, example: Example) -> Layout:
         """The layout of an example."""
-        if _sentence(example) not in self._known:
+        sentence = _sentence(example)
+        if sentence not in self._known.get((self.leaves, self.parser), {}):
             self.prepare([example])
-        return self._known[_sentence(example)]
+        return self._known[self.leaves, self.parser][sentence]
 
     def texts(self, example: Example) -> Iterable[Iterable[str]]:
         return [step.words for step in self.layout(example)]
 
     def encode(self, example: Example) -> Ints:
-        out = np.zeros((LONGEST, 1 + MOST_WORDS), np.int64)
-        for row, step in zip(out, self.layout(example), strict=False):
+        out = np.zeros((LONGEST, 2 + MOST_WORDS), np.int64)
+        layout = self.layout(example)
+        for row, step, number in zip(out, layout, sets_of(layout), strict=False):
             ids = self.number(step.words[:MOST_WORDS])
-            row[0], row[1 : 1 + len(ids)] = NUMBER[step.module], ids
+            row[0], row[1], row[2 : 2 + len(ids)] = NUMBER[step.module], number, ids
         return out
 
 
@@ -99,15 +108,42 @@ class Nmn(nn.Module):
         self.machine = Machine(open_eyes(config, sizes), config.embedding, config.modules, USED)
         self.prior = nn.Linear(config.hidden, 2)
 
-    def forward(self, panels: Tensor, words: Tensor, layouts: Tensor) -> Tensor:
-        """panels (B, P, 3, height, width) or slots (B, P, K, 14), words (B, T), layouts (B, 16, 8) -> scores (B, 2)."""
+    def forward(self, panels: Tensor, words: Tensor, layouts: Tensor) -> Scores:
+        """panels (B, P, 3, height, width) or slots (B, P, K, 14), words (B, T), layouts (B, 16, 9) -> scores (B, 2)."""
         steps = shortest(layouts[:, :, 0])  # (B, S)
-        own = layouts[:, : steps.shape[1], 1:]  # (B, S, 7)
+        sets, own = layouts[:, : steps.shape[1], 1], layouts[:, : steps.shape[1], 2:]  # (B, S), (B, S, 7)
         count = (own != 0).sum(2, keepdim=True).clamp(min=1)  # (B, S, 1)
         texts = self.words(own).sum(2) / count**0.5  # (B, S, E)
-        truth = self.machine(panels, steps, texts)  # (B,)
+        truth, numbers = self.machine(panels, steps, texts)  # (B,), (B, S)
         scores: Tensor = evidence(truth) + self.prior(self.reader(words)[2])
-        return scores
+        if not self.training:
+            return scores
+        things = torch.stack([(numbers * (sets == n + 1)).sum(1) for n in range(SETS)], dim=1)  # (B, 4)
+        inside = (steps == NUMBER["count"]) | (steps == NUMBER["compare"])  # (B, S)
+        first = inside & (inside.cumsum(1) == 1)
+        return scores, close_to(things, (numbers * first).sum(1))
+
+
+class ParsedCounts(Counted):
+    """Counts of a program's sets, where the parse has as many: only then is it known which is which."""
+
+    def __init__(self, parsed: ParsedLayouts) -> None:
+        super().__init__()
+        self.parsed = parsed
+
+    def __call__(self, example: Example, name: str) -> list[str]:
+        if example.item.program is None:
+            return []
+        layout = self.parsed.layout(example)
+        things, boxes = program_sets(example.item.program)
+        truths = sum(step.module in ("count", "compare") for step in layout)
+        alike = len(boxes) == truths == 1 if name == "panels" else len(things) == max(sets_of(layout))
+        return super().__call__(example, name) if alike else []
+
+
+def _targets(config: NmnConfig) -> dict[str, Target]:
+    lesson = ParsedCounts(ParsedLayouts(config.leaves, parser=config.parser))
+    return {name: Target(target.names, partial(lesson, name=name)) for name, target in counted(config).items()}
 
 
 def _inputs(config: NmnConfig) -> dict[str, Input]:
@@ -122,6 +158,7 @@ MODEL = Architecture(
     config=NmnConfig,
     inputs=_inputs,
     module=Nmn,
-    training={"rate": 2e-3, "epochs": 40, "patience": 5.0, "weight_decay": 1e-5},
+    targets=_targets,
+    training={"rate": 3e-3, "epochs": 40, "patience": 5.0, "weight_decay": 1e-5, "auxiliary_weight": 0.2},
     sees=("text", "image"),
 )

@@ -235,6 +235,30 @@ def _said(phrase: Phrase) -> tuple[str, ...]:
     return (*phrase.amount, phrase.noun[-1])
 
 
+def sets_of(layout: Layout) -> list[int]:
+    """The number of the set that each step comes to, in the order that programs name them; 0 where it is none.
+
+    A claim's set is named before those that it stands in relation to: "circles (1) above squares (2)".
+
+    >>> made = assemble(cut_phrases("two circles above a square".split()), 5)
+    >>> [(step.module, number) for step, number in zip(made, sets_of(made))]
+    [('find', 0), ('find', 2), ('relocate', 0), ('and', 1), ('total', 0)]
+    """
+    out, done, related = [0] * len(layout), 0, list[int]()
+    for number, step in enumerate(layout):
+        if step.module in ("relocate", "compare"):
+            related.append(number - 1)
+        if step.module in ("count", "total", "compare", "describe"):
+            claim = number - 1 if step.module != "compare" else number - 2
+            if step.module == "count" and number and layout[number - 1].module == "compare":
+                continue
+            for place in [claim, *(r for r in related if r != claim)]:
+                done += 1
+                out[place] = done
+            related = []
+    return out
+
+
 def _attended(claim: _Claim) -> Iterator[Step]:
     yield Step("find", claim.phrase.noun)
     for phrase in claim.more:

@@ -8,6 +8,8 @@
     s   = f(r)
 
 A relation network would relate all pairs of places; this relates what the hops found: (hops x panels) squared pairs.
+Where programs are known, the places that a head of the first hop is sure of are also taught to be the right number
+(`counted`).
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from veridical.errors import UserError
 from veridical.zoo.architecture import Architecture
+from veridical.zoo.counted import SETS, Scores, close_to, targets
 from veridical.zoo.layers import perceptron
 from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, with_places
 
@@ -28,7 +32,7 @@ class WMemNNConfig(PanelConfig):
     """Sizes of W-MemNN."""
 
     hops: int = 2  # times that each panel is looked at
-    heads: int = 4  # places that a look can be at
+    heads: int = 4  # places that a look can be at, at least as many as sets that are counted
     memory: int = 64  # size of a memory
     relation: int = 128  # width of g and f
 
@@ -38,6 +42,8 @@ class WMemNN(nn.Module):
 
     def __init__(self, config: WMemNNConfig, sizes: Mapping[str, int]) -> None:
         super().__init__()
+        if config.heads < SETS:
+            raise UserError(f"The option heads is {config.heads}.", f"Give {SETS} or more.")
         self.hops = config.hops
         self.tower = Tower(config, sizes)
         self.reader = Reader(config, sizes, two_way=False)
@@ -53,7 +59,7 @@ class WMemNN(nn.Module):
         self.relate = perceptron([config.relation, config.relation, config.relation], config.dropout)
         self.output = perceptron([config.relation, config.relation, 2], config.dropout)
 
-    def forward(self, panels: Tensor, words: Tensor) -> Tensor:
+    def forward(self, panels: Tensor, words: Tensor) -> Scores:
         """panels (B, P, 3, height, width) bytes, words (B, T) ids -> scores (B, 2)."""
         question = self.reader(words)[2]  # (B, H)
         maps = self.tower(panels)  # (B, P, C, h, w)
@@ -61,11 +67,12 @@ class WMemNN(nn.Module):
         memories = memories.unflatten(0, maps.shape[:2])  # (B, P, K, M)
         keys = self.of_memory(memories)  # (B, P, K, M)
         asked = question[:, None].expand(-1, maps.shape[1], -1)  # (B, P, H)
-        kept = []
+        kept, sure = [], []
         for hop in range(self.hops):
             fit = self.heads(torch.tanh(keys + self.of_question(asked)[:, :, None]))  # (B, P, K, J)
             looked = fit.softmax(2).transpose(2, 3) @ memories  # (B, P, J, M)
             kept.append(self.found(looked.flatten(2)))  # (B, P, M)
+            sure.append(torch.sigmoid(fit).sum(dim=(1, 2)))  # (B, J)
             if hop + 1 < self.hops:
                 asked = torch.relu(self.next(kept[-1]))  # (B, P, H)
         working = torch.cat(kept, dim=1)  # (B, N, M), N = hops x panels
@@ -73,7 +80,9 @@ class WMemNN(nn.Module):
         pairs = self.first(working)[:, :, None] + self.second(working)[:, None]  # (B, N, N, R)
         related = self.relate(torch.relu(pairs + self.asked(question)[:, None, None]))  # (B, N, N, R)
         scores: Tensor = self.output(torch.relu(related).mean(dim=(1, 2)))
-        return scores
+        if not self.training:
+            return scores
+        return scores, close_to(sure[0][:, :SETS], torch.relu(kept[-1][:, :, 0]).sum(1))
 
 
 MODEL = Architecture(
@@ -84,6 +93,7 @@ MODEL = Architecture(
     config=WMemNNConfig,
     inputs=inputs,
     module=WMemNN,
-    training={"rate": 1e-3, "epochs": 40, "patience": 5.0, "weight_decay": 1e-5},
+    targets=targets,
+    training={"rate": 1e-3, "epochs": 40, "patience": 5.0, "weight_decay": 1e-5, "auxiliary_weight": 0.2},
     sees=("text", "image"),
 )

@@ -17,6 +17,7 @@ In reading order:
     bert, esim, lstm, responses                                VCR's blind models
     vqa_parts; revisited_vqa, bottom_up_top_down, mlb, mutan   what VCR's VQA models share; the models
     probe             over frozen encoders, for every task
+    figures           what the papers and we measured of them
 
 From outside: `load_model`, `models`, and `architecture`. Other packages add models by entry points of the group
 `veridical.zoo`. tests/zoo/test_contract.py runs over every entry.
@@ -27,9 +28,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 
+import msgspec
+
 from veridical.common import registry
 from veridical.common.result import ResultList, Table
 from veridical.zoo.architecture import Architecture
+from veridical.zoo.figures import figures
 
 MODELS: dict[str, str] = {
     "majority": "veridical.zoo.cnn_rnn:MAJORITY",
@@ -81,17 +85,27 @@ def load_model(name: str) -> Architecture:
 
 
 class ModelList(ResultList[Architecture]):
-    """Models of the zoo, for people and for scripts."""
+    """Models of the zoo, for people and for scripts: with the papers' figures and ours, where there are some."""
 
     def parts(self) -> Iterator[Table | str]:
-        rows = [(m.name, ", ".join(m.tasks), f"{m.summary} ({m.paper})") for m in self]
-        yield Table("", ("model", "tasks", "what it is"), rows)
+        known = figures()
+        rows = []
+        for m in self:
+            papers = [f"{one.benchmark} {one.accuracy}" for one in known.published if one.model == m.name]
+            ours = [one for one in known.measured if one.model == m.name]
+            shown = "\n".join(papers), "\n".join(one.shown for one in ours)
+            times = "\n".join(f"{one.minutes:.0f} min" for one in ours)
+            rows.append((m.name, ", ".join(m.tasks), f"{m.summary} ({m.paper})", *shown, times))
+        yield Table("", ("model", "tasks", "what it is", "published, %", "ours, %", "training"), rows)
 
     def to_json(self) -> list[dict[str, object]]:
+        known = figures()
         return [
             {
                 **{name: getattr(m, name) for name in ("name", "summary", "paper", "tasks", "sees")},
                 "options": {f.name: f.default for f in fields(m.config)},
+                "published": [msgspec.to_builtins(one) for one in known.published if one.model == m.name],
+                "measured": [msgspec.to_builtins(one) for one in known.measured if one.model == m.name],
             }
             for m in self
         ]

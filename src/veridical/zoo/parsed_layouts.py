@@ -106,7 +106,7 @@ def cut_phrases(sentence: Sequence[str]) -> list[Phrase]:
             for kept in (link, amount, noun):
                 kept.clear()
 
-    for word, after in zip(sentence, [*sentence[1:], ""], strict=True):
+    for word, after in zip(sentence, [*sentence[1:], ""], strict=False):
         is_amount = word in AMOUNTS or word in NUMBERS or word.isdigit() or (word == "at" and after in AMOUNTS_AFTER_AT)
         if is_amount or word in LINKS or word in JOINS:
             close()

@@ -58,7 +58,7 @@ def test_the_run_says_where_it_began(first: Path, other: Path, tmp_path: Path) -
 def test_what_cannot_be_continued_is_refused(first: Path, other: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is a run of text"):
         train("image", other, tmp_path / "a", pretrained=first)
-    with pytest.raises(UserError, match="sentence.lstm.weight_ih_l0 of .* is \\(32, 4\\), not \\(64, 4\\)"):
+    with pytest.raises(UserError, match=r"sentence.lstm.weight_ih_l0 of .* is \(32, 4\), not \(64, 4\)"):
         train("text", other, tmp_path / "b", pretrained=first, set={"hidden": 16})
     with pytest.raises(UserError, match="no finished trial"):
         train("text", other, tmp_path / "c", pretrained=tmp_path)

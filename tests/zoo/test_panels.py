@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +100,19 @@ def test_slots_are_where_the_objects_are(folder: Path) -> None:
     assert placed.shape == (6, 3, 22, 10, 10)
     assert (placed[0, :, 0] > 0.5).sum() == (slots.look_up(slots.encode(examples[0])[0])[..., 0] > 0.5).sum()
     assert SLOT == 14
+
+
+def test_a_cnn_that_sees_can_be_taken_from_another_trial(folder: Path, tmp_path: Path) -> None:
+    examples = small.examples(folder)
+    first = PanelSlots(8, 2)
+    first.learn(examples)
+    (tmp_path / "inputs.json").write_text(json.dumps({"slots": first.state, "words": ["a"]}))
+    other = SlotMaps(8, 500, str(tmp_path))
+    other.learn(examples)
+    assert other.state == first.state
+    (tmp_path / "inputs.json").write_text(json.dumps({"words": ["a"]}))
+    with pytest.raises(UserError, match="learned no CNN"):
+        other.learn(examples)
 
 
 def test_objects_that_slots_do_not_know_are_refused() -> None:

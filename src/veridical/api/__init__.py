@@ -31,6 +31,6 @@ from veridical.api.using import (
 from veridical.api.web import serve, show, submit
 
 __all__ = [  # noqa: RUF022 - the order of a user's work, and of the commands
-    "demo", "import_release", "get", "build", "augment", "match", "check", "stats", "audit", "features", "train", "sweep",
-    "models", "solve", "evaluate", "compare", "show", "report", "export", "tag", "serve", "submit",
+    "demo", "import_release", "get", "build", "augment", "match", "check", "stats", "audit", "features", "train",
+    "sweep", "models", "solve", "evaluate", "compare", "show", "report", "export", "tag", "serve", "submit",
 ]  # fmt: skip

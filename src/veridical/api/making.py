@@ -128,7 +128,7 @@ def augment(
     replace: bool = False,
     **fields: Any,
 ) -> BuildReport:
-    """More training items of known sentences about drawn boxes: their programs, run on other scenes, say where they hold.
+    """More training items of known sentences about drawn boxes: their programs, run on other scenes, say what is true.
 
     Sentences are read as the program solver reads them, as they stand and with words exchanged. Items are balanced,
     and many come in pairs: the same objects, otherwise arranged, once true and once false. A part of the split is left

@@ -124,9 +124,10 @@ class TrainedSolver(Solver):
 
         items = [i for i in benchmark.items(self.asked.removeprefix(BEST_ON), scheme) if i.answer is not None]
         right: dict[str, float] = {}
-        for self.trial in trials_of(self.run):
+        for number in trials_of(self.run):
+            self.trial = number
             trained = self._load()
-            right[self.trial] = trained.accuracy(trained.encode(examples_of(benchmark, items)))
+            right[number] = trained.accuracy(trained.encode(examples_of(benchmark, items)))
         self.trial = max(right, key=lambda trial: right[trial])
         self.trained = self._load()
 

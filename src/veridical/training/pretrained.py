@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from veridical.common.files import Json, read_json
 from veridical.benchmark.writer import file_hash
+from veridical.common.files import Json, read_json
 from veridical.errors import UserError
 from veridical.training.trained import WEIGHTS, AboutWeights, load_tensors, restore_inputs
 from veridical.zoo.architecture import Architecture, Example, Growing, Input

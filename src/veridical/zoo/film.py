@@ -89,11 +89,11 @@ class Film(nn.Module):
         found = torch.relu(self.leave(with_places(maps))).flatten(2)  # (B P, D, h w)
         scale, shift = parts[-1].chunk(2, dim=1)  # (B P, D)
         pooled = torch.cat([found.amax(2), found.mean(2)], dim=1)  # (B P, 2 D)
-        each = torch.relu((1 + scale) * self.panel(pooled) + shift).unflatten(0, (-1, count))  # (B, P, D)
+        each = torch.relu((1 + scale) * self.panel(pooled) + shift).view(-1, count, scale.shape[1])  # (B, P, D)
         scores: Tensor = self.output(torch.cat([each.sum(1), each.amax(1), sentence], dim=1))
         if not self.training:
             return scores
-        things = found[:, :SETS].sum(2).unflatten(0, (-1, count)).sum(1)  # (B, 4)
+        things = found[:, :SETS].sum(2).view(-1, count, SETS).sum(1)  # (B, 4)
         return scores, close_to(things, each[:, :, 0].sum(1))
 
 

@@ -83,7 +83,8 @@ class Cell(nn.Module):
         shares = self.weigh_step(control[:, None] * before).softmax(1)  # (B, i, 1)
         new = new + self.earlier((shares * torch.stack(memories, dim=1)).sum(1))
         keep = torch.sigmoid(self.gate(control))  # (B, 1)
-        return keep * memories[-1] + (1 - keep) * new
+        memory: Tensor = keep * memories[-1] + (1 - keep) * new
+        return memory
 
 
 class Mac(nn.Module):
@@ -110,7 +111,7 @@ class Mac(nn.Module):
         states, real, sentence = self.reader(words)  # (B, T, D), (B, T), (B, D)
         said = self.words(states)
         maps = functional.elu(self.know(with_places(self.tower(panels).flatten(0, 1))))  # (B P, D, h, w)
-        known = maps.flatten(2).transpose(1, 2).unflatten(0, panels.shape[:2])  # (B, P, h w, D)
+        known = maps.flatten(2).transpose(1, 2).reshape(*panels.shape[:2], -1, maps.shape[1])  # (B, P, h w, D)
         known = known + self.which[: panels.shape[1], None]
         controls = [self.first_control.expand_as(sentence)]
         memories = [self.first_memory.expand_as(sentence)]

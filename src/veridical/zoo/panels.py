@@ -44,7 +44,7 @@ class PanelPixels:
         self.width, self.height = width, height
         self.whole = Pixels(width, height) if joined else None
         self._rows: dict[Key, int] = {}  # 0 is no picture: black
-        self._file = tempfile.TemporaryFile(prefix="veridical-panels-")
+        self._file = tempfile.TemporaryFile(prefix="veridical-panels-")  # noqa: SIM115 - kept as long as the input
         self._bytes = self._grown()
 
     def learn(self, examples: Sequence[Example]) -> None:
@@ -169,7 +169,7 @@ class PanelMaps(StoredRows):
                 f"A photograph of item {example.item.id} is not in the benchmark.", "Import it with its images."
             )
         own = self.places(example, [key or "" for key in keys])  # (P,)
-        return own[[view.order for view in example.item.views] or [range(len(own))]]
+        return own[[view.order for view in example.item.views] or [tuple(range(len(own)))]]
 
     def look_up(self, rows: Ints) -> Floats:
         found = self.vectors(rows)  # (B, P, h w C)

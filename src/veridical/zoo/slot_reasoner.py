@@ -44,6 +44,7 @@ class SlotReasonerConfig:
 
     slots: int = 8  # of a panel, the most certain ones
     seeing: int = 3000  # steps in which the CNN learns to see, before anything else
+    seen_by: str = ""  # a trial's folder (RUN/trial-0) whose CNN is taken as it is, instead of learning one
     embedding: int = 64  # size of a word vector
     hidden: int = 128  # size of a word's state
     width: int = 64  # of a slot
@@ -181,7 +182,7 @@ class SlotReasoner(nn.Module):
 
 
 def _inputs(config: SlotReasonerConfig) -> dict[str, Input]:
-    return {"slots": PanelSlots(config.slots, config.seeing), "words": Words(config.least)}
+    return {"slots": PanelSlots(config.slots, config.seeing, config.seen_by), "words": Words(config.least)}
 
 
 MODEL = Architecture(

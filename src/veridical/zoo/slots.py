@@ -12,15 +12,18 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 from torch.nn import functional
 
 from veridical.common.arrays import Floats, Ints
+from veridical.common.files import Json, read_json
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.records import Panel
@@ -39,7 +42,6 @@ LOOKS = KINDS + 12  # numbers that `looks` gives
 PLACES = 10  # cells along each side of an object map: no two objects have their middles in one
 SLOT = 1 + KINDS + 4  # numbers of a slot: how sure, kinds, left, top, right, bottom
 REACH = 30.0  # pixels: unit of the distance from a cell to an edge
-COLD = -4.0  # heat of every cell at first: most have no object in them
 BATCH, RATE = 32, 4e-3  # of teaching the CNN
 MOST_PANELS = 12_000  # to teach it on
 SHOWN = 256  # panels that it looks at together
@@ -57,8 +59,6 @@ class SlotNetwork(nn.Module):
             nn.Conv2d(channels, 2 * channels, 1), nn.ReLU(),
             nn.Conv2d(2 * channels, SLOT, 1),
         )  # fmt: skip
-        with torch.no_grad():
-            list(self.parameters())[-1][0] = COLD
 
     def forward(self, pixels: Tensor) -> Tensor:
         """pixels (N, 3, 100, 100) bytes -> (N, 14, 20, 20)."""
@@ -132,14 +132,17 @@ class PanelSlots:
     size = SLOT
     state_shape: ClassVar[Any] = dict[str, str]
 
-    def __init__(self, count: int, steps: int) -> None:
-        self.count, self.steps = count, steps
+    def __init__(self, count: int, steps: int, seen_by: str = "") -> None:
+        self.count, self.steps, self.seen_by = count, steps, seen_by
         self.pixels = PanelPixels(SIDE, SIDE)
         self.network = SlotNetwork()
         self._seen = np.zeros((1, count, SLOT), np.float32)  # of the rows of `pixels`; 0 is no panel
 
     def learn(self, examples: Sequence[Example]) -> None:
-        """Teach the CNN on the annotated panels of training."""
+        """Teach the CNN on the annotated panels of training, or take that of another run."""
+        if self.seen_by:
+            self.state = _network_of(Path(self.seen_by))
+            return
         chosen: dict[str, tuple[int, Panel]] = {}
         for example in np.random.default_rng(0).permutation(np.arange(len(examples))).tolist():
             one = examples[example]
@@ -188,9 +191,22 @@ class PanelSlots:
     def state(self, value: dict[str, str]) -> None:
         try:
             self.network.load_state_dict(load(base64.b64decode(value["network"])))
-        except Exception as error:
+        except (SafetensorError, KeyError, TypeError, RuntimeError) as error:
             raise ValueError(f"its network cannot be read: {error}") from None
         self._seen = self._seen[:1]
+
+
+def _network_of(trial: Path) -> dict[str, str]:
+    """The CNN that a trial learned to see with."""
+    known = read_json(
+        trial / "inputs.json", Json, "what a trial's inputs learned", "Give the folder of a trial: RUN/trial-0."
+    )
+    found = [state for state in known.values() if isinstance(state, dict) and isinstance(state.get("network"), str)]
+    if not found:
+        raise UserError(
+            f"{trial} learned no CNN that sees objects.", "Name a trial of slot-reasoner, or of film over objects."
+        )
+    return {"network": found[0]["network"]}
 
 
 def looks(slots: Tensor) -> Tensor:
@@ -205,18 +221,21 @@ class SlotMaps(PanelSlots):
 
     size = 1 + LOOKS
 
-    def __init__(self, count: int, steps: int, listed: bool = False) -> None:
-        super().__init__(count, steps)
+    def __init__(self, count: int, steps: int, seen_by: str = "", *, listed: bool = False) -> None:
+        super().__init__(count, steps, seen_by)
         self.listed = listed
 
     def look_up(self, rows: Ints) -> Floats:
         """(B, P) -> (B, P, 22, 10, 10)."""
-        slots = self._seen[rows]  # (B, P, K, 14)
+        return self.maps(self._seen[rows])
+
+    def maps(self, slots: Floats) -> Floats:
+        """Slots (B, P, K, 14) -> (B, P, 22, 10, 10)."""
         seen = looks(torch.from_numpy(slots)).numpy() * (slots[..., :1] > 0)
         found = np.concatenate([slots[..., :1], seen], axis=3)  # (B, P, K, 22)
         if self.listed:
             return np.ascontiguousarray(found.swapaxes(2, 3)[..., None])
-        out = np.zeros((*rows.shape, PLACES, PLACES, self.size), np.float32)
+        out = np.zeros((*slots.shape[:2], PLACES, PLACES, self.size), np.float32)
         item, panel, slot = np.nonzero(slots[..., 0])
         edges = slots[item, panel, slot, 1 + KINDS :]
         middle = np.clip((edges[:, :2] + edges[:, 2:]) / 2 * PLACES, 0, PLACES - 1).astype(int)  # across, down

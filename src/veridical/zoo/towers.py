@@ -3,14 +3,16 @@
     V_p = CNN([pixels_p; x; y])          the same weights for every panel; (x, y): where a cell is, in -1..1
     w_1 .. w_T = LSTM(words)             q = the state after the last word (of both directions, side by side)
 
-Over maps that were made before (of an encoder, or of objects that a CNN learned to see) the tower is one convolution to the model's width. A model file takes `inputs(config)`,
-a `Tower` and a `Reader`, and gets maps (B, P, C, h, w), states (B, T, H) and the sentence (B, H).
+Over maps that were made before (of an encoder, or of objects that a CNN learned to see) the tower is one convolution to
+the model's width. A model file takes `inputs(config)`, a `Tower` and a `Reader`, and gets maps (B, P, C, h, w), states
+(B, T, H) and the sentence (B, H).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +22,6 @@ from veridical.zoo.architecture import Input
 from veridical.zoo.inputs import Words
 from veridical.zoo.panels import PanelMaps, PanelPixels
 from veridical.zoo.slots import SlotMaps
-
 
 OBJECTS = ("objects", "object-list")
 MOST_OBJECTS = 8  # of a panel
@@ -36,6 +37,7 @@ class PanelConfig:
     maps: str = ""  # in place of pixels: an encoder's stored maps (efficientnet-lite0-map), or drawn objects that a CNN
     # learned to see first, on a map (`objects`) or as a list (`object-list`)
     seeing: int = 3000  # steps in which that CNN learns
+    seen_by: str = ""  # a trial's folder (RUN/trial-0) whose CNN is taken as it is, instead of learning one
     channels: int = 48  # of the tower's maps
     strides: tuple[int, ...] = (2, 2)  # of the tower's convolutions: a cell is their product of pixels wide
     embedding: int = 64  # size of a word vector
@@ -51,8 +53,19 @@ def inputs(config: PanelConfig) -> dict[str, Input]:
 
 def _panels(config: PanelConfig) -> Input:
     if config.maps in OBJECTS:
-        return SlotMaps(MOST_OBJECTS, config.seeing, listed=config.maps == OBJECTS[1])
+        return SlotMaps(MOST_OBJECTS, config.seeing, config.seen_by, listed=config.maps == OBJECTS[1])
     return PanelMaps(config.maps) if config.maps else PanelPixels(config.width, config.height, config.joined)
+
+
+class ReaderConfig(Protocol):
+    """What a reader asks of a config."""
+
+    @property
+    def embedding(self) -> int: ...
+    @property
+    def hidden(self) -> int: ...
+    @property
+    def dropout(self) -> float: ...
 
 
 class Tower(nn.Module):
@@ -74,7 +87,7 @@ class Tower(nn.Module):
         each = panels.flatten(0, 1)  # (B P, 3, height, width)
         scaled = each.float() / 127.5 - 1 if each.dtype == torch.uint8 else each
         found: Tensor = self.layers(with_places(scaled))  # (B P, C, h, w)
-        return found.unflatten(0, panels.shape[:2])
+        return found.view(*panels.shape[:2], *found.shape[1:])
 
 
 def with_places(maps: Tensor) -> Tensor:
@@ -86,9 +99,9 @@ def with_places(maps: Tensor) -> Tensor:
 
 
 class Reader(nn.Module):
-    """An LSTM over the sentence, one-way or two-way: a state of each word, and the sentence. Padding has no influence."""
+    """An LSTM over the sentence, one-way or two-way: a state of each word, and the sentence; padding is nothing."""
 
-    def __init__(self, config: PanelConfig, sizes: Mapping[str, int], two_way: bool = True) -> None:
+    def __init__(self, config: ReaderConfig, sizes: Mapping[str, int], two_way: bool = True) -> None:
         super().__init__()
         self.embedding = nn.Embedding(sizes["words"], config.embedding, padding_idx=0)
         self.dropout = nn.Dropout(config.dropout)

@@ -72,6 +72,9 @@ def _cases(name: str) -> Iterator[Case]:
         if name == "probe":
             encoders = (("images", "thumbnail"), ("texts", "hashed-words"))
             yield from (Case(name, task, f"pictures-{task}", (*encoders, ("hidden", width))) for width in (128, 0))
+        elif name.startswith("pair-"):
+            sizes = {"images": "thumbnail", "words": "hashed-words", "hidden": 8, "layers": (16, 8)}
+            yield Case(name, task, "pictures-statement", tuple(sizes.items()))
         elif name in SPOKEN:
             yield from (Case(name, task, "tagged", tuple({**SPOKEN[name], **more}.items())) for more in variants(name))
         elif name == "grounded":

@@ -6,7 +6,7 @@ In reading order:
     inputs            words, candidate texts, pixels and stored vectors, as arrays
     facts, detections properties and counts of a scene of boxes, numbers of detected objects, crossed with n-grams
     layers            readers of words, a small CNN, attention, perceptrons
-    cnn_rnn, structure                                         NLVR's baselines
+    cnn_rnn, structure, pair_baselines                         NLVR's baselines, and NLVR2's
     panels, towers    what models of drawings and pairs share: one to three panels as pixels or maps; a tower, a reader
     film, mac, cmm, biatt, wmemnn        models of pixels
     layouts, parsed_layouts, eyes, modules; nmn, n2nmn   what module networks share; the models
@@ -51,6 +51,9 @@ MODELS: dict[str, str] = {
     "slot-reasoner": "veridical.zoo.slot_reasoner:MODEL",
     "maxent": "veridical.zoo.structure:MAXENT",
     "maxent-objects": "veridical.zoo.structure:MAXENT_OBJECTS",
+    "pair-text": "veridical.zoo.pair_baselines:TEXT",
+    "pair-image": "veridical.zoo.pair_baselines:IMAGE",
+    "pair-cnn-rnn": "veridical.zoo.pair_baselines:CNN_RNN",
     "structure-mlp": "veridical.zoo.structure:MLP",
     "structure-rnn": "veridical.zoo.structure:RNN",
     "response-only": "veridical.zoo.responses:RESPONSE_ONLY",

@@ -34,7 +34,6 @@ class EyesConfig(PanelConfig):
 
     strides: tuple[int, ...] = (2, 2, 1)  # of the tower's convolutions: a cell is their product of pixels wide
     slots: int = 0  # in place of cells, so many objects of each drawn panel, seen from its pixels; 0: cells
-    seeing: int = 1500  # steps in which slots are learned, before anything else
     modules: int = 64  # width of the modules
     reach: int = 6  # cells that `relocate` reaches in each direction
 
@@ -53,7 +52,7 @@ def seen_inputs(config: EyesConfig) -> dict[str, Input]:
     """`panels` and `words`; panels are slots where they are asked for."""
     if not config.slots:
         return inputs(config)
-    return {"panels": PanelSlots(config.slots, config.seeing), "words": Words(config.least)}
+    return {"panels": PanelSlots(config.slots, config.seeing, config.seen_by), "words": Words(config.least)}
 
 
 class Cells(nn.Module):

@@ -4,9 +4,8 @@
     pair-image    x = [x_1; x_2]                         x_p: the backbone's vector of photograph p   s = MLP(x)
     pair-cnn-rnn                                                                             s = MLP([x; h])
 
-The backbone and the word vectors are named; what the encoders of the `[offline]` extra give is the default. With
-`sizes=paper` the network is the paper's: an LSTM of 4,096, an MLP of 8192, 4096 .. 16, over ResNet-152 and 300 numbers a
-word (`--set images=microsoft/resnet-152`, and `words` a file of GloVe's Common Crawl vectors).
+The backbone and the word vectors are named; encoders of the `[offline]` extra are the default. With `sizes=paper` the
+network is the paper's: an LSTM of 4,096 and an MLP of 8192, 4096 .. 16 (over `--set images=microsoft/resnet-152`).
 """
 
 from __future__ import annotations

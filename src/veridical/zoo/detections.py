@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from veridical.errors import UserError
 from veridical.language.wordnet import Thesaurus, open_thesaurus
@@ -169,15 +169,19 @@ class DetectedCrossed(Crossed):
     state_shape: ClassVar[Any] = DetectedState
 
     @property
-    def state(self) -> CrossedState:
-        more = {"categories": list(self.categories), "values": sorted(self.values)}
-        return cast(CrossedState, super().state | more)
+    def state(self) -> DetectedState:
+        return {
+            "facts": list(self.facts),
+            "grams": list(self.grams),
+            "known": self.known.tolist(),
+            "categories": list(self.categories),
+            "values": sorted(self.values),
+        }
 
     @state.setter
-    def state(self, value: CrossedState) -> None:
-        Crossed.state.fset(self, value)  # type: ignore[attr-defined]
-        more = cast(dict[str, list[str]], value)
-        self.categories, self.values = tuple(map(str, more["categories"])), frozenset(map(str, more["values"]))
+    def state(self, value: DetectedState) -> None:
+        self.restore(value)
+        self.categories, self.values = tuple(map(str, value["categories"])), frozenset(map(str, value["values"]))
         self._meant, self._called = {}, {}
 
 

@@ -273,6 +273,10 @@ class Crossed:
 
     @state.setter
     def state(self, value: CrossedState) -> None:
+        self.restore(value)
+
+    def restore(self, value: CrossedState) -> None:
+        """Take what was learned before."""
         self.facts = {str(fact): n for n, fact in enumerate(value["facts"])}
         self.grams = {str(gram): n for n, gram in enumerate(value["grams"])}
         self.known = np.array(value["known"], np.int64)

@@ -136,7 +136,7 @@ class Machine(nn.Module):
             rest = (own.things * (1 - first)).sum(2)  # (N, P)
             if module == "total":
                 numbers, rest = numbers.sum(1, keepdim=True), rest.sum(1, keepdim=True)  # (N, 1)
-        fit = (hat(numbers, least, most) * self.fits[module](own.amounts)[:, None]).sum(2)
+        fit: Tensor = (hat(numbers, least, most) * self.fits[module](own.amounts)[:, None]).sum(2)
         if module in ("count", "total"):
             fit = fit + (hat(rest, least, most) * self.others(own.amounts)[:, None]).sum(2)
         return fit

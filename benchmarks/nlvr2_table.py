@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,7 +58,7 @@ ROWS = {
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--work", type=Path, required=True)
+    options.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "veridical-nlvr2-table")
     options.add_argument("--source", default="icons")
     options.add_argument("--sets", type=int, default=250)
     options.add_argument("--rows", nargs="*", default=[], choices=list(ROWS))

@@ -64,12 +64,12 @@ class CnnBiatt(nn.Module):
         meant = fit.masked_fill(~real[:, :, None], -1e9).softmax(1).transpose(1, 2) @ said  # (B P, K, H)
         heard = self.read_again(self.dropout(torch.relu(self.fuse_words(_fused(said, shown)))), real)  # (B P, T, H)
         looked = torch.relu(self.fuse_places(_fused(seen, meant)))  # (B P, K, H)
-        grid = self.look_again(looked.transpose(1, 2).unflatten(2, maps.shape[2:])).flatten(2)  # (B P, H, K)
+        grid = self.look_again(looked.transpose(1, 2).reshape(maps.shape)).flatten(2)  # (B P, H, K)
         each = torch.cat([largest(heard, real), grid.amax(2), torch.relu(grid).mean(2)], dim=1)  # (B P, 3 H)
-        scores: Tensor = self.output(each.unflatten(0, (-1, count)).amax(1))
+        scores: Tensor = self.output(each.view(-1, count, each.shape[1]).amax(1))
         if not self.training:
             return scores
-        numbers = torch.relu(grid[:, : SETS + 1]).unflatten(0, (-1, count))  # (B, P, 5, K)
+        numbers = torch.relu(grid[:, : SETS + 1]).reshape(-1, count, SETS + 1, grid.shape[2])  # (B, P, 5, K)
         return scores, close_to(numbers[:, :, :SETS].sum(dim=(1, 3)), numbers[:, :, SETS].amax(2).sum(1))
 
 

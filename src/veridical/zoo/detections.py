@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from veridical.errors import UserError
 from veridical.language.wordnet import Thesaurus, open_thesaurus
@@ -169,19 +169,21 @@ class DetectedCrossed(Crossed):
     state_shape: ClassVar[Any] = DetectedState
 
     @property
-    def state(self) -> DetectedState:
-        return {
+    def state(self) -> CrossedState:
+        out: DetectedState = {
             "facts": list(self.facts),
             "grams": list(self.grams),
             "known": self.known.tolist(),
             "categories": list(self.categories),
             "values": sorted(self.values),
         }
+        return out
 
     @state.setter
-    def state(self, value: DetectedState) -> None:
+    def state(self, value: CrossedState) -> None:
         self.restore(value)
-        self.categories, self.values = tuple(map(str, value["categories"])), frozenset(map(str, value["values"]))
+        own = cast(DetectedState, value)
+        self.categories, self.values = tuple(map(str, own["categories"])), frozenset(map(str, own["values"]))
         self._meant, self._called = {}, {}
 
 

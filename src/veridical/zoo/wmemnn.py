@@ -64,7 +64,7 @@ class WMemNN(nn.Module):
         question = self.reader(words)[2]  # (B, H)
         maps = self.tower(panels)  # (B, P, C, h, w)
         memories = torch.relu(self.memory(with_places(maps.flatten(0, 1)))).flatten(2).transpose(1, 2)
-        memories = memories.unflatten(0, maps.shape[:2])  # (B, P, K, M)
+        memories = memories.reshape(*maps.shape[:2], *memories.shape[1:])  # (B, P, K, M)
         keys = self.of_memory(memories)  # (B, P, K, M)
         asked = question[:, None].expand(-1, maps.shape[1], -1)  # (B, P, H)
         kept, sure = [], []

@@ -18,7 +18,7 @@ from veridical.common.arrays import Array, Doubles, Floats, Ints
 from veridical.records import Item, Panel, Task, Text
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
 Encoded = dict[str, Array]  # one example: an array per input
 State = Any  # what an input learned; JSON
@@ -120,6 +120,14 @@ class Target:
         for name in self.of(example):
             out[self.names.index(name)] += 1
         return out / max(float(out.sum()), 1.0)
+
+
+@runtime_checkable
+class OwnLoss(Protocol):
+    """A module that says itself what its loss is, of its scores and of what else it returns in training (a policy)."""
+
+    def loss(self, scores: Tensor, extra: Mapping[str, Tensor], answers: Tensor) -> Tensor:
+        """scores (B, C), answers (B,) -> a number."""
 
 
 class Estimator(Protocol):

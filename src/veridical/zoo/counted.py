@@ -35,19 +35,23 @@ class Counted:
         """As an auxiliary loss names it; empty where the item has no such set."""
         if example.item.program is None:
             return []
-        kept, held = _sets(example.item.program)
+        kept, held = program_sets(example.item.program)
         among = held if name == "panels" else kept
         number = 0 if name == "panels" else int(name.rpartition("-")[2])
         if number >= len(among):
             return []
+        return self.count(among[number], example)
+
+    def count(self, held: Term, example: Example) -> list[str]:
+        """How many things or panels a set of an example holds, as the name of a loss's class."""
         scene = str(example.folder), *example.item.panels
         if scene not in self._domains:
             self._domains[scene] = domain_of(example.panels)
-        return [str(min(len(compiled(among[number])(self._domains[scene])), MOST))]
+        return [str(min(len(compiled(held)(self._domains[scene])), MOST))]
 
 
 @lru_cache(maxsize=1 << 16)
-def _sets(program: str) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+def program_sets(program: str) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
     """The sets of things and of panels in a program, in its order."""
     found: dict[str, dict[Term, None]] = {"keep": {}, "where": {}}
     waiting = [parse(program)]
@@ -67,7 +71,11 @@ def targets(config: object) -> dict[str, Target]:
 
 def close_to(things: Tensor, panels: Tensor) -> dict[str, Tensor]:
     """Soft numbers of things (B, 4) and panels (B,) -> logits of the whole numbers (B, 13), by the losses' names."""
-    numbers = torch.cat([things, panels[:, None]], dim=1)  # (B, 5)
-    whole = torch.arange(MOST + 1, device=numbers.device)
-    close = -CLOSE * (numbers[:, :, None] - whole).square()  # (B, 5, 13)
+    close = near(torch.cat([things, panels[:, None]], dim=1))  # (B, 5, 13)
     return dict(zip(TARGETS, close.unbind(1), strict=True))
+
+
+def near(numbers: Tensor) -> Tensor:
+    """Soft numbers (...) -> logits of the whole numbers (..., 13)."""
+    whole = torch.arange(MOST + 1, device=numbers.device)
+    return -CLOSE * (numbers[..., None] - whole).square()

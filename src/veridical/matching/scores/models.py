@@ -82,6 +82,20 @@ class PairModel:
         dense = table if isinstance(table, np.ndarray) else table.toarray()
         return np.asarray(np.float32(self.calibration.slope) * dense, np.float32)
 
+    def likeness(self, rows: Ints) -> Floats:
+        """(n, n) the cosines of the queries of some rows."""
+        own = self.left[rows]
+        if not isinstance(own, np.ndarray):
+            norms = np.sqrt(np.asarray(own.multiply(own).sum(1)).reshape(-1, 1))
+            found = (own @ own.T).toarray()
+        else:
+            norms = np.linalg.norm(own, axis=1, keepdims=True)
+            found = own @ own.T
+        norms = np.where(norms > 0, norms, 1).astype(np.float32)
+        found /= norms
+        found /= norms.T
+        return np.asarray(found, np.float32)
+
     def wary(self, by: float) -> PairModel:
         """The same with log-odds that are higher by so much."""
         return replace(self, calibration=replace(self.calibration, intercept=self.calibration.intercept + by))

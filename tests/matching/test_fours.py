@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from veridical.common.arrays import Floats, Ints
 from veridical.language.wordnet import Thesaurus, WordNet, open_thesaurus
-from veridical.matching import folds
 from veridical.matching.assignment.problem import EmbeddingScores
 from veridical.matching.fours import search
 from veridical.matching.fours.alike import AGAIN, PARTLY, Sayings
@@ -190,7 +189,7 @@ def test_like_questions_are_worth_more_to_each_other() -> None:
 
 def test_a_reader_of_words_finds_less_when_it_is_weighed_against(monkeypatch: pytest.MonkeyPatch) -> None:
     """P_rel sees topics alone; which verb goes with which only words tell, and only blocks that mind them hide it."""
-    monkeypatch.setattr(folds, "LIKENESS_SHARE", 0.0)  # like questions have one verb
+    monkeypatch.setattr("veridical.matching.folds.LIKENESS_SHARE", 0.0)  # like questions have one verb
     rng = np.random.default_rng(0)
     verb, topic = rng.integers(8, size=480), rng.integers(3, size=480)
     rows = responses_of(

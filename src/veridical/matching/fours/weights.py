@@ -29,6 +29,7 @@ from veridical.matching.assignment.problem import PairScores
 from veridical.matching.fours.alike import Sayings
 
 FORBIDDEN = -20_000.0  # of a pair that may not be in one block
+CHUNK = 512  # rows that are made at once
 LEAST = -30.0  # of log P_rel: what is worse is not told apart
 
 Odds = Callable[[], Floats]  # (N, N) the log-odds that response j belongs to question i; a constant may be left out
@@ -65,13 +66,15 @@ def weights(problem: BlockProblem) -> Floats:
     from veridical.matching.fours import kernels
 
     size = len(problem.texts)
-    apart = np.array(problem.dissimilarity.block(0, size), np.float32)
-    if problem.sayings is not None:
-        apart = problem.sayings.corrected(apart)
-    apart *= np.float32(problem.weight)
-    out = np.maximum(problem.relevance.block(0, size), np.float32(LEAST))
-    out += apart
-    del apart
+    out = np.empty((size, size), np.float32)
+    for begin in range(0, size, CHUNK):  # a table takes several times its room while it is made
+        rows = slice(begin, min(begin + CHUNK, size))
+        apart = np.array(problem.dissimilarity.block(rows.start, rows.stop), np.float32)
+        if problem.sayings is not None:
+            apart = problem.sayings.corrected(apart, rows)
+        apart *= np.float32(problem.weight)
+        np.maximum(problem.relevance.block(rows.start, rows.stop), np.float32(LEAST), out=out[rows])
+        out[rows] += apart
     kernels.fold_over(out)
     for odds, share in problem.readers:
         kernels.exchanged(odds(), np.float32(share), out)

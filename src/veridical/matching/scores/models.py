@@ -79,8 +79,9 @@ class PairModel:
     def odds(self, rows: Ints) -> Floats:
         """(n, n) the log-odds of all pairs of some rows, but for the intercept."""
         table = self.left[rows] @ self.right[rows].T
-        dense = table if isinstance(table, np.ndarray) else table.toarray()
-        return np.asarray(np.float32(self.calibration.slope) * dense, np.float32)
+        dense = np.asarray(table if isinstance(table, np.ndarray) else table.toarray(), np.float32)
+        dense *= np.float32(self.calibration.slope)  # in place: these tables are large
+        return dense
 
     def likeness(self, rows: Ints) -> Floats:
         """(n, n) the cosines of the queries of some rows."""

@@ -68,7 +68,6 @@ class Coverage:
     confused: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # category -> what some call so, too
     portions: frozenset[str] = frozenset()  # categories whose things are not counted by all in the same way
     spoken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # category -> words of captions that name it
-    background: frozenset[str] = frozenset()  # categories of which others often stand behind, not annotated
 
     def covers(self, name: str) -> bool:
         """Whether every instance of a category or hypernym is annotated."""

@@ -107,7 +107,6 @@ class _Coverage(msgspec.Struct):
     portions: dict[str, str]
     confused: dict[str, tuple[str, ...]]
     spoken: dict[str, tuple[str, ...]]
-    background: dict[str, str]
 
 
 @cache
@@ -142,8 +141,8 @@ class Coco(Source):
         names &= {one.name for one in self._index.categories}
         whole = {name: one.categories & names for name, one in known.supercategories.items() if one.covered}
         under = {name: categories for name, categories in whole.items() if categories}
-        listed = frozenset(names | under.keys()), under, known.confused, frozenset(known.portions), known.spoken
-        return Coverage(False, *listed, frozenset(known.background))
+        portions = frozenset(known.portions)
+        return Coverage(False, frozenset(names | under.keys()), under, known.confused, portions, known.spoken)
 
     def photographs(self) -> Iterator[Photograph]:
         """Every photograph in the file's order."""

@@ -22,7 +22,6 @@ from veridical.sources import Coverage, Photograph
 MERGED = "merged"  # the attribute with the id of an annotation that is of the same thing
 SMALL, CUT, COVERED, BESIDE = "small", "cut off", "covered", "in the box of another"
 UNSURE, MENTIONED, MANY = "the detector is not sure", "only captions name it", "one of many"
-BEHIND = "another may stand behind"
 SURE_SCORE = 0.75  # of a detection that nobody has to look at
 PORTION = "not counted by all in the same way"
 _WORD = re.compile(r"[a-z]+")
@@ -63,8 +62,7 @@ def visible(photograph: Photograph, coverage: Coverage, margin: float = 1.0) -> 
     merged = _merge(panel.objects, coverage, least)
     boxes = [thing.box for thing in merged if thing.box is not None]
     marked = [_mark(thing, panel, boxes, coverage, least) for thing in merged]
-    counted = _beyond(_beside(marked, coverage, least), least.most)
-    objects = (*counted, *_behind(counted, coverage), *_mentioned(photograph, coverage))
+    objects = (*_beyond(_beside(marked, coverage, least), least.most), *_mentioned(photograph, coverage))
     return replace(photograph, panel=replace(panel, objects=objects))
 
 
@@ -212,16 +210,6 @@ def _beyond(things: Sequence[SceneObject], most: int) -> list[SceneObject]:
         own = sorted((o for o in certain if o.category == category), key=lambda o: (-size[o.id], o.id))
         spare |= {one.id for one in own[most:]}
     return [_doubted(one, MANY) if one.id in spare else one for one in things]
-
-
-def _behind(things: Sequence[SceneObject], coverage: Coverage) -> list[SceneObject]:
-    """One more of what is often not annotated behind others of its category: nobody's number of them is relied upon."""
-    first: dict[str, SceneObject] = {}
-    for one in things:
-        if one.category in coverage.background and one.box is not None and CROWD not in one.attributes:
-            first.setdefault(one.category, one)
-    marks = ((DOUBTFUL, BEHIND),)
-    return [SceneObject(f"behind-{name}", name, marks, one.box) for name, one in first.items()]
 
 
 def _mentioned(photograph: Photograph, coverage: Coverage) -> list[SceneObject]:

@@ -170,7 +170,7 @@ def test_readers_are_weighed_against_by_what_they_would_exchange() -> None:
 
 
 def test_who_gives_itself_away_in_any_company_does_not_choose_it() -> None:
-    """A reader that is sure can only be right: beside a question that only "yes" answers, all rows are worth the same."""
+    """A reader that is sure can only be right: beside one that only "yes" answers, all rows are worth the same."""
     odds = np.zeros((6, 6), np.float32)
     odds[0] = odds[:, 0] = (20, -20, -12, -16, -30, -25)
     plain = world(6, 1, repeated=0.0).cell(np.arange(6))

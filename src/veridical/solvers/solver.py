@@ -158,7 +158,7 @@ def solve(
     Options that the solver has no use for are refused.
     """
     if options.trial == ALL and Path(solver).is_dir():
-        return _solve_all(solver, benchmark, options, split=split, out=Path(out), scheme=scheme)
+        return _solve_all(solver, benchmark, options, workers, split=split, out=Path(out))
     limit = options.limit
     if limit is not None and limit < 1:
         raise UserError(f"The limit {limit} leaves nothing to solve.", "Take 1 or more.")
@@ -178,7 +178,7 @@ def solve(
 
 
 def _solve_all(
-    solver: str, benchmark: Path | str, options: SolverOptions, *, split: str | None, out: Path, scheme: str | None
+    solver: str, benchmark: Path | str, options: SolverOptions, workers: Workers, *, split: str | None, out: Path
 ) -> Solved:
     """Every trial of a run, each in a file of its own: OUT-0, OUT-1 ..."""
     from veridical.solvers.trained import trials_of
@@ -186,7 +186,8 @@ def _solve_all(
     each = []
     for trial in trials_of(Path(solver)):
         own = out.with_name(f"{out.stem}-{trial}{out.suffix}")
-        each.append(solve(solver, benchmark, replace(options, trial=trial), split=split, out=own, scheme=scheme))
+        chosen = replace(options, trial=trial)
+        each.append(solve(solver, benchmark, chosen, workers=workers, split=split, out=own))
     return replace(each[0], others=tuple(each[1:]))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,11 @@ def test_an_export_beside_a_server_names_nobody(drawings: Path, tmp_path: Path) 
     with pytest.raises(UserError, match="Both --from-collection"):
         veridical.build("nlvr", tmp_path / "b", from_collection=tmp_path / "out", judgements="x")
     assert not (tmp_path / "b").exists()
+    bare = tmp_path / "bare"
+    shutil.copytree(drawings, bare, ignore=shutil.ignore_patterns("source"))
+    with pytest.raises(UserError, match=r"has no source/presentations"):
+        veridical.collect("export", bare, tmp_path / "again", data=data)
+    assert not (tmp_path / "again").exists()
 
 
 def test_boxes_are_shown_in_another_order(drawings: Path) -> None:

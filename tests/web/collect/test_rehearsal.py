@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from tests.web.collect.memory import MemoryStore
 
+import veridical
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
 from veridical.builders.vprom import build_vprom
@@ -138,6 +139,10 @@ def test_nlvr2_from_pictures_to_a_checked_benchmark(tmp_path: Path) -> None:
         assert {splits[one] for one in sets} == {"train" if split == "train" else "held-out"}
     held = {j.item for j in made.judgements(hidden=True) if j.kind == "extra"}
     assert held
+    work = found.benchmark.with_name("benchmark.work")
+    (work / "collection.json").unlink()
+    with pytest.raises(UserError, match="another build"):
+        veridical.build("nlvr2", found.benchmark, from_collection=found.exported.out, replace=True)
     spammers = [one for one in found.people if _character(people, one.worker.id) == "spammer"]
     honest = [one for one in found.people if _character(people, one.worker.id) in ("expert", "careful")]
     assert [one for one in spammers if one.gold.asked >= 10 and one.worker.blocked is None] == []

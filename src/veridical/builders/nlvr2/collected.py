@@ -9,7 +9,18 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from veridical.builders.collected import COSTS, DULL, JUDGEMENTS, REMOVALS, SENTENCES, WORK, read_collection
+from veridical.benchmark.writer import file_hash
+from veridical.builders.collected import (
+    COLLECTION,
+    COSTS,
+    DULL,
+    JUDGEMENTS,
+    REMOVALS,
+    SENTENCES,
+    WORK,
+    Collected,
+    read_collection,
+)
 from veridical.builders.nlvr2.takedown import work_folder
 from veridical.builders.nlvr2.work import Work
 from veridical.common.files import read_json, write_json
@@ -18,6 +29,7 @@ from veridical.options import filled, given_names
 from veridical.options.building import NLVR2Options
 
 HELD = "held_out.json"  # in the work folder: sets, whose items have extra judgements
+MADE_FROM = "collection.json"  # the hashes of the export's files
 _FILES = ("removals", "dull", "labels", "sentences", "judgements", "costs")
 
 
@@ -27,11 +39,7 @@ def taken_over(options: NLVR2Options, out: Path, work: Path | None) -> NLVR2Opti
     for name in _FILES:
         if getattr(options, name) is not None:
             raise UserError(f"Both --from-collection and --{name} say what people did.", "Give one of them.")
-    place = work if work is not None else work_folder(Path(out).absolute())
-    if not place.exists():
-        shutil.copytree(found.path(WORK), place)
-        held = sorted(name for name, split in found.splits().items() if split != "train")
-        write_json(place / HELD, held)
+    _go_on_from(found, work if work is not None else work_folder(Path(out).absolute()))
     about = found.about
     known = {"source": about["source"], "sets": about["sets"], "seed": found.seed}
     known |= {name: about[name] for name in ("synsets", "search") if about.get(name)}
@@ -47,6 +55,21 @@ def taken_over(options: NLVR2Options, out: Path, work: Path | None) -> NLVR2Opti
         judgements=str(found.path(JUDGEMENTS)),
         costs=str(found.path(COSTS)),
     )
+
+
+def _go_on_from(found: Collected, place: Path) -> None:
+    """A work folder with the steps that people did; one of an earlier export is made anew."""
+    made_from = {name: file_hash(found.path(name)) for name in (COLLECTION, SENTENCES, JUDGEMENTS)}
+    marker = place / MADE_FROM
+    if place.exists() and any(place.iterdir()):
+        if not marker.is_file():
+            raise UserError(f"{place} is the work folder of another build.", "Choose another --out or --work.")
+        if read_json(marker, dict[str, str], "what a work folder was made from", "Delete it.") == made_from:
+            return
+        shutil.rmtree(place)
+    shutil.copytree(found.path(WORK), place, dirs_exist_ok=True)
+    write_json(place / HELD, sorted(name for name, split in found.splits().items() if split != "train"))
+    write_json(marker, made_from)
 
 
 def held_out(work: Work) -> frozenset[str] | None:

@@ -13,6 +13,7 @@ from veridical.builders.collected import ANSWERS, DULL, JUDGEMENTS, QUESTIONS, R
 from veridical.builders.nlvr2 import sets
 from veridical.builders.nlvr2.work import LEDGER, Found, ImageSet, PrunedSet
 from veridical.common.files import read_json, write_json, write_lines
+from veridical.errors import UserError
 from veridical.web.collect import kinds
 from veridical.web.collect.following import question_id
 from veridical.web.collect.progress import State
@@ -73,6 +74,10 @@ def line_of(one: Answer) -> dict[str, Any]:
 
 def write(said: Said, out: Path) -> None:
     """The files of a project's benchmark."""
+    needs = {"nlvr": "presentations.jsonl", "nlvr2": f"{WORK}/{LEDGER}"}.get(said.project.benchmark)
+    if needs is not None and not (said.folder / SOURCE / needs).is_file():
+        problem = f"{said.folder} has no {SOURCE}/{needs}, from which a benchmark would go on."
+        raise UserError(problem, "Give the whole folder that `veridical collect init` made.")
     if said.project.about.get("study"):
         write_lines(out / ANSWERS, _human(said))
         return

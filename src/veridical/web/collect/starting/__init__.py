@@ -81,6 +81,7 @@ def init(
     if study and options.benchmark is None:
         raise UserError("A human study is of a benchmark.", "Give --benchmark DIR, such as `build vprom` makes.")
     refuse_unused(f"collect init {benchmark}", _USED["study" if study else benchmark] | {"seed"}, options)
+    options = replace(options, source=_absolute(options.source))
     folder = Path(folder)
     with making(folder) as made:
         project, start = _project(benchmark, study, folder, options, running)
@@ -91,6 +92,18 @@ def init(
     purposes = Counter(one.purpose for one in tasks)
     work = Counter(str(one.kind) for one in tasks if one.purpose == "work")
     return Begun(folder, project, work, purposes["gold"], purposes["qualification"], pictures)
+
+
+def _absolute(source: Any) -> Any:
+    """A source whose path is the same wherever the benchmark is built later.
+
+    >>> _absolute("icons"), _absolute("folder:/photos")
+    ('icons', 'folder:/photos')
+    """
+    if not isinstance(source, str) or ":" not in source:
+        return source
+    base, _, path = source.partition(":")
+    return f"{base}:{Path(path).expanduser().absolute()}"
 
 
 def _built(benchmark: Path | str | None) -> dict[str, Any]:

@@ -181,12 +181,10 @@ def _limits(
     """What breaks, the nearest to its limit first, each with the share of it that is used."""
     workers = machines * machine.cores
     sent = disk * 8 / (hours * HOUR)  # gigabits a second, all to the leading process
+    led = workers / most if most < _NO_LIMIT else 0.0
     memory = machine.cores * rate.worker_base / GIGA + leader
     found = [
-        (
-            workers / most if most < _NO_LIMIT else 0.0,
-            f"the leading process, which keeps {most:,} workers busy, and there are {workers:,}",
-        ),
+        (led, f"the leading process, which keeps {most:,} workers busy, and there are {workers:,}"),
         (disk / machine.disk_gb, f"the disk: {disk:,.1f} of {machine.disk_gb:,.0f} GB"),
         (memory / machine.memory_gb, f"memory where the leader runs: {memory:,.1f} of {machine.memory_gb:,.0f} GB"),
         (sent / machine.network_gbit, f"the network: {sent:,.2f} of {machine.network_gbit:,.0f} Gbit/s"),

@@ -84,8 +84,8 @@ def pairs(count: int, folder: Path) -> int:
 
 # kind -> what is done, the unit, two sizes, whether workers do it (else all that it costs is a worker's)
 KINDS: dict[str, tuple[Callable[[int, Path], int], str, tuple[int, int], bool]] = {
-    "pictures": (pictures, "pictures", (1_200, 9_600), True),
-    "matrices": (matrices, "matrices", (500, 3_000), True),
+    "pictures": (pictures, "pictures", (9_600, 48_000), True),
+    "matrices": (matrices, "matrices", (3_000, 60_000), True),
     "images": (images, "images", (16, 144), False),
     "texts": (texts, "texts", (64, 448), False),
     "pairs": (pairs, "pairs", (32, 160), False),

@@ -58,6 +58,22 @@ def test_without_the_package_it_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
         run(jobs.square, [1], workers=Workers(engine="ray"))
 
 
+def test_what_ray_says_is_not_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    from ray._private.ray_logging import global_worker_stdstream_dispatcher as dispatcher
+
+    from veridical.engine.cluster import _keep_stdout_clean
+
+    told: list[bool] = []
+    _keep_stdout_clean()
+    dispatcher.add_handler("test", lambda data: told.append(data["is_err"]))
+    try:
+        dispatcher.emit({"is_err": False, "lines": ["a node is lost"], "pid": "raylet"})
+    finally:
+        dispatcher.remove_handler("test")
+        dispatcher.remove_handler("veridical")
+    assert told == [True]
+
+
 def test_options_of_ray_need_ray() -> None:
     with pytest.raises(UserError, match="--gpus-per-worker"):
         Workers(gpus_per_worker=1)

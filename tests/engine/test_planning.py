@@ -48,7 +48,7 @@ def test_laws_of_a_plan(kind: str, count: int, cores: int, hours: float) -> None
 ])  # fmt: skip
 def test_a_config_of_ones_own(name: str, text: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
-    (stage,) = veridical.plan(tmp_path / name).stages
+    (stage,) = veridical.plan([tmp_path / name]).stages
     assert (stage.name, stage.count) == ("matrices", 2_300_000)
 
 
@@ -60,4 +60,4 @@ ODD = ('"hours": 0', '"machine": {"cores": 0}', '"machine": {"memory_gb": -1}')
 def test_what_is_no_plan(text: str, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(text)
     with pytest.raises(UserError):
-        veridical.plan(tmp_path / "plan.json")
+        veridical.plan([tmp_path / "plan.json"])

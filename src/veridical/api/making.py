@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from veridical.common.places import Copied, anywhere, copied
 from veridical.common.result import remark
 from veridical.errors import UserError
-from veridical.options import gathered, given, refuse_unused, several
+from veridical.options import ARGUMENTS, gathered, given, refuse_unused, several
 from veridical.options.building import AugmentOptions, Columns, Matching, MatchOptions, is_run
 from veridical.options.importing import TableOptions
 from veridical.options.running import Workers
@@ -126,7 +126,7 @@ def build(builder: str, out: Path | str, options: Any = None, **fields: Any) -> 
     return report
 
 
-def plan(config: Path | str | None = None) -> Planned:
+def plan(config: Annotated[Sequence[Path | str], ARGUMENTS] = ()) -> Planned:
     """How many machines, hours and dollars: for pictures, matrices, images, texts and pairs, and what breaks first.
 
     Rates are those measured by the authors on one machine (`benchmarks/rates.py` measures yours). Without a file: ten
@@ -138,7 +138,10 @@ def plan(config: Path | str | None = None) -> Planned:
     """
     from veridical.engine import planning
 
-    return planning.plan(config)
+    files = several(config)
+    if len(files) > 1:
+        raise UserError(f"{len(files)} files were given.", "Plan one at a time.")
+    return planning.plan(*files)
 
 
 @anywhere

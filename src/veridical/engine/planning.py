@@ -21,6 +21,7 @@ from veridical.common.result import Result, Table
 from veridical.errors import UserError
 
 HOUR, GIGA = 3600.0, 1e9
+_NO_LIMIT = 10**9  # workers of whom nobody has to be led
 _FIX = "Write JSON or TOML such as: pictures = 10000000, pairs = 3000000, hours = 24, [machine] cores = 32."
 
 
@@ -111,7 +112,7 @@ class Planned(Result):
 
     def parts(self) -> Iterator[Table | str]:
         rows = [
-            (s.name, f"{s.count:,}", f"{s.core_hours:,.1f}", s.machines, f"{s.hours:,.1f}", f"{s.dollars:,.0f}",
+            (s.name, f"{s.count:,}", f"{s.core_hours:,.1f}", s.machines, f"{s.hours:,.1f}", f"{s.dollars:,.2f}",
              f"{s.disk_gb:,.1f}", f"{s.leader_gb:,.1f}")
             for s in self.stages
         ]  # fmt: skip
@@ -162,7 +163,7 @@ def _stage(name: str, count: int, asked: Asked) -> Stage:
     rate, machine = rates().work[name], asked.machine
     worker_hours = count * rate.worker_seconds / HOUR
     leader_hours = count * rate.leader_seconds / HOUR
-    most = math.floor(rate.worker_seconds / rate.leader_seconds) if rate.leader_seconds else 10**9
+    most = math.floor(rate.worker_seconds / rate.leader_seconds) if rate.leader_seconds else _NO_LIMIT
     each = machine.cores
     machines = max(1, math.ceil((worker_hours + leader_hours) / asked.hours / each))
     hours = max((worker_hours + leader_hours) / (machines * each), leader_hours)
@@ -180,17 +181,19 @@ def _limits(
     """What breaks, the nearest to its limit first, each with the share of it that is used."""
     workers = machines * machine.cores
     sent = disk * 8 / (hours * HOUR)  # gigabits a second, all to the leading process
+    led = workers / most if most < _NO_LIMIT else 0.0
     memory = machine.cores * rate.worker_base / GIGA + leader
     found = [
-        (workers / most, f"the leading process, which keeps {most:,} workers busy, and there are {workers:,}"),
+        (led, f"the leading process, which keeps {most:,} workers busy, and there are {workers:,}"),
         (disk / machine.disk_gb, f"the disk: {disk:,.1f} of {machine.disk_gb:,.0f} GB"),
         (memory / machine.memory_gb, f"memory where the leader runs: {memory:,.1f} of {machine.memory_gb:,.0f} GB"),
         (sent / machine.network_gbit, f"the network: {sent:,.2f} of {machine.network_gbit:,.0f} Gbit/s"),
     ]
+    found = [one for one in found if one[0] > 0]
     found.sort(key=lambda one: -one[0])
     share, words = found[0]
     verb = "breaks" if share > 1 else "would break"
     first = f"first {verb} {words} ({share:.0%} used)"
     if share > 1:
         first += f"; cut the {rate.unit} into {math.ceil(share)} benchmarks with seeds of their own"
-    return [f"{first}.", f"Then {found[1][1]} ({found[1][0]:.0%})."]
+    return [f"{first}.", *(f"Then {words} ({share:.0%})." for share, words in found[1:2])]

@@ -160,7 +160,7 @@ def _train(
             about = settings | {"seed": options.seed + number, "trial": number}
             more = {"about": about, "after_step": after_step, "team": team, "first": first}
             fit_trial(architecture, model_config, training, *data, place, **more)  # type: ignore[arg-type]
-        results.append(cast(TrialResult, team.share(_read_result(place / RESULT) if team.is_first else None)))
+        results.append(team.share(_read_result(place / RESULT) if team.is_first else None))
     best = [float(r["best"]) for r in results]
     done = TrainResult(folder, str(settings["model"]), tuple(results), float(np.mean(best)), float(np.std(best)))
     if not team.is_first:

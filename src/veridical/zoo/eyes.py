@@ -21,8 +21,8 @@ from torch.nn import functional
 from veridical.zoo.architecture import Input
 from veridical.zoo.inputs import Words
 from veridical.zoo.layers import perceptron
-from veridical.zoo.slot_reasoner import LIES, LOOKS, lies, looks
-from veridical.zoo.slots import PanelSlots
+from veridical.zoo.slot_reasoner import LIES, lies
+from veridical.zoo.slots import LOOKS, PanelSlots, looks
 from veridical.zoo.towers import PanelConfig, Tower, inputs, with_places
 
 BASIS = 12  # kernels, or sorts of relations, that those of a text are mixed from
@@ -69,7 +69,8 @@ class Cells(nn.Module):
     def forward(self, panels: Tensor) -> Seen:
         """panels (B, P, 3, height, width) bytes."""
         maps = self.tower(panels).flatten(0, 1)  # (B P, C, h, w)
-        found = torch.relu(self.see(with_places(maps))).unflatten(0, panels.shape[:2])  # (B, P, W, h, w)
+        found: Tensor = torch.relu(self.see(with_places(maps)))  # (B P, W, h, w)
+        found = found.view(*panels.shape[:2], *found.shape[1:])  # (B, P, W, h, w)
         places = found.flatten(3).transpose(2, 3)  # (B, P, K, W)
         return Seen(places, places.new_ones(places.shape[:3]), (found.shape[3], found.shape[4]))
 
@@ -80,7 +81,8 @@ class Cells(nn.Module):
         """
         side = 2 * self.reach + 1
         kernels = (self.mix(texts) @ self.kernels).view(-1, 1, side, side)  # (N, 1, side, side)
-        maps = attention.transpose(0, 1).unflatten(2, seen.shape)  # (P, N, h, w)
+        maps = attention.transpose(0, 1)  # (P, N, K)
+        maps = maps.reshape(*maps.shape[:2], *seen.shape)  # (P, N, h, w)
         moved = functional.conv2d(maps, kernels, padding=self.reach, groups=len(kernels))  # (P, N, h, w)
         return moved.flatten(2).transpose(0, 1)
 

@@ -139,6 +139,21 @@ TARGETS: dict[str, Target] = {
         (PEOPLE, f"{PEOPLE} --secret correct-horse-battery-staple"),
         ("out.hidden",),
     ),
+    "a collection": Target(
+        ("collected",),
+        "collected/*",
+        ("build nlvr --from-collection collected --processes 1 --out out",),
+        ("out.hidden",),
+    ),
+    "a project": Target(
+        ("project", "served", "labelled.json"),
+        "project/* labelled.json",
+        (
+            "collect label-studio project --data served --out out",
+            "collect label-studio project --data served --take labelled.json",
+        ),
+        ("served",),
+    ),
     "people's questions": Target(
         ("coco", "written.jsonl", "passed.jsonl", "interest.jsonl"),
         "written.jsonl passed.jsonl interest.jsonl coco/*.json coco/images/train2017/*",
@@ -217,6 +232,7 @@ TARGETS: dict[str, Target] = {
             "show nlvr programs.jsonl --audit audit.json --export out --sample 5",
         ),
     ),
+    "plans": Target(("plan.json", "plan.toml"), "plan.*", ("plan plan.json", "plan plan.toml")),
     "downloads": Target(
         ("site",), "site/**/*", (
             "get nlvr --split dev --images --unpinned --base-url {url} --out out",

@@ -14,6 +14,7 @@ from contextlib import chdir, suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -88,7 +89,42 @@ def people() -> None:
     lines("statements.jsonl", ({"presentation": n, "sentence": f"There is box {n}.", "writer": "w"} for n in names))
     judged = itertools.product(names, range(4), range(3))
     lines("judged.jsonl", ({"item": f"{n}-{k}", "worker": f"v{w}", "verdict": k < 2} for n, k, w in judged))
+    Path("plan.json").write_text('{"pictures": 1000, "pairs": 10, "hours": 2.5, "machine": {"cores": 8}}')
+    Path("plan.toml").write_text("matrices = 1000\nhours = 1\n[machine]\ndisk_gb = 10.5\n")
+    collected(names)
     Path("sentences.txt").write_text("There is a dog.\nAt most two of the [cats] are not black.\nWhy is he sad?\n" * 3)
+
+
+def collected(names: list[str]) -> None:
+    """A collection: what it exported, and a project that is served, with what came back from Label Studio."""
+    Path("collected").mkdir()
+    for old, new in (("shown/presentations", "presentations"), ("statements", "sentences"), ("judged", "judgements")):
+        shutil.copyfile(f"{old}.jsonl", f"collected/{new}.jsonl")
+    about = {"format": "veridical collection export", "name": "drawn", "benchmark": "nlvr", "seed": 1, "about": {}}
+    Path("collected/collection.json").write_text(json.dumps({**about, "statistics": {"sentences": len(names)}}))
+    Path("collected/costs.json").write_text(json.dumps({"validation": {"cost": 1.5, "workers": 3}}))
+    splits = ("train", "dev", "test-p", "test-u")
+    Path("collected/splits.json").write_text(json.dumps({n: splits[k % 4] for k, n in enumerate(names)}))
+    from veridical.web.collect.exporting.label_studio import tasks_json
+    from veridical.web.collect.records import Answer, Project, Role, Task
+    from veridical.web.collect.sql_store import SqlStore
+    from veridical.web.database import DATABASE, Database, sqlite_address
+
+    picture = {"name": "a.png", "width": 400, "height": 100, "alt": "", "order": []}
+    payload = {"sentence": "There is a box.", "pictures": [picture]}
+    tasks = [Task(f"validate:{n}-0", "validate", payload, 3, once=f"{n}-0") for n in names]
+    project = Project("drawn", "nlvr", "Drawn", roles=(Role("validator", ("validate",)),), pay={"validate": 30})
+    Path("project").mkdir()
+    Path("served").mkdir()
+    Path("project/project.json").write_bytes(msgspec.json.encode(project))
+    lines("project/tasks.jsonl", msgspec.to_builtins(tasks))
+    lines("project/pictures.jsonl", [{"name": "a.png", "photograph": "a", "width": 400, "height": 100}])
+    database = Database(sqlite_address(Path("served", DATABASE)))
+    database.upgrade()
+    SqlStore(database).create(project, tasks, 0.0)
+    database.close()
+    said = [Answer(one.id, one.id, "w9", "validate", "work", {"verdict": True}, 0.0, 5.0) for one in tasks]
+    Path("labelled.json").write_text(json.dumps(tasks_json(tasks, {one.task: [one] for one in said})))
 
 
 def sources() -> None:

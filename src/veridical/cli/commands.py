@@ -115,7 +115,7 @@ def told(verb: Callable[..., Any]) -> list[Told]:
     """Everything that a verb can be told, its option dataclasses flattened."""
     parameters = [p for p in inspect.signature(verb).parameters.values() if p.kind is not p.VAR_KEYWORD]
     annotations = SimpleNamespace(__annotations__={p.name: p.annotation for p in parameters})
-    hints = typing.get_type_hints(annotations, verb.__globals__, include_extras=True)
+    hints = typing.get_type_hints(annotations, inspect.unwrap(verb).__globals__, include_extras=True)
     help = _helps(verb)
     out = []
     for one in parameters:

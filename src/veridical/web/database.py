@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import DateTime, Engine, TypeDecorator, create_engine, event
-from sqlalchemy.exc import ArgumentError, DatabaseError
+from sqlalchemy.exc import ArgumentError, DatabaseError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Session
 
 from veridical.errors import UserError
 
 WAIT = 30  # seconds that a connection waits for another's write
+DATABASE, SECRET = "board.sqlite", "secret.key"  # in the folder of a server: its database, and what keys its hashes
 POOL = 12  # connections that are kept; more requests than these wait for one
 
 
@@ -68,7 +69,11 @@ class Database:
         with alone, Session(self.engine, expire_on_commit=False) as session:
             session.connection(execution_options={"writes": True})
             yield session
-            session.commit()
+            try:
+                session.commit()
+            except SQLAlchemyError:
+                session.invalidate()  # SQLite leaves the transaction open on its connection
+                raise
 
     def upgrade(self) -> None:
         """Bring the tables to the newest form."""

@@ -27,6 +27,7 @@ from veridical.web.board.hosted import hosted, keep_boards
 from veridical.web.board.site import Site
 from veridical.web.board.tables import BASELINE, BLIND, SCORED, Board, Entry
 from veridical.web.board.workers import Limits, Process, job_of
+from veridical.web.collect.starting import is_project
 from veridical.web.database import now
 from veridical.web.listening import bound
 
@@ -44,6 +45,7 @@ class Served(Result):
 
     boards: tuple[str, ...]
     data: Path
+    collections: tuple[str, ...] = ()
 
     def parts(self) -> Iterator[Table | str]:
         yield f"Stopped. Everything is in {self.data}; the same command goes on."
@@ -67,21 +69,22 @@ def serve(
     beside: Mapping[str, Mapping[str, Path | str]] | None = None,
     fill: Callable[[Site], None] | None = None,
 ) -> Served:
-    """Run boards until stopped. `beside` are the host's own rows, baseline and blind: files by their names.
+    """Run boards and collections until stopped.
 
-    `fill` is called once the boards are there.
+    `beside` are the host's own rows, baseline and blind: files by their names. `fill` is called once all is there.
     """
     check_options(options)
     for name in NEEDED:
         import_module(name)
-    boards, data = hosted(folders), data.absolute()
+    collections = [folder for folder in folders if is_project(folder)]
+    boards, data = hosted(folder for folder in folders if folder not in collections), data.absolute()
     with closing(bound(*address)) as listening, _alone(data):
-        site = make_site(boards, data, options, database)
+        site = make_site(boards, data, options, database, collections)
         prepare(site, beside or {})
         if fill is not None:
             fill(site)
         listen(site, listening, options)
-    return Served(tuple(boards), data)
+    return Served(tuple(boards), data, tuple(site.collections))
 
 
 @contextmanager
@@ -161,7 +164,7 @@ def listen(site: Site, listening: socket.socket, options: ServeOptions) -> None:
 
     host, port = listening.getsockname()[:2]
     base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    remark(f"{options.title}: {base}/  ({', '.join(site.boards)})")
+    remark(f"{options.title}: {base}/  ({', '.join([*site.boards, *site.collections])})")
     claim = claim_link(site, base)
     if claim:
         remark(Caution(f"Nobody runs this server yet. Open this link once, within two days:\n  {claim}"))

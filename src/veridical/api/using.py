@@ -192,7 +192,7 @@ def sweep(
 
 
 def models() -> ResultList[Architecture]:
-    """List the models of the zoo: what each looks at, for which tasks, the papers' figures, ours, and training times."""
+    """List the models of the zoo: what each looks at, for which tasks, the papers' figures, ours, training times."""
     from veridical import zoo
 
     return zoo.models()

@@ -28,8 +28,7 @@ from veridical.training.pretrained import best_trial
 from veridical.zoo import MODELS
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr"
-HELD = {"validation": 0.1}  # of train: what `augment` leaves out, too
-OBJECTS = {"maps": "objects", "channels": 32, "blocks": 3}
+HELD: dict[str, Any] = {"validation": 0.1}  # of train: what `augment` leaves out, too
 
 
 @dataclass(frozen=True)
@@ -39,13 +38,17 @@ class Row:
     title: str
     model: str
     published: str = ""  # accuracy on dev
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] | None = field(default_factory=dict)  # on train; None: the first run answers
     first: dict[str, Any] | None = None  # options of a run on augmented statements that it continues from
     trials: int = 1
 
 
-LONG = {"epochs": 30, "epoch_items": 51_200, "patience": 100.0, "checkpoint_steps": 400}
-FINE = {"epochs": 12, "rate": 3e-4, "patience": 4.0, "warmup": 0}
+LONG: dict[str, Any] = {"epoch_items": 51_200, "patience": 100.0, "checkpoint_steps": 400}
+LIST: dict[str, Any] = {
+    "maps": "object-list", "batch": 64, "epoch_items": 25_600, "schedule": "linear", "warmup": 100, "patience": 100.0,
+}  # fmt: skip
+SLOTS = {name: value for name, value in LIST.items() if name != "maps"} | {"slots": 8, "epochs": 7}
+FINE: dict[str, Any] = {"epochs": 5, "rate": 5e-4, "schedule": "linear", "warmup": 20, "patience": 4.0}
 ROWS = {
     "majority": Row("Majority", "majority", "55.3"),
     "text": Row("TEXT", "text", "56.6 ± 0.5", trials=3),
@@ -55,19 +58,19 @@ ROWS = {
     "maxent-no-counts": Row("MaxEnt without counts, on the structure", "maxent", "57.7", {"counts": False}),
     "structure-mlp": Row("MLP, on the structure", "structure-mlp", "67.5 ± 0.5", trials=3),
     "structure-rnn": Row("Image features+RNN, on the structure", "structure-rnn", "57.7 ± 1.4", trials=3),
-    "film": Row("FiLM", "film", "60.1"),
-    "film-sentence": Row("FiLM, frozen sentence encoder", "film-sentence", ""),
-    "mac": Row("MAC", "mac", "55.4", {"strides": (2, 2, 2), "hidden": 64}),
-    "nmn": Row("NMN", "nmn", "63.1"),
-    "n2nmn": Row("N2NMN", "n2nmn", "65.3"),
-    "cnn-biatt": Row("CNN-BiATT", "cnn-biatt", "66.9"),
-    "w-memnn": Row("W-MemNN", "w-memnn", "65.6"),
-    "cmm": Row("CMM", "cmm", "68.0"),
-    "film-pretrained": Row("FiLM over seen objects, pretrained", "film", "", FINE, {**OBJECTS, **LONG}),
-    "mac-pretrained": Row("MAC over seen objects, pretrained", "mac", "", FINE, {"maps": "object-list", **LONG}),
-    "slot-reasoner": Row("Slot reasoner, pretrained (ours)", "slot-reasoner", "", FINE, {"width": 96, **LONG}),
+    "film": Row("FiLM, on cells of pixels", "film", "60.1"),
+    "film-sentence": Row("FiLM with a frozen sentence encoder, on cells of pixels", "film-sentence"),
+    "mac": Row("MAC, on cells of pixels", "mac", "55.4", {"strides": (2, 2, 2), "hidden": 64}),
+    "film-objects": Row("FiLM over seen objects", "film", "60.1", None, LIST | {"rate": 1.5e-3, "epochs": 14}),
+    "mac-objects": Row("MAC over seen objects", "mac", "55.4", None, LIST | {"epochs": 16}),
+    "nmn": Row("NMN over seen objects", "nmn", "63.1", FINE, SLOTS),
+    "n2nmn": Row("N2NMN over seen objects, cloned from programs", "n2nmn", "65.3", FINE, SLOTS),
+    "cnn-biatt": Row("CNN-BiATT over seen objects", "cnn-biatt", "66.9", None, LIST | {"epochs": 6}),
+    "w-memnn": Row("W-MemNN over seen objects", "w-memnn", "65.6", None, LIST | {"epochs": 10}),
+    "cmm": Row("CMM over seen objects", "cmm", "68.0", None, LIST | {"epochs": 9}),
+    "slot-reasoner": Row("Slot reasoner (ours)", "slot-reasoner", "", None, LONG | {"width": 96, "epochs": 15}),
 }
-GENERATED = ("text", "image", "film-pretrained", "mac-pretrained", "nmn", "n2nmn", "slot-reasoner")
+GENERATED = ("text", "image", "film-objects", "mac-objects", "nmn", "n2nmn", "slot-reasoner")
 
 
 def main() -> None:
@@ -104,10 +107,10 @@ def statements(work: Path, kind: str, data: Path, presentations: int) -> tuple[P
         if kind == "nlvr":
             import_release("nlvr", data, plain)
         else:
-            veridical.build("nlvr", plain, presentations=presentations, split={"train": 5, "dev": 1})  # type: ignore[operator]
+            veridical.build("nlvr", plain, presentations=presentations, split={"train": 5, "dev": 1})
     if not more.exists():
-        own = {} if kind == "nlvr" else {"variants": 0, "own": False, "items": 40}
-        veridical.augment(plain, more, **HELD, **own)
+        own: dict[str, Any] = {} if kind == "nlvr" else {"variants": 0, "own": False, "items": 40}
+        veridical.augment(plain, more, **(HELD | own))
     return plain, more
 
 
@@ -118,8 +121,12 @@ def measure(name: str, work: Path, kind: str, plain: Path, more: Path, trials: i
     first = None
     if row.first is not None:
         first = run.with_name(f"{run.name}-first")
-        veridical.train(row.model, more, first, set=row.first, validate="validation")
-    done = veridical.train(row.model, plain, run, set={**row.options, **HELD}, trials=trials, pretrained=first)
+        done = veridical.train(row.model, more, first, set=row.first, validate="validation")
+    if row.options is not None:
+        own = {**row.options, **HELD}
+        done = veridical.train(row.model, plain, run, set=own, trials=trials, pretrained=first)
+    elif first is not None:
+        run, trials = first, 1
     files = [work / "predictions" / f"{kind}-{name}-{trial}.jsonl" for trial in range(trials)]
     for trial, file in enumerate(files):
         veridical.solve(str(run), plain, split="dev", out=file, trial=trial)
@@ -155,7 +162,7 @@ def accuracy_of(benchmark: Path, predictions: Path) -> float:
     answers = {i.id: i.answer for i in bench.items("dev") if i.query and i.query.raw not in seen}
     lines = [json.loads(line) for line in predictions.read_text().splitlines()]
     own = [(split_view(line["item"])[0], line["scores"]) for line in lines]
-    right = [scores.index(max(scores)) == answers[item] for item, scores in own if item in answers]
+    right = [bool(scores.index(max(scores)) == answers[item]) for item, scores in own if item in answers]
     return sum(right) / max(len(right), 1)
 
 

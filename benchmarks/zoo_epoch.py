@@ -74,7 +74,7 @@ def step(module: nn.Module, optimizer: torch.optim.Optimizer, scores: Any, answe
     """The same step for both."""
     found = scores[0] if isinstance(scores, tuple) else scores
     optimizer.zero_grad()
-    nn.functional.cross_entropy(found, answers).backward()
+    torch.autograd.backward(nn.functional.cross_entropy(found, answers))
     optimizer.step()
 
 

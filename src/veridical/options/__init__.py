@@ -4,7 +4,7 @@ The command line flattens them (`--presentations 50`), Python passes the object 
 (`veridical.build("nlvr", out, presentations=50)`), and the rooms use the very same objects as their config. Everything
 may import this room; it needs only the standard library.
 
-    building    build (NLVR, NLVR2, V-PROM, VCR) and match
+    building    build (NLVR, NLVR2, V-PROM, VCR), augment and match
     importing   import, of tables
     running     audit, train, sweep, solve, report
     serving     serve
@@ -34,6 +34,7 @@ from veridical.options.fields import (
 
 # isort: split
 from veridical.options.building import (
+    AugmentOptions,
     Columns,
     Matching,
     MatchOptions,
@@ -57,8 +58,8 @@ from veridical.options.running import (
 from veridical.options.serving import ServeOptions
 
 __all__ = [  # noqa: RUF022 - the dataclasses, then what makes them
-    "TableOptions", "NLVROptions", "NLVR2Options", "VPROMOptions", "Mining", "VCROptions", "MatchOptions", "Matching",
-    "Columns",
+    "TableOptions", "NLVROptions", "NLVR2Options", "VPROMOptions", "Mining", "VCROptions", "AugmentOptions",
+    "MatchOptions", "Matching", "Columns",
     "AuditOptions", "TrainOptions", "SweepOptions", "SolverOptions", "Asking", "Sending", "Generating", "ReportOptions",
     "ServeOptions",
     "ARGUMENTS", "COMMAS", "FROM", "LAMBDA", "MODEL_ARG", "NEGATIVE", "RENAMED", "NamedAnswers", "Spelled",

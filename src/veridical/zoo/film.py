@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +26,9 @@ from veridical.zoo.counted import SETS, Scores, close_to, targets
 from veridical.zoo.layers import perceptron
 from veridical.zoo.probe import QueryVector
 from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, with_places
+
+QUIET = -1.0  # of the maps before pooling, at first: most cells show nothing, and sums begin small
+FEW = 4.0  # things of a kind in a panel: sums are given in this unit
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,7 @@ class Film(nn.Module):
         self.tower = Tower(config, sizes)
         self.blocks = nn.ModuleList(Block(config.channels) for _ in range(config.blocks))
         self.leave = nn.Conv2d(config.channels + 2, config.classifier, 1)
+        nn.init.constant_(cast(Tensor, self.leave.bias), QUIET)
         self.panel = nn.Linear(2 * config.classifier, config.classifier)
         self.widths = [config.channels] * config.blocks + [config.classifier]
         self.generator = nn.Linear(asked, 2 * sum(self.widths))
@@ -88,7 +93,7 @@ class Film(nn.Module):
             maps = block(maps, 1 + scale, shift)
         found = torch.relu(self.leave(with_places(maps))).flatten(2)  # (B P, D, h w)
         scale, shift = parts[-1].chunk(2, dim=1)  # (B P, D)
-        pooled = torch.cat([found.amax(2), found.mean(2)], dim=1)  # (B P, 2 D)
+        pooled = torch.cat([found.amax(2), found.sum(2) / FEW], dim=1)  # (B P, 2 D)
         each = torch.relu((1 + scale) * self.panel(pooled) + shift).view(-1, count, scale.shape[1])  # (B, P, D)
         scores: Tensor = self.output(torch.cat([each.sum(1), each.amax(1), sentence], dim=1))
         if not self.training:

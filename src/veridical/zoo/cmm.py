@@ -77,12 +77,12 @@ class Cmm(nn.Module):
             fit = choose(seen[:, None] * each).squeeze(2)  # (B P, T)
             shares = fit.masked_fill(blank, -1e9).softmax(1)
             asked = (shares[:, :, None] * each).sum(1)  # (B P, H)
-        found = torch.relu(self.panel(torch.cat([seen, asked], dim=1)))  # (B P, D)
-        found = found.view(-1, count, found.shape[1])  # (B, P, D)
+        each_panel = torch.relu(self.panel(torch.cat([seen, asked], dim=1)))  # (B P, D)
+        found = each_panel.view(-1, count, each_panel.shape[1])  # (B, P, D)
         scores: Tensor = self.output(torch.cat([found.sum(1), found.amax(1), sentence], dim=1))
         if not self.training:
             return scores
-        things = cells[:, :SETS].sum(2).unflatten(0, (-1, count)).sum(1)  # (B, 4)
+        things = cells[:, :SETS].sum(2).view(-1, count, SETS).sum(1)  # (B, 4)
         return scores, close_to(things, found[:, :, 0].sum(1))
 
 

@@ -69,10 +69,10 @@ class Cells(nn.Module):
     def forward(self, panels: Tensor) -> Seen:
         """panels (B, P, 3, height, width) bytes."""
         maps = self.tower(panels).flatten(0, 1)  # (B P, C, h, w)
-        found: Tensor = torch.relu(self.see(with_places(maps)))  # (B P, W, h, w)
-        found = found.view(*panels.shape[:2], *found.shape[1:])  # (B, P, W, h, w)
-        places = found.flatten(3).transpose(2, 3)  # (B, P, K, W)
-        return Seen(places, places.new_ones(places.shape[:3]), (found.shape[3], found.shape[4]))
+        found = torch.relu(self.see(with_places(maps)))  # (B P, W, h, w)
+        height, width = found.shape[2:]
+        places = found.reshape(*panels.shape[:2], -1, height * width).transpose(2, 3)  # (B, P, K, W)
+        return Seen(places, places.new_ones(places.shape[:3]), (height, width))
 
     def move(self, attention: Tensor, texts: Tensor, seen: Seen, rows: Tensor) -> Tensor:
         """attention (N, P, K), texts (N, D) of the examples in `rows` (N,) -> (N, P, K).
@@ -81,8 +81,7 @@ class Cells(nn.Module):
         """
         side = 2 * self.reach + 1
         kernels = (self.mix(texts) @ self.kernels).view(-1, 1, side, side)  # (N, 1, side, side)
-        maps = attention.transpose(0, 1)  # (P, N, K)
-        maps = maps.reshape(*maps.shape[:2], *seen.shape)  # (P, N, h, w)
+        maps = attention.transpose(0, 1).reshape(-1, len(kernels), *seen.shape)  # (P, N, h, w)
         moved = functional.conv2d(maps, kernels, padding=self.reach, groups=len(kernels))  # (P, N, h, w)
         return moved.flatten(2).transpose(0, 1)
 

@@ -104,6 +104,9 @@ def test_defaults_and_types_are_those_of_the_verb(name: str) -> None:
         found = one.field_info.default
         if one.field_info.kind is inspect.Parameter.VAR_POSITIONAL and default is not inspect.Parameter.empty:
             assert default == ()  # arguments that are left out are an empty list
+        elif found == []:
+            assert default is not None  # no names at all: an empty tuple or mapping
+            assert len(default) == 0
         elif default is not inspect.Parameter.empty:
             assert found == (",".join(map(str, default)) if isinstance(found, str) and found != default else default)
         assert (Path in elements(one.hint)) is (Path in elements(hint)), one.name

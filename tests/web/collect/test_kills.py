@@ -35,7 +35,8 @@ class Hand(threading.Thread):
     def __init__(self, number: int, address: str, cookie: str, end: threading.Event) -> None:
         super().__init__()
         self.rng, self.end = random.Random(number), end
-        self.base, self.cookies = f"{address}/collections/judging", {"worker-judging": cookie, "visit": f"v{number}"}
+        self.base = f"{address}/collections/judging"
+        self.client = httpx.Client(cookies={"worker-judging": cookie, "visit": f"v{number}"}, timeout=60)
         self.acknowledged: dict[str, str] = {}  # lease -> what was said
         self.refused: list[str] = []
 
@@ -43,11 +44,11 @@ class Hand(threading.Thread):
         """An answer of the server; None where there is no more time."""
         while not self.end.is_set():
             try:
-                found = httpx.request(method, self.base + path, cookies=self.cookies, timeout=30, **values)
+                found = self.client.request(method, self.base + path, **values)
                 if found.status_code < 500:
                     return found
             except httpx.TransportError:
-                time.sleep(0.02)
+                time.sleep(0.1)
         return None
 
     def run(self) -> None:
@@ -94,6 +95,7 @@ def storm(folder: Path, data: Path, address: str | None, kills: int, hands: int,
         end.set()
         for one in working:
             one.join()
+            one.client.close()
         server.kill()
     return working
 

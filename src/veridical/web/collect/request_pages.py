@@ -108,7 +108,7 @@ def _change(request: Request, site: Site, visitor: Visitor, one: Collection, for
     }  # fmt: skip
     try:
         if do in plain:
-            plain[do]()  # type: ignore[operator]
+            plain[do]()
         elif do == "invite":
             made = _invite(request, site, one, field(form, "many"))
             return _run_page(request, site, visitor, one, invited=made)

@@ -342,7 +342,7 @@ class SqlStore:
         if known is None:
             text = connection.execute(select(projects.c.project).where(projects.c.name == name)).scalar_one()
             known = self._known[head["digest"]] = msgspec.json.decode(text, type=Project)
-        return SqlTransaction(connection, head, known, self._secret)
+        return SqlTransaction(connection, dict(head), known, self._secret)
 
 
 def _digest(text: str) -> str:

@@ -1,5 +1,7 @@
 """Collections: projects, tasks, leases, answers, workers, reviews and payments."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -19,13 +21,13 @@ def _time(name: str, null: bool = False) -> sa.Column[float]:
     return sa.Column(name, sa.Float(), nullable=null)
 
 
-def _make(name: str, *columns: sa.Column[object]) -> None:
+def _make(name: str, *columns: sa.Column[Any]) -> None:
     to = sa.ForeignKey("collect_projects.name", ondelete="CASCADE")
     op.create_table(f"collect_{name}", sa.Column("project", sa.String(80), to, primary_key=True), *columns)
 
 
 def _index(table: str, name: str, columns: str, unique: bool = False, where: str = "") -> None:
-    only = {f"{kind}_where": sa.text(where) for kind in ("sqlite", "postgresql")} if where else {}
+    only: dict[str, Any] = {f"{kind}_where": sa.text(where) for kind in ("sqlite", "postgresql")} if where else {}
     named = f"collect_{table}_{name}"
     op.create_index(named, f"collect_{table}", ["project", *columns.split()], unique=unique, **only)
 

@@ -46,7 +46,7 @@ def flattened(verb: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
             out |= {field.name: (getattr(one.default, field.name), hints[field.name]) for field in fields(one.default)}
         elif one.kind is not one.VAR_KEYWORD:
             where = SimpleNamespace(__annotations__={name: one.annotation})
-            out[name] = (one.default, get_type_hints(where, verb.__globals__)[name])
+            out[name] = (one.default, get_type_hints(where, inspect.unwrap(verb).__globals__)[name])
     return out
 
 

@@ -39,6 +39,7 @@ def make(folder: Path) -> None:
         sources()
         tables()
         runs()
+        web()
 
 
 def run(command: str, *more: object) -> None:
@@ -88,6 +89,8 @@ def people() -> None:
     lines("statements.jsonl", ({"presentation": n, "sentence": f"There is box {n}.", "writer": "w"} for n in names))
     judged = itertools.product(names, range(4), range(3))
     lines("judged.jsonl", ({"item": f"{n}-{k}", "worker": f"v{w}", "verdict": k < 2} for n, k, w in judged))
+    Path("plan.json").write_text('{"pictures": 1000, "pairs": 10, "hours": 2.5, "machine": {"cores": 8}}')
+    Path("plan.toml").write_text("matrices = 1000\nhours = 1\n[machine]\ndisk_gb = 10.5\n")
     collected(names)
     Path("sentences.txt").write_text("There is a dog.\nAt most two of the [cats] are not black.\nWhy is he sad?\n" * 3)
 
@@ -251,3 +254,43 @@ def runs() -> None:
         train("text", "nlvr", "stopped", options, after_step=after_step)
     run("sweep matrices --models mlp-sum-2 --schemes neutral --features thumbnail --processes 1 --resamples 100 "
         "--no-controls --set epochs=1 --out sweep")  # fmt: skip
+
+
+def web() -> None:
+    """What `get` downloads; a board that `submit` talks to; the data of a board that `serve` was stopped with."""
+    nlvr2, photographs = Path("site/nlvr2"), Path("site/photographs")
+    for folder in (
+        "site/nlvr/dev/images/0",
+        nlvr2 / "data",
+        nlvr2 / "util/hashes",
+        photographs,
+        "board/api/boards/one",
+    ):
+        Path(folder).mkdir(parents=True)
+    shutil.copy("release-nlvr/dev/dev.json", "site/nlvr/dev/dev.json")
+    for path in Path("release-nlvr/dev/images/0").iterdir():
+        shutil.copy(path, "site/nlvr/dev/images/0")
+    pairs = [f"dev-{n}-{k}" for n, k in itertools.product(range(2), range(2))]
+    places = {pair: [f"{{url}}/photographs/{pair}-{side}.png" for side in range(2)] for pair in pairs}
+    for n, path in enumerate(photographs / f"{pair}-{side}.png" for pair in pairs for side in range(2)):
+        path.write_bytes(_releases.picture(40, 30, n))
+    _releases.write_lines(
+        nlvr2 / "data/dev.json",
+        *(_releases.nlvr2_line(f"{p}-0", left_url=left, right_url=right) for p, (left, right) in places.items()),
+    )
+    hashes = {f"{p}-img{side}.png": "ffffffffffffffff" for p in pairs for side in range(2)}
+    (nlvr2 / "util/hashes/dev_hashes.json").write_text(json.dumps(hashes))
+    accuracy = {"value": 0.5, "low": 0.4, "high": 0.6}
+    entry = {
+        "id": "e",
+        "board": "one",
+        "name": "n",
+        "status": "scored",
+        "public": False,
+        "said": "well",
+        "address": "a",
+    }
+    entry |= {"tries_left": 4, "scores": {"metrics": {"accuracy": accuracy}, "by": {}}}
+    Path("board/api/boards/index").write_text(json.dumps([{"id": "one", "items": 3}]))
+    Path("board/api/boards/one/entries").write_text(json.dumps(entry))
+    run("serve nlvr --data data --port 0")

@@ -1,4 +1,4 @@
-"""The verbs of the web app: look at a benchmark, host leaderboards and collections, send predictions."""
+"""The verbs of the web app: look at a benchmark, host a leaderboard of hidden splits, send predictions to one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def show(
         audit: The JSON that `veridical audit` wrote beside its page.
         hidden: Show hidden answers, too, where DIR.hidden is here.
         export: Write a sample as a folder of pages for any web server instead; never with hidden answers.
-        sample: How many items are exported.
+        sample: How many items of each scheme are exported.
         port: Of this machine's loopback; left out: 8740, or any that is free.
         open: Open a browser at once.
     """
@@ -67,15 +67,14 @@ def serve(
     options: ServeOptions = ServeOptions(),
     **fields: Any,
 ) -> Served:
-    """Host leaderboards and collections: hidden splits that teams send predictions to, projects that people work in.
+    """Host a leaderboard: every hidden split of the benchmarks becomes a board that teams send predictions to.
 
-    Every hidden split of a benchmark becomes a board. Its answers are read from DIR.hidden beside it, and never leave
-    this machine. A folder of `veridical collect init` becomes a collection: its requesters start it, give out its links
-    and see how it goes; workers write, answer and judge. On the first start a link is printed that makes the account of
-    the host. Stop it at any moment, by kill -9 too: what was taken is there after the next start.
+    The answers are read from DIR.hidden beside each benchmark, and never leave this machine. On the first start a link
+    is printed that makes the account of the host. Stop it at any moment, by kill -9 too: what was taken is scored after
+    the next start.
 
     Args:
-        benchmarks: Benchmark folders, each with its hidden folder beside it, and folders of collections.
+        benchmarks: Benchmark folders, each with its hidden folder beside it.
         data: The folder of accounts, entries and the database; copy it to have a backup.
         host: The address to listen on; behind a proxy the default.
         port: The port to listen on.
@@ -91,9 +90,7 @@ def serve(
 
         return filled.serve_demo(Path(data), (host, port), made)
     if not several(benchmarks):
-        raise UserError(
-            "Nothing is to be hosted.", "Give folders of benchmarks or collections, or --demo for a first look."
-        )
+        raise UserError("No benchmark is to be hosted.", "Give folders of benchmarks, or --demo for a first look.")
     from veridical.web.board import serving
 
     beside = {"baseline": baseline, "blind": blind}

@@ -39,6 +39,32 @@ class NLVROptions:
 
 
 @dataclass(frozen=True)
+class AugmentOptions:
+    """How many items are made of known sentences, and of which."""
+
+    split: str = "train"
+    """Whose sentences."""
+    items: int = 64
+    """Of a sentence as it was written, half of them true."""
+    variants: int = 8
+    """Sentences made of each by exchanging colours, shapes, sizes, numbers and ends."""
+    variant_items: int = 16
+    """Of each of those."""
+    plain: int = 2000
+    """Plain generated sentences of one amount of one kind of things: what is learned first."""
+    apart: float = 0.5
+    """Share of items that need not come in pairs of the same objects, once true and once false."""
+    presentations: int = 4000
+    """New ones, four images each."""
+    own: bool = True
+    """Also the presentations of the split."""
+    validation: float = 0.05
+    """Share of the split that is left out, and becomes the split validation: as `train` holds it out by this seed."""
+    seed: int = 0
+    """What decides everything random."""
+
+
+@dataclass(frozen=True)
 class NLVR2Options:
     """What decides an NLVR2 benchmark."""
 

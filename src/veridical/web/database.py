@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import DateTime, Engine, TypeDecorator, create_engine, event
-from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DatabaseError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Session
 
 from veridical.errors import UserError
@@ -79,6 +79,7 @@ class Database:
         """Bring the tables to the newest form."""
         from alembic import command
         from alembic.config import Config
+        from alembic.util import CommandError
 
         config = Config()
         config.set_main_option("script_location", "veridical.web:migrations")
@@ -87,10 +88,11 @@ class Database:
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
                 connection.commit()
-        except OperationalError as error:
-            reason = str(error.orig or error).strip().splitlines()[0]
+        except (DatabaseError, CommandError) as error:  # not there, no database, or one of a newer version
+            reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0].rstrip(".")
             where = self.engine.url.render_as_string(hide_password=True)
-            raise UserError(f"The database {where} cannot be used: {reason}.", "Check its address.") from None
+            fix = "Check its address, or put a backup back; a newer version of Veridical may have changed it."
+            raise UserError(f"The database {where} cannot be used: {reason}.", fix) from None
 
     def close(self) -> None:
         self.engine.dispose()

@@ -207,13 +207,13 @@ def test_vcr_smaller_and_what_people_answer_then(tmp_path: Path) -> None:
 
 
 def test_a_human_study_of_v_prom(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"matrices": 45, "schemes": ["neutral"], "images": 300, "categories": 20, "processes": 1}
+    options: dict[str, Any] = {"matrices": 60, "schemes": ["neutral"], "images": 300, "categories": 20, "processes": 1}
     mining = Mining(least_images=3)
     built = build_vprom(tmp_path / "built", mining=mining, **options)
     folder = tmp_path / "study"
-    begun = init("vprom", folder, CollectOptions(benchmark=built.out, items=20))
+    begun = init("vprom", folder, CollectOptions(benchmark=built.out, items=12))
     relations = Counter(one.stratum for one in open_project(folder)[1] if one.purpose == "work")
-    assert begun.tasks == {"choose": 20}
+    assert begun.tasks == {"choose": 12}
     assert max(relations.values()) - min(relations.values()) <= 1
     found, store, _ = rehearsed(folder, 8, build=False)
     add_up(found, store, folder)
@@ -222,7 +222,7 @@ def test_a_human_study_of_v_prom(tmp_path: Path) -> None:
     again = build_vprom(tmp_path / "again", mining=mining, from_collection=found.exported.out, processes=1)
     human = human_performance(Benchmark(again.out), scheme="neutral")
     assert human is not None
-    assert human.judgements == 20
+    assert human.judgements == 12
     assert set(human.by["relation"]) == set(relations)
 
 

@@ -35,6 +35,7 @@ from veridical.language.programs.terms import parse
 from veridical.language.writing.boxes.statements import PAPER, make_plan
 from veridical.options import check_seed
 from veridical.options.building import NLVROptions
+from veridical.options.running import Workers
 from veridical.records import PROGRAM, Judgement, Pruned
 from veridical.sources.boxes.drawings import draw_png
 
@@ -45,7 +46,7 @@ WRITE_BATCH = 20  # presentations; a batch takes under a second
 DRAW_BATCH = 40
 
 
-def build(out: Path | str, options: NLVROptions, *, until: str = "all", processes: int | None = None) -> BuildReport:
+def build(out: Path | str, options: NLVROptions, *, until: str = "all", workers: Workers = Workers()) -> BuildReport:
     """Build an NLVR benchmark, four items a sentence, six drawings an item: see `build_nlvr`."""
     shares = dict(SPLITS if options.split is None else options.split)
     hide = tuple(name for name in HIDDEN if name in shares) if options.hide is None else tuple(options.hide)
@@ -55,7 +56,7 @@ def build(out: Path | str, options: NLVROptions, *, until: str = "all", processe
         raise UserError(f"{options.presentations} presentations make no benchmark.", "Ask for one or more.")
     asked = None if options.phenomenon is None else tuple(sorted(options.phenomenon.items()))
     sampling = Sampling(options.seed, asked, options.secret)
-    job = NLVRJob(Path(os.path.abspath(out)), sampling, shares, hide, processes, options.licence)
+    job = NLVRJob(Path(os.path.abspath(out)), sampling, shares, hide, workers, options.licence)
     if options.from_collection is not None:
         collected = read_collection(options.from_collection, "nlvr")
         if any(path is not None for path in (options.scenes, options.statements, options.judgements)):
@@ -88,7 +89,7 @@ class NLVRJob:
     sampling: Sampling
     shares: dict[str, float]
     hidden: tuple[str, ...]
-    processes: int | None
+    workers: Workers
     licence: str
     notes: list[str] = field(default_factory=list)  # what the report says beside the counts
     clock: Clock = field(default_factory=Clock)
@@ -223,7 +224,7 @@ def _fill(
         scenes.Labelled(one, split[one.presentation], tuple(map(verdicts.labels.get, one.ids))) for one in examples
     ]
     batches = [labelled[i : i + DRAW_BATCH] for i in range(0, len(labelled), DRAW_BATCH)]
-    for drawn in run(scenes.draw_batch, batches, processes=job.processes, label="drawing"):
+    for drawn in run(scenes.draw_batch, batches, workers=job.workers, label="drawing"):
         for image in drawn.images:
             writer.add_image(image)
         for name, rows in drawn.items.items():
@@ -288,5 +289,5 @@ def _run(
     work: Path | None = None,
 ) -> list[Packed]:
     batches = [numbers[i : i + WRITE_BATCH] for i in range(0, len(numbers), WRITE_BATCH)]
-    made = run(partial(function, job.sampling), batches, processes=job.processes, work=work, label=label)
+    made = run(partial(function, job.sampling), batches, workers=job.workers, work=work, label=label)
     return [one for batch in made for one in batch]

@@ -36,6 +36,7 @@ from veridical.common.files import write_lines
 from veridical.engine.progress import Clock
 from veridical.errors import UserError
 from veridical.options.building import NLVR2Options
+from veridical.options.running import Workers
 from veridical.sources.icons.worlds import IconSeries
 
 
@@ -46,7 +47,7 @@ def build(
     until: str = "all",
     work: Path | str | None = None,
     sheets: bool = False,
-    processes: int | None = None,
+    workers: Workers = Workers(),
 ) -> BuildReport:
     """Build an NLVR2 benchmark: see `build_nlvr2`. The same options give the same bytes."""
     clock = Clock()
@@ -57,13 +58,13 @@ def build(
     folder = Path(os.path.abspath(out))
     place = Work(Path(work) if work is not None else work_folder(folder))
     place.explain(bool(hidden_splits(made)))
-    source = own or open_photographs(made, place.path("detections.jsonl"))
+    source = own or open_photographs(made, place.path("detections.jsonl"), workers)
     drawn = isinstance(source, IconSeries)
     made, kept, notes = _mix_secret(made, folder, place, drawn)
     if isinstance(source, IconSeries):  # their names are public: without the salt the seed tells what they show
         source = replace(source, salt=tuple(secret_words(made.secret)))
     named = own is None and made.source != "icons"
-    collected = Collection(made, place, source, made.source if named or source is None else source, processes)
+    collected = Collection(made, place, source, made.source if named or source is None else source, workers)
     if until != "all":
         return _stopped(collected, until, folder, sheets, notes)
     collect(collected, "judgements")

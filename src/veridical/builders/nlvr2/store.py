@@ -125,7 +125,7 @@ def _pictures(made: Collection, names: Sequence[str], writer: BenchmarkWriter) -
         panels = {name: used[name].panel for name in names}
     else:
         function = partial(_read_batch, made.reader)
-        pictures = run(function, batches, processes=made.processes, label="pictures")
+        pictures = run(function, batches, workers=made.workers, label="pictures")
         for batch, read in zip(batches, pictures, strict=True):
             for photograph, (picture, hashed) in zip(batch, read, strict=True):
                 panel = photograph.panel

@@ -18,19 +18,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from veridical.common.places import anywhere
 from veridical.options import gathered
 from veridical.options.building import Matching, VCROptions
+from veridical.options.running import Workers
 
 if TYPE_CHECKING:
     from veridical.builders import BuildReport
 
 
+@anywhere
 def build_vcr(
     out: Path | str,
     options: VCROptions = VCROptions(),
     matching: Matching = Matching(),
     until: Literal["all", "sheets"] = "all",
-    processes: int | None = None,
+    workers: Workers = Workers(),
     replace: bool = False,
     **fields: Any,
 ) -> BuildReport:
@@ -41,11 +44,12 @@ def build_vcr(
         options: What decides the benchmark.
         matching: How wrong choices are found.
         until: Stop after sheets: the photographs worth asking about, with named boxes, and a form for writers; or all.
-        processes: Processes; all processors unless given.
+        workers: Who does the work.
         replace: Make it anew even where a benchmark with hidden answers or vectors stands at OUT.
     """
     from veridical.benchmark.place import replacing
     from veridical.builders.vcr import build as room
 
+    options, matching, workers = gathered((options, matching, workers), fields)
     with replacing(replace, out if until == "all" else None):
-        return room.build(out, *gathered((options, matching), fields), until=until, processes=processes)
+        return room.build(out, options, matching, until=until, workers=workers)

@@ -38,6 +38,7 @@ from veridical.matching.report import notes_on
 from veridical.matching.stages import Responses, StageOptions
 from veridical.options import check_seed, refuse_unused
 from veridical.options.building import Matching, VCROptions
+from veridical.options.running import Workers
 from veridical.records import Judgement, Panel, Pruned
 from veridical.sources import Photograph, Source, open_source
 from veridical.sources.detections import Detections
@@ -53,6 +54,7 @@ class VCRJob:
 
     out: Path
     options: VCROptions
+    workers: Workers
     notes: list[str] = field(default_factory=list)
     clock: Clock = field(default_factory=Clock)
     config: Json = field(default_factory=dict)
@@ -79,7 +81,7 @@ class _Material:
 
 
 def build(
-    out: Path | str, options: VCROptions, matching: Matching, *, until: str = "all", processes: int | None = None
+    out: Path | str, options: VCROptions, matching: Matching, *, until: str = "all", workers: Workers = Workers()
 ) -> BuildReport:
     """Build a benchmark of questions about tagged photographs: see `build_vcr`.
 
@@ -93,7 +95,7 @@ def build(
     _check(options, told)
     if told:
         refuse_unused("A build of stories, whose wrong choices are known,", (), matching)
-    job = VCRJob(Path(out).absolute(), options, answers=answers)
+    job = VCRJob(Path(out).absolute(), options, workers, answers=answers)
     if until == "sheets":
         return _sheets(job)
     if options.hide:
@@ -103,7 +105,7 @@ def build(
         job.secret, job.kept = mixed.secret, mixed.kept
         job.notes += mixed.notes
     try:
-        material = _stories(job, processes) if told else _collected(job)
+        material = _stories(job) if told else _collected(job)
     except UserError:
         if not any(job.work.glob("??")):  # no batch to continue from: leave no folder, with a secret, behind
             shutil.rmtree(job.work, ignore_errors=True)
@@ -116,7 +118,7 @@ def build(
         job.config["matching"] = {"method": "quartets", "rounds": FOUR - 1}
     else:
         hidden = frozenset(fold for fold in material.fold.values() if _split(fold) in options.hide)
-        chosen = StageOptions.of(matching, seed=options.seed, secret=job.secret, hidden=hidden)
+        chosen = StageOptions.of(matching, seed=options.seed, secret=job.secret, hidden=hidden, workers=job.workers)
         rows, wrong, left = _match(job, rows, chosen)
         material.pruned += left
     job.clock.done("matching")
@@ -147,7 +149,7 @@ def _check(options: VCROptions, told: bool) -> None:
     refuse_unused(who, {f.name for f in fields(options)} - idle, options)
 
 
-def _stories(job: VCRJob, processes: int | None) -> _Material:
+def _stories(job: VCRJob) -> _Material:
     """Stories come in fours, which stay together in one fold."""
     quartets = -(-job.options.photographs // FOUR)
     stories = IconStories(FOUR * quartets, job.options.seed)
@@ -156,7 +158,7 @@ def _stories(job: VCRJob, processes: int | None) -> _Material:
     fold = _deal(job, {stories.label(k): f"quartet-{k // FOUR}" for k in range(stories.count)})
     hidden = frozenset(k for k in range(quartets) if _split(fold[stories.label(FOUR * k)]) in job.options.hide)
     stories = replace(stories, salt=tuple(secret_words(job.secret)), salted=hidden)
-    told = tell(stories, job.options.each, processes=processes, work=job.work)
+    told = tell(stories, job.options.each, workers=job.workers, work=job.work)
     job.config |= {"source": stories.config(), "questions": "generated", "interesting": "all stories"}
     return _Material(
         {one.photograph.panel.id: replace(one.photograph, panel=detected(one.photograph.panel)) for one in told},
@@ -173,7 +175,8 @@ def _opened(job: VCRJob, cache: Path) -> tuple[Source, dict[str, Photograph], li
     options = job.options
     opened: Source = open_source(options.source) if isinstance(options.source, str) else options.source
     if options.detector is not None:
-        opened = Detections(opened, options.detector, threshold=worth.CONFIDENT, cache=cache)
+        found = {"threshold": worth.CONFIDENT, "cache": cache, "workers": job.workers}
+        opened = Detections(opened, options.detector, **found)  # type: ignore[arg-type]
     photographs = worth.by_id(opened)
     kept, pruned, about = worth.choose(
         [one.panel for one in photographs.values()],

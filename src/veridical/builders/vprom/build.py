@@ -33,6 +33,7 @@ from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.options import check_seed
 from veridical.options.building import Mining, VPROMOptions
+from veridical.options.running import Workers
 from veridical.records import Pruned
 from veridical.sources import Photograph, Source, open_source
 from veridical.sources.icons.worlds import THINGS, IconPanels
@@ -43,11 +44,10 @@ NAMED = 5  # photographs without a usable picture that the report names
 NO_PICTURE = "its picture cannot be used"
 MOST_OF_A_TYPE = 0.3  # the share of a type's matrices that one answer may have unnoted; of five counts it has a fifth
 FEW_OF_A_TYPE = 12  # matrices, of which nothing is said
-WRITE_ROWS = 32_768
 _LOWER = {"richness": "lower --least-images", "purity": "raise --most-others", "quality": "lower --least-side"}
 
 
-def build(out: Path | str, options: VPROMOptions, mining: Mining, *, processes: int | None = None) -> BuildReport:
+def build(out: Path | str, options: VPROMOptions, mining: Mining, *, workers: Workers = Workers()) -> BuildReport:
     """Build a V-PROM benchmark: see `build_vprom`. The same seed, secret and options give the same bytes.
 
     `judgements` are people's answers to an earlier build with the same options (JSON lines: item, worker, verdict).
@@ -61,7 +61,7 @@ def build(out: Path | str, options: VPROMOptions, mining: Mining, *, processes: 
     read = read_lists(options.lists)
     opened = open_panels(options)
     check_mining(mining, opened)
-    job = VPROMJob(Path(os.path.abspath(out)), opened, read, mining, options, processes)
+    job = VPROMJob(Path(os.path.abspath(out)), opened, read, mining, options, workers)
     kept = job.mix()
     pool, photographs = pool_of(job.mined(), mining)
     job.say_bad(pool)
@@ -225,7 +225,7 @@ class VPROMJob:
     lists: Lists
     mining: Mining
     options: VPROMOptions
-    processes: int | None
+    workers: Workers
     salt: tuple[int, ...] = ()  # of the secret
     notes: list[str] = field(default_factory=list)
     bad: dict[str, str] = field(default_factory=dict)  # photograph -> why its picture cannot be used
@@ -261,7 +261,7 @@ class VPROMJob:
         if (count := self.source.count) is not None:
             ranges = [range(k, min(k + MINE_BATCH, count)) for k in range(0, count, MINE_BATCH)]
             function = partial(_mine_numbers, self.source, self.lists, self.mining)
-            yield from run(function, ranges, processes=self.processes, work=self.work, label="mining")
+            yield from run(function, ranges, workers=self.workers, work=self.work, label="mining")
             return
         for mined, bad in self._looked_at():
             self.bad |= bad
@@ -274,7 +274,7 @@ class VPROMJob:
         yield from map(function, islice(batches, FEW // MINE_BATCH))
         if (first := next(batches, None)) is not None:
             more = chain([first], batches)
-            yield from run(function, more, processes=self.processes, work=self.work, label="mining")
+            yield from run(function, more, workers=self.workers, work=self.work, label="mining")
 
     def say_bad(self, pool: Pool) -> None:
         """Name photographs that were left out; refuse to go on where none is left."""
@@ -341,13 +341,13 @@ class VPROMJob:
                 used[found.crops] = True
                 if side in self.options.hide:
                     secret[pool.photograph[found.crops]] = True
-                table = storing.items_table(found, pool, crop_column, photograph_column, (name, side), scheme.bound)
-                for start in range(0, table.num_rows, WRITE_ROWS):
-                    writer.add_items(side, table.slice(start, WRITE_ROWS), name)
+                told = (found, pool, crop_column, photograph_column, (name, side), scheme.bound)
+                for table in storing.items_tables(*told):
+                    writer.add_items(side, table, name)
         self.clock.done("items")
         # another crop of a hidden item's photograph, shown in another scheme, may show the same objects
         writer.hide_panels(named[k] for k in np.flatnonzero(used & secret[pool.photograph]).tolist())
-        for one in storing.stored(self.source, pool, named, used, self.processes, self.work):
+        for one in storing.stored(self.source, pool, named, used, self.workers, self.work):
             address = writer.add_image(one.picture)
             writer.add_panels([replace(panel, image=address) for panel in one.panels])
         self.clock.done("pictures")

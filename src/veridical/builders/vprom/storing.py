@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -29,11 +29,13 @@ from veridical.common.arrays import Bools
 from veridical.engine import run
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
+from veridical.options.running import Workers
 from veridical.records import Box, Panel, SceneObject
 from veridical.sources import Photograph, Source
 from veridical.sources.pictures import BadPhotograph
 
 STORE_BATCH = 50  # photographs
+WRITE_ROWS = 32_768  # items that are made and written at a time
 TAGS = ("relation", "element", "kind", "property", "label", "held")
 
 
@@ -85,7 +87,7 @@ def store(source: Source, wanted: Sequence[Wanted]) -> list[Stored]:
 
 
 def stored(
-    source: Source, pool: Pool, names: Sequence[str], used: Bools, processes: int | None, work: Path
+    source: Source, pool: Pool, names: Sequence[str], used: Bools, workers: Workers, work: Path
 ) -> Iterator[Stored]:
     """Every photograph with a crop that is `used`; `names` are those of the crops."""
     wanted: dict[int, list[tuple[str, Box | None]]] = {}
@@ -96,7 +98,7 @@ def stored(
     if source.count is not None:
         rows = [Wanted(number, tuple(parts)) for number, parts in sorted(wanted.items())]
         batches = [rows[k : k + STORE_BATCH] for k in range(0, len(rows), STORE_BATCH)]
-        made = run(partial(store, source), batches, processes=processes, work=work, label="drawing panels")
+        made = run(partial(store, source), batches, workers=workers, work=work, label="drawing panels")
         yield from chain.from_iterable(made)
         return
     with Progress("storing photographs", len(wanted), "photographs") as progress:
@@ -144,7 +146,7 @@ def _moved(thing: SceneObject, frame: tuple[int, int, int, int], region: Box) ->
     return replace(thing, box=box, polygons=())
 
 
-def item_names(matrices: Matrices, pool: Pool, photographs: pa.Array, part: tuple[str, str]) -> list[str]:
+def item_names(matrices: Matrices, pool: Pool, photographs: pa.Array, part: tuple[str, str]) -> Iterator[str]:
     """The ids of items: scheme, side, number and a digest of what is shown, as in `neutral-test-000012-9f3ac0`.
 
     The same id is the same matrix of the same pool, so that answers to one build never count for another.
@@ -156,21 +158,29 @@ def item_names(matrices: Matrices, pool: Pool, photographs: pa.Array, part: tupl
     for values in (pool.photograph, np.nan_to_num(pool.region, nan=-1.0), pool.shows.starts, pool.shows.values):
         pooled.update(values.astype(values.dtype.newbyteorder("<")).tobytes())
     key, prefix = pooled.digest(), "-".join(part)
-    crops, size = matrices.crops.astype("<i4").tobytes(), 4 * (PANELS + CANDIDATES)
-    rows = (crops[start : start + size] for start in range(0, len(crops), size))
+    rows = (row.astype("<i4").tobytes() for row in matrices.crops)
     digests = (hashlib.blake2b(row, digest_size=3, key=key).hexdigest() for row in rows)
-    return [f"{prefix}-{number:06d}-{digest}" for number, digest in enumerate(digests)]
+    return (f"{prefix}-{number:06d}-{digest}" for number, digest in enumerate(digests))
 
 
-def items_table(
+def items_tables(
     matrices: Matrices, pool: Pool, crop_names: pa.Array, photographs: pa.Array, part: tuple[str, str], bound: Bools
-) -> pa.Table:
-    """The items of some matrices.
+) -> Iterator[pa.Table]:
+    """The items of matrices, some rows at a time, however many there are.
 
     `crop_names` and `photographs` name the pool's crops and photographs, `part` is the scheme and the side; `bound` are
     the elements that the scheme has a rule about. Tags: relation, element (attribute, object, count), kind (as in
     Table 1), property (super-attribute), label (of the answer), held (whether the scheme's rule binds this matrix).
     """
+    names = item_names(matrices, pool, photographs, part)
+    for start in range(0, len(matrices), WRITE_ROWS):
+        some = matrices.some(start, start + WRITE_ROWS)
+        yield _items_table(some, list(islice(names, len(some))), pool, crop_names, photographs, bound)
+
+
+def _items_table(
+    matrices: Matrices, ids: list[str], pool: Pool, crop_names: pa.Array, photographs: pa.Array, bound: Bools
+) -> pa.Table:
     size = len(matrices)
     context, candidates = matrices.crops[:, :PANELS], matrices.crops[:, PANELS:]
     names = crop_names.take(pa.array(candidates.ravel()))
@@ -178,7 +188,7 @@ def items_table(
     nothing = pa.nulls(size * CANDIDATES, choice.field("raw").type)
     tokens = _empty(size * CANDIDATES, choice.field("tokens").type)
     columns = {
-        "id": pa.array(item_names(matrices, pool, photographs, part), pa.string()),
+        "id": pa.array(ids, pa.string()),
         "task": pa.array(["matrix"] * size, pa.string()),
         "panels": _rows(crop_names.take(pa.array(context.ravel())), PANELS),
         "candidates": _rows(pa.StructArray.from_arrays([nothing, tokens, names], fields=list(choice)), CANDIDATES),

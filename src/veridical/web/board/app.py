@@ -17,8 +17,8 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from veridical import __version__
-from veridical.common.files import write_whole
-from veridical.errors import UserError
+from veridical.common.files import read_bytes, write_whole
+from veridical.errors import NO_SPACE, UserError
 from veridical.options.serving import ServeOptions
 from veridical.web import look
 from veridical.web.accounts import Accounts, Limited
@@ -38,6 +38,8 @@ from veridical.web.collect.sql_store import SqlStore
 from veridical.web.database import DATABASE, SECRET, Database, sqlite_address
 from veridical.web.visitors import Forged, page, visitor_of
 
+SECRET_BYTES = 32
+AGAIN = "Try again in a moment. Nothing was changed."
 FORM = 1 << 16  # bytes that a form needs beside its file
 
 
@@ -82,9 +84,13 @@ def _compare(site: Site, board: str) -> None:
 def _secret(path: Path) -> bytes:
     """What keys hashes: made once, kept in a file that its owner alone reads."""
     if not path.exists():
-        write_whole(path, secrets.token_hex(32))
+        write_whole(path, secrets.token_hex(SECRET_BYTES))
         path.chmod(0o600)
-    return path.read_bytes()
+    found = read_bytes(path)
+    if len(found) < SECRET_BYTES:
+        problem = f"{path} has {len(found)} bytes: it cannot be the secret of this board."
+        raise UserError(problem, "Put a backup of it back; or remove it, and whoever is signed in signs in again.")
+    return found
 
 
 def make_app(site: Site, most: int) -> FastAPI:
@@ -158,8 +164,13 @@ def _refusals(app: FastAPI) -> None:
 
     @app.exception_handler(SQLAlchemyError)
     async def no_database(request: Request, error: SQLAlchemyError) -> Response:
-        problem = UserError("The database does not answer.", "Try again in a moment. Nothing was changed.")
-        return JSONResponse({"problem": problem.problem, "fix": problem.fix}, 503)
+        return JSONResponse({"problem": "The database does not answer.", "fix": AGAIN}, 503)
+
+    @app.exception_handler(OSError)
+    async def no_room(request: Request, error: OSError) -> Response:
+        if error.errno not in NO_SPACE:
+            raise error
+        return JSONResponse({"problem": "The server has no room for this.", "fix": AGAIN}, 503)
 
 
 def _is_api(request: Request) -> bool:

@@ -157,7 +157,8 @@ def _in_a_frame(request: Request, site: Site, one: Collection, key: str, given: 
     if to not in TURK:
         raise nothing()
     tab = f"{request.url.path}?{urlencode({**given, 'tab': 'yes'})}"
-    shown: dict[str, Any] = {"one": one, "given": given, "tab": tab, "to": f"{to}/mturk/externalSubmit", "root": "/", "home": tab}
+    end = f"{to}/mturk/externalSubmit"
+    shown: dict[str, Any] = {"one": one, "given": given, "tab": tab, "to": end, "root": "/", "home": tab}
     made = look.page("collect/mturk.html", brand=site.title, **shown)
     made.headers["content-security-policy"] = (
         "default-src 'none'; style-src 'self'; base-uri 'none'; "

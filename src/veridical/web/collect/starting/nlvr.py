@@ -14,6 +14,7 @@ from veridical.language.programs.execution import execute
 from veridical.language.programs.terms import parse
 from veridical.options.building import NLVROptions
 from veridical.options.collecting import CollectOptions
+from veridical.options.running import Workers
 from veridical.sources.boxes.drawings import draw_png
 from veridical.web.collect import kinds
 from veridical.web.collect.kinds import plain
@@ -33,7 +34,7 @@ PAY = {"sentence": 600, "validate": 110}  # with 28,723 judgements on 3,974 sent
 def start(made: ProjectFolder, options: CollectOptions, project: Project) -> list[Task]:
     """Presentations, qualification and gold."""
     report = room.build(made.source, NLVROptions(presentations=options.presentations, seed=options.seed, hide=()),
-                        until="presentations", processes=1)  # fmt: skip
+                        until="presentations", workers=Workers(1))  # fmt: skip
     shown = read_presentations(report.out / room.PRESENTATIONS)
     for one in shown:
         for name in one.ids:

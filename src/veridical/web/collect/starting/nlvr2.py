@@ -21,6 +21,7 @@ from veridical.common.files import read_lines
 from veridical.errors import UserError
 from veridical.options.building import NLVR2Options
 from veridical.options.collecting import CollectOptions
+from veridical.options.running import Workers
 from veridical.sources import Source
 from veridical.sources.icons.worlds import IconSeries
 from veridical.web.collect import kinds
@@ -50,7 +51,7 @@ def start(made: ProjectFolder, options: CollectOptions, project: Project) -> lis
         raise UserError(f"There is no first task {options.begin!r}.", "Choose prune or write.")
     source = opened(options)
     until = "found" if options.begin == "prune" else "tasks"
-    room.build(made.folder / "none", builder_options(options), until=until, work=made.source / WORK, processes=1)
+    room.build(made.folder / "none", builder_options(options), until=until, work=made.source / WORK, workers=Workers(1))
     work = made.source / WORK
     found = read_lines(work / "found.jsonl", Found)
     tasks = _writing(made, source, options, project) if options.begin == "write" else None
@@ -82,7 +83,7 @@ def opened(options: CollectOptions) -> Source:
     if not isinstance(options.source, str):
         found: Source = options.source
         return found
-    source = open_photographs(builder_options(options), Path("detections.jsonl"))
+    source = open_photographs(builder_options(options), Path("detections.jsonl"), Workers(1))
     if source is None:
         raise UserError("People need pictures to look at.", "Give a --source with the photographs.")
     return source
@@ -119,7 +120,7 @@ def deal(origins: Sequence[str], synsets: Sequence[str], project: Project) -> di
 def _pictures(made: ProjectFolder, source: Source, names: Sequence[str]) -> dict[str, Picture]:
     """The pictures of photographs, kept; those that cannot be read are left out."""
     out = {}
-    for name, one in fetch(source, names, 1).items():
+    for name, one in fetch(source, names, Workers(1)).items():
         try:
             out[name] = made.add(name, source.picture(one))
         except UserError:

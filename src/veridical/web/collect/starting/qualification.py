@@ -17,6 +17,7 @@ from veridical.builders.nlvr2.work import ImageSet
 from veridical.builders.vcr.questions import tell
 from veridical.language.english import a, icon_nouns, plural
 from veridical.language.writing.pairs.statements import execute_pair, write
+from veridical.options.running import Workers
 from veridical.records import Text, object_names
 from veridical.sources.icons.stories import FOUR, IconStories, detected
 from veridical.sources.icons.worlds import PICTURES as IN_SERIES
@@ -158,7 +159,7 @@ def vcr(made: ProjectFolder, seed: int) -> list[Task]:
     """The qualification of VCR's writers and of those who check them: stories of the icon world, of which the answers
     of some are exchanged."""
     out = tutorial("vcr", WRITER)
-    stories = tell(IconStories(3 * FOUR, seed + OTHER), 1, processes=1, work=None)
+    stories = tell(IconStories(3 * FOUR, seed + OTHER), 1, workers=Workers(1), work=None)
     shown = []
     for one in stories:
         panel = detected(one.photograph.panel)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from veridical.common.places import Copied, anywhere, copied
 from veridical.common.result import remark
 from veridical.errors import UserError
-from veridical.options import ARGUMENTS, gathered, refuse_unused, several
-from veridical.options.building import Columns, Matching, MatchOptions, is_run
+from veridical.options import ARGUMENTS, gathered, given, refuse_unused, several
+from veridical.options.building import AugmentOptions, Columns, Matching, MatchOptions, is_run
 from veridical.options.importing import TableOptions
 from veridical.options.running import Workers
 
@@ -142,6 +142,41 @@ def plan(config: Annotated[Sequence[Path | str], ARGUMENTS] = ()) -> Planned:
     if len(files) > 1:
         raise UserError(f"{len(files)} files were given.", "Plan one at a time.")
     return planning.plan(*files)
+
+
+@anywhere
+def augment(
+    benchmark: Path | str,
+    out: Path | str,
+    options: AugmentOptions = AugmentOptions(),
+    replace: bool = False,
+    **fields: Any,
+) -> BuildReport:
+    """More training items of known sentences about drawn boxes: their programs, run on other scenes, say what is true.
+
+    Sentences are read as the program solver reads them, as they stand and with words exchanged. Items are balanced,
+    and many come in pairs: the same objects, otherwise arranged, once true and once false. A part of the split is left
+    out of all this and becomes the split validation, so that a model may be chosen on sentences nobody trained on:
+    `veridical train MODEL OUT --validate validation`, then `veridical train MODEL DIR --pretrained RUN`.
+
+    Args:
+        benchmark: A benchmark of statements about drawn boxes: an imported NLVR, or one that was built.
+        out: The benchmark to make.
+        options: How many items are made, and of what.
+        replace: Make it anew even where a benchmark with hidden answers or vectors stands at OUT.
+    """
+    from veridical.benchmark.place import replacing
+    from veridical.builders.nlvr import again as room
+    from veridical.solvers.programs import SHIPPED, ProgramSolver
+
+    solver = ProgramSolver.load(SHIPPED)
+
+    def read(sentence: str) -> Any:
+        found = solver.programs(sentence)
+        return found[0][0] if found else None
+
+    with replacing(replace, out):
+        return room.augment(benchmark, out, read, given(options, fields))
 
 
 @anywhere

@@ -190,7 +190,7 @@ def sweep(
 
 
 def models() -> ResultList[Architecture]:
-    """List the models of the zoo: what each looks at, for which tasks, and where it is described."""
+    """List the models of the zoo: what each looks at, for which tasks, the papers' figures, ours, training times."""
     from veridical import zoo
 
     return zoo.models()

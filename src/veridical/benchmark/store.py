@@ -27,7 +27,7 @@ from veridical.benchmark.writer import FORMAT, IMAGES
 from veridical.common import addresses
 from veridical.common.files import Json, refuse_endless
 from veridical.common.result import Table, html
-from veridical.errors import UserError
+from veridical.errors import MOST_NAME, UserError, shortened
 from veridical.options import several
 from veridical.records import Item, Judgement, Panel
 
@@ -354,6 +354,9 @@ class Benchmark:
         self.own_hidden_manifest()
         secret = self._read(path, tables.ANSWERS)
         rows = pc.index_in(ids, value_set=secret["id"].combine_chunks())
+        if rows.null_count:
+            lacking = ids.filter(rows.is_null())[0].as_py()
+            raise _damaged(path, ValueError(f"it says nothing of {shortened(repr(lacking), MOST_NAME)}"))
         secret = secret.take(rows)
         for name in ("answer", "program"):
             if name in table.column_names:

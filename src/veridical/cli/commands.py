@@ -89,7 +89,9 @@ class Told:
         where: Any = inspect.Parameter.POSITIONAL_ONLY if self.is_argument else inspect.Parameter.KEYWORD_ONLY
         if self.is_several:  # a positional-only list would end at the first option
             where = inspect.Parameter.VAR_POSITIONAL
-        shown = self.default if not text or not self.default else ",".join(map(str, self.default))
+        shown = self.default
+        if text and self.default is not None:  # of its type: where pydantic is loaded, cyclopts checks defaults too
+            shown = ",".join(map(str, self.default)) or []
         if self.spelled.arguments:  # Python has no default for them: none are an empty list
             shown = inspect.Parameter.empty
         annotation: Any = Annotated.__class_getitem__((optional, about))  # type: ignore[attr-defined]

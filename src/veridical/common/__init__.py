@@ -5,6 +5,7 @@
     places      where a verb reads and writes, whichever it is
     arrays      typed names of NumPy arrays, one meaning each; functions on them as machine code, by numba
     intervals   `Estimate`: a number with its 95% interval
+    characters  characters that people's texts must not have
     registry    from a name to what it stands for: a room's own dict, then entry points of other packages
     result      what a verb returns: tables, HTML, JSON
 

@@ -83,7 +83,7 @@ class TextVectors(_KeptVectors):
         self.add(texts)
         if not texts:
             return np.zeros((0, self.size), np.float32)
-        return np.array(self._vectors[[self._places[key_hash(text)] for text in texts]])
+        return np.asarray(self._vectors[[self._places[key_hash(text)] for text in texts]])
 
 
 class WordVectors(_KeptVectors):

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from veridical.matching.stages import Models, Responses, StageOptions
 
 WARY = 2.0  # log-odds: by fours P_sim is raised, since what is no rewording of a response may still be right beside it
-RELEVANCE_SHARE, WORDS_SHARE = 12.0, 6.0  # of R, by the reader that goes by P_rel and by the one that goes by words
+RELEVANCE_SHARE, WORDS_SHARE = 48.0, 24.0  # of K, by the reader that goes by P_rel and by the one that goes by words
+LIKENESS_SHARE = 10.0  # of how alike two questions are
 BOUND_TOLERANCE = 1e-2  # of the round that bounds fours
 
 
@@ -195,7 +196,9 @@ class _StageFold:
         needs = None if stage.needs is None else stage.needs[at]
         have = None if stage.have is None else stage.have[at]
         sayings = self.sayings.take(at)
-        return BlockProblem(relevance, apart, stage.texts[at], self.weight, needs, have, sayings, tuple(readers))
+        alike = (partial(models.relevance.likeness, at), LIKENESS_SHARE)
+        texts = stage.texts[at]
+        return BlockProblem(relevance, apart, texts, self.weight, needs, have, sayings, tuple(readers), alike)
 
 
 def _odds(relevance: PairScores) -> Floats:

@@ -90,6 +90,8 @@ class TrainOptions:
     """The split to choose weights on; otherwise a part of training that shares no sentence."""
     scheme: str = "main"
     """The scheme of splits, or the only one."""
+    pretrained: Path | str | None = None
+    """A run of the same model on another benchmark to continue from: its best trial, or RUN/trial-K."""
     seed: int = 0
     """Of the first trial; trial k has seed + k."""
     trials: int = 1
@@ -155,7 +157,8 @@ class SolverOptions:
     context: Context = "own"
     """Trained models of matrices: own, or a control: other (of another item) or shuffled."""
     trial: int | str = 0
-    """Trained models: which trial of the run, by number or name."""
+    """Trained models: which trial of the run, by number or name; all (OUT-0, OUT-1 ...); best: by its validation;
+    best-on-dev: of which most items of that split are right, as papers choose the one for their tests."""
     also: Path | str | None = None
     """Trained models of one stage of VCR: the run that was trained on the other, for its items."""
     device: str = "cpu"

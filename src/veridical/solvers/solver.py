@@ -16,7 +16,7 @@ import inspect
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -36,6 +36,7 @@ from veridical.options.running import Asking, Generating, Sending, SolverOptions
 from veridical.records import Prediction, split_view
 from veridical.solvers import SOLVERS
 
+ALL = "all"  # trials of a run
 LIKED = ("dev", "val", "validation")  # splits that are solved where there are several and none is named
 
 
@@ -121,9 +122,11 @@ class Solved(Result):
     split: str
     predictions: int
     details: Details | None = None  # programs: how many sentences were read; models: all about the run
+    others: tuple[Solved, ...] = ()  # of the other trials of a run, where all were asked for
 
     def to_json(self) -> dict[str, object]:
         more = {} if self.details is None else self.details.to_json()
+        more |= {"others": [one.to_json() for one in self.others]} if self.others else {}
         named = {"out": str(self.out), "solver": self.solver, "benchmark": self.benchmark_hash, "split": self.split}
         return {**named, "items": self.predictions, **more}
 
@@ -132,7 +135,8 @@ class Solved(Result):
         return 1 if getattr(self.details, "unanswered", 0) else 0
 
     def parts(self) -> Iterator[Table | str]:
-        yield Table("", ("predictions in", "split", "predictions"), [(self.out, self.split, f"{self.predictions:,}")])
+        rows = [(one.out, one.split, f"{one.predictions:,}") for one in (self, *self.others)]
+        yield Table("", ("predictions in", "split", "predictions"), rows)
         if self.details is not None:
             yield from self.details.parts()
 
@@ -153,6 +157,8 @@ def solve(
 
     Options that the solver has no use for are refused.
     """
+    if options.trial == ALL and Path(solver).is_dir():
+        return _solve_all(solver, benchmark, options, workers, split=split, out=Path(out))
     limit = options.limit
     if limit is not None and limit < 1:
         raise UserError(f"The limit {limit} leaves nothing to solve.", "Take 1 or more.")
@@ -169,6 +175,20 @@ def solve(
     if chosen.stopped:
         raise KeyboardInterrupt
     return Solved(target, solver, opened.hash, split, count, chosen.details)
+
+
+def _solve_all(
+    solver: str, benchmark: Path | str, options: SolverOptions, workers: Workers, *, split: str | None, out: Path
+) -> Solved:
+    """Every trial of a run, each in a file of its own: OUT-0, OUT-1 ..."""
+    from veridical.solvers.trained import trials_of
+
+    each = []
+    for trial in trials_of(Path(solver)):
+        own = out.with_name(f"{out.stem}-{trial}{out.suffix}")
+        chosen = replace(options, trial=trial)
+        each.append(solve(solver, benchmark, chosen, workers=workers, split=split, out=own))
+    return replace(each[0], others=tuple(each[1:]))
 
 
 def certain_split(benchmark: Benchmark, split: str | None, scheme: str, liked: Sequence[str] = LIKED) -> str:

@@ -27,8 +27,20 @@ if TYPE_CHECKING:
 SHARE = 2048  # items that are encoded and scored together; bounds memory
 
 
+BEST, BEST_ON = "best", "best-on-"  # in place of a trial's number: by validation, or by a split such as dev
+
+
+def trials_of(run: Path) -> list[str]:
+    """The numbers of a run's finished trials."""
+    names = [path.parent.name.removeprefix("trial-") for path in run.glob("trial-*/result.json")]
+    found = sorted(names, key=lambda name: (len(name), name))
+    if not found:
+        raise UserError(f"{run} has no finished trial.", "Give a run folder that `veridical train` wrote.")
+    return found
+
+
 class TrainedSolver(Solver):
-    """One trial of a run of `veridical train`, by its number or name.
+    """One trial of a run of `veridical train`, by its number or name, or the best one.
 
     `context` is a control for matrices: `other` gives every item the context of another one, `shuffled` its own in a
     random order (by `seed`).
@@ -48,7 +60,8 @@ class TrainedSolver(Solver):
         workers: Workers = Workers(),
     ) -> None:
         self.run, self.device, self.context, self.seed, self.limit = run, device, context, seed, limit
-        self.trial, self.workers = str(trial).removeprefix("trial-"), workers
+        self.asked, self.workers = str(trial), workers
+        self.trial = self._first()
         self.trained = self._load()
         self._also = also
 
@@ -79,6 +92,7 @@ class TrainedSolver(Solver):
         from veridical.training.batches import assumed, with_context
         from veridical.training.config import of_stage
 
+        self._choose(benchmark, scheme)
         name = self.trained.architecture.name
         if benchmark.task not in self.trained.architecture.tasks:
             raise UserError(f"{name} cannot solve {benchmark.task} items.", "Choose another run.")
@@ -96,6 +110,29 @@ class TrainedSolver(Solver):
         if self.also is not None:
             yield from self.also.predict(benchmark, split, scheme)
 
+    def _first(self) -> str:
+        """The trial that was asked for; where a split chooses, the first."""
+        from veridical.training.pretrained import best_trial
+
+        if self.asked == BEST:
+            return best_trial(self.run).name.removeprefix("trial-")
+        return trials_of(self.run)[0] if self.asked.startswith(BEST_ON) else self.asked.removeprefix("trial-")
+
+    def _choose(self, benchmark: Benchmark, scheme: str) -> None:
+        """Take the trial that is right of the most items of a split, the first of equals."""
+        if not self.asked.startswith(BEST_ON):
+            return
+        from veridical.training.batches import examples_of
+
+        items = [i for i in benchmark.items(self.asked.removeprefix(BEST_ON), scheme) if i.answer is not None]
+        right: dict[str, float] = {}
+        for number in trials_of(self.run):
+            self.trial = number
+            trained = self._load()
+            right[number] = trained.accuracy(trained.encode(examples_of(benchmark, items)))
+        self.trial = max(right, key=lambda trial: right[trial])
+        self.trained = self._load()
+
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng([self.seed, 5])
 
@@ -106,7 +143,8 @@ class TrainedSolver(Solver):
         contexts = "other" if "other" in (self.context, learned) else "own"
         blind = self.trained.architecture.blind(self.trained.config, contexts)
         also = {} if self.also is None else {"also": self.also.about()}
-        return {"trial": int(self.trial), "device": self.device, **made, "blind": blind, **control, **also}
+        chosen = {"chosen": self.asked} if self.asked.startswith(BEST) else {}
+        return {"trial": int(self.trial), **chosen, "device": self.device, **made, "blind": blind, **control, **also}
 
     def _load(self) -> Trained:
         from veridical.training.run import check_device

@@ -20,7 +20,7 @@ from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.options.running import Context
 from veridical.records import Item, Text
-from veridical.zoo.architecture import Encoded, Example, Input, LookedUp, Prepared, Target
+from veridical.zoo.architecture import ByView, Encoded, Example, Input, LookedUp, Prepared, Target
 from veridical.zoo.inputs import pad
 
 POOL = 50  # batches whose examples are sorted by length together
@@ -139,7 +139,8 @@ class Dataset:
     @property
     def per_view(self) -> bool:
         """Whether the views of an item look different to this model."""
-        return any(i.per_view for i in self.inputs.values()) and any(e.item.views for e in self.examples)
+        by_view = any(i.per_view or isinstance(i, ByView) for i in self.inputs.values())
+        return by_view and any(e.item.views for e in self.examples)
 
     def views(self, row: int) -> int:
         return len(self.examples[row].item.views) if self.per_view else 0
@@ -148,15 +149,19 @@ class Dataset:
         """Some examples as tensors, padded with zeros; `views` says which view to look at for each."""
         out: dict[str, Tensor] = {}
         for name, source in self.inputs.items():
+            chosen = np.zeros(len(rows), np.int64) if views is None else views
             if name in self.tables and isinstance(source, LookedUp):
-                out[name] = torch.from_numpy(source.look_up(self.tables[name][rows]))
+                table = self.tables[name]
+                found = table[rows, chosen] if isinstance(source, ByView) else table[rows]
+                out[name] = torch.from_numpy(source.look_up(found))
                 continue
             if source.per_view:
-                chosen = np.zeros(len(rows), np.int64) if views is None else views
                 arrays = [
                     source.encode(replace(self.examples[r], view=int(v)))
                     for r, v in zip(rows.tolist(), chosen, strict=True)
                 ]
+            elif isinstance(source, ByView):
+                arrays = [self.kept[r][name][v] for r, v in zip(rows.tolist(), chosen, strict=True)]
             else:
                 arrays = [self.kept[r][name] for r in rows.tolist()]
             padded = pad(arrays)
@@ -171,9 +176,9 @@ class Dataset:
         return torch.from_numpy(np.arange(own.max())[None] >= own[:, None])
 
 
-def epoch_batches(lengths: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
-    """The rows of each batch of one epoch, in random order, with examples of similar length together."""
-    order = rng.permutation(len(lengths))
+def epoch_batches(lengths: Ints, size: int, rng: np.random.Generator, most: int | None = None) -> list[Ints]:
+    """The rows of each batch of one epoch (of at most so many), in random order, those of similar length together."""
+    order = rng.permutation(len(lengths))[:most]
     batches: list[Ints] = []
     for start in range(0, len(order), size * POOL):
         pool = order[start : start + size * POOL]

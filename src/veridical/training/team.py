@@ -35,11 +35,11 @@ class Team:
     def is_first(self) -> bool:
         return self.rank == 0
 
-    def share(self, value: Value) -> Value:
-        """What the first member gives, for everybody."""
-        if self.size == 1:
-            return value
+    def share(self, value: Value | None) -> Value:
+        """What the first member gives, for everybody; what others give does not matter."""
         held = [value if self.is_first else None]
+        if self.size == 1:
+            return held[0]  # type: ignore[return-value]
         distributed.broadcast_object_list(held, src=0)
         return held[0]  # type: ignore[return-value]
 

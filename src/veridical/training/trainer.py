@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from veridical.training.batches import Dataset, epoch_batches, run_module, score
 from veridical.training.config import TrainingConfig
 from veridical.training.team import ALONE, Team
 from veridical.training.trained import WEIGHTS, damaged, load_tensors, save_tensors
+from veridical.zoo.architecture import OwnLoss
 
 CHECKPOINT, LOGS = "checkpoint.safetensors", "logs"
 AfterStep = Callable[[int], None]  # called with the number of steps done
@@ -84,7 +85,8 @@ class Trainer:
         self.training, self.validation, self.config, self.folder = training, validation, config, folder
         self.seed, self.device, self.about, self.after_step = seed, device, about or {}, after_step
         self.optimizer = _optimizer(module, config, device)
-        self.steps_per_epoch = math.ceil(len(training) / config.batch)
+        self.epoch_items = min(config.epoch_items or len(training), len(training))
+        self.steps_per_epoch = math.ceil(self.epoch_items / config.batch)
         self.place = Place(patience=config.patience, countdown=config.patience)
 
     def run(self, label: str = "training") -> Place:
@@ -111,7 +113,7 @@ class Trainer:
     def _epoch(self, progress: Progress) -> None:
         """The steps of an epoch that are still to do."""
         rng = np.random.default_rng([self.seed, self.place.epoch])
-        batches = epoch_batches(self.training.lengths, self.config.batch, rng)
+        batches = epoch_batches(self.training.lengths, self.config.batch, rng, self.epoch_items)
         views = None
         if self.training.per_view:  # a random view of each item; over the epochs all are seen
             most = [max(self.training.views(row), 1) for row in range(len(self.training))]
@@ -152,13 +154,23 @@ class Trainer:
         answers = torch.from_numpy(self.training.answers[rows]).to(self.device)  # (B,)
         chosen = None if views is None else views[rows]
         scores, extra = run_module(self.module, self.training, rows, chosen, self.device)  # (B, C), (B, K) each
-        loss = functional.cross_entropy(scores, answers)
-        for name, logits in extra.items():
-            wanted = torch.from_numpy(self.training.targets[name][rows]).to(self.device)  # (B, K)
-            loss = loss + self.config.auxiliary_weight * functional.cross_entropy(logits, wanted)
+        loss = self._loss(scores, extra, rows, answers)
         loss = loss * share if share != 1 else loss
         torch.autograd.backward(loss)
         return loss.item(), int((scores.argmax(1) == answers).sum())
+
+    def _loss(self, scores: Tensor, extra: Mapping[str, Tensor], rows: Ints, answers: Tensor) -> Tensor:
+        """Cross-entropy of the answers, or what the module says itself; and of auxiliary targets."""
+        known = self.training.targets.keys()
+        if isinstance(self.module, OwnLoss):
+            more = {name: tensor for name, tensor in extra.items() if name not in known}
+            loss = self.module.loss(scores, more, answers)
+        else:
+            loss = functional.cross_entropy(scores, answers)
+        for name in (name for name in extra if name in known):
+            wanted = torch.from_numpy(self.training.targets[name][rows]).to(self.device)  # (B, K)
+            loss = loss + self.config.auxiliary_weight * functional.cross_entropy(extra[name], wanted)
+        return loss
 
     def rate(self, step: int) -> float:
         """The learning rate of a step: it rises over the warm-up and then follows the schedule."""

@@ -2,6 +2,7 @@
 
     build          section 3 in order: the steps, then items and splits; what a build reports
     steps          each step: a file in the work folder, made from the files before it
+    collected      what `collect export` hands over
     collection     what a build is given (options, checked or from a file; a source), and what its steps made
     work           the work folder: records of its files, when each is made again
     photographs    3.1: looking at every photograph once
@@ -64,12 +65,15 @@ def build_nlvr2(
     """
     from veridical.benchmark.place import replacing
     from veridical.builders.nlvr2 import build as room
+    from veridical.builders.nlvr2.collected import taken_over
     from veridical.builders.nlvr2.collection import read_config
     from veridical.builders.nlvr2.takedown import takedown as take_down
 
     made, workers = gathered((options, workers), fields)
     if config is not None:
         made = read_config(config, made)
+    if made.from_collection is not None:
+        made = taken_over(made, Path(out), None if work is None else Path(work))
     if takedown is None:
         with replacing(replace, out if until == "all" else None):
             return room.build(out, made, until=until, work=work, sheets=sheets, workers=workers)

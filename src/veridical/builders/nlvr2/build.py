@@ -20,6 +20,7 @@ from veridical.benchmark import Benchmark
 from veridical.benchmark.place import hidden_dir
 from veridical.benchmark.splits import RANDOM, SECRET, mix_secret, secret_words
 from veridical.builders import BuildReport
+from veridical.builders.nlvr2.collected import held_out
 from veridical.builders.nlvr2.collection import Collection, checked, hidden_splits
 from veridical.builders.nlvr2.doubtful import PAGE, write_doubtful
 from veridical.builders.nlvr2.people import Validated, check_left, split, validate
@@ -107,7 +108,7 @@ def _validated(made: Collection, *, extra: bool) -> Validated:
     bad = {one.id for one in made.photographs.seen if one.problem}  # people may have put them into tasks.jsonl
     done.drop("pictures", NO_PICTURE, lambda k: not bad.isdisjoint(k.task.pairs[k.pair]))
     rng = np.random.default_rng(np.random.SeedSequence(made.options.seed, spawn_key=(0,)))
-    return split(done, made.judgements, rng, made.options.split, extra=extra)
+    return split(done, made.judgements, rng, made.options.split, extra=extra, held=held_out(made.work))
 
 
 # what a build is given, and what it reports

@@ -199,10 +199,10 @@ PRESENCE = "presence of a single object"
 DISJUNCTION = "disjunction over the images"
 IDENTIFICATION = "object identification"
 
-_SIDE = re.compile(
-    r"\b(?:(?:the )?(?:left|right)(?:[- ]hand|most)? (?:image|photo|picture|one)|(?:the )?image (?:on|to) the "
-    r"(?:left|right))\b"
+_SIDES = (
+    r"\b(?:(?:the )?(?:{side})(?:[- ]hand|most)? (?:image|photo|picture|one)|(?:the )?image (?:on|to) the (?:{side}))\b"
 )
+_SIDE = re.compile(_SIDES.format(side="left|right"))
 _JOIN = re.compile(r"\b(?:and|while|or|but|whereas)\b|[;,]")
 _MANY = "|".join([*NUMBER_WORDS[2:21], "several", "many", "more", "fewer", "no", "only"])
 _PRESENCE = re.compile(
@@ -218,6 +218,18 @@ _FIND = {
     for name, some in read_json(Path(__file__).with_name("guidelines.json"), dict[str, list[str]]).items()
 }
 _COMPARES = _FIND.pop("comparison")
+
+
+def patterns() -> dict[str, tuple[list[str], list[str]]]:
+    """The guidelines as expressions over a sentence in lower case, for whoever checks while somebody types: those of
+    which one is found where a guideline is broken, and those of which none is."""
+    left, right = (f"(?:{_SIDES.format(side=side)})" for side in ("left", "right"))
+    join = f".*?(?:{_JOIN.pattern}).*?"
+    apart = ([f"{left}{join}{right}", f"{right}{join}{left}"], [_COMPARES.pattern])
+    found: dict[str, tuple[list[str], list[str]]] = {name: ([pattern.pattern], []) for name, pattern in _FIND.items()}
+    return {**found, PRESENCE: ([f"^{_PRESENCE.pattern}[.! ]*$"], []), DISJUNCTION: apart}
+
+
 _QUOTED = re.compile(r"[\"“][^\"”]+[\"”]")
 
 

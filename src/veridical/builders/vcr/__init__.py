@@ -7,6 +7,7 @@ whose questions are each other's wrong choices by construction.
     build.py         the steps of a build, in order
     photographs.py   photographs worth asking about, and sheets for those who write
     written.py       what people wrote, checked, and the rows that are matched
+    collected.py     what a collection hands over
     questions.py     questions about quartets of the icon world, from the templates of questions.json
 
 From outside: `build_vcr`.

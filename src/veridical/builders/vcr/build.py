@@ -20,8 +20,10 @@ from veridical.benchmark import Benchmark, BenchmarkWriter, splits, tables
 from veridical.benchmark.place import hidden_dir
 from veridical.benchmark.splits import SECRET, secret_words
 from veridical.builders import BuildReport
+from veridical.builders.collected import answers_file, check_answers, read_answers
 from veridical.builders.vcr import photographs as worth
 from veridical.builders.vcr import written as people
+from veridical.builders.vcr.collected import taken_over
 from veridical.builders.vcr.questions import tell
 from veridical.builders.vcr.written import Written
 from veridical.common.arrays import Ints
@@ -37,7 +39,7 @@ from veridical.matching.stages import Responses, StageOptions
 from veridical.options import check_seed, refuse_unused
 from veridical.options.building import Matching, VCROptions
 from veridical.options.running import Workers
-from veridical.records import Panel, Pruned
+from veridical.records import Judgement, Panel, Pruned
 from veridical.sources import Photograph, Source, open_source
 from veridical.sources.detections import Detections
 from veridical.sources.icons.stories import FOUR, IconStories, detected
@@ -58,6 +60,7 @@ class VCRJob:
     config: Json = field(default_factory=dict)
     secret: str = ""
     kept: bytes = b""  # of the secret
+    answers: list[Judgement] = field(default_factory=list)  # of a human study
 
     @property
     def work(self) -> Path:
@@ -86,11 +89,13 @@ def build(
     """
     if until not in ("all", "sheets"):
         raise UserError(f"There is no step {until!r}.", "Choose all or sheets.")
+    options, collected = taken_over(options)
+    answers = [] if options.answers is None else read_answers(answers_file(options.answers), 4)
     told = options.source == "icons" and options.questions is None and until == "all"
     _check(options, told)
     if told:
         refuse_unused("A build of stories, whose wrong choices are known,", (), matching)
-    job = VCRJob(Path(out).absolute(), options, workers)
+    job = VCRJob(Path(out).absolute(), options, workers, answers=answers)
     if until == "sheets":
         return _sheets(job)
     if options.hide:
@@ -117,6 +122,8 @@ def build(
         rows, wrong, left = _match(job, rows, chosen)
         material.pruned += left
     job.clock.done("matching")
+    if collected is not None:
+        job.config |= {"people": dict(collected.statistics), "cost": collected.costs(len(rows), len(rows))}
     _write(job, material, rows, wrong, options.licence or material.licence)
     shutil.rmtree(job.work, ignore_errors=True)
     job.clock.done("storing")
@@ -323,6 +330,9 @@ def _write(
             address = writer.add_image(material.pictures[name])
             panels.append(replace(material.photographs[name].panel, image=address))
         items = list(items_of(rows, laid["answer"], laid["rationale"]))
+        check_answers(job.answers, {item.id for item in items})
+        if job.answers:
+            writer.add_judgements(job.answers)
         for split in SPLITS:
             chosen = [item for item in items if split_of[item.parent or item.id] == split]
             if chosen:

@@ -9,7 +9,8 @@ drawn within each side and kept where one candidate alone completes them under t
     pool.py       all crops as arrays, and the seven schemes that divide them into training and test
     matrices.py   the matrices of one side of a scheme, balanced and unambiguous
     draw.py       kernels: drawing matrices      explain.py   kernels: which candidates a relation explains
-    storing.py    crops as panels, matrices as items, people's answers
+    storing.py    crops as panels, matrices as items
+    collected.py  the options of the build whose items people answered
 
 From outside: `build_vprom`, and `pool.SCHEMES`.
 """

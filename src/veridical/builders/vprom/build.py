@@ -20,7 +20,9 @@ from veridical.benchmark.place import check_free, hidden_dir
 from veridical.benchmark.splits import SECRET, check_splits, mix_secret, secret_words
 from veridical.benchmark.writer import file_hash
 from veridical.builders import BuildReport
+from veridical.builders.collected import answers_file, check_answers, read_answers
 from veridical.builders.vprom import storing
+from veridical.builders.vprom.collected import taken_over
 from veridical.builders.vprom.elements import CELLS, Lists, read_lists
 from veridical.builders.vprom.matrices import Matrices, answers, make_deck, make_matrices
 from veridical.builders.vprom.mining import Mined, mine, pool_of
@@ -50,10 +52,12 @@ def build(out: Path | str, options: VPROMOptions, mining: Mining, *, workers: Wo
 
     `judgements` are people's answers to an earlier build with the same options (JSON lines: item, worker, verdict).
     """
+    if options.from_collection is not None:
+        options = taken_over(options)
     names = tuple(SCHEMES if options.schemes is None else dict.fromkeys(options.schemes))
     check_options(names, options)
     check_free(Path(os.path.abspath(out)))
-    people = [] if options.judgements is None else storing.read_answers(Path(options.judgements))
+    people = [] if options.judgements is None else read_answers(answers_file(options.judgements))
     read = read_lists(options.lists)
     opened = open_panels(options)
     check_mining(mining, opened)
@@ -64,7 +68,7 @@ def build(out: Path | str, options: VPROMOptions, mining: Mining, *, workers: Wo
     job.clock.done("mining")
     made = job.make(names, pool)
     if people:
-        storing.check_answers(people, _item_names(made, pool, photographs))
+        check_answers(people, _item_names(made, pool, photographs))
     writer = BenchmarkWriter(
         job.out,
         name="V-PROM",
@@ -194,7 +198,7 @@ def _config(job: VPROMJob, names: Sequence[str], pool: Pool, made: Made) -> dict
     for type_, number in Counter(CELLS[k][1] for side in _sides(made) for k in side.cell.tolist()).items():
         table[type_]["matrices"] = number
     judged = job.options.judgements
-    inputs = {} if judged is None else {"inputs": {"judgements": file_hash(Path(judged))}}
+    inputs = {} if judged is None else {"inputs": {"judgements": file_hash(answers_file(judged))}}
     return {
         "format": "vprom",
         "source": job.source.config(),

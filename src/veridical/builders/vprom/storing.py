@@ -1,12 +1,9 @@
-"""What is written: crops as panels, matrices as items, people's answers as judgements.
+"""What is written: crops as panels, matrices as items.
 
 A crop is a region of a photograph that is stored once, with the objects that lie in it. Items are whole columns at a
 time, since a benchmark has hundreds of thousands.
 
-People's answers (section 3.3) are JSON lines of an item, a worker and a candidate's place or "skip", and optionally a
-time. An item's id ends in a digest of its matrix: answers to another build are noticed.
-
-{"item": "neutral-test-000012-9f3ac0", "worker": "w3", "verdict": 5}
+An item's id ends in a digest of its matrix: people's answers to another build are noticed.
 """
 
 from __future__ import annotations
@@ -14,14 +11,12 @@ from __future__ import annotations
 import hashlib
 import math
 import shutil
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Literal
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -31,18 +26,16 @@ from veridical.builders.vprom.matrices import CANDIDATES, PANELS, Matrices
 from veridical.builders.vprom.mining import INSIDE
 from veridical.builders.vprom.pool import Pool
 from veridical.common.arrays import Bools
-from veridical.common.files import numbered_lines
 from veridical.engine import run
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.options.running import Workers
-from veridical.records import Box, Judgement, Panel, SceneObject
+from veridical.records import Box, Panel, SceneObject
 from veridical.sources import Photograph, Source
 from veridical.sources.pictures import BadPhotograph
 
 STORE_BATCH = 50  # photographs
 WRITE_ROWS = 32_768  # items that are made and written at a time
-_FORM = '{"item": "neutral-test-000012-9f3ac0", "worker": "w3", "verdict": 5}'
 TAGS = ("relation", "element", "kind", "property", "label", "held")
 
 
@@ -235,36 +228,3 @@ def _tags(matrices: Matrices, pool: Pool, bound: Bools) -> pa.ListArray:
     names = pa.array(TAGS, pa.string()).take(pa.array(np.tile(np.arange(len(TAGS)), len(matrices))))
     pair = tables.ITEMS.field("tags").type.value_type
     return _rows(pa.StructArray.from_arrays([names, taken], fields=list(pair)), len(TAGS))
-
-
-class _Answer(msgspec.Struct, frozen=True):
-    item: str
-    worker: str
-    verdict: int | Literal["skip"]
-    time: float | None = None
-
-
-def read_answers(path: Path) -> list[Judgement]:
-    """The answers of a human test, in the order of the file; a worker answers an item once."""
-    out: list[Judgement] = []
-    seen: set[tuple[str, str]] = set()
-    for number, one in numbered_lines(path, _Answer, f'Each line is {_FORM}, or "skip".'):
-        where = f"{path.name}, line {number}"
-        if isinstance(one.verdict, int) and not 0 <= one.verdict < CANDIDATES:
-            raise UserError(f"{where}: {one.verdict} is no candidate.", f'Give 0 to {CANDIDATES - 1}, or "skip".')
-        if (one.item, one.worker) in seen:
-            raise UserError(f"{where}: {one.worker} answered {one.item} before.", "Keep the first answer.")
-        seen.add((one.item, one.worker))
-        out.append(Judgement(one.item, one.worker, one.verdict, "human", one.time))
-    return out
-
-
-def check_answers(answers: Sequence[Judgement], items: Container[str]) -> None:
-    """Refuse answers to other matrices than these."""
-    for one in answers:
-        if one.item not in items:
-            raise UserError(
-                f"{one.worker} answered {one.item!r}, and this build has no such item.",
-                "Answers belong to the build that people saw: give all its options again, and its --secret if it had "
-                "one. Nothing was written.",
-            )

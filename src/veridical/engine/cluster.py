@@ -80,6 +80,7 @@ def connect(workers: Workers) -> bool:
     more: dict[str, Any] = {}
     if address == _OWN:
         more = {"num_cpus": max(workers.processes or 0, pool.available()), "include_dashboard": False}
+    _keep_stdout_clean()
     try:
         library.init(address=address, logging_level="error", **more)
     except Exception as error:  # noqa: BLE001 - a node that does not start is a bare Exception of Ray's
@@ -89,23 +90,24 @@ def connect(workers: Workers) -> bool:
             "Start one with `ray start --head`, and name its address; or leave out --ray-address. A machine that is "
             "very busy may need a second try.",
         ) from None
-    _keep_stdout_clean()
     _started.clear()
     _started.add(address)
     return address == _OWN
 
 
+@functools.cache
 def _keep_stdout_clean() -> None:
     """What Ray has to say (a node is lost) goes to stderr, for results are on stdout. Ray has no option for it: where
     another version does it otherwise, it is left as it is."""
-
-    def to_stderr(told: dict[str, Any]) -> None:
-        told["is_err"] = True
-
     with contextlib.suppress(ImportError, AttributeError):
-        from ray._private.ray_logging import global_worker_stdstream_dispatcher as dispatcher
+        from ray._private import worker
 
-        dispatcher.handlers.insert(0, ("veridical", to_stderr))
+        said = worker.print_to_stdstream
+
+        def to_stderr(told: dict[str, Any], *more: Any, **named: Any) -> None:
+            said({**told, "is_err": True}, *more, **named)  # type: ignore[no-untyped-call]
+
+        worker.print_to_stdstream = to_stderr
 
 
 _started: set[str] = set()  # the address that this process joined, where it was us who did

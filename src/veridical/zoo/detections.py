@@ -27,6 +27,7 @@ THRESHOLD = 0.5  # the least score of a detection that counts
 LONGEST_NAME = 3  # words of a class's name
 SPOKEN = {"a": 1, "an": 1, "no": 0, "neither": 0, "any": 1, "only": 1}  # what counts, and stays in n-grams as it is
 PLACED = frozenset({"left", "right"})  # which image, before all: not taken for the value of an attribute
+ANYTHING = {"object", "item", "thing"}  # nouns for every class
 MANY = 4  # classes of a sentence that are counted
 ENDINGS = (("ies", "y"), ("ves", "fe"), ("ves", "f"), ("es", ""), ("s", ""), ("men", "man"), ("people", "person"))
 IRREGULAR = {"children": "child", "mice": "mouse", "geese": "goose", "feet": "foot", "leaves": "leaf", "dice": "die"}
@@ -141,7 +142,7 @@ class DetectedCrossed(Crossed):
         """The categories that a noun names: their own name, a synonym, or what they are a kind of or are kinds of."""
         if noun not in self._meant:
             forms = singulars(noun)
-            exact = frozenset(c for c in self.categories if c in forms)
+            exact = frozenset(self.categories if forms & ANYTHING else (c for c in self.categories if c in forms))
             self._meant[noun] = exact or self._above(forms) or self._below(forms)
         return self._meant[noun]
 

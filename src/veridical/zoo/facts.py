@@ -245,6 +245,11 @@ class Crossed:
             codes.append(_union(own))  # a feature counts once per item
         pairs, seen = np.unique(np.concatenate(codes), return_counts=True)
         self.known = pairs[seen >= self.least]
+        if not len(self.known):
+            raise UserError(
+                f"No sentence and scene have a feature in common that occurs in {self.least} training items.",
+                "Give more training items, or lower the option `least`.",
+            )
 
     def encode(self, example: Example) -> Ints:
         codes = _union(
@@ -308,6 +313,11 @@ class SceneFacts(Vocabulary):
     def learn(self, examples: Sequence[Example]) -> None:
         refuse_other_scenes(examples)
         super().learn(examples)
+        if not self.ids:
+            raise UserError(
+                f"No fact holds in {self.least} of the {len(examples)} training items.",
+                "Give more training items, or lower the option `least_facts`.",
+            )
 
     def texts(self, example: Example) -> list[set[str]]:
         return [properties(example.panels) | {f"{n} {which}" for which, n in counts(example.panels)}]

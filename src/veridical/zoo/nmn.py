@@ -95,6 +95,7 @@ class NmnConfig(EyesConfig):
     """Sizes of NMN."""
 
     leaves: int = 5  # most nouns of a layout; the original's default is 2
+    told: bool = False  # modules are told the whole sentence beside their own words: what a parse leaves out (ours)
     parser: str = ""  # spacy, or words: cut by lists of words; empty: spacy where it is installed
 
 
@@ -107,6 +108,7 @@ class Nmn(nn.Module):
         self.words = nn.Embedding(sizes["layouts"], config.embedding, padding_idx=0)
         self.machine = Machine(open_eyes(config, sizes), config.embedding, config.modules, USED)
         self.prior = nn.Linear(config.hidden, 2)
+        self.told = nn.Linear(config.hidden, config.embedding, bias=False) if config.told else None
 
     def forward(self, panels: Tensor, words: Tensor, layouts: Tensor) -> Scores:
         """panels (B, P, 3, height, width) or slots (B, P, K, 14), words (B, T), layouts (B, 16, 9) -> scores (B, 2)."""
@@ -114,8 +116,11 @@ class Nmn(nn.Module):
         sets, own = layouts[:, : steps.shape[1], 1], layouts[:, : steps.shape[1], 2:]  # (B, S), (B, S, 7)
         count = (own != 0).sum(2, keepdim=True).clamp(min=1)  # (B, S, 1)
         texts = self.words(own).sum(2) / count**0.5  # (B, S, E)
+        sentence = self.reader(words)[2]  # (B, H)
+        if self.told is not None:
+            texts = texts + self.told(sentence)[:, None]
         truth, numbers = self.machine(panels, steps, texts)  # (B,), (B, S)
-        scores: Tensor = evidence(truth) + self.prior(self.reader(words)[2])
+        scores: Tensor = evidence(truth) + self.prior(sentence)
         if not self.training:
             return scores
         things = torch.stack([(numbers * (sets == n + 1)).sum(1) for n in range(SETS)], dim=1)  # (B, 4)

@@ -34,6 +34,8 @@ LINKS = listed(
     "than second third first fourth"
 )
 HOLDS = listed("with have has having contain contains containing include includes show shows of in be")
+CARRIES = listed("with have has contain contains")  # at the end of a link: in a box, not of a thing
+PLAIN = listed("a an the of")  # amounts of a box that say nothing of how many
 AMOUNTS_AFTER_AT = listed("least most")
 JOINS = frozenset({"and", "or", ",", "but"})
 
@@ -184,6 +186,11 @@ class _Claim:
     phrase: Phrase
     more: list[Phrase] = field(default_factory=list)
 
+    @property
+    def compared(self) -> bool:
+        """Whether its number is compared with that of other things."""
+        return any("than" in phrase.link for phrase in self.more)
+
 
 def assemble(phrases: Sequence[Phrase], leaves: int) -> Layout:
     """A layout with at most so many leaves (`find`); phrases past them are left out."""
@@ -203,17 +210,37 @@ def assemble(phrases: Sequence[Phrase], leaves: int) -> Layout:
     own = list({id(c): c for c in claims.values()}.values())
     if not own:
         return _described(phrases)
+    first = next(n for n, phrase in enumerate(phrases) if phrase is own[0].phrase)
+    plain = holder is not None and {*holder.amount} <= PLAIN and holder is not phrases[0]
+    if plain and first < phrases.index(holder) and not own[0].compared:
+        steps = _inside(own)
+    else:
+        steps = _held(own, holder)
+    return tuple(steps) if len(steps) <= LONGEST else assemble(phrases, leaves - 1)
+
+
+def _held(claims: Sequence[_Claim], holder: Phrase | None) -> list[Step]:
+    """Boxes that hold what is claimed: "a box with a circle and a square"; of one claim and no box, things in all."""
     steps: list[Step] = []
-    one = len(own) == 1 and holder is None
-    for n, claim in enumerate(own):
+    one = len(claims) == 1 and holder is None
+    for n, claim in enumerate(claims):
         steps += _attended(claim)
-        compared = any("than" in p.link for p in claim.more)
-        if not compared or one:
+        if not claim.compared or one:
             steps.append(Step("total" if one else "count", _said(claim.phrase)))
         steps += [Step("and")] * (n > 0)
     if not one:
         steps.append(Step("boxes", _said(holder) if holder else ()))
-    return tuple(steps) if len(steps) <= LONGEST else assemble(phrases, leaves - 1)
+    return steps
+
+
+def _inside(claims: Sequence[_Claim]) -> list[Step]:
+    """Things in all that lie in such a box: "a circle touching the wall of a box", "... in a box with two squares"."""
+    steps = list(_attended(claims[0]))
+    for claim in claims[1:]:
+        steps += _attended(claim)
+        steps += [Step("count", _said(claim.phrase))] * (not claim.compared)
+        steps.append(Step("and"))
+    return [*steps, Step("total", _said(claims[0].phrase))]
 
 
 def _claim_of(phrase: Phrase, phrases: Sequence[Phrase], claims: dict[int, _Claim]) -> _Claim | None:
@@ -221,7 +248,7 @@ def _claim_of(phrase: Phrase, phrases: Sequence[Phrase], claims: dict[int, _Clai
 
     Parsers often hang "above a square" on the box or the verb: no such phrase stands by itself.
     """
-    at, holds = phrase, {*phrase.link} <= HOLDS
+    at, holds = phrase, {*phrase.link} <= HOLDS or {*phrase.link[-1:]} <= CARRIES
     if holds and not phrase.is_place:
         return None
     while at.parent is not None:
@@ -245,6 +272,9 @@ def sets_of(layout: Layout) -> list[int]:
     [('find', 0), ('find', 2), ('relocate', 0), ('and', 1), ('total', 0)]
     """
     out, done, related = [0] * len(layout), 0, list[int]()
+    names = [step.module for step in layout]
+    if names[-1] == "total" and "count" in names:
+        return out  # things in such a box: a program names them first, and what they stand in relation to among them
     for number, step in enumerate(layout):
         if step.module in ("relocate", "compare"):
             related.append(number - 1)

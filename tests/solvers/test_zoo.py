@@ -70,6 +70,23 @@ def test_the_same_run_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None
     assert one == again != other
 
 
+def test_all_trials_or_the_best_one(folder: Path, tmp_path: Path) -> None:
+    """By its own validation, or by how it does on a split."""
+    run = tmp_path / "run"
+    done = train("text", folder, run, set={"epochs": 2, "validation": 0.3, "rate": 0.02}, trials=3)
+    solved = answer(run, folder, "dev", tmp_path / "all.jsonl", trial="all")
+    files = [one.out for one in (solved, *solved.others)]
+    assert [path.name for path in files] == ["all-0.jsonl", "all-1.jsonl", "all-2.jsonl"]
+    on_dev = [evaluate(folder, path, split="dev", resamples=10).accuracy.value for path in files]
+    by_dev = answer(run, folder, "dev", tmp_path / "by-dev.jsonl", trial="best-on-dev")
+    assert by_dev.out.read_bytes() == files[on_dev.index(max(on_dev))].read_bytes()
+    best = [trial["best"] for trial in done.trials]
+    chosen = answer(run, folder, "dev", tmp_path / "best.jsonl", trial="best")
+    assert chosen.out.read_bytes() == files[best.index(max(best))].read_bytes()
+    meta = json.loads((tmp_path / "best.jsonl.meta.json").read_text())["solver"]
+    assert (meta["trial"], meta["chosen"]) == (best.index(max(best)), "best")
+
+
 def test_controls_change_the_context_and_nothing_else(tmp_path: Path) -> None:
     """A model that knows the panels' places notices both; one without ids cannot notice that they were shuffled."""
     bench = matrices.write(tmp_path / "b", {"train": 300, "test": 40}, ("main",))

@@ -4,7 +4,7 @@ itself, and not care which other items share a batch with it (so that padding ch
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,11 @@ from veridical.training import Trained, configure, load_trained
 from veridical.training.batches import Dataset, run_module
 from veridical.training.trained import WEIGHTS, build, config_json, save_estimator, save_inputs, save_tensors
 from veridical.zoo import MODELS, load_model, models
-from veridical.zoo.architecture import Architecture, Example
+from veridical.zoo.architecture import Architecture, Example, OwnLoss
 
 from . import _matrices as matrices
 from . import _pictures as pictures
+from . import _said as said
 from . import _small as small
 from . import _tagged as tagged
 from ._bert import tiny_bert
@@ -39,13 +40,17 @@ class Case:
     options: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
-        shown = ("images", "photograph", "query", "reasoning", "start") + ("hidden",) * (self.name == "probe")
+        shown = ("images", "photograph", "query", "reasoning", "start", "slots") + ("hidden",) * (self.name == "probe")
         return "-".join([self.name, self.task, *(f"{k}={v}" for k, v in self.options if k in shown)])
 
 
 TINY = "tiny-bert"  # stands for the folder of a small checkpoint
 READS = {"words": "hashed-words", "hidden": 8}
 SEES = READS | {"images": "thumbnail"}
+LIGHT = {
+    "film-sentence": {"sentence": "hashed-words"},
+    "slot-reasoner": {"seeing": 2},
+}  # options that need no other package
 SPOKEN: dict[str, dict[str, Any]] = {
     "r2c": SEES, "revisited-vqa": SEES, "bottom-up-top-down": SEES, "mlb": SEES, "mutan": SEES,
     "esim": READS, "lstm": READS, "bert": {"words": TINY}, "bert-response-only": {"words": TINY},
@@ -67,6 +72,9 @@ def _cases(name: str) -> Iterator[Case]:
         if name == "probe":
             encoders = (("images", "thumbnail"), ("texts", "hashed-words"))
             yield from (Case(name, task, f"pictures-{task}", (*encoders, ("hidden", width))) for width in (128, 0))
+        elif name.startswith("pair-"):
+            sizes = {"images": "thumbnail", "words": "hashed-words", "hidden": 8, "layers": (16, 8)}
+            yield Case(name, task, "pictures-statement", tuple(sizes.items()))
         elif name in SPOKEN:
             yield from (Case(name, task, "tagged", tuple({**SPOKEN[name], **more}.items())) for more in variants(name))
         elif name == "grounded":
@@ -74,9 +82,15 @@ def _cases(name: str) -> Iterator[Case]:
             yield from (Case(name, task, "tagged", (*sizes, ("photograph", sees))) for sees in (True, False))
         elif "features" in model.sees:
             yield Case(name, task, "matrix", (("images", "thumbnail"),))
+        elif name in ("nmn", "n2nmn"):
+            cells, slots = {"width": 20, "height": 20, "channels": 8}, {"slots": 4, "seeing": 2}
+            sizes = {"hidden": 16, "embedding": 16, "modules": 16, "parser": "words"}
+            sizes = {k: v for k, v in sizes.items() if k in {f.name for f in fields(model.config)}}
+            yield from (Case(name, task, "said", tuple({**sizes, **eyes}.items())) for eyes in (cells, slots))
         else:
-            small_pictures = {"width": 80, "height": 20} if "image" in model.sees else {}
-            yield Case(name, task, task, tuple(small_pictures.items()))
+            small_pictures = {"width": 80, "height": 20} if "image" in model.sees and name != "slot-reasoner" else {}
+            world = "pictures-objects" if name == "maxent-objects" else task
+            yield Case(name, task, world, tuple({**small_pictures, **LIGHT.get(name, {})}.items()))
 
 
 CASES = [case for name in MODELS for case in _cases(name)]
@@ -102,6 +116,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "choice": small.write_choices(base / "choices", candidates=(4, 3)),
         "matrix": matrices.write(base / "matrices", {"train": 24, "test": 8}, ("main",), objects=True),
         "tagged": tagged.write(base / "tagged", 16),
+        "said": said.write(base / "said"),
+        "pictures-objects": said.write_pairs(base / "pairs"),
         **{f"pictures-{task}": pictures.write(base / f"p-{task}", task, {"train": 20}) for task in TASKS},
     }
 
@@ -160,8 +176,10 @@ def test_gradients_reach_every_parameter_and_seeds_differ(case: Case, folders: d
     rows = np.arange(len(data))
     views = rows % 6 if data.per_view else None
     module.train()
-    scores, _ = run_module(module, data, rows, views, "cpu")
-    nn.functional.cross_entropy(scores, torch.from_numpy(data.answers[rows])).backward()
+    scores, extra = run_module(module, data, rows, views, "cpu")
+    answers = torch.from_numpy(data.answers[rows])
+    own = isinstance(module, OwnLoss)
+    (module.loss(scores, extra, answers) if own else nn.functional.cross_entropy(scores, answers)).backward()
     for parameter_name, parameter in module.named_parameters():
         assert parameter.grad is not None, parameter_name
         assert parameter.grad.abs().sum() > 0, parameter_name

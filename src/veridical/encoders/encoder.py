@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # encoder -> its class, as "module:attribute". Every other name is a folder or a name of a model hub (`hub.HubEncoder`).
 ENCODERS: dict[str, str] = {
     "efficientnet-lite0": "veridical.encoders.packages:EfficientNetLite0",
+    "efficientnet-lite0-map": "veridical.encoders.packages:EfficientNetLite0Map",
     "minilm": "veridical.encoders.packages:MiniLM",
     "glove": "veridical.encoders.packages:GloVe",
     "thumbnail": "veridical.encoders.packages:Thumbnail",
@@ -51,6 +52,7 @@ class Encoder:
     recipe = "1"  # raise it when preprocessing or pooling change what comes out
     contextual = True  # the vector of a word depends on the text it stands in
     padded = True  # texts of one batch are padded to the longest: batches of similar lengths are cheaper
+    channels = 0  # of a map: its vector is a square of cells, row by row, each of so many numbers; 0: no map
     precise: tuple[str, ...] = ("fp32",)  # precisions in which it can encode texts
 
     def __init__(self, name: str, *, device: str | None = None, precision: str = "fp32") -> None:

@@ -66,8 +66,11 @@ class EfficientNetLite0(Encoder):
         torch = import_torch()
         with torch.inference_mode():
             x = torch.from_numpy(pixels).to(self.device).contiguous(memory_format=torch.channels_last)
-            out = self._network.extract_features(x).mean((2, 3))  # (B, 1280, 7, 7) -> (B, 1280)
-            return np.asarray(out.float().cpu())
+            return np.asarray(self.pooled(self._network.extract_features(x)).float().cpu())
+
+    def pooled(self, maps: Any) -> Any:
+        """(B, 1280, 7, 7) -> (B, 1280)."""
+        return maps.mean((2, 3))
 
     @cached_property
     def _network(self) -> Any:
@@ -77,6 +80,16 @@ class EfficientNetLite0(Encoder):
         network.load_state_dict(torch.load(self.files()[0], map_location="cpu", weights_only=True))
         network = _fused(network.eval())
         return network.to(self.device, memory_format=torch.channels_last)
+
+
+class EfficientNetLite0Map(EfficientNetLite0):
+    """The same network's last map as it is, 7 x 7 cells of 1280 numbers: for models that look at places."""
+
+    channels = 1280
+
+    def pooled(self, maps: Any) -> Any:
+        """(B, 1280, 7, 7) -> (B, 7 x 7 x 1280)."""
+        return maps.permute(0, 2, 3, 1).flatten(1)
 
 
 def _fused(network: Any) -> Any:

@@ -4,10 +4,11 @@ The command line flattens them (`--presentations 50`), Python passes the object 
 (`veridical.build("nlvr", out, presentations=50)`), and the rooms use the very same objects as their config. Everything
 may import this room; it needs only the standard library.
 
-    building    build (NLVR, NLVR2, V-PROM, VCR) and match
+    building    build (NLVR, NLVR2, V-PROM, VCR), augment and match
     importing   import, of tables
-    running     audit, train, sweep, solve, report
+    running     audit, features, train, sweep, solve, report
     serving     serve
+    collecting  collect init
     fields      how keywords reach the fields, and how options that nobody would use are refused
 """
 
@@ -34,6 +35,7 @@ from veridical.options.fields import (
 
 # isort: split
 from veridical.options.building import (
+    AugmentOptions,
     Columns,
     Matching,
     MatchOptions,
@@ -43,24 +45,27 @@ from veridical.options.building import (
     VCROptions,
     VPROMOptions,
 )
+from veridical.options.collecting import CollectOptions, RunningOptions
 from veridical.options.importing import TableOptions
 from veridical.options.running import (
     Asking,
     AuditOptions,
+    FeatureOptions,
     Generating,
     ReportOptions,
     Sending,
     SolverOptions,
     SweepOptions,
     TrainOptions,
+    Workers,
 )
 from veridical.options.serving import ServeOptions
 
 __all__ = [  # noqa: RUF022 - the dataclasses, then what makes them
-    "TableOptions", "NLVROptions", "NLVR2Options", "VPROMOptions", "Mining", "VCROptions", "MatchOptions", "Matching",
-    "Columns",
-    "AuditOptions", "TrainOptions", "SweepOptions", "SolverOptions", "Asking", "Sending", "Generating", "ReportOptions",
-    "ServeOptions",
+    "TableOptions", "NLVROptions", "NLVR2Options", "VPROMOptions", "Mining", "VCROptions", "AugmentOptions",
+    "MatchOptions", "Matching", "Columns",
+    "AuditOptions", "FeatureOptions", "TrainOptions", "SweepOptions", "SolverOptions", "Asking", "Sending",
+    "Generating", "ReportOptions", "ServeOptions", "CollectOptions", "RunningOptions", "Workers",
     "ARGUMENTS", "COMMAS", "FROM", "LAMBDA", "MODEL_ARG", "NEGATIVE", "RENAMED", "NamedAnswers", "Spelled",
     "check_choices", "check_seed", "filled", "gathered", "given", "given_names", "option", "refuse_unused", "several",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Options of the verbs that use a benchmark: `audit`, `train`, `sweep`, `solve`, `report`."""
+"""Options of the verbs that use a benchmark (`audit`, `train`, `sweep`, `solve`, `report`), and who does the work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from veridical.errors import UserError
-from veridical.options.fields import COMMAS, FROM, MODEL_ARG, check_choices
+from veridical.options.fields import COMMAS, FROM, MODEL_ARG, NEGATIVE, check_choices
 
 Stage = Literal["both", "answer", "rationale"]
 Context = Literal["own", "other", "shuffled"]
@@ -17,6 +17,27 @@ Boxes = Literal["drawn", "coordinates", "none"]
 Answers = Literal["auto", "truth", "letter"]
 Rationales = Literal["all", "predicted", "none"]
 Views = Literal["first", "all"]
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who does the work. None of it changes what comes out: a run can be continued with other values."""
+
+    processes: int | None = None
+    """Workers at the same time; left out: as many as there are processors, here or in the cluster."""
+    engine: str = "processes"
+    """processes (of this machine) or ray."""
+    ray_address: str | None = None
+    """ray: the cluster (host:6379, ray://host:10001, auto); left out: RAY_ADDRESS, or one on this machine."""
+    gpus_per_worker: float = 0.0
+    """ray: graphics cards that a worker holds; 0.5 is half of one."""
+
+    def __post_init__(self) -> None:
+        if self.engine != "ray" and (self.ray_address is not None or self.gpus_per_worker):
+            which = "--ray-address" if self.ray_address is not None else "--gpus-per-worker"
+            raise UserError(f"The engine {self.engine} has no use for {which}.", "Say --engine ray, or leave it out.")
+        if not self.gpus_per_worker >= 0:
+            raise UserError(f"A worker cannot hold {self.gpus_per_worker} graphics cards.", "Give 0 or more.")
 
 
 @dataclass(frozen=True)
@@ -38,6 +59,24 @@ class AuditOptions:
 
 
 @dataclass(frozen=True)
+class FeatureOptions:
+    """What of a benchmark is encoded, and how."""
+
+    views: Annotated[bool, NEGATIVE] = False
+    """Also the whole pictures of views (NLVR's permutations)."""
+    objects: Annotated[bool, NEGATIVE] = False
+    """Also the box of each object."""
+    normalise: Annotated[bool, NEGATIVE] = False
+    """Store vectors of length 1."""
+    batch_size: int = 32
+    """Images given to the network at a time."""
+    device: str | None = None
+    """cpu or cuda; by default cuda where it is."""
+    reuse: Sequence[Path | str] = ()
+    """Another benchmark whose vectors may be used; may be repeated."""
+
+
+@dataclass(frozen=True)
 class TrainOptions:
     """How a model of the zoo is trained."""
 
@@ -51,6 +90,8 @@ class TrainOptions:
     """The split to choose weights on; otherwise a part of training that shares no sentence."""
     scheme: str = "main"
     """The scheme of splits, or the only one."""
+    pretrained: Path | str | None = None
+    """A run of the same model on another benchmark to continue from: its best trial, or RUN/trial-K."""
     seed: int = 0
     """Of the first trial; trial k has seed + k."""
     trials: int = 1
@@ -101,6 +142,8 @@ class SweepOptions:
 class SolverOptions:
     """What solvers can be told; each refuses what is not for it."""
 
+    scheme: str | None = None
+    """The scheme of splits; left out: main, or the only one."""
     limit: int | None = None
     """Solve only the first items (of questions with rationales: the first questions)."""
     seed: int = 0
@@ -114,7 +157,8 @@ class SolverOptions:
     context: Context = "own"
     """Trained models of matrices: own, or a control: other (of another item) or shuffled."""
     trial: int | str = 0
-    """Trained models: which trial of the run, by number or name."""
+    """Trained models: which trial of the run, by number or name; all (OUT-0, OUT-1 ...); best: by its validation;
+    best-on-dev: of which most items of that split are right, as papers choose the one for their tests."""
     also: Path | str | None = None
     """Trained models of one stage of VCR: the run that was trained on the other, for its items."""
     device: str = "cpu"

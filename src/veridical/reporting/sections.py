@@ -14,6 +14,7 @@ from veridical.pages.markup import Block, Bullets, Paragraph, PlotFigure, Sectio
 from veridical.pages.plots import PlotMark, Series, bars, colour, dots, lines, percent, ranked, stacks
 from veridical.pages.tables import Cell, PageTable, facts
 from veridical.reporting.analysis import Breakdown, Groups, PairedSystems, Reasons, phenomenon_shares
+from veridical.reporting.corpora import pairs_table, phenomena_table
 from veridical.reporting.examples import Chooser, ChosenItems
 from veridical.reporting.inputs import WORST, AuditRecord, CheckRecord
 from veridical.reporting.published import CALLED, number, part_name, results_tables, tables_for
@@ -241,7 +242,7 @@ def data_figures(study: Study) -> Section | None:
     parts = _lengths(study)
     focus = study.focus
     if focus is not None:
-        parts += _ranked(study, focus) + _phenomena(study, focus)
+        parts += _ranked(study, focus) + _phenomena(study, focus) + pairs_table(study, focus)
     return Section("The data", tuple(parts)) if parts else None
 
 
@@ -315,7 +316,7 @@ def _phenomena(study: Study, part: Part) -> list[Block]:
     caption = f"Share of sentences with each phenomenon, percent; here of {total:,} sentences"
     tagged = any(tag == "phenomenon" for tag, _ in study.on(part)[0].results[part].grades.key.tags.pairs)
     caption += " that carry an annotation." if tagged else ", by our tagger."
-    return [PlotFigure(plot, caption, keys, "Phenomena")]
+    return [PlotFigure(plot, caption, keys, "Phenomena"), *phenomena_table(study, part, shares, total)]
 
 
 # --- audits and where numbers come from ------------------------------------------------------------------------------

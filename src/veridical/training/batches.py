@@ -20,16 +20,18 @@ from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.options.running import Context
 from veridical.records import Item, Text
-from veridical.zoo.architecture import Encoded, Example, Input, LookedUp, Prepared, Target
+from veridical.zoo.architecture import ByView, Encoded, Example, Input, LookedUp, Prepared, Target
 from veridical.zoo.inputs import pad
 
 POOL = 50  # batches whose examples are sorted by length together
 
 
-def examples_of(benchmark: Benchmark, items: Iterable[Item]) -> list[Example]:
-    """Items with their panels; reasons with the answers they assume."""
+def examples_of(
+    benchmark: Benchmark, items: Iterable[Item], answers: Mapping[str, Text] | None = None
+) -> list[Example]:
+    """Items with their panels; reasons with the answers they assume, which are looked up where they are not given."""
     items = list(items)
-    panels, answers = benchmark.panels, _assumed(benchmark, items)
+    panels, answers = benchmark.panels, assumed(benchmark, items) if answers is None else answers
 
     def image(address: str) -> bytes:
         return bytes(benchmark.image(address))
@@ -47,7 +49,7 @@ def examples_of(benchmark: Benchmark, items: Iterable[Item]) -> list[Example]:
     ]
 
 
-def _assumed(benchmark: Benchmark, items: Sequence[Item]) -> dict[str, Text]:
+def assumed(benchmark: Benchmark, items: Sequence[Item]) -> dict[str, Text]:
     """The answer that each rationale item assumes, by its id."""
     reasons = [item for item in items if item.parent is not None and item.given is not None]
     known = {item.id: item for item in items if item.parent is None}
@@ -137,7 +139,8 @@ class Dataset:
     @property
     def per_view(self) -> bool:
         """Whether the views of an item look different to this model."""
-        return any(i.per_view for i in self.inputs.values()) and any(e.item.views for e in self.examples)
+        by_view = any(i.per_view or isinstance(i, ByView) for i in self.inputs.values())
+        return by_view and any(e.item.views for e in self.examples)
 
     def views(self, row: int) -> int:
         return len(self.examples[row].item.views) if self.per_view else 0
@@ -146,15 +149,19 @@ class Dataset:
         """Some examples as tensors, padded with zeros; `views` says which view to look at for each."""
         out: dict[str, Tensor] = {}
         for name, source in self.inputs.items():
+            chosen = np.zeros(len(rows), np.int64) if views is None else views
             if name in self.tables and isinstance(source, LookedUp):
-                out[name] = torch.from_numpy(source.look_up(self.tables[name][rows]))
+                table = self.tables[name]
+                found = table[rows, chosen] if isinstance(source, ByView) else table[rows]
+                out[name] = torch.from_numpy(source.look_up(found))
                 continue
             if source.per_view:
-                chosen = np.zeros(len(rows), np.int64) if views is None else views
                 arrays = [
                     source.encode(replace(self.examples[r], view=int(v)))
                     for r, v in zip(rows.tolist(), chosen, strict=True)
                 ]
+            elif isinstance(source, ByView):
+                arrays = [self.kept[r][name][v] for r, v in zip(rows.tolist(), chosen, strict=True)]
             else:
                 arrays = [self.kept[r][name] for r in rows.tolist()]
             padded = pad(arrays)
@@ -169,9 +176,9 @@ class Dataset:
         return torch.from_numpy(np.arange(own.max())[None] >= own[:, None])
 
 
-def epoch_batches(lengths: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
-    """The rows of each batch of one epoch, in random order, with examples of similar length together."""
-    order = rng.permutation(len(lengths))
+def epoch_batches(lengths: Ints, size: int, rng: np.random.Generator, most: int | None = None) -> list[Ints]:
+    """The rows of each batch of one epoch (of at most so many), in random order, those of similar length together."""
+    order = rng.permutation(len(lengths))[:most]
     batches: list[Ints] = []
     for start in range(0, len(order), size * POOL):
         pool = order[start : start + size * POOL]

@@ -35,6 +35,9 @@ class TrainingConfig:
     validation: float = 0.05  # share of training held out where no split is named to validate on
     validation_items: int = 0  # at most so many, drawn item by item: matrices that share images cannot be kept apart
     limit: int = 0  # train on this many items only; 0 for all
+    epoch_items: int = (
+        0  # items of an epoch, drawn anew each time; 0 for all: a large benchmark is validated more often
+    )
     fraction: float = 1.0  # train on this share of the items only, after holding out (V-PROM's figure 7)
     context: Context = "own"  # matrices: a control that trains on contexts of other items, or shuffled within an item
     stage: Stage = "both"  # VCR: train on answers, on rationales given the right answer, or on both
@@ -79,8 +82,9 @@ def _check(config: TrainingConfig) -> None:
         raise UserError(f"The option validation is {config.validation}.", "Give a share between 0 and 1.")
     if not 0 < config.fraction <= 1:
         raise UserError(f"The option fraction is {config.fraction}.", "Give a share above 0, at most 1.")
-    if config.validation_items < 0:
-        raise UserError(f"The option validation_items is {config.validation_items}.", "Give 0 or more.")
+    for name in ("validation_items", "epoch_items"):
+        if getattr(config, name) < 0:
+            raise UserError(f"The option {name} is {getattr(config, name)}.", "Give 0 or more.")
 
 
 def _read(config: type[Any], values: Mapping[str, Any]) -> Any:

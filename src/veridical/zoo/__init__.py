@@ -4,15 +4,20 @@ In reading order:
 
     architecture      what a model file gives: a config, the inputs it looks at, a module that scores candidates
     inputs            words, candidate texts, pixels and stored vectors, as arrays
-    facts             properties and counts of a scene of boxes, crossed with n-grams
+    facts, detections properties and counts of a scene of boxes, numbers of detected objects, crossed with n-grams
     layers            readers of words, a small CNN, attention, perceptrons
-    cnn_rnn, structure                                         NLVR's baselines
+    cnn_rnn, structure, pair_baselines                         NLVR's baselines, and NLVR2's
+    panels, towers    what models of drawings and pairs share: one to three panels as pixels or maps; a tower, a reader
+    film, mac, cmm, biatt, wmemnn        models of pixels
+    layouts, parsed_layouts, eyes, modules; nmn, n2nmn   what module networks share; the models
+    slots, slot_reasoner   objects that a CNN learned to see; soft sets over them, asked for by the sentence
     matrices; mlp_panels, gru_panels, vqa_panels, relation_network   what V-PROM's models share; the models
     spoken, objects, regions   what VCR's models share: words in context with their tags; classes, places and features
     r2c, grounded     R2C, with its ablations as options; and a small one that learns its own words
     bert, esim, lstm, responses                                VCR's blind models
     vqa_parts; revisited_vqa, bottom_up_top_down, mlb, mutan   what VCR's VQA models share; the models
     probe             over frozen encoders, for every task
+    figures           what the papers and we measured of them
 
 From outside: `load_model`, `models`, and `architecture`. Other packages add models by entry points of the group
 `veridical.zoo`. tests/zoo/test_contract.py runs over every entry.
@@ -23,16 +28,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 
+import msgspec
+
 from veridical.common import registry
 from veridical.common.result import ResultList, Table
 from veridical.zoo.architecture import Architecture
+from veridical.zoo.figures import figures
 
 MODELS: dict[str, str] = {
     "majority": "veridical.zoo.cnn_rnn:MAJORITY",
     "text": "veridical.zoo.cnn_rnn:TEXT",
     "image": "veridical.zoo.cnn_rnn:IMAGE",
     "cnn-rnn": "veridical.zoo.cnn_rnn:CNN_RNN",
+    "film": "veridical.zoo.film:MODEL",
+    "film-sentence": "veridical.zoo.film:SENTENCE",
+    "nmn": "veridical.zoo.nmn:MODEL",
+    "n2nmn": "veridical.zoo.n2nmn:MODEL",
+    "cnn-biatt": "veridical.zoo.biatt:MODEL",
+    "w-memnn": "veridical.zoo.wmemnn:MODEL",
+    "cmm": "veridical.zoo.cmm:MODEL",
+    "mac": "veridical.zoo.mac:MODEL",
+    "slot-reasoner": "veridical.zoo.slot_reasoner:MODEL",
     "maxent": "veridical.zoo.structure:MAXENT",
+    "maxent-objects": "veridical.zoo.structure:MAXENT_OBJECTS",
+    "pair-text": "veridical.zoo.pair_baselines:TEXT",
+    "pair-image": "veridical.zoo.pair_baselines:IMAGE",
+    "pair-cnn-rnn": "veridical.zoo.pair_baselines:CNN_RNN",
     "structure-mlp": "veridical.zoo.structure:MLP",
     "structure-rnn": "veridical.zoo.structure:RNN",
     "response-only": "veridical.zoo.responses:RESPONSE_ONLY",
@@ -67,17 +88,27 @@ def load_model(name: str) -> Architecture:
 
 
 class ModelList(ResultList[Architecture]):
-    """Models of the zoo, for people and for scripts."""
+    """Models of the zoo, for people and for scripts: with the papers' figures and ours, where there are some."""
 
     def parts(self) -> Iterator[Table | str]:
-        rows = [(m.name, ", ".join(m.tasks), f"{m.summary} ({m.paper})") for m in self]
-        yield Table("", ("model", "tasks", "what it is"), rows)
+        known = figures()
+        rows = []
+        for m in self:
+            papers = [f"{one.benchmark} {one.accuracy}" for one in known.published if one.model == m.name]
+            ours = [one for one in known.measured if one.model == m.name]
+            shown = "\n".join(papers), "\n".join(one.shown for one in ours)
+            times = "\n".join(f"{one.minutes:.0f} min" for one in ours)
+            rows.append((m.name, ", ".join(m.tasks), f"{m.summary} ({m.paper})", *shown, times))
+        yield Table("", ("model", "tasks", "what it is", "published, %", "ours, %", "training"), rows)
 
     def to_json(self) -> list[dict[str, object]]:
+        known = figures()
         return [
             {
                 **{name: getattr(m, name) for name in ("name", "summary", "paper", "tasks", "sees")},
                 "options": {f.name: f.default for f in fields(m.config)},
+                "published": [msgspec.to_builtins(one) for one in known.published if one.model == m.name],
+                "measured": [msgspec.to_builtins(one) for one in known.measured if one.model == m.name],
             }
             for m in self
         ]

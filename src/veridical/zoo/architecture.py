@@ -18,7 +18,7 @@ from veridical.common.arrays import Array, Doubles, Floats, Ints
 from veridical.records import Item, Panel, Task, Text
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
 Encoded = dict[str, Array]  # one example: an array per input
 State = Any  # what an input learned; JSON
@@ -81,6 +81,14 @@ class Prepared(Protocol):
 
 
 @runtime_checkable
+class Growing(Protocol):
+    """An input that can learn more after what it learned on another benchmark (`train --pretrained`)."""
+
+    def grow(self, examples: Sequence[Example]) -> None:
+        """Learn what is new; what was known keeps its number."""
+
+
+@runtime_checkable
 class LookedUp(Protocol):
     """An input that keeps row numbers of a stored matrix for each example and reads the rows of a batch at once.
 
@@ -90,6 +98,13 @@ class LookedUp(Protocol):
 
     def look_up(self, rows: Array) -> Array:
         """What the module sees: (B, ...) row numbers -> (B, ..., D)."""
+
+
+@runtime_checkable
+class ByView(LookedUp, Protocol):
+    """A looked-up input that keeps the row numbers of every view of an example, (V, ...); a batch takes one view."""
+
+    by_view: bool
 
 
 @dataclass(frozen=True)
@@ -105,6 +120,14 @@ class Target:
         for name in self.of(example):
             out[self.names.index(name)] += 1
         return out / max(float(out.sum()), 1.0)
+
+
+@runtime_checkable
+class OwnLoss(Protocol):
+    """A module that says itself what its loss is, of its scores and of what else it returns in training (a policy)."""
+
+    def loss(self, scores: Tensor, extra: Mapping[str, Tensor], answers: Tensor) -> Tensor:
+        """scores (B, C), answers (B,) -> a number."""
 
 
 class Estimator(Protocol):

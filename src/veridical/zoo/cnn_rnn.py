@@ -2,7 +2,7 @@
 
     majority  the logarithms of the answers' shares in training, whatever an item shows
     text      h = LSTM(w_1 .. w_T)        s = W h + b
-    image     x = CNN(pixels)             s = W3 relu(W2 relu(W1 x + b1) + b2) + b3
+    image     x = CNN(panels)             s = W3 relu(W2 relu(W1 x + b1) + b2) + b3
     cnn-rnn                               s = W2 relu(W1 [x; h] + b1) + b2                    p = softmax(s)
 
 What the halves gain over the majority is bias of the language, or of the pictures: one never sees, the other never
@@ -22,8 +22,9 @@ from torch import Tensor, nn
 from veridical.common.arrays import Array, Doubles, Ints
 from veridical.records import TASKS
 from veridical.zoo.architecture import Architecture, Encoded, Input
-from veridical.zoo.inputs import Pixels, Words
+from veridical.zoo.inputs import Words
 from veridical.zoo.layers import PictureEncoder, SentenceEncoder, perceptron
+from veridical.zoo.panels import PanelPixels
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class TextOnly(nn.Module):
 class ImageConfig:
     """Sizes of the image-only model."""
 
-    width: int = 200  # of the picture, in pixels: half of the published ones, a sixth of the time
+    width: int = 66  # of a panel, in pixels: half of the published ones, a sixth of the time
     height: int = 50
     channels: tuple[int, int, int] = (16, 32, 32)  # of the three convolutions
     hidden: int = 64  # width of the perceptron
@@ -90,9 +91,9 @@ class ImageOnly(nn.Module):
         self.picture = PictureEncoder(config.channels)
         self.output = perceptron([self.picture.size, config.hidden, config.hidden, 2], config.dropout)
 
-    def forward(self, pixels: Tensor) -> Tensor:
-        """pixels (B, 3, height, width) bytes -> scores (B, 2)."""
-        scores: Tensor = self.output(self.picture(pixels))
+    def forward(self, panels: Tensor) -> Tensor:
+        """panels (B, P, 3, height, width) bytes -> scores (B, 2)."""
+        scores: Tensor = self.output(self.picture(side_by_side(panels)))
         return scores
 
 
@@ -100,7 +101,7 @@ class ImageOnly(nn.Module):
 class CnnRnnConfig:
     """Sizes of CNN+RNN."""
 
-    width: int = 200  # of the picture, in pixels: half of the published ones, a sixth of the time
+    width: int = 66  # of a panel, in pixels: half of the published ones, a sixth of the time
     height: int = 50
     channels: tuple[int, int, int] = (16, 32, 32)  # of the three convolutions
     embedding: int = 64  # size of a word vector
@@ -118,18 +119,23 @@ class CnnRnn(nn.Module):
         self.sentence = SentenceEncoder(sizes["words"], config.embedding, config.hidden, config.dropout)
         self.output = perceptron([self.picture.size + config.hidden, config.hidden, 2], config.dropout)
 
-    def forward(self, pixels: Tensor, words: Tensor) -> Tensor:
-        """pixels (B, 3, height, width) bytes, words (B, T) ids -> scores (B, 2)."""
-        both = torch.cat([self.picture(pixels), self.sentence(words)], dim=1)  # (B, D + H)
+    def forward(self, panels: Tensor, words: Tensor) -> Tensor:
+        """panels (B, P, 3, height, width) bytes, words (B, T) ids -> scores (B, 2)."""
+        both = torch.cat([self.picture(side_by_side(panels)), self.sentence(words)], dim=1)  # (B, D + H)
         scores: Tensor = self.output(both)
         return scores
+
+
+def side_by_side(panels: Tensor) -> Tensor:
+    """(B, P, 3, height, width) -> one picture of all panels (B, 3, height, P width)."""
+    return panels.permute(0, 2, 3, 1, 4).flatten(3)
 
 
 def _model(
     name: str, summary: str, section: str, module: type[nn.Module], config: type[Any], sees: tuple[str, ...]
 ) -> Architecture:
     def inputs(config: Any) -> dict[str, Input]:
-        out: dict[str, Input] = {"pixels": Pixels(config.width, config.height)} if "image" in sees else {}
+        out: dict[str, Input] = {"panels": PanelPixels(config.width, config.height)} if "image" in sees else {}
         return out | ({"words": Words(config.least)} if "text" in sees else {})
 
     paper, training = f"NLVR section {section}", {"patience": 5.0} if "image" in sees else {}

@@ -10,13 +10,14 @@ circles"; classes that the sentence does not name are left out.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 
 from veridical.common.arrays import Floats, Ints
+from veridical.errors import UserError
 from veridical.language.reading.lexicon import NUMBERS
 from veridical.records import Box, Panel
 from veridical.zoo.architecture import Example
@@ -144,18 +145,22 @@ def ngrams(words: Sequence[str], longest: int = LONGEST) -> set[str]:
     return found - {"<s>", "</s>"}
 
 
-def numbers(words: Sequence[str], longest: int = LONGEST) -> Iterator[tuple[int, set[str]]]:
+def numbers(
+    words: Sequence[str], longest: int = LONGEST, spoken: Mapping[str, int] = {}
+) -> Iterator[tuple[int, set[str]]]:
     """Each number of a sentence with the n-grams around it, in which the number itself reads `#`.
+
+    Words of `spoken` ("a", "no") are numbers too, and stay as they are.
 
     >>> [(n, sorted(grams)) for n, grams in numbers(["exactly", "two", "boxes"], 2)]
     [(2, ['#', '# boxes', 'exactly #'])]
     """
     marked = ["<s>", *words, "</s>"]
     for at, word in enumerate(marked):
-        number = int(word) if word.isdigit() else NUMBERS.get(word)
+        number = int(word) if word.isdigit() else NUMBERS.get(word, spoken.get(word))
         if number is None:
             continue
-        around = [*marked[:at], "#", *marked[at + 1 :]]
+        around = [*marked[:at], word if word in spoken else "#", *marked[at + 1 :]]
         spans = ((i, i + n) for n in range(1, longest + 1) for i in range(max(0, at - n + 1), at + 1))
         yield number, {" ".join(around[i:j]) for i, j in spans if j <= len(around)}
 
@@ -221,7 +226,12 @@ class Crossed:
         for make in self.makers:
             yield from make(sentence, example.panels, self.longest)
 
+    def refuse(self, examples: Sequence[Example]) -> None:
+        """An error where there is nothing to make features of."""
+        refuse_other_scenes(examples)
+
     def learn(self, examples: Sequence[Example]) -> None:
+        self.refuse(examples)
         self.facts, self.grams = {}, {}
         codes = []
         for example in examples:
@@ -263,6 +273,10 @@ class Crossed:
 
     @state.setter
     def state(self, value: CrossedState) -> None:
+        self.restore(value)
+
+    def restore(self, value: CrossedState) -> None:
+        """Take what was learned before."""
         self.facts = {str(fact): n for n, fact in enumerate(value["facts"])}
         self.grams = {str(gram): n for n, gram in enumerate(value["grams"])}
         self.known = np.array(value["known"], np.int64)
@@ -277,10 +291,23 @@ def _union(codes: list[Ints]) -> Ints:
     return np.unique(np.concatenate(codes)) if codes else np.zeros(0, np.int64)
 
 
+def refuse_other_scenes(examples: Sequence[Example]) -> None:
+    """An error where no panel has the objects of NLVR's boxes: features of photographs would say nothing."""
+    if not any(one.category in SHAPES for e in examples for panel in e.panels for one in panel.objects):
+        raise UserError(
+            "The panels of the benchmark have none of the objects that this model knows: circles, squares, triangles.",
+            "Of photographs with annotated or detected objects, train maxent-objects; of pixels, film or cnn-rnn.",
+        )
+
+
 class SceneFacts(Vocabulary):
     """Which properties hold and how many there are of each class, without the sentence: (D,) zeros and ones."""
 
     first = 0
+
+    def learn(self, examples: Sequence[Example]) -> None:
+        refuse_other_scenes(examples)
+        super().learn(examples)
 
     def texts(self, example: Example) -> list[set[str]]:
         return [properties(example.panels) | {f"{n} {which}" for which, n in counts(example.panels)}]

@@ -56,8 +56,13 @@ class Vocabulary:
         raise NotImplementedError
 
     def learn(self, examples: Sequence[Example]) -> None:
+        self.state = []
+        self.grow(examples)
+
+    def grow(self, examples: Sequence[Example]) -> None:
+        """Add the words of other examples behind those that are known."""
         seen = Counter(word for example in examples for text in self.texts(example) for word in text)
-        self.state = sorted(word for word, n in seen.items() if n >= self.least)
+        self.state = self.state + sorted(word for word, n in seen.items() if n >= self.least and word not in self.ids)
 
     def number(self, sentence: Iterable[str]) -> Ints:
         return np.array([self.ids.get(word, UNKNOWN) for word in sentence], np.int64)
@@ -151,6 +156,35 @@ class StoredVectors:
             )
 
 
+class StoredRows(StoredVectors):
+    """Stored vectors by row number, of several benchmarks behind each other; row 0 is no vector."""
+
+    per_view = False
+
+    def __init__(self, encoder: str) -> None:
+        super().__init__(encoder)
+        self._first: dict[Path, int] = {}  # the row number of a file's first vector
+        self._end = 1
+
+    def places(self, example: Example, keys: Sequence[str]) -> Ints:
+        """The row numbers of vectors of an example's benchmark."""
+        file = self.file(example)
+        if example.folder is not None and example.folder not in self._first:
+            self._first[example.folder] = self._end
+            self._end += len(file)
+        return self._first[example.folder or Path()] + file.places(keys)
+
+    def vectors(self, rows: Ints) -> Floats:
+        """(...) row numbers -> (..., D), scaled; zeros where there is no vector."""
+        out: Floats | None = None
+        for folder, first in self._first.items():
+            file = self._files[folder][0]
+            out = np.zeros((*rows.shape, file.size), np.float32) if out is None else out
+            here = (rows >= first) & (rows < first + len(file))
+            out[here] = scaled(file.matrix[rows[here] - first])
+        return np.zeros((*rows.shape, int(self.state["size"])), np.float32) if out is None else out
+
+
 def scaled(vectors: Floats) -> Floats:
     """Vectors of the same length, with numbers around 1: what linear layers like."""
     return unit(vectors) * np.float32(np.sqrt(vectors.shape[-1]))
@@ -182,35 +216,41 @@ class Pixels:
         item = example.item
         view = item.views[example.view or 0] if item.views else None
         if view is not None and view.image is not None:
-            return _decode(example.image(view.image), self.width, self.height)
+            return decode(example.image(view.image), self.width, self.height)
         order = view.order if view is not None else tuple(range(len(example.panels)))
         panels = [example.panels[i] for i in order]
         if panels and all(panel.image is not None for panel in panels):
             edges = np.linspace(0, self.width, len(panels) + 1).astype(int)
             parts = [
-                _decode(example.image(panel.image or ""), right - left, self.height, panel.region)
+                decode(example.image(panel.image or ""), right - left, self.height, panel.region)
                 for panel, left, right in zip(panels, edges, edges[1:], strict=False)
             ]
             return np.concatenate(parts, axis=1)
         if len(panels) == 3 and all(panel.region is not None for panel in panels):
             from veridical.sources.boxes.drawings import draw
 
-            return _resize(draw(panels)[..., :3], self.width, self.height)
+            return resize(draw(panels)[..., :3], self.width, self.height)
         raise UserError(
             f"Item {item.id} has no picture in the benchmark.", "Import it with its images, or train a text model."
         )
 
 
-def _decode(data: bytes, width: int, height: int, region: tuple[float, ...] | None = None) -> arrays.Pixels:
+def decode(data: bytes, width: int, height: int, region: tuple[float, ...] | None = None) -> arrays.Pixels:
+    """(A region of) a stored picture, squeezed into a size: (height, width, 3)."""
+    return resize(cut(data, region), width, height)
 
+
+def cut(data: bytes, region: tuple[float, ...] | None = None) -> arrays.Pixels:
+    """(A region of) a stored picture: (H, W, 3)."""
     whole = stored_picture(data, "of an item").convert("RGB")
     if region is not None:
         left, top, right, bottom = map(int, within(whole.size, region))
         whole = whole.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
-    return _resize(np.asarray(whole), width, height)
+    return np.asarray(whole)
 
 
-def _resize(pixels: arrays.Pixels, width: int, height: int) -> arrays.Pixels:
+def resize(pixels: arrays.Pixels, width: int, height: int) -> arrays.Pixels:
+    """A picture squeezed into a size."""
     if pixels.shape[:2] == (height, width):
         return pixels
     from PIL import Image

@@ -8,7 +8,6 @@ features are those that `veridical features --objects` stored, or are taken from
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -19,7 +18,7 @@ from veridical.encoders import object_regions, panel_key, region_key
 from veridical.errors import UserError
 from veridical.records import Panel
 from veridical.zoo.architecture import Example, Input
-from veridical.zoo.inputs import Pixels, StoredVectors, Vocabulary, scaled
+from veridical.zoo.inputs import Pixels, StoredRows, Vocabulary
 from veridical.zoo.regions import RegionNetwork
 
 WHOLE = 1  # the number of the whole photograph among objects; 0 is no object
@@ -71,15 +70,8 @@ class ObjectPlaces:
         return np.concatenate([boxes, area[:, None]], axis=1)
 
 
-class RegionVectors(StoredVectors):
+class RegionVectors(StoredRows):
     """The stored vectors of the photograph and its objects: (1 + O,) row numbers, looked up as (1 + O, D)."""
-
-    per_view = False
-
-    def __init__(self, encoder: str) -> None:
-        super().__init__(encoder)
-        self._first: dict[Path, int] = {}  # the row number of a file's first vector; 0 is no vector
-        self._end = 1
 
     def learn(self, examples: Sequence[Example]) -> None:
         self.state = {"size": 0}
@@ -92,21 +84,12 @@ class RegionVectors(StoredVectors):
             raise UserError(
                 f"The photograph of item {example.item.id} is not in the benchmark.", "Import it with its images."
             )
-        file = self.file(example)
-        if example.folder not in self._first:
-            self._first[example.folder] = self._end
-            self._end += len(file)
         boxes = iter(object_regions(panel))  # an object without a box is everywhere
         keys = [key, *(key if one.box is None else region_key(panel.image, next(boxes)) for one in panel.objects)]
-        return self._first[example.folder] + file.places(keys)
+        return self.places(example, keys)
 
     def look_up(self, rows: Ints) -> Floats:
-        out = np.zeros((*rows.shape, self.size), np.float32)
-        for folder, first in self._first.items():
-            file = self._files[folder][0]
-            here = (rows >= first) & (rows < first + len(file))
-            out[here] = scaled(file.matrix[rows[here] - first])
-        return out
+        return self.vectors(rows)
 
 
 class Neighbours(nn.Module):

@@ -1,11 +1,12 @@
-"""Models of the structured scene (NLVR section 6.2): MaxEnt, MLP, and image features+RNN.
+"""Models of the structured scene (NLVR section 6.2): MaxEnt, MLP, and image features+RNN; NLVR2's MAXENT (section 6).
 
     maxent          p(true | F) = sigmoid(b + sum_{f in F} w_f)
                     minimise  1/2 |w|^2 + C sum_i log(1 + exp(-y_i (b + w F_i)))
     structure-mlp   x = 1/|F| sum_{f in F} e_f        s = W relu(x + b) + c
     structure-rnn   s = W2 relu(W1 [facts; LSTM(w_1 .. w_T)] + b1) + b2                       p = softmax(s)
 
-F are the features of `veridical.zoo.facts`, properties and counts of the scene crossed with n-grams of the sentence.
+F are the features of `veridical.zoo.facts`, properties and counts of the scene crossed with n-grams of the sentence;
+of `maxent-objects` those of `veridical.zoo.detections`, numbers of detected objects of photographs.
 MaxEnt's optimiser is scikit-learn's, on a sparse matrix of ones. The MLP's own matrix is folded into the embeddings
 (the mean is linear), so that there is one table to learn.
 """
@@ -13,7 +14,7 @@ MaxEnt's optimiser is scikit-learn's, on a sparse matrix of ones. The MLP's own 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from torch import Tensor, nn
 from veridical.common.arrays import Array, Doubles, Ints
 from veridical.errors import UserError, in_the_way, missing_extra
 from veridical.zoo.architecture import Architecture, Encoded, Input
+from veridical.zoo.detections import DetectedCrossed
 from veridical.zoo.facts import LONGEST, Crossed, SceneFacts
 from veridical.zoo.inputs import FIRST, Words
 from veridical.zoo.layers import SentenceEncoder, perceptron
@@ -51,10 +53,20 @@ class MaxEntConfig(CrossedConfig):
     rounds: int = 100  # of the optimiser at most (appendix A.5 of the NLVR2 draft)
 
 
+@dataclass(frozen=True)
+class MaxEntObjectsConfig:
+    """Which n-grams there are, and the strength of the classifier."""
+
+    longest: int = LONGEST  # words of an n-gram
+    least: int = 2  # training items a feature must occur in
+    strength: float = 0.03  # C: the smaller, the stronger the pull of weights to zero
+    rounds: int = 100  # of the optimiser at most (appendix A.5 of the NLVR2 draft)
+
+
 class MaxEnt:
     """A MaxEnt classifier of true and false."""
 
-    def __init__(self, config: MaxEntConfig) -> None:
+    def __init__(self, config: MaxEntConfig | MaxEntObjectsConfig) -> None:
         self.config = config
         self.arrays: dict[str, Array] = {}
 
@@ -153,6 +165,14 @@ def _model(
 
 MAXENT = _model(
     "maxent", "logistic regression on sentence-and-scene features", MaxEntConfig, _crossed, estimator=MaxEnt
+)
+MAXENT_OBJECTS = replace(
+    MAXENT,
+    name="maxent-objects",
+    summary="logistic regression on numbers of detected objects, crossed with n-grams",
+    paper="NLVR2 section 6",
+    config=MaxEntObjectsConfig,
+    inputs=lambda config: {"features": DetectedCrossed(longest=config.longest, least=config.least)},
 )
 MLP = _model(
     "structure-mlp",

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from veridical.common.arrays import Doubles, Floats, Ints
 from veridical.errors import missing_extra
 from veridical.matching.assignment.problem import EmbeddingScores, PairScores
+from veridical.options.running import Workers
 
 Encode = Callable[[Sequence[str]], Floats]  # texts -> vectors of length 1
 Weighting = Literal["tfidf", "bm25"]
@@ -110,12 +111,12 @@ class PairModel:
         return {"model": self.name, **learned, "calibration": asdict(self.calibration)}
 
 
-def encoder(name: str, precision: str = "fp32") -> Encode:
+def encoder(name: str, precision: str = "fp32", workers: Workers = Workers()) -> Encode:
     """A text encoder as a function of texts."""
     from veridical.encoders import TextVectors
     from veridical.encoders.encoder import unit
 
-    opened = TextVectors(name, precision=precision)
+    opened = TextVectors(name, precision=precision, workers=workers)
     return lambda texts: unit(opened.rows(texts))
 
 

@@ -1,0 +1,90 @@
+"""Continuing from a run on another benchmark: its inputs with what they learned, grown by what is new, and its weights.
+
+A vocabulary keeps its words and their numbers and gets new ones behind them; rows of a table that are new keep their
+random values. Everything else must have the shape it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from veridical.benchmark.writer import file_hash
+from veridical.common.files import Json, read_json
+from veridical.errors import UserError
+from veridical.training.trained import WEIGHTS, AboutWeights, load_tensors, restore_inputs
+from veridical.zoo.architecture import Architecture, Example, Growing, Input
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """A finished trial to continue from."""
+
+    folder: Path
+    about: Json
+
+    @classmethod
+    def open(cls, run: Path | str, model: str) -> Pretrained:
+        """The best trial of a run by validation, or the trial that is named: RUN/trial-1."""
+        folder = best_trial(Path(run))
+        about = load_tensors(folder / WEIGHTS, AboutWeights)[1]
+        if about["model"] != model:
+            raise UserError(
+                f"{run} is a run of {about['model']}, and {model} is to be trained.",
+                "Continue from a run of the same model.",
+            )
+        return cls(folder, about)
+
+    def to_json(self) -> Json:
+        """What a run that continues from it says of it."""
+        kept = {name: self.about.get(name) for name in ("benchmark", "seed", "epoch", "validation")}
+        return {"trial": self.folder.name, "weights": file_hash(self.folder / WEIGHTS), **kept}
+
+    def grow(self, inputs: Mapping[str, Input], examples: Sequence[Example]) -> None:
+        """Inputs as they were, with what is new in the training examples."""
+        self._restore(inputs)
+        for source in inputs.values():
+            if isinstance(source, Growing):
+                source.grow(examples)
+
+    def _restore(self, inputs: Mapping[str, Input]) -> None:
+        if not restore_inputs(self.folder, inputs):
+            raise UserError(f"{self.folder} does not say what its inputs learned.", "Train it again.")
+
+    def load(self, module: nn.Module, architecture: Architecture, config: Any, inputs: Mapping[str, Input]) -> None:
+        """Put its weights into a new module; tables that have a row for each id of an input may have grown."""
+        before = architecture.inputs(config)
+        self._restore(before)
+        tables = {(before[name].size, inputs[name].size) for name in inputs}
+        old, new = load_tensors(self.folder / WEIGHTS)[0], dict(module.state_dict())
+        if old.keys() != new.keys():
+            other = ", ".join(sorted(old.keys() ^ new.keys())[:3])
+            raise UserError(f"{self.folder} has other parameters: {other}.", "Continue with the options it had.")
+        module.load_state_dict({name: _grown(name, old[name], new[name], tables, self.folder) for name in new})
+
+
+def _grown(name: str, old: Tensor, new: Tensor, tables: set[tuple[int, int]], folder: Path) -> Tensor:
+    """The old rows, then new ones."""
+    if old.shape == new.shape:
+        return old
+    if old.dim() and old.shape[1:] == new.shape[1:] and (len(old), len(new)) in tables:
+        return torch.cat([old, new[len(old) :]])
+    found = f"{tuple(old.shape)}, not {tuple(new.shape)}"
+    raise UserError(f"{name} of {folder} is {found}.", "Continue with the options it had.")
+
+
+def best_trial(run: Path) -> Path:
+    """The trial of a run with the best validation accuracy; a trial's own folder is that trial."""
+    if (run / WEIGHTS).exists():
+        return run
+    finished = sorted(run.glob("trial-*/result.json"))
+    if not finished:
+        raise UserError(f"{run} has no finished trial.", "Give a run folder that `veridical train` wrote.")
+    words = "the result of a trial", "Delete its folder and train again."
+    best: dict[Path, Any] = {path.parent: read_json(path, Json, *words).get("best") for path in finished}
+    return max(best, key=lambda folder: best[folder] if isinstance(best[folder], int | float) else -1.0)

@@ -1,0 +1,132 @@
+"""FiLM: a sentence modulates convolutions, feature by feature (Perez et al. 2018, sections 2 and 3).
+
+    FiLM(F | g, b) = g F + b                         g_n = 1 + W_n q, b_n = U_n q   for block n (section 2.1)
+    x' = relu(conv1x1([x; places]))                  block n (section 3.1, figure 3)
+    x  = x' + relu(FiLM(norm(conv3x3(x')) | g_n, b_n))
+    v_p = [max, sum over cells of relu(conv1x1([x; places]))]                        of panel p
+    u_p = relu(FiLM(W v_p | g, b))     s = W2 relu(W1 [sum_p u_p; max_p u_p; q])
+
+q is the state of a GRU over the words in the paper, of an LSTM here; `film-sentence` takes the vector of a frozen
+sentence encoder instead. The paper pools by the maximum alone; the sum beside it counts. Panels share all weights, and
+meet in the last line, which is ours: CLEVR has one picture. Where programs are known, the first maps before pooling
+are also taught to count (`counted`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from veridical.zoo.architecture import Architecture, Input
+from veridical.zoo.counted import SETS, Scores, close_to, targets
+from veridical.zoo.layers import perceptron
+from veridical.zoo.probe import QueryVector
+from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, with_places
+
+QUIET = -1.0  # of the maps before pooling, at first: most cells show nothing, and sums begin small
+FEW = 4.0  # things of a kind in a panel: sums are given in this unit
+
+
+@dataclass(frozen=True)
+class FilmConfig(PanelConfig):
+    """Sizes of FiLM; the paper's: 128 channels, a GRU of 4,096, a classifier of 512 maps and 1,024 units."""
+
+    blocks: int = 4  # residual blocks
+    classifier: int = 128  # maps before pooling, and width of the perceptron
+
+
+@dataclass(frozen=True)
+class FilmSentenceConfig(FilmConfig):
+    """The same, told what the sentence is by a frozen encoder."""
+
+    sentence: str = "minilm"  # any text encoder
+
+
+class Block(nn.Module):
+    """A residual block whose second half is modulated."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.enter = nn.Conv2d(channels + 2, channels, 1)
+        self.convolution = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(channels, affine=False)
+
+    def forward(self, maps: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+        """maps (N, C, h, w), scale and shift (N, C) -> (N, C, h, w)."""
+        entered = torch.relu(self.enter(with_places(maps)))
+        found = self.norm(self.convolution(entered))
+        modulated: Tensor = entered + torch.relu(scale[:, :, None, None] * found + shift[:, :, None, None])
+        return modulated
+
+
+class Film(nn.Module):
+    """Scores false and true from the panels, modulated by the sentence."""
+
+    def __init__(self, config: FilmConfig, sizes: Mapping[str, int]) -> None:
+        super().__init__()
+        reads = "words" in sizes
+        asked = config.hidden if reads else sizes["sentence"]
+        self.reader = Reader(config, sizes, two_way=False) if reads else None
+        self.tower = Tower(config, sizes)
+        self.blocks = nn.ModuleList(Block(config.channels) for _ in range(config.blocks))
+        self.leave = nn.Conv2d(config.channels + 2, config.classifier, 1)
+        nn.init.constant_(cast(Tensor, self.leave.bias), QUIET)
+        self.panel = nn.Linear(2 * config.classifier, config.classifier)
+        self.widths = [config.channels] * config.blocks + [config.classifier]
+        self.generator = nn.Linear(asked, 2 * sum(self.widths))
+        self.output = perceptron([2 * config.classifier + asked, config.classifier, 2], config.dropout)
+
+    def forward(self, panels: Tensor, words: Tensor | None = None, sentence: Tensor | None = None) -> Scores:
+        """panels (B, P, 3, height, width) bytes, words (B, T) ids or sentence (B, D) -> scores (B, 2)."""
+        if self.reader is not None and words is not None:
+            sentence = self.reader(words)[2]  # (B, H)
+        assert sentence is not None
+        count = panels.shape[1]
+        parts = self.generator(sentence).repeat_interleave(count, 0).split([2 * n for n in self.widths], dim=1)
+        maps = self.tower(panels).flatten(0, 1)  # (B P, C, h, w)
+        for block, part in zip(self.blocks, parts, strict=False):
+            scale, shift = part.chunk(2, dim=1)  # (B P, C)
+            maps = block(maps, 1 + scale, shift)
+        found = torch.relu(self.leave(with_places(maps))).flatten(2)  # (B P, D, h w)
+        scale, shift = parts[-1].chunk(2, dim=1)  # (B P, D)
+        pooled = torch.cat([found.amax(2), found.sum(2) / FEW], dim=1)  # (B P, 2 D)
+        each = torch.relu((1 + scale) * self.panel(pooled) + shift).view(-1, count, scale.shape[1])  # (B, P, D)
+        scores: Tensor = self.output(torch.cat([each.sum(1), each.amax(1), sentence], dim=1))
+        if not self.training:
+            return scores
+        things = found[:, :SETS].sum(2).view(-1, count, SETS).sum(1)  # (B, 4)
+        return scores, close_to(things, each[:, :, 0].sum(1))
+
+
+def _with_sentence(config: FilmSentenceConfig) -> dict[str, Input]:
+    return {"panels": inputs(config)["panels"], "sentence": QueryVector("", config.sentence)}
+
+
+MODEL = Architecture(
+    name="film",
+    summary="convolutions over each panel, modulated by the sentence",
+    paper="Perez et al. 2018",
+    tasks=("statement",),
+    config=FilmConfig,
+    inputs=inputs,
+    module=Film,
+    targets=targets,
+    training={"rate": 1e-3, "epochs": 40, "patience": 5.0, "weight_decay": 1e-5, "auxiliary_weight": 0.2},
+    sees=("text", "image"),
+)
+SENTENCE = Architecture(
+    name="film-sentence",
+    summary="FiLM told by a frozen sentence encoder",
+    paper="Perez et al. 2018",
+    tasks=("statement",),
+    config=FilmSentenceConfig,
+    inputs=_with_sentence,
+    module=Film,
+    targets=targets,
+    training=MODEL.training,
+    sees=("text", "image"),
+)

@@ -1,0 +1,74 @@
+"""`train --pretrained RUN`: weights and words of another benchmark, with new words behind them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from veridical import train
+from veridical.errors import UserError
+from veridical.training import load_trained
+from veridical.training.pretrained import best_trial
+
+from ..zoo import _small as small
+
+OPTIONS = {"epochs": 1, "hidden": 8, "embedding": 4, "least": 1}
+
+
+@pytest.fixture(scope="module")
+def first(statements: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("first") / "run"
+    train("text", statements, run, set=OPTIONS, trials=2)
+    return run
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small.write_statements(tmp_path_factory.mktemp("other") / "b", 8, seed=9)
+
+
+def test_words_keep_their_numbers_and_vectors_and_new_ones_stand_behind(
+    first: Path, other: Path, tmp_path: Path
+) -> None:
+    """With a rate that moves nothing, all that was learned is still there."""
+    train("text", other, tmp_path / "run", pretrained=first, set={"rate": 1e-12, "epochs": 1})
+    before, after = load_trained(best_trial(first)), load_trained(tmp_path / "run/trial-0")
+    old, new = before.inputs["words"].state, after.inputs["words"].state
+    assert new[: len(old)] == old
+    assert len(new) > len(old)
+    assert after.config == before.config  # taken from the run: nothing but `least` was given there
+    was, now = (dict(one.model.state_dict()) for one in (before, after))  # type: ignore[union-attr]
+    assert len(now["sentence.embedding.weight"]) == after.inputs["words"].size
+    for name, tensor in was.items():
+        assert torch.allclose(now[name][: len(tensor)], tensor, atol=1e-6), name
+
+
+def test_the_run_says_where_it_began(first: Path, other: Path, tmp_path: Path) -> None:
+    train("text", other, tmp_path / "run", pretrained=first / "trial-1", set={"epochs": 1})
+    said = json.loads((tmp_path / "run/run.json").read_text())["pretrained"]
+    assert (said["trial"], said["seed"]) == ("trial-1", 1)
+    assert len(said["weights"]) == 64
+    with pytest.raises(UserError, match="pretrained differ"):
+        train("text", other, tmp_path / "run", pretrained=first / "trial-0", set={"epochs": 1})
+
+
+def test_what_cannot_be_continued_is_refused(first: Path, other: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is a run of text"):
+        train("image", other, tmp_path / "a", pretrained=first)
+    with pytest.raises(UserError, match=r"sentence.lstm.weight_ih_l0 of .* is \(32, 4\), not \(64, 4\)"):
+        train("text", other, tmp_path / "b", pretrained=first, set={"hidden": 16})
+    with pytest.raises(UserError, match="no finished trial"):
+        train("text", other, tmp_path / "c", pretrained=tmp_path)
+
+
+def test_an_epoch_of_some_items(statements: Path, tmp_path: Path) -> None:
+    steps: list[int] = []
+    from veridical.options.running import TrainOptions
+    from veridical.training import train as train_here
+
+    options = TrainOptions(set={**OPTIONS, "epochs": 3, "epoch_items": 32, "batch": 16})
+    train_here("text", statements, tmp_path / "run", options, after_step=steps.append)
+    assert steps == list(range(1, 7))

@@ -1,0 +1,42 @@
+"""What `veridical models` says models came to: the papers' figures, and only what was measured of ours."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from veridical.reporting.published import numbers
+from veridical.zoo import MODELS, models
+from veridical.zoo.figures import PATH, Measured, figures, read, record
+
+FILM = Measured("film", "NLVR dev", 0.61, 0.58, 0.64, 12.0, "benchmarks/nlvr_table.py", "2026-11-18 02:00")
+
+
+def test_figures_are_of_models_and_as_printed() -> None:
+    printed = {value for table in numbers().tables for row in table.rows for value in row.values}
+    for one in figures().published:
+        assert one.model in MODELS
+        assert one.accuracy.split(" (")[0] in printed
+    for found in figures().measured:
+        assert found.model in MODELS
+        assert found.low <= found.accuracy <= found.high or found.trials > 1
+        assert found.script.startswith("benchmarks/")
+
+
+def test_a_row_is_recorded_once(tmp_path: Path) -> None:
+    path = tmp_path / "figures.json"
+    shutil.copy(PATH, path)
+    before = [one for one in read(path).measured if (one.model, one.row) != ("film", "")]
+    record(FILM, path)
+    record(Measured("film", "NLVR dev", 0.62, 0.59, 0.65, 11.0, "benchmarks/nlvr_table.py", "later"), path)
+    after = read(path)
+    assert [one.accuracy for one in after.measured if (one.model, one.row) == ("film", "")] == [0.62]
+    assert [one for one in after.measured if (one.model, one.row) != ("film", "")] == before
+    assert after.published == read().published
+
+
+def test_models_show_them() -> None:
+    listed = models().to_json()
+    nmn = next(one for one in listed if one["name"] == "nmn")
+    assert [one["accuracy"] for one in nmn["published"]] == ["63.06±0.1"]  # type: ignore[attr-defined]
+    assert all("measured" in one for one in listed)

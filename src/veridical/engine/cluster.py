@@ -102,12 +102,12 @@ def _keep_stdout_clean() -> None:
     with contextlib.suppress(ImportError, AttributeError):
         from ray._private import worker
 
-        said = worker.print_to_stdstream
+        said: Callable[..., None] = worker.print_to_stdstream
 
         def to_stderr(told: dict[str, Any], *more: Any, **named: Any) -> None:
-            said({**told, "is_err": True}, *more, **named)  # type: ignore[no-untyped-call]
+            said({**told, "is_err": True}, *more, **named)
 
-        worker.print_to_stdstream = to_stderr
+        setattr(worker, "print_to_stdstream", to_stderr)  # noqa: B010 - its signature differs by version
 
 
 _started: set[str] = set()  # the address that this process joined, where it was us who did

@@ -26,6 +26,7 @@ from veridical.auditing import CHECKS, Finding
 from veridical.auditing.run import run_check
 from veridical.benchmark import Benchmark
 from veridical.engine import run
+from veridical.options import Workers
 from veridical.options.running import AuditOptions
 
 MAKERS = Path(__file__).resolve().parents[1] / "tests" / "auditing" / "_benchmarks.py"
@@ -100,7 +101,7 @@ def main() -> None:
     wrong = total = 0
     for kind in options.kinds:
         tasks = [(kind, {}, checks, 100 + seed) for seed in range(options.seeds)]
-        found = list(run(work, tasks, processes=options.processes, label=kind, total=len(tasks)))
+        found = list(run(work, tasks, workers=Workers(options.processes), label=kind, total=len(tasks)))
         wrong += false_alarms(found, kind)
         total += len(found)
     print(f"\nclean benchmarks with any false alarm: {wrong} of {total} ({100 * wrong / max(total, 1):.1f}%)")
@@ -110,7 +111,7 @@ def main() -> None:
         meant = tuple(c for c in meant if c in checks)
         tasks = [(kind, planted, meant, 500 + seed) for seed in range(options.cues) if meant]
         large = partial(one, options.large)
-        found = list(run(large, tasks, processes=options.processes, label=cue, total=len(tasks)))
+        found = list(run(large, tasks, workers=Workers(options.processes), label=cue, total=len(tasks)))
         for place, check in enumerate(meant):
             hits = sum(findings[place].verdict in ("warn", "fail") for findings in found)
             won = np.mean([findings[place].advantage or 0.0 for findings in found])

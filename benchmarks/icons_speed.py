@@ -19,6 +19,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 from veridical import engine
+from veridical.options import Workers
 from veridical.sources.icons import draw as icon_draw
 from veridical.sources.icons import scene as icon_scene
 from veridical.sources.icons import worlds as icon_worlds
@@ -69,7 +70,7 @@ def main() -> None:
 
     batches = [range(start, min(start + BATCH, options.scenes)) for start in range(0, options.scenes, BATCH)]
     start = time.perf_counter()
-    files = [file for part in engine.run(ours, batches, processes=options.processes) for file in part]
+    files = [file for part in engine.run(ours, batches, workers=Workers(options.processes)) for file in part]
     elapsed = time.perf_counter() - start
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = used.ru_utime + used.ru_stime

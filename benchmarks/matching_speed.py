@@ -33,6 +33,7 @@ from veridical.matching.assignment.problem import AssignmentProblem, EmbeddingSc
 from veridical.matching.fours.search import blocks
 from veridical.matching.fours.shown import wrong_of
 from veridical.matching.fours.weights import BlockProblem
+from veridical.options import Workers
 
 DIMENSIONS = 384
 FOLD = 26_500
@@ -239,7 +240,7 @@ def all_vcr(weight: float) -> None:
     tasks = [(number, part, weight) for number in range(VCR_FOLDS) for part in ("answers", "rationales")]
     start = time.perf_counter()
     runs = []
-    for task, done in zip(tasks, run(fold, tasks, processes=2, label="folds"), strict=True):
+    for task, done in zip(tasks, run(fold, tasks, workers=Workers(2), label="folds"), strict=True):
         runs.append(done)
         print(f"  {time.perf_counter() - start:6.0f} s  fold {task[0]:2} {task[1]:10}", end="")
         show("", VCR_PAIRS // VCR_FOLDS, done)

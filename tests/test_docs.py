@@ -94,3 +94,6 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "site" / "commands" / "index.html").exists()
+    notebook = (tmp_path / "site" / "notebook" / "index.html").read_text()
+    assert "veridical-item" in notebook  # a card that a cell gave
+    assert 'href="../notebook/"' in (tmp_path / "site" / "api" / "index.html").read_text()

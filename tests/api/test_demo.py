@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from veridical.api.demo import courses, demo
+from veridical.api.demo import courses, demo, expected
 from veridical.auditing.findings import ORDER
 from veridical.errors import UserError
 
@@ -44,8 +44,9 @@ def test_bad_options(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_all_of_it(tmp_path: Path) -> None:
+def test_all_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = demo(tmp_path / "demo")
+    assert expected(1) in capsys.readouterr().err
     assert [one.course.builder for one in result.courses] == [course.builder for course in courses()]
     for one in result.courses:
         assert (one.benchmark / "benchmark.json").exists()

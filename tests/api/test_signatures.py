@@ -17,6 +17,7 @@ from tests.commands import invoke
 
 import veridical
 from veridical import api
+from veridical.api.collecting import ACTIONS
 from veridical.benchmark import Benchmark
 from veridical.builders import BUILDERS, load_builder
 from veridical.builders.nlvr2.collection import read_config
@@ -29,8 +30,11 @@ from veridical.options.building import MatchOptions, NLVR2Options, NLVROptions
 from veridical.options.running import Asking, SolverOptions
 
 SPELLED = {"weight": "lambda", "source": "from"}  # Python's own words; `source` is so called by `solve` alone
-COMMANDS: dict[str, Callable[..., Any]] = {name: verb for name, verb in VERBS.items() if name != "build"}
+COMMANDS: dict[str, Callable[..., Any]] = {
+    name: verb for name, verb in VERBS.items() if name not in ("build", "collect")
+}
 COMMANDS |= {f"build {name}": load_builder(name) for name in BUILDERS}
+COMMANDS |= {f"collect {name}": action for name, action in ACTIONS.items()}
 
 
 def flattened(verb: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
@@ -42,7 +46,7 @@ def flattened(verb: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
             out |= {field.name: (getattr(one.default, field.name), hints[field.name]) for field in fields(one.default)}
         elif one.kind is not one.VAR_KEYWORD:
             where = SimpleNamespace(__annotations__={name: one.annotation})
-            out[name] = (one.default, get_type_hints(where, verb.__globals__)[name])
+            out[name] = (one.default, get_type_hints(where, inspect.unwrap(verb).__globals__)[name])
     return out
 
 
@@ -100,6 +104,9 @@ def test_defaults_and_types_are_those_of_the_verb(name: str) -> None:
         found = one.field_info.default
         if one.field_info.kind is inspect.Parameter.VAR_POSITIONAL and default is not inspect.Parameter.empty:
             assert default == ()  # arguments that are left out are an empty list
+        elif found == []:
+            assert default is not None  # no names at all: an empty tuple or mapping
+            assert len(default) == 0
         elif default is not inspect.Parameter.empty:
             assert found == (",".join(map(str, default)) if isinstance(found, str) and found != default else default)
         assert (Path in elements(one.hint)) is (Path in elements(hint)), one.name

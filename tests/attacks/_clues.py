@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
+from scipy.optimize import linear_sum_assignment
 from sklearn.tree import DecisionTreeClassifier
 
 from veridical.benchmark import Benchmark
@@ -173,6 +174,20 @@ def learned(seen: Seen) -> list[int]:
         scores = model.predict_proba(np.array(_ranked(clues)))[:, 1]
         guesses.append(int(scores[0] > 0.5) if len(scores) == 1 else int(np.argmax(scores)))
     return guesses
+
+
+def matched_at_random(items: Sequence[Item], rng: np.random.Generator, turns: int = 40) -> list[int]:
+    """Guesses by who knows that a response is right once: the candidate that most of some random matchings choose."""
+    places = {one: k for k, one in enumerate(dict.fromkeys(one for item in items for one in item.candidates))}
+    own = [[places[one] for one in item.candidates] for item in items]
+    chosen = [rng.random(len(row)) / 2 for row in own]  # ties are broken by chance
+    for _ in range(turns):
+        cost = np.full((len(own), len(places)), 1e3)
+        for row, columns in enumerate(own):
+            cost[row, columns] = rng.random(len(columns))
+        for row, column in zip(*linear_sum_assignment(cost), strict=True):
+            chosen[row] += np.array(own[row]) == column
+    return [int(np.argmax(counts)) for counts in chosen]
 
 
 def _ranked(clues: Clues) -> list[list[float]]:

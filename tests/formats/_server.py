@@ -56,6 +56,10 @@ class Handler(BaseHTTPRequestHandler):
             with site.lock:
                 site.open_now -= 1
 
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.do_GET()
+
     def answer(self, status: int, body: bytes = b"", length: int | None = None, **headers: str) -> None:
         self.send_response(status)
         for name, value in headers.items():

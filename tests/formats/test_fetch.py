@@ -164,7 +164,9 @@ def test_redirects_end(site: Site, tmp_path: Path) -> None:
     assert len(site.asked("/b")) == 11
 
 
-@pytest.mark.parametrize("to", ["file:///etc/passwd", "ftp://127.0.0.1/a", "data:text/plain,x", "javascript:1"])
+@pytest.mark.parametrize(
+    "to", ["file:///etc/passwd", "ftp://127.0.0.1/a", "data:text/plain,x", "javascript:1", "http://localhost:99999/"]
+)
 def test_other_schemes_are_refused(site: Site, tmp_path: Path, to: str) -> None:
     site.acts["/b"] = [server.redirect(to)]
     for address in ("/b", to):
@@ -174,7 +176,7 @@ def test_other_schemes_are_refused(site: Site, tmp_path: Path, to: str) -> None:
     assert len(site.log) == 1
 
 
-@pytest.mark.parametrize("url", ["", "no address", "http://", "http://[::1", "http:///a"])
+@pytest.mark.parametrize("url", ["", "no address", "http://", "http://[::1", "http:///a", "http://127.0.0.1:99999/a"])
 def test_what_is_no_address(site: Site, tmp_path: Path, url: str) -> None:
     (outcome,) = fetch([WantedFile("a.bin", url, 100)], tmp_path, "files", QUICK)
     assert outcome.status == "missing"

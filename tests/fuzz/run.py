@@ -10,6 +10,7 @@ finds this process dead. The exit code is 1 where there are findings.
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
 import random
@@ -20,18 +21,20 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import chdir, contextmanager
+from contextlib import chdir, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
 
 from tests.commands import invoke
+from tests.formats._server import drop, lie, redirect, serving, status
 from tests.fuzz import world
 from tests.fuzz.mutate import mutate
 from tests.fuzz.targets import TARGETS
 
 from veridical.engine import BatchError
 from veridical.errors import MOST, MOST_DETAIL, MOST_DETAILS
+from veridical.web.board import serving as board
 
 WORKING, WAITING = 30, 60  # seconds of work, and of any kind, after which a case hangs
 GROWTH = 1 << 30  # bytes
@@ -67,8 +70,9 @@ def case(folder: Path, source: Path, target: str, seed: int) -> Iterator[Finding
     close = [p for p in files if any(word.startswith(p.relative_to(box).parts[0].split(".")[0]) for word in words)]
     done = [wrong(rng, rng.choice(close or files), box) for _ in range(rng.choice((1, 1, 1, 2)))]
     before = snapshot(folder)
-    for problem, detail in watched(words, box):
-        yield Finding(target, seed, command, done, problem, detail)
+    with site(rng, box / aim.served) if aim.served else nullcontext("") as url:
+        for problem, detail in watched([word.replace("{url}", url) for word in words], box):
+            yield Finding(target, seed, command, done, problem, detail)
     allowed = tuple(str(Path("around/box", name)) for name in ("out", *aim.may_change))
     after = snapshot(folder)
     for path in sorted(before.keys() | after.keys()):
@@ -96,6 +100,27 @@ def wrong(rng: random.Random, path: Path, box: Path) -> str:
     decoy.write_text("not part of the box\n")
     path.symlink_to(rng.choice((path.name, str(decoy), "/dev/zero", str(box.parent / "nowhere"))))
     return f"a link for {path.name}"
+
+
+@contextmanager
+def site(rng: random.Random, folder: Path) -> Iterator[str]:
+    """A web server with the files of a folder, {url} in them being its own; some are something else at first."""
+    with serving() as made:
+        for path in sorted(p for p in folder.rglob("*") if p.is_file() and not p.is_symlink()):
+            name = f"/{path.relative_to(folder).as_posix()}".removesuffix("/index")
+            made.files[name] = path.read_bytes().replace(b"{url}", made.url.encode())
+            if rng.random() < 0.15:
+                made.acts[name].append(rng.choice(ODD_ANSWERS))
+        yield made.url
+
+
+ODD_ANSWERS = (
+    drop(5), *(status(code) for code in (204, 206, 304, 401, 404, 416, 500)), lie(b""), lie(b"x" * 10**6),
+    lie(b"not gzip", Content_Encoding="gzip"), lie(b"x", ETag='"' + "e" * 5000 + '"'),
+    lie(gzip.compress(b"0" * (64 << 20)), Content_Encoding="gzip"),
+    *(redirect(to) for to in ("", "/", "//", "http://[", "file:///etc/passwd", "ftp://127.0.0.1/", "http://127.0.0.1:99999/",
+                              "data:,x", "?", "\x7f", "http:///x", "x" * 5000)),
+)  # fmt: skip
 
 
 def watched(words: Sequence[str], box: Path) -> Iterator[tuple[str, str]]:
@@ -142,8 +167,14 @@ def blamed(error: BaseException) -> str:
 def limits() -> Iterator[None]:
     """A command gets so many seconds, and not all memory of the machine."""
 
+    late = delay()
+
     def ring(number: int, frame: FrameType | None) -> None:
-        raise Hang
+        nonlocal late
+        before, late = late, delay()
+        if number == signal.SIGPROF or late - before < WAITING / 4:
+            raise Hang
+        signal.setitimer(signal.ITIMER_REAL, WAITING)  # it was not its turn: the machine is busy
 
     used = resident("VmSize")
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
@@ -159,6 +190,15 @@ def limits() -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
         resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+
+
+def delay() -> float:
+    """Seconds that the threads of this process have waited for a processor."""
+    waited = 0
+    for one in Path("/proc/self/task").iterdir():
+        with suppress(OSError):  # it has ended meanwhile
+            waited += int((one / "schedstat").read_text().split()[1])
+    return waited / 1e9
 
 
 def resident(field: str) -> int:
@@ -201,7 +241,8 @@ def main() -> int:
     targets = args.target or list(TARGETS)
     source = args.world.resolve()
     os.environ |= {"VERIDICAL_WORKER": "1", "VERIDICAL_PROGRESS": "0", "VERIDICAL_CACHE": str(source / "cache")}
-    if not (source / "sweep").exists():
+    board.listen = lambda *_: None  # `serve` does all but serve, and ends
+    if not (source / "data").exists():
         source.mkdir(parents=True, exist_ok=True)
         world.make(source)
     folder = source.with_name(f"{source.name}.boxes-{os.getpid()}")

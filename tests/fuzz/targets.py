@@ -15,6 +15,7 @@ class Target:
     wrong: str  # which of their files are made wrong, a glob; several with spaces
     commands: tuple[str, ...]  # one of them is run
     may_change: tuple[str, ...] = ()  # what a command may change besides `out`
+    served: str = ""  # a folder that a web server on this machine offers, at {url}; it does not always behave
 
 
 def _readers(name: str, split: str, *more: str) -> tuple[str, ...]:
@@ -32,6 +33,7 @@ def _readers(name: str, split: str, *more: str) -> tuple[str, ...]:
         f"export vlmevalkit {name} --out out",
         f"export submission {name} --split {split} --predictions {name}.jsonl --out out",
         f"report {name}.jsonl --benchmark {name} --resamples 100 --out out/page.html",
+        f"show {name} {name}.jsonl --export out --sample 5",
         *more,
     )
 
@@ -57,6 +59,7 @@ TARGETS: dict[str, Target] = {
             "nlvr", "dev", "solve programs nlvr --split dev --out out", f"audit nlvr {AUDIT} --hidden",
             f"train maxent nlvr {TRAIN}", f"train text nlvr {TRAIN}", f"train structure-mlp nlvr {TRAIN}",
             f"train cnn-rnn nlvr {TRAIN}", "evaluate nlvr nlvr.jsonl --official",
+            "serve nlvr --data out --port 0",
         ),
     ),
     "pairs": Target(
@@ -83,7 +86,7 @@ TARGETS: dict[str, Target] = {
             "solve random matrices --scheme neutral --split test --out out", "export hf matrices --out out",
             "evaluate matrices matrices.jsonl --scheme neutral --resamples 100",
             f"train mlp-sum-2 matrices --scheme neutral --set images=thumbnail {TRAIN}",
-            "features thumbnail matrices --objects",
+            "features thumbnail matrices --objects", "show matrices matrices.jsonl --export out --sample 5",
             "report matrices.jsonl --benchmark matrices --scheme neutral --resamples 100 --out out/page.html",
         ),
         ("matrices",),
@@ -135,6 +138,21 @@ TARGETS: dict[str, Target] = {
         "shown/presentations.jsonl statements.jsonl judged.jsonl",
         (PEOPLE, f"{PEOPLE} --secret correct-horse-battery-staple"),
         ("out.hidden",),
+    ),
+    "a collection": Target(
+        ("collected",),
+        "collected/*",
+        ("build nlvr --from-collection collected --processes 1 --out out",),
+        ("out.hidden",),
+    ),
+    "a project": Target(
+        ("project", "served", "labelled.json"),
+        "project/* labelled.json",
+        (
+            "collect label-studio project --data served --out out",
+            "collect label-studio project --data served --take labelled.json",
+        ),
+        ("served",),
     ),
     "people's questions": Target(
         ("coco", "written.jsonl", "passed.jsonl", "interest.jsonl"),
@@ -211,7 +229,27 @@ TARGETS: dict[str, Target] = {
         (
             "report audit.json programs.jsonl --benchmark nlvr --resamples 100 --markdown --latex --out out/page.html",
             "solve programs nlvr --split dev --weights weights.json --out out",
+            "show nlvr programs.jsonl --audit audit.json --export out --sample 5",
         ),
+    ),
+    "plans": Target(("plan.json", "plan.toml"), "plan.*", ("plan plan.json", "plan plan.toml")),
+    "downloads": Target(
+        ("site",), "site/**/*", (
+            "get nlvr --split dev --images --unpinned --base-url {url} --out out",
+            "get nlvr2 --split dev --images --unpinned --base-url {url} --out out",
+            "get nlvr2 --split dev --images --keep-going --unpinned --base-url {url} --out out",
+            "get nlvr2 --split dev --base-url {url} --out out",
+        ),
+        ("out.hidden", "out.release"), "site",
+    ),
+    "a board": Target(
+        ("board", "nlvr.jsonl"), "board/**/*", (
+            "submit {url} nlvr.jsonl --token t", "submit {url}/boards/one nlvr.jsonl --token t",
+        ),
+        served="board",
+    ),
+    "a board's data": Target(
+        ("nlvr", "nlvr.hidden", "data"), "data/*", ("serve nlvr --data data --port 0",), ("data",),
     ),
     "sentences": Target(
         ("sentences.txt", "pairs"),

@@ -8,11 +8,13 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+import shutil
 from collections.abc import Iterable
 from contextlib import chdir, suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -37,6 +39,7 @@ def make(folder: Path) -> None:
         sources()
         tables()
         runs()
+        web()
 
 
 def run(command: str, *more: object) -> None:
@@ -86,7 +89,42 @@ def people() -> None:
     lines("statements.jsonl", ({"presentation": n, "sentence": f"There is box {n}.", "writer": "w"} for n in names))
     judged = itertools.product(names, range(4), range(3))
     lines("judged.jsonl", ({"item": f"{n}-{k}", "worker": f"v{w}", "verdict": k < 2} for n, k, w in judged))
+    Path("plan.json").write_text('{"pictures": 1000, "pairs": 10, "hours": 2.5, "machine": {"cores": 8}}')
+    Path("plan.toml").write_text("matrices = 1000\nhours = 1\n[machine]\ndisk_gb = 10.5\n")
+    collected(names)
     Path("sentences.txt").write_text("There is a dog.\nAt most two of the [cats] are not black.\nWhy is he sad?\n" * 3)
+
+
+def collected(names: list[str]) -> None:
+    """A collection: what it exported, and a project that is served, with what came back from Label Studio."""
+    Path("collected").mkdir()
+    for old, new in (("shown/presentations", "presentations"), ("statements", "sentences"), ("judged", "judgements")):
+        shutil.copyfile(f"{old}.jsonl", f"collected/{new}.jsonl")
+    about = {"format": "veridical collection export", "name": "drawn", "benchmark": "nlvr", "seed": 1, "about": {}}
+    Path("collected/collection.json").write_text(json.dumps({**about, "statistics": {"sentences": len(names)}}))
+    Path("collected/costs.json").write_text(json.dumps({"validation": {"cost": 1.5, "workers": 3}}))
+    splits = ("train", "dev", "test-p", "test-u")
+    Path("collected/splits.json").write_text(json.dumps({n: splits[k % 4] for k, n in enumerate(names)}))
+    from veridical.web.collect.exporting.label_studio import tasks_json
+    from veridical.web.collect.records import Answer, Project, Role, Task
+    from veridical.web.collect.sql_store import SqlStore
+    from veridical.web.database import DATABASE, Database, sqlite_address
+
+    picture = {"name": "a.png", "width": 400, "height": 100, "alt": "", "order": []}
+    payload = {"sentence": "There is a box.", "pictures": [picture]}
+    tasks = [Task(f"validate:{n}-0", "validate", payload, 3, once=f"{n}-0") for n in names]
+    project = Project("drawn", "nlvr", "Drawn", roles=(Role("validator", ("validate",)),), pay={"validate": 30})
+    Path("project").mkdir()
+    Path("served").mkdir()
+    Path("project/project.json").write_bytes(msgspec.json.encode(project))
+    lines("project/tasks.jsonl", msgspec.to_builtins(tasks))
+    lines("project/pictures.jsonl", [{"name": "a.png", "photograph": "a", "width": 400, "height": 100}])
+    database = Database(sqlite_address(Path("served", DATABASE)))
+    database.upgrade()
+    SqlStore(database).create(project, tasks, 0.0)
+    database.close()
+    said = [Answer(one.id, one.id, "w9", "validate", "work", {"verdict": True}, 0.0, 5.0) for one in tasks]
+    Path("labelled.json").write_text(json.dumps(tasks_json(tasks, {one.task: [one] for one in said})))
 
 
 def sources() -> None:
@@ -216,3 +254,43 @@ def runs() -> None:
         train("text", "nlvr", "stopped", options, after_step=after_step)
     run("sweep matrices --models mlp-sum-2 --schemes neutral --features thumbnail --processes 1 --resamples 100 "
         "--no-controls --set epochs=1 --out sweep")  # fmt: skip
+
+
+def web() -> None:
+    """What `get` downloads; a board that `submit` talks to; the data of a board that `serve` was stopped with."""
+    nlvr2, photographs = Path("site/nlvr2"), Path("site/photographs")
+    for folder in (
+        "site/nlvr/dev/images/0",
+        nlvr2 / "data",
+        nlvr2 / "util/hashes",
+        photographs,
+        "board/api/boards/one",
+    ):
+        Path(folder).mkdir(parents=True)
+    shutil.copy("release-nlvr/dev/dev.json", "site/nlvr/dev/dev.json")
+    for path in Path("release-nlvr/dev/images/0").iterdir():
+        shutil.copy(path, "site/nlvr/dev/images/0")
+    pairs = [f"dev-{n}-{k}" for n, k in itertools.product(range(2), range(2))]
+    places = {pair: [f"{{url}}/photographs/{pair}-{side}.png" for side in range(2)] for pair in pairs}
+    for n, path in enumerate(photographs / f"{pair}-{side}.png" for pair in pairs for side in range(2)):
+        path.write_bytes(_releases.picture(40, 30, n))
+    _releases.write_lines(
+        nlvr2 / "data/dev.json",
+        *(_releases.nlvr2_line(f"{p}-0", left_url=left, right_url=right) for p, (left, right) in places.items()),
+    )
+    hashes = {f"{p}-img{side}.png": "ffffffffffffffff" for p in pairs for side in range(2)}
+    (nlvr2 / "util/hashes/dev_hashes.json").write_text(json.dumps(hashes))
+    accuracy = {"value": 0.5, "low": 0.4, "high": 0.6}
+    entry = {
+        "id": "e",
+        "board": "one",
+        "name": "n",
+        "status": "scored",
+        "public": False,
+        "said": "well",
+        "address": "a",
+    }
+    entry |= {"tries_left": 4, "scores": {"metrics": {"accuracy": accuracy}, "by": {}}}
+    Path("board/api/boards/index").write_text(json.dumps([{"id": "one", "items": 3}]))
+    Path("board/api/boards/one/entries").write_text(json.dumps(entry))
+    run("serve nlvr --data data --port 0")

@@ -162,15 +162,34 @@ def test_readers_are_weighed_against_by_what_they_would_exchange() -> None:
     plain = fold.cell(np.arange(6))
     gain = weights(replace(plain, readers=((lambda: odds, 2.0),))) - weights(plain)
     keep = np.diag(odds)
-    expected = 2 * np.log(1 / (1 + np.exp(-(odds + odds.T - keep[:, None] - keep[None, :]) / 2)))
+    expected = -2 / (1 + np.exp((odds + odds.T - keep[:, None] - keep[None, :]) / 2))
     np.testing.assert_allclose(gain, np.where(np.eye(6), 0, expected), atol=1e-4)
     biased = odds + 3 * rng.standard_normal(6).astype(np.float32)
     again = weights(replace(plain, readers=((lambda: biased, 2.0),)))
     np.testing.assert_allclose(again - weights(plain), gain, atol=1e-4)
 
 
-def test_a_reader_of_words_finds_less_when_it_is_weighed_against() -> None:
+def test_who_gives_itself_away_in_any_company_does_not_choose_it() -> None:
+    """A reader that is sure can only be right: beside one that only "yes" answers, all rows are worth the same."""
+    odds = np.zeros((6, 6), np.float32)
+    odds[0] = odds[:, 0] = (20, -20, -12, -16, -30, -25)
+    plain = world(6, 1, repeated=0.0).cell(np.arange(6))
+    gain = weights(replace(plain, readers=((lambda: odds, 10.0),))) - weights(plain)
+    np.testing.assert_allclose(gain[0, 1:], -10, atol=1e-3)
+    np.testing.assert_allclose(gain[1:, 1:][~np.eye(5, dtype=bool)], -5, atol=1e-3)
+
+
+def test_like_questions_are_worth_more_to_each_other() -> None:
+    plain = world(6, 1, repeated=0.0).cell(np.arange(6))
+    near = np.random.default_rng(0).standard_normal((6, 6)).astype(np.float32)
+    near = near + near.T
+    gain = weights(replace(plain, alike=(near.copy, 3.0))) - weights(plain)
+    np.testing.assert_allclose(gain, np.where(np.eye(6), 0, 3 * near), atol=1e-4)
+
+
+def test_a_reader_of_words_finds_less_when_it_is_weighed_against(monkeypatch: pytest.MonkeyPatch) -> None:
     """P_rel sees topics alone; which verb goes with which only words tell, and only blocks that mind them hide it."""
+    monkeypatch.setattr("veridical.matching.folds.LIKENESS_SHARE", 0.0)  # like questions have one verb
     rng = np.random.default_rng(0)
     verb, topic = rng.integers(8, size=480), rng.integers(3, size=480)
     rows = responses_of(

@@ -79,7 +79,7 @@ def test_tags_and_their_boxes_have_one_colour_and_one_number() -> None:
 
 
 def test_every_tag_lights_up_its_box() -> None:
-    style = (files("veridical.pages") / "templates" / "style.css").read_text()
+    style = (files("veridical.pages") / "templates" / "sheet.css").read_text()
     for number in range(LIT):
         assert f".card:has(.t{number}:is(:hover, :focus)) .b{number} rect" in style
 

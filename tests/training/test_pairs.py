@@ -10,12 +10,12 @@ import pytest
 import torch
 
 import veridical
-from veridical.benchmark import Benchmark
+from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.errors import UserError
 from veridical.matching.scores.crossencoder import rerank
 from veridical.matching.stages import StageOptions, fit_models, responses_of
 from veridical.options.building import Matching, MatchOptions
-from veridical.records import Text
+from veridical.records import Item, Text
 from veridical.training.pairs import RunScorer, judges
 
 from ..zoo import _small as small
@@ -96,3 +96,50 @@ def test_a_model_that_looks_at_pictures_is_no_judge_of_texts(tmp_path: Path, cho
     veridical.train("response-only", choices, tmp_path / "alone", set={"epochs": 1})
     with pytest.raises(UserError, match="does not read question and response alone"):
         RunScorer(tmp_path / "alone")
+
+
+ENTAILED = {
+    "a married couple": "family members", "two poodles": "some dogs", "a red sedan": "one vehicle",
+    "three violins": "musical instruments", "an oak": "some tree", "a surgeon": "medical staff",
+    "rain and hail": "bad weather", "two novels": "reading matter",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def entailment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of ESIM that was trained on what follows from what."""
+    base = tmp_path_factory.mktemp("entailment")
+    rng = np.random.default_rng(0)
+    with BenchmarkWriter(base / "pairs", name="entailment", task="choice") as writer:
+        items = []
+        for k in range(160):
+            said = list(ENTAILED)[k % 8]
+            others = [general for one, general in ENTAILED.items() if one != said]
+            texts = [ENTAILED[said] if k % 3 else said, *rng.permutation(others)[:3].tolist()]
+            place = int(rng.integers(4))
+            texts[0], texts[place] = texts[place], texts[0]
+            choices = tuple(Text(text) for text in texts)
+            items.append(Item(f"e{k}", "choice", (), Text(said), choices, place, origins=(f"e{k}",)))
+        writer.add_items("train", items)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VERIDICAL_CACHE", str(tmp_path_factory.getbasetemp() / "pair-words"))
+        options = {"words": "hashed-words", "hidden": 16, "dropout": 0.0, "epochs": 10, "rate": 0.01, "batch": 8}
+        veridical.train("esim", base / "pairs", base / "run", set=options)
+    return base / "run"
+
+
+def test_what_the_right_answer_entails_is_no_wrong_choice(entailment: Path, tmp_path: Path) -> None:
+    """A married couple are family members, too; words alone do not tell."""
+    answers = [*ENTAILED, *ENTAILED.values()]
+    lines = [f"what can be seen in picture {k},{answer},0" for k, answer in enumerate(answers)]
+    (tmp_path / "qa.csv").write_text("question,answer,fold\n" + "\n".join(lines) + "\n")
+    wrong = {}
+    for name, model in (("words", "tfidf"), ("entailment", str(entailment))):
+        out = tmp_path / name
+        veridical.match(tmp_path / "qa.csv", out, relevance="tfidf", similarity=model, method="paper", weight=3.0)
+        items = [item for split in Benchmark(out).splits for item in Benchmark(out).items(split)]
+        assert len(items) == 16
+        texts = [[c.raw for c in item.candidates if isinstance(c, Text)] for item in items]
+        right = [text[item.answer or 0] for text, item in zip(texts, items, strict=True)]
+        wrong[name] = sum(ENTAILED.get(one) in text for one, text in zip(right, texts, strict=True))
+    assert wrong["entailment"] == 0 < wrong["words"]

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
-from veridical.zoo.mutan import Tucker
+from veridical.training import configure
+from veridical.zoo import load_model
+from veridical.zoo.bottom_up_top_down import TopDown
+from veridical.zoo.mlb import LowRank
+from veridical.zoo.mutan import Tucker, TuckerAttention
 from veridical.zoo.vqa_parts import glimpse, named
 
 
@@ -35,3 +40,57 @@ def test_a_glimpse_is_a_mean_over_what_is_there() -> None:
     fit[0, 0, 1] = 50
     found = glimpse(fit, seen, torch.tensor([[True, True, False]]))
     torch.testing.assert_close(found, torch.tensor([[0.5, 0.5, 1, 0]]))
+
+
+def questions(count: int) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
+    """Where is this? The photograph shows one of four places, all choices are the same four, questions say nothing."""
+    places = torch.randint(4, (count,))
+    order = torch.stack([torch.randperm(4) for _ in range(count)])
+    words = torch.eye(16) * 4.0
+    inputs = {
+        "responses": words[torch.stack([torch.full_like(order, 5), order], dim=2)],  # two words each
+        "response_tags": torch.ones(count, 4, 2, dtype=torch.int64),
+        "query": words[torch.randint(6, 16, (count, 3))],
+        "query_tags": torch.ones(count, 3, dtype=torch.int64),
+        "classes": torch.tensor([2, 3, 3]).expand(count, 3),
+        "places": torch.rand(count, 3, 5),
+        "regions": torch.cat([2 * torch.eye(4)[places][:, None], torch.randn(count, 2, 4)], dim=1),
+    }
+    return inputs, (order == places[:, None]).int().argmax(1)
+
+
+@pytest.mark.parametrize("name", ["revisited-vqa", "bottom-up-top-down", "mlb", "mutan"])
+def test_what_only_the_photograph_shows_is_learned(name: str) -> None:
+    """Neither question nor response says anything: a blind one stays at a quarter."""
+    torch.manual_seed(0)
+    inputs, answers = questions(1024)
+    architecture = load_model(name)
+    assert architecture.module is not None
+    config, _ = configure(architecture, {"hidden": 32, "around": 0})
+    module = architecture.module(config, {"responses": 16, "query": 16, "classes": 4, "regions": 4})
+    optimizer = torch.optim.AdamW(module.parameters(), 0.004)
+    for _ in range(6):
+        for rows in torch.randperm(768).split(32):
+            scores = module(**{key: tensor[rows] for key, tensor in inputs.items()})
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(scores, answers[rows]).backward()
+            optimizer.step()
+    module.eval()
+    scores = module(**{key: tensor[768:] for key, tensor in inputs.items()})
+    assert (scores.argmax(1) == answers[768:]).float().mean() > 0.8
+
+
+@pytest.mark.parametrize(
+    "fusion", [TopDown(32), LowRank(32, 2), TuckerAttention(32, 2, 5)], ids=lambda f: type(f).__name__
+)
+def test_before_training_what_is_seen_passes_whatever_is_asked(fusion: torch.nn.Module) -> None:
+    """Questions with either sign would turn what is seen around: no two of them would learn the same."""
+    torch.manual_seed(0)
+    asked, seen = torch.randn(64, 32) / 3, torch.randn(2, 5, 32)  # a GRU's states are small
+    there = torch.ones(64, 5, dtype=torch.bool)
+    with torch.no_grad():
+        one, other = (fusion(asked, shown.expand(64, 5, 32), there) for shown in seen)  # (64, H) each
+    difference = one - other
+    alike = torch.nn.functional.cosine_similarity(difference[:32], difference[32:]).mean()
+    assert alike > 0.5
+    assert difference.norm(dim=1).mean() > 0.3  # and it is not lost on the way

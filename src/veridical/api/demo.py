@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from veridical.evaluation import Scores
 
 MOST_SCALE = 1000
+MINUTES = (6, 10)  # of processor for all four at a scale of 1, as measured on a quiet and on a busy machine
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,8 @@ def demo(out: Path | str = "demo", scale: float = 1.0, seed: int = 0, only: Sequ
         raise UserError(f"The scale is {scale}.", f"Give a number above 0, at most {MOST_SCALE}.")
     folder = Path(out)
     chosen = [course for course in courses() if not only or course.builder in only]
+    if len(chosen) == len(known):
+        remark(expected(scale))
     done = []
     for number, course in enumerate(chosen, start=1):
         remark(f"\n== {number}/{len(chosen)}  {course.title}")
@@ -130,6 +133,16 @@ def demo(out: Path | str = "demo", scale: float = 1.0, seed: int = 0, only: Sequ
     runs += [str(one.audit) for one in done]
     api.report(runs, page, benchmark=[one.benchmark for one in done], title="Veridical: the demo")
     return DemoResult(tuple(done), page, time.monotonic() - start)
+
+
+def expected(scale: float) -> str:
+    """How long all four will take, for whoever waits.
+
+    >>> expected(2)
+    'All four take 12 to 20 minutes of a processor; the last is more than half of it.'
+    """
+    least, most = (max(1, round(scale * minutes)) for minutes in MINUTES)
+    return f"All four take {least} to {most} minutes of a processor; the last is more than half of it."
 
 
 def _run(course: Course, folder: Path, scale: float, seed: int) -> Finished:

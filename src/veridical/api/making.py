@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from veridical.common.places import Copied, anywhere, copied
 from veridical.common.result import remark
 from veridical.errors import UserError
-from veridical.options import gathered, given, refuse_unused, several
+from veridical.options import ARGUMENTS, gathered, given, refuse_unused, several
 from veridical.options.building import AugmentOptions, Columns, Matching, MatchOptions, is_run
 from veridical.options.importing import TableOptions
+from veridical.options.running import Workers
 
 if TYPE_CHECKING:
     from veridical.builders import BuildReport
+    from veridical.engine.planning import Planned
     from veridical.evaluation.submission import Submission
     from veridical.formats.download import Fetched
     from veridical.formats.releases import ExportResult, ImportResult
     from veridical.matching.report import MatchReport
 
 
+@anywhere
 def import_release(
     format: str,
     path: Path | str,
@@ -66,6 +70,7 @@ def import_release(
         )
 
 
+@anywhere
 def get(
     release: str,
     out: Path | str,
@@ -121,6 +126,25 @@ def build(builder: str, out: Path | str, options: Any = None, **fields: Any) -> 
     return report
 
 
+def plan(config: Annotated[Sequence[Path | str], ARGUMENTS] = ()) -> Planned:
+    """How many machines, hours and dollars: for pictures, matrices, images, texts and pairs, and what breaks first.
+
+    Rates are those measured by the authors on one machine (`benchmarks/rates.py` measures yours). Without a file: ten
+    million pictures and three million pairs.
+
+    Args:
+        config: A JSON or TOML file: pictures, matrices, images, texts, pairs; hours; and machine with cores, memory_gb,
+            disk_gb, network_gbit, dollars_per_hour.
+    """
+    from veridical.engine import planning
+
+    files = several(config)
+    if len(files) > 1:
+        raise UserError(f"{len(files)} files were given.", "Plan one at a time.")
+    return planning.plan(*files)
+
+
+@anywhere
 def augment(
     benchmark: Path | str,
     out: Path | str,
@@ -155,12 +179,14 @@ def augment(
         return room.augment(benchmark, out, read, given(options, fields))
 
 
+@anywhere
 def match(
     file: Path | str,
     out: Path | str,
     options: MatchOptions = MatchOptions(),
     matching: Matching = Matching(),
     columns: Columns = Columns(),
+    workers: Workers = Workers(),
     replace: bool = False,
     **fields: Any,
 ) -> MatchReport:
@@ -175,20 +201,22 @@ def match(
         options: What is made.
         matching: How wrong choices are found.
         columns: What the file's columns are called.
+        workers: Who does the work; left out: this process.
         replace: Make it anew even where a benchmark with hidden answers or vectors stands at OUT.
     """
     from veridical.benchmark.place import replacing
     from veridical.matching import match as room
 
-    options, matching, columns = gathered((options, matching, columns), fields)
+    options, matching, columns, workers = gathered((options, matching, columns, workers), fields)
     if is_run(matching.relevance) or is_run(matching.similarity):
         from veridical.training import pairs
 
         options, matching = pairs.judges(file, options, matching)
     with replacing(replace):
-        return room.match_file(file, out, options, matching, columns)
+        return room.match_file(file, out, options, matching, columns, workers)
 
 
+@anywhere
 def export(
     format: str, benchmark: Path | str, out: Path | str, predictions: Path | str | None = None, split: str | None = None
 ) -> ExportResult | Submission:
@@ -218,3 +246,18 @@ def export(
     from veridical.formats import releases
 
     return releases.export(format, benchmark, out)
+
+
+def copy(source: Path | str, out: Path | str, replace: bool = False) -> Copied:
+    """Copy a benchmark, a run or predictions between this disk and an object store (s3://, gs://, hf://).
+
+    At an address the manifest comes last, so that nobody ever reads half of it; stopped, the same command sends what
+    is missing. Hidden answers are never taken along: DIR.hidden is copied only where it is named itself, to an address
+    that ends in .hidden. Every verb also reads such addresses, and writes to them with --out.
+
+    Args:
+        source: A benchmark, DIR.hidden, a run folder or a file; or an address where one was published.
+        out: Where it goes: a path that is free, or an address.
+        replace: Replace what somebody else published at that address.
+    """
+    return copied(source, out, replace)

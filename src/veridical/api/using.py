@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from veridical.options import NEGATIVE, NamedAnswers, gathered, given, several
+from veridical.common.places import anywhere
+from veridical.options import NamedAnswers, gathered, given, several
 from veridical.options.running import (
     Asking,
     AuditOptions,
+    FeatureOptions,
     Generating,
     ReportOptions,
     Sending,
     SolverOptions,
     SweepOptions,
     TrainOptions,
+    Workers,
 )
 
 if TYPE_CHECKING:
@@ -70,6 +74,7 @@ def stats(
     return statistics.stats(benchmark, split=split, scheme=scheme, compare=several(compare), hidden=hidden)
 
 
+@anywhere
 def audit(
     benchmark: Path | str,
     out: Path | str | None = "audit.html",
@@ -77,7 +82,7 @@ def audit(
     skip: Sequence[str] = (),
     neural: bool = False,
     options: AuditOptions = AuditOptions(),
-    processes: int | None = None,
+    workers: Workers = Workers(),
     **fields: Any,
 ) -> Audit:
     """Can this benchmark be passed without doing the task? Blind models with controls, biases, leaks, agreement.
@@ -91,18 +96,13 @@ def audit(
         skip: Leave this check out; may be repeated.
         neural: Also train blind neural models (an LSTM, a CNN); slow, needs torch.
         options: What decides the findings.
-        processes: How many; all processors if left out.
+        workers: Who does the work.
     """
     from veridical.auditing import run as room
 
+    options, workers = gathered((options, workers), fields)
     return room.audit(
-        benchmark,
-        given(options, fields),
-        out=out,
-        checks=several(check),
-        skip=several(skip),
-        neural=neural,
-        processes=processes,
+        benchmark, options, out=out, checks=several(check), skip=several(skip), neural=neural, workers=workers
     )
 
 
@@ -110,12 +110,9 @@ def features(
     encoder: Any,
     benchmark: Path | str,
     split: Sequence[str] | None = None,
-    views: Annotated[bool, NEGATIVE] = False,
-    objects: Annotated[bool, NEGATIVE] = False,
-    normalise: Annotated[bool, NEGATIVE] = False,
-    batch_size: int = 32,
-    device: str | None = None,
-    reuse: Sequence[Path | str] = (),
+    options: FeatureOptions = FeatureOptions(),
+    workers: Workers = Workers(),
+    **fields: Any,
 ) -> Features:
     """Encode a benchmark's panels with a frozen encoder and store the vectors with it.
 
@@ -126,21 +123,21 @@ def features(
             openai/clip-vit-base-patch32), or a folder with a transformers checkpoint. Python: an open encoder, too.
         benchmark: A benchmark folder.
         split: Only panels of this split; may be repeated.
-        views: Also the whole pictures of views (NLVR's permutations).
-        objects: Also the box of each object.
-        normalise: Store vectors of length 1.
-        batch_size: Images given to the network at a time.
-        device: cpu or cuda; by default cuda where it is.
-        reuse: Another benchmark whose vectors may be used; may be repeated.
+        options: What is encoded, and how.
+        workers: Who does the work; left out: this process.
     """
     from veridical import encoders
+    from veridical.common.addresses import is_address, spelled
+    from veridical.common.publishing import publish_beside
 
-    return encoders.extract(
-        benchmark, encoder, splits=several(split), views=views, objects=objects, normalise=normalise,
-        batch_size=batch_size, device=device, reuse=several(reuse),
-    )  # fmt: skip
+    options, workers = gathered((options, workers), fields)
+    made = encoders.extract(benchmark, encoder, splits=several(split), workers=workers, **asdict(options))
+    if is_address(benchmark):
+        publish_beside(made.path, spelled(benchmark))
+    return made
 
 
+@anywhere
 def train(
     model: str, benchmark: Path | str, out: Path | str, options: TrainOptions = TrainOptions(), **fields: Any
 ) -> TrainResult:
@@ -160,11 +157,12 @@ def train(
     return training.train(model, benchmark, out, given(options, fields))
 
 
+@anywhere
 def sweep(
     benchmark: Path | str,
     out: Path | str,
     options: SweepOptions = SweepOptions(),
-    processes: int | None = None,
+    workers: Workers = Workers(),
     **fields: Any,
 ) -> Swept:
     """Models x schemes x features on matrices: V-PROM's tables 2, 4 and 5 and figure 7.
@@ -179,13 +177,13 @@ def sweep(
         benchmark: A benchmark of matrices, with `veridical features`.
         out: The folder of all runs, to write or to continue.
         options: What is combined, and how it is trained.
-        processes: Runs at the same time; left out: all cores.
+        workers: Who does the work: a run is of one worker.
     """
     from veridical.experiments import sweep as room
     from veridical.reporting import run as reporting
 
-    made = given(options, fields)
-    done = room.sweep(benchmark, out, made, processes)
+    made, workers = gathered((options, workers), fields)
+    done = room.sweep(benchmark, out, made, workers)
     shown = ReportOptions(markdown=True, latex=True, resamples=made.resamples)
     reporting.report(done.out, done.page, [benchmark], shown)
     return done
@@ -198,16 +196,17 @@ def models() -> ResultList[Architecture]:
     return zoo.models()
 
 
+@anywhere
 def solve(
     solver: str,
     benchmark: Path | str,
     split: str | None = None,
     out: Path | str = "predictions.jsonl",
-    scheme: str | None = None,
     options: SolverOptions = SolverOptions(),
     asking: Asking = Asking(),
     sending: Sending = Sending(),
     generating: Generating = Generating(),
+    workers: Workers = Workers(),
     **fields: Any,
 ) -> Solved:
     """Answer the items of a split: one prediction per line, tied to the benchmark by its hash.
@@ -223,18 +222,19 @@ def solve(
         benchmark: A benchmark folder.
         split: The split to solve; left out: the only one, or dev or val.
         out: Where the predictions go.
-        scheme: The scheme of splits; left out: main, or the only one.
         options: Of solvers that run on this machine.
         asking: How models are asked.
         sending: How questions travel to models.
         generating: How models write.
+        workers: Who does the work, of trained and local models; left out: this process.
     """
     from veridical.solvers import solver as room
 
-    groups = gathered((options, asking, sending, generating), fields)
-    return room.solve(solver, benchmark, *groups, split=split, out=out, scheme=scheme)
+    groups = gathered((options, asking, sending, generating, workers), fields)
+    return room.solve(solver, benchmark, *groups, split=split, out=out)
 
 
+@anywhere
 def evaluate(
     benchmark: Path | str | PathLike[str],
     predictions: Sequence[Path | str] | Path | str | NamedAnswers,
@@ -268,6 +268,7 @@ def evaluate(
     return room.evaluate_files(partial(score, benchmark, official=official), predictions)
 
 
+@anywhere
 def compare(
     benchmark: Path | str | PathLike[str],
     a: Path | str | NamedAnswers,
@@ -297,6 +298,7 @@ def compare(
     return room.compare(benchmark, a, b, split=split, scheme=scheme, resamples=resamples, seed=seed)
 
 
+@anywhere
 def report(
     runs: Sequence[Path | str] | Path | str,
     out: Path | str,

@@ -41,7 +41,7 @@ def show(
         audit: The JSON that `veridical audit` wrote beside its page.
         hidden: Show hidden answers, too, where DIR.hidden is here.
         export: Write a sample as a folder of pages for any web server instead; never with hidden answers.
-        sample: How many items are exported.
+        sample: How many items of each scheme are exported.
         port: Of this machine's loopback; left out: 8740, or any that is free.
         open: Open a browser at once.
     """

@@ -27,7 +27,7 @@ from veridical.common.files import write_whole
 from veridical.common.result import Result, Table, remark
 from veridical.engine import run
 from veridical.errors import UserError
-from veridical.options.running import AuditOptions
+from veridical.options.running import AuditOptions, Workers
 from veridical.pages.markup import Block, Bullets, Chapter, Paragraph, PlotFigure, page
 from veridical.pages.plots import PlotMark, dots
 
@@ -128,7 +128,7 @@ def audit(
     checks: Sequence[str] = (),
     skip: Sequence[str] = (),
     neural: bool = False,
-    processes: int | None = None,
+    workers: Workers = Workers(),
 ) -> Audit:
     """Can this benchmark be passed without doing the task? Does anything leak? See `veridical.api.audit`."""
     start = time.monotonic()
@@ -145,8 +145,8 @@ def audit(
     if said := missing(names, opened.task):
         remark(said)
     order = batches(sorted(names, key=lambda n: (n not in SLOW_FIRST, names.index(n))), opened.task)
-    some = partial(run_checks, str(opened.directory), opened.hash, options)
-    done = run(some, order, processes=processes, work=work, label="auditing", total=len(order))
+    some = partial(run_checks, opened.address, opened.hash, options)
+    done = run(some, order, workers=workers, work=work, label="auditing", total=len(order))
     found = {finding.check: finding for batch in done for finding in batch}
     result = Audit(
         opened.name, opened.hash, opened.task, scheme, splits, tuple(found[n] for n in names), options,

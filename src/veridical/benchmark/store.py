@@ -24,9 +24,10 @@ from veridical.benchmark.item import BenchmarkItem
 from veridical.benchmark.manifest import HiddenManifest, PublicManifest, read_manifest, refuse_odd_names
 from veridical.benchmark.place import HIDDEN_MANIFEST, MANIFEST, hidden_dir
 from veridical.benchmark.writer import FORMAT, IMAGES
+from veridical.common import addresses
 from veridical.common.files import Json, refuse_endless
 from veridical.common.result import Table, html
-from veridical.errors import UserError
+from veridical.errors import MOST_NAME, UserError, shortened
 from veridical.options import several
 from veridical.records import Item, Judgement, Panel
 
@@ -45,7 +46,10 @@ class Benchmark:
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        self.directory = Path(os.path.abspath(directory))
+        given: str | os.PathLike[str] = directory.address if isinstance(directory, Benchmark) else directory
+        remote = addresses.is_address(given)
+        self.address: str = addresses.spelled(given) if remote else os.path.abspath(given)  # by which others open it
+        self.directory = addresses.fetch(self.address, MANIFEST) if remote else Path(self.address)
         path = self.directory / MANIFEST
         if not path.is_file():
             raise UserError(
@@ -63,6 +67,10 @@ class Benchmark:
         refuse_odd_names(path, self.manifest)
         self._distrusted: frozenset[str] = frozenset()
         self._tables: dict[tuple[str, str], pa.Table] = {}  # of the splits that items were taken from by id
+
+    def __reduce__(self) -> tuple[type[Benchmark], tuple[str]]:
+        """Another process opens it anew."""
+        return Benchmark, (self.address,)
 
     def distrust(self, names: Iterable[str]) -> None:
         """Look into none of these files any more: their content is not what the manifest says."""
@@ -346,6 +354,9 @@ class Benchmark:
         self.own_hidden_manifest()
         secret = self._read(path, tables.ANSWERS)
         rows = pc.index_in(ids, value_set=secret["id"].combine_chunks())
+        if rows.null_count:
+            lacking = ids.filter(rows.is_null())[0].as_py()
+            raise _damaged(path, ValueError(f"it says nothing of {shortened(repr(lacking), MOST_NAME)}"))
         secret = secret.take(rows)
         for name in ("answer", "program"):
             if name in table.column_names:

@@ -4,6 +4,7 @@ A builder is a function of a folder to write, its options (a frozen dataclass wi
 the number of processes; its signature and docstring are its command.
 
     interest    which photographs people find interesting
+    collected   what `veridical collect export` hands over
     nlvr/ nlvr2/ vprom/ vcr/    the four builders
 """
 

@@ -89,7 +89,9 @@ class Told:
         where: Any = inspect.Parameter.POSITIONAL_ONLY if self.is_argument else inspect.Parameter.KEYWORD_ONLY
         if self.is_several:  # a positional-only list would end at the first option
             where = inspect.Parameter.VAR_POSITIONAL
-        shown = self.default if not text or not self.default else ",".join(map(str, self.default))
+        shown = self.default
+        if text and self.default is not None:  # of its type: where pydantic is loaded, cyclopts checks defaults too
+            shown = ",".join(map(str, self.default)) or []
         if self.spelled.arguments:  # Python has no default for them: none are an empty list
             shown = inspect.Parameter.empty
         annotation: Any = Annotated.__class_getitem__((optional, about))  # type: ignore[attr-defined]
@@ -113,7 +115,7 @@ def told(verb: Callable[..., Any]) -> list[Told]:
     """Everything that a verb can be told, its option dataclasses flattened."""
     parameters = [p for p in inspect.signature(verb).parameters.values() if p.kind is not p.VAR_KEYWORD]
     annotations = SimpleNamespace(__annotations__={p.name: p.annotation for p in parameters})
-    hints = typing.get_type_hints(annotations, verb.__globals__, include_extras=True)
+    hints = typing.get_type_hints(annotations, inspect.unwrap(verb).__globals__, include_extras=True)
     help = _helps(verb)
     out = []
     for one in parameters:

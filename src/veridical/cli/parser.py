@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from veridical import __version__, api
+from veridical.api.collecting import ACTIONS
 from veridical.builders import BUILDERS, load_builder
 from veridical.cli import COMPLETES, COMPLETION, HELP, VERBS, first_line
 from veridical.cli.commands import command
@@ -27,6 +28,8 @@ def app(*verbs: str) -> App:
             out.command(_bare, name=name, sort_key=place, help=first_line(verb))
         elif name == "build":
             out.command(_build(place))
+        elif name == "collect":
+            out.command(_collect(place))
         else:
             made = command(verb)
             if name in LISTED:
@@ -78,6 +81,14 @@ def _build(place: int) -> App:
             out.command(command(load_builder(name)), name=name)
         except UserError as error:  # a plug-in that does not load stands in nobody else's way
             out.command(_refusing(error), name=name)
+    return out
+
+
+def _collect(place: int) -> App:
+    """A command for each thing that is done with a collection."""
+    out = _app("collect", first_line(api.collect), sort_key=place)
+    for name, action in ACTIONS.items():
+        out.command(command(action), name=name)
     return out
 
 

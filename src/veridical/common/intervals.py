@@ -19,6 +19,21 @@ def unanimous(right: bool, groups: int) -> tuple[float, float]:
     return (edge, 1.0) if right else (0.0, 1 - edge)
 
 
+def wilson(right: int, asked: int) -> tuple[float, float]:
+    """The 95% interval (Wilson 1927) of a share of which so many were right.
+
+    >>> [round(edge, 3) for edge in wilson(8, 10)], wilson(0, 0)
+    ([0.49, 0.943], (0.0, 1.0))
+    """
+    if not asked:
+        return 0.0, 1.0
+    z = 1.959964
+    share, spread = right / asked, z * z / asked
+    middle = (share + spread / 2) / (1 + spread)
+    half = z / (1 + spread) * ((share * (1 - share) + spread / 4) / asked) ** 0.5
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A number with its 95% interval.

@@ -4,6 +4,7 @@
     packages       encoders that need no model hub       hub   any `transformers` checkpoint
     extract        making the vectors of a benchmark's panels
     texts          making the vectors of texts, and of the words of texts
+    spread         a model over batches: in this process, or a copy for each worker
     store          where vectors are kept: a log that survives kills, then one file that is memory-mapped
     crossencoders  models that read two texts together   detectors   models that find objects
     hashes         perceptual hashes of pictures, and pairs of pictures that are near each other

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,10 @@ import numpy as np
 
 from veridical.encoders.encoder import device_of, import_torch
 from veridical.encoders.hub import find_checkpoint, import_transformers, load_part, load_tokenizer
+from veridical.encoders.spread import spread
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
+from veridical.options.running import Workers
 
 if TYPE_CHECKING:
     import torch
@@ -41,11 +43,17 @@ class CrossEncoder:
     """A model of pairs of texts; see the module's first lines."""
 
     def __init__(
-        self, name: str, *, device: str | None = None, training: FineTuning | None = None, batch: int = 64
+        self,
+        name: str,
+        *,
+        device: str | None = None,
+        training: FineTuning | None = None,
+        batch: int = 64,
+        workers: Workers = Workers(),
     ) -> None:
         self.name = name
         self.training = training or FineTuning()
-        self._batch, self._device = batch, device
+        self._batch, self._device, self.workers = batch, device, workers
         self._weights: dict[str, torch.Tensor] | None = None  # of a trained copy
 
     @cached_property
@@ -54,21 +62,24 @@ class CrossEncoder:
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
         """The log-odds that each pair belongs together: (N,) float32."""
-        torch = import_torch()
         out = np.zeros(len(pairs), np.float32)
         order = sorted(range(len(pairs)), key=lambda k: -len(pairs[k][0]) - len(pairs[k][1]))
-        with torch.inference_mode(), Progress(f"Reading pairs with {self.name}", len(pairs), "pairs") as progress:
-            for start in range(0, len(order), self._batch):
-                rows = order[start : start + self._batch]
-                logits = self._model(**self._inputs([pairs[k] for k in rows])).logits.float()  # (B, labels)
-                out[rows] = self._odds(logits).cpu().numpy()
-                progress.advance(len(rows))
+        parts = [order[start : start + self._batch] for start in range(0, len(order), self._batch)]
+        batches = [[pairs[k] for k in rows] for rows in parts]
+        found = spread(partial(_odds_of, self), batches, self.workers, f"Reading pairs with {self.name}", "pairs")
+        for rows, odds in zip(parts, found, strict=True):
+            out[rows] = odds
         return out
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a worker gets: it loads the network itself."""
+        return {name: value for name, value in vars(self).items() if name not in ("_model", "_tokenizer")}
 
     def trained(self, pairs: Sequence[tuple[str, str]], labels: Sequence[int], seed: int) -> CrossEncoder:
         """A copy with a single output, fine-tuned to tell pairs that belong together (1) from others (0)."""
         torch = import_torch()
-        copy = CrossEncoder(self.name, device=self._device, training=self.training, batch=self._batch)
+        given = {"device": self._device, "training": self.training, "batch": self._batch}
+        copy = CrossEncoder(self.name, **given, workers=self.workers)  # type: ignore[arg-type]
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             model = copy._load(heads=1).train()
@@ -120,6 +131,15 @@ class CrossEncoder:
             )
         rest = logits[:, [k for k in range(logits.shape[1]) if k != yes]]
         return logits[:, yes] - rest.logsumexp(1)
+
+
+def _odds_of(model: CrossEncoder, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+    """The log-odds of a batch of pairs: (B,)."""
+    torch = import_torch()
+    with torch.inference_mode():
+        logits = model._model(**model._inputs(pairs)).logits.float()  # (B, labels)
+        found: np.ndarray = model._odds(logits).cpu().numpy()
+    return found
 
 
 def _train(

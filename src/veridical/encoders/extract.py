@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, replace
+from functools import lru_cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,9 +28,12 @@ from veridical.common.files import only_one
 from veridical.common.pictures import stored_picture
 from veridical.encoders import store
 from veridical.encoders.encoder import Encoder, one_thread_each, open_encoder, unit
+from veridical.encoders.spread import stays_here
 from veridical.encoders.store import About, Features, VectorLog, feature_path, key_hash, region_key
+from veridical.engine import run
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
+from veridical.options.running import Workers
 from veridical.records import Box
 
 if TYPE_CHECKING:
@@ -41,7 +45,8 @@ _THREADS = 16
 _AT_ONCE = 4  # images that a processor's core does at a time: more do not fit its cache (32 took twice as long)
 _BLOCK = 64 << 20  # bytes copied at a time when the file is put together
 
-Wanted = dict[str, tuple[str, Box | None]]  # key -> content address and region
+Place = tuple[str, Box | None]  # content address and region
+Wanted = dict[str, Place]  # by key
 Known = Sequence[tuple[Mapping[bytes, int], np.ndarray]]  # where vectors lie by key hash, and the vectors
 
 
@@ -56,12 +61,13 @@ def extract(
     batch_size: int = 32,
     device: str | None = None,
     reuse: Sequence[Path | str] = (),
+    workers: Workers = Workers(),
 ) -> Features:
     """Make the vectors of a benchmark's panels and store them with it; what is already there is kept.
 
     `splits` limits it to the panels of some splits, `views` adds the whole pictures of views (NLVR's permutations),
     `objects` adds a vector for each object's box, `normalise` stores vectors of length 1, `reuse` names other
-    benchmarks that may share images.
+    benchmarks that may share images. On this machine threads share one network; other `workers` have one each.
     """
     opened = benchmark if isinstance(benchmark, Benchmark) else Benchmark(benchmark)
     if batch_size < 1:
@@ -75,7 +81,8 @@ def extract(
         log = VectorLog(path.with_suffix(f".{digest}.part"), header)
         earlier = _earlier(ready, normalise, [path, *(feature_path(Path(r), ready) for r in reuse)])
         known = [({key_hash(k): row for row, k in enumerate(e.keys.to_pylist())}, e.matrix) for e in earlier]
-        _compute(opened, ready, wanted, known, log, batch_size, normalise)
+        batches = _missing(wanted, [log.read()[0], *(places for places, _ in known)], batch_size)
+        _compute(opened, ready, wanted, batches, log, normalise, workers)
         here = {address for table in opened.image_tables for address in table["address"].to_pylist()}
         old = {key for e in earlier if e.path == path for key in e.keys.to_pylist() if key.partition("@")[0] in here}
         about = About(ready.identity, store.images_hash(opened), normalise, "")
@@ -149,26 +156,57 @@ def _compute(
     opened: Benchmark,
     encoder: Encoder,
     wanted: Wanted,
-    known: Known,
+    missing: Sequence[Sequence[str]],
     log: VectorLog,
-    batch_size: int,
     normalise: bool,
+    workers: Workers,
 ) -> None:
-    done = [log.read()[0], *(places for places, _ in known)]
-    hashes = {key: key_hash(key) for key in wanted}
-    keys = list(wanted)
-    # Batches are cut before finished ones are left out, so that a continued run sees the same batches as a whole one.
-    batches = [keys[start : start + batch_size] for start in range(0, len(keys), batch_size)]
+    """Make the missing vectors, and write down each batch as it comes."""
+    left, label = sum(map(len, missing)), f"Encoding with {encoder.name}"
+    if stays_here(workers) or not left:
+        with Progress(label, len(wanted), "images") as progress:
+            progress.advance(len(wanted) - left, skipped=True)
+            for batch, vectors in _vectors(opened, encoder, wanted, missing) if left else ():
+                log.append([key_hash(key) for key in batch], unit(vectors) if normalise else vectors)
+                progress.advance(len(batch))
+        return
+    places = [[wanted[key] for key in batch] for batch in missing]
+    found = run(partial(encode_places, encoder, opened.address), places, workers=workers, label=label)
+    for batch, vectors in zip(missing, found, strict=True):
+        log.append([key_hash(key) for key in batch], unit(vectors) if normalise else vectors)
+
+
+def _missing(wanted: Wanted, done: Sequence[Mapping[bytes, int]], size: int) -> list[list[str]]:
+    """Batches of what is still to be encoded.
+
+    They are cut before finished ones are left out, so that a continued run sees the same batches as a whole one.
+    """
+    hashes, keys = {key: key_hash(key) for key in wanted}, list(wanted)
+    batches = [keys[start : start + size] for start in range(0, len(keys), size)]
     missing = [[key for key in batch if not any(hashes[key] in places for places in done)] for batch in batches]
-    missing = [batch for batch in missing if batch]
-    left = sum(map(len, missing))
-    with Progress(f"Encoding with {encoder.name}", len(keys), "images") as progress:
-        progress.advance(len(keys) - left, skipped=True)
-        if not left:
-            return
-        for batch, vectors in _vectors(opened, encoder, wanted, missing):
-            log.append([hashes[key] for key in batch], unit(vectors) if normalise else vectors)
-            progress.advance(len(batch))
+    return [batch for batch in missing if batch]
+
+
+_opened = lru_cache(maxsize=2)(Benchmark)  # of a worker process
+
+
+def encode_places(encoder: Encoder, benchmark: str, places: Sequence[Place]) -> np.ndarray:
+    """The vectors of images or regions of a benchmark, in a worker: (B, D)."""
+    stacked = _pixels_of(_opened(benchmark), encoder, places)
+    return encoder.images(stacked) if not encoder.on_processor else _on_processor(encoder, stacked)
+
+
+def _pixels_of(opened: Benchmark, encoder: Encoder, places: Sequence[Place]) -> np.ndarray:
+    """Images or regions as the network wants them: (B, 3, H, W)."""
+    pixels = []
+    for address, group in groupby(places, key=lambda place: place[0]):
+        picture = decode(memoryview(opened.image(address)), address)
+        pixels += [encoder.prepare(part) for part in cut(picture, [region for _, region in group], address)]
+    return _stack(pixels, encoder)
+
+
+def _on_processor(encoder: Encoder, stacked: np.ndarray) -> np.ndarray:
+    return np.concatenate([encoder.images(stacked[n : n + _AT_ONCE]) for n in range(0, len(stacked), _AT_ONCE)])
 
 
 def _vectors(
@@ -186,15 +224,8 @@ def _vectors(
     here = not encoder.on_processor
 
     def work(batch: Sequence[str]) -> np.ndarray:
-        pixels = []
-        for address, group in groupby((wanted[key] for key in batch), key=lambda place: place[0]):
-            picture = decode(memoryview(opened.image(address)), address)
-            regions = [region for _, region in group]
-            pixels += [encoder.prepare(part) for part in cut(picture, regions, address)]
-        stacked = _stack(pixels, encoder)
-        if here:
-            return stacked
-        return np.concatenate([encoder.images(stacked[n : n + _AT_ONCE]) for n in range(0, len(stacked), _AT_ONCE)])
+        stacked = _pixels_of(opened, encoder, [wanted[key] for key in batch])
+        return stacked if here else _on_processor(encoder, stacked)
 
     threads = min(os.cpu_count() or 1, _THREADS)
     with one_thread_each(threads) as pool:

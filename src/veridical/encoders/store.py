@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from veridical.benchmark import Benchmark
+from veridical.common.addresses import fetch_beside, is_address
 from veridical.common.files import Json, atomic, locked, refuse_endless
 from veridical.common.result import Result, Table
 from veridical.encoders.encoder import Encoder, Identity, slug, unit
@@ -169,7 +170,7 @@ def load(
     path = feature_path(opened.directory, encoder)
     name = encoder if isinstance(encoder, str) else encoder.name
     again = f"Run `veridical features {name} {opened.directory}`"
-    if not path.exists():
+    if not path.exists() and not (is_address(opened.address) and fetch_beside(opened.address, path)):
         others = sorted(p.name[9:-6] for p in opened.directory.glob("features-*.arrow"))
         here = f" (there are vectors of: {', '.join(others)})" if others else ""
         raise UserError(f"{opened.directory} has no vectors of the encoder {name}{here}.", f"{again}.")

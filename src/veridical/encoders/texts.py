@@ -7,18 +7,22 @@ finished batch is synced to it, so that a run killed at any moment continues wit
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
+from veridical.common.addresses import cache_folder
 from veridical.encoders.encoder import Encoder, Identity, open_encoder
+from veridical.encoders.spread import spread
 from veridical.encoders.store import VectorLog, key_hash
-from veridical.engine.progress import Progress
+from veridical.options.running import Workers
 
 Words = tuple[str, ...]  # a text, word by word
+Value = TypeVar("Value")
 
 
 class _KeptVectors:
@@ -33,9 +37,10 @@ class _KeptVectors:
         batch_size: int = 64,
         cache: Path | str | None = None,
         precision: str = "fp32",
+        workers: Workers = Workers(),
     ) -> None:
         self.encoder = open_encoder(encoder, precision=precision)
-        self.batch_size = batch_size
+        self.batch_size, self.workers = batch_size, workers
         about = {**asdict(self.identity), "kind": self.kind}
         name = hashlib.sha256(repr(sorted(about.items())).encode()).hexdigest()[:12]
         folder = Path(cache or cache_folder()) / f"{self.kind}s"
@@ -65,11 +70,12 @@ class TextVectors(_KeptVectors):
         order = list(missing)
         if self.encoder.padded:  # similar lengths waste the least on padding; the slowest first, for an honest ETA
             order.sort(key=lambda h: (-len(missing[h]), h))
-        with Progress(f"Encoding texts with {self.encoder.name}", len(order), "texts") as progress:
-            for start in range(0, len(order), self.batch_size):
-                batch = order[start : start + self.batch_size]
-                self._log.append(batch, self.encoder.texts([missing[h] for h in batch]))
-                progress.advance(len(batch))
+        hashes = _cut(order, self.batch_size)
+        batches = [[missing[h] for h in batch] for batch in hashes]
+        label = f"Encoding texts with {self.encoder.name}"
+        found = spread(partial(_texts, self.encoder), batches, self.workers, label, "texts")
+        for batch, vectors in zip(hashes, found, strict=True):
+            self._log.append(batch, vectors)
         self._places, self._vectors = self._log.read()
 
     def rows(self, texts: Sequence[str]) -> np.ndarray:
@@ -77,7 +83,7 @@ class TextVectors(_KeptVectors):
         self.add(texts)
         if not texts:
             return np.zeros((0, self.size), np.float32)
-        return np.array(self._vectors[[self._places[key_hash(text)] for text in texts]])
+        return np.asarray(self._vectors[[self._places[key_hash(text)] for text in texts]])
 
 
 class WordVectors(_KeptVectors):
@@ -92,13 +98,13 @@ class WordVectors(_KeptVectors):
         missing = sorted({t for t in texts if t and _word_key(t, 0) not in self._places}, key=lambda t: (-len(t), t))
         if not missing:
             return
-        with Progress(f"Encoding words with {self.encoder.name}", len(missing), "texts") as progress:
-            for start in range(0, len(missing), self.batch_size):
-                batch = missing[start : start + self.batch_size]
-                # the first word comes last: where it is known, all are
-                keys = [_word_key(text, k) for text in batch for k in reversed(range(len(text)))]
-                self._log.append(keys, np.concatenate([found[::-1] for found in self.encoder.words(batch)]))
-                progress.advance(len(batch))
+        batches = _cut(missing, self.batch_size)
+        label = f"Encoding words with {self.encoder.name}"
+        made = spread(partial(_words, self.encoder), batches, self.workers, label, "texts")
+        for batch, found in zip(batches, made, strict=True):
+            # the first word comes last: where it is known, all are
+            keys = [_word_key(text, k) for text in batch for k in reversed(range(len(text)))]
+            self._log.append(keys, np.concatenate([one[::-1] for one in found]))
         self._places, self._vectors = self._log.read()
 
     def places(self, text: Words) -> np.ndarray:
@@ -114,12 +120,17 @@ class WordVectors(_KeptVectors):
         return np.asarray(self._vectors[places])
 
 
+def _cut(values: Sequence[Value], size: int) -> list[Sequence[Value]]:
+    return [values[start : start + size] for start in range(0, len(values), size)]
+
+
+def _texts(encoder: Encoder, batch: Sequence[str]) -> np.ndarray:
+    return encoder.texts(batch)
+
+
+def _words(encoder: Encoder, batch: Sequence[Words]) -> list[np.ndarray]:
+    return encoder.words(batch)
+
+
 def _word_key(text: Words, place: int) -> bytes:
     return key_hash("\x1f".join((str(place), *text)))
-
-
-def cache_folder() -> Path:
-    """Where vectors of texts are kept between runs."""
-    if own := os.environ.get("VERIDICAL_CACHE"):
-        return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "veridical"

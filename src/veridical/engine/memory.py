@@ -81,11 +81,15 @@ def decoder_of(function: Any) -> Decode:
     return msgspec.msgpack.Decoder(hints.get("return", Any), dec_hook=_decoded).decode
 
 
-def save(path: Path, result: object) -> None:
-    """Write a result, wholly or not at all."""
+def encode(result: object) -> bytes:
+    """A result as data."""
     import msgspec
 
-    payload = msgspec.msgpack.encode(result, enc_hook=_encoded)
+    return msgspec.msgpack.encode(result, enc_hook=_encoded)
+
+
+def write(path: Path, payload: bytes) -> None:
+    """Write an encoded result, wholly or not at all."""
     with atomic(path, quick=True) as file:
         file.write(hashlib.sha256(payload).digest())
         file.write(payload)

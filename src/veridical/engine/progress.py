@@ -44,7 +44,7 @@ class Progress:
         self._start = self._last = time.monotonic()
         self._bar: RichProgress | None = None
         self._task: TaskID | None = None
-        self._silent = os.environ.get("VERIDICAL_PROGRESS") == "0"
+        self._silent = not label or os.environ.get("VERIDICAL_PROGRESS") == "0"  # without a label, others tell
 
     def __enter__(self) -> Self:
         self._start = self._last = time.monotonic()

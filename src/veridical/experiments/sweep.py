@@ -28,7 +28,7 @@ from veridical.evaluation import evaluate, trials_of
 from veridical.evaluation.grade import read_key
 from veridical.evaluation.scores import Spread
 from veridical.experiments import SWEEP, TYPES
-from veridical.options.running import Context, SolverOptions, SweepOptions, TrainOptions
+from veridical.options.running import Context, SolverOptions, SweepOptions, TrainOptions, Workers
 from veridical.solvers.solver import solve
 from veridical.training import TrainingConfig, configure, train
 from veridical.training.batches import examples_of
@@ -129,7 +129,7 @@ class PointScores(Tested):
 
 
 def run_sweep(
-    points: Sequence[Point], benchmark: str, options: SweepOptions, out: Path, processes: int | None = None
+    points: Sequence[Point], benchmark: str, options: SweepOptions, out: Path, workers: Workers = Workers()
 ) -> tuple[list[Json], list[Json], float]:
     """Run every point that is not finished; OUT/sweep.json holds their scores and those of earlier calls.
 
@@ -146,7 +146,7 @@ def run_sweep(
     if left:
         function = partial(run_point, benchmark, options, out.absolute())
         work = [(point, made[point]) for point in left]
-        found |= dict(zip(left, run(function, work, processes=processes, label="sweep"), strict=True))
+        found |= dict(zip(left, run(function, work, workers=workers, label="sweep"), strict=True))
     results = {point: found[point] for point in made}
     done = {point: result for point, result in results.items() if "problem" not in result}
     earlier = _earlier(out, options, bench, set(points))
@@ -226,8 +226,8 @@ def _scores(benchmark: str, options: SweepOptions, folder: Path, point: Point, c
     each = []
     for trial in range(options.trials):
         file = folder / (f"{name}.jsonl" if not trial else f"{name}-{trial}.jsonl")
-        how = SolverOptions(trial=trial, device=options.device, context=context, seed=options.seed)
-        solve(str(folder), benchmark, how, split=split, out=file, scheme=scheme)
+        how = SolverOptions(scheme, trial=trial, device=options.device, context=context, seed=options.seed)
+        solve(str(folder), benchmark, how, split=split, out=file)
         each.append(evaluate(benchmark, file, split=split, scheme=scheme, resamples=options.resamples))
     found = trials_of(each)
     by = {tag: {value: _part(one) for value, one in found.by.get(tag, {}).items()} for tag in TYPES}
@@ -363,7 +363,7 @@ class Swept(Result):
             yield f"{point['title']}, {point['scheme']} failed: {point['problem']} {point['fix']}"
 
 
-def sweep(benchmark: Path | str, out: Path | str, options: SweepOptions, processes: int | None = None) -> Swept:
+def sweep(benchmark: Path | str, out: Path | str, options: SweepOptions, workers: Workers = Workers()) -> Swept:
     """Train, solve and score every model on every scheme with all features: see `veridical.api.sweep`.
 
     With `controls`, every model is also tested on contexts of other items and on shuffled ones, and one is also trained
@@ -382,7 +382,7 @@ def sweep(benchmark: Path | str, out: Path | str, options: SweepOptions, process
     where = named if options.bounds == "all" else named[:1]
     bound = chosen if options.controls else None
     points = plan(models, named, options.features, AUXILIARY[options.auxiliary], options.fractions, bound, where)
-    done, failed, seconds = run_sweep(points, os.path.abspath(benchmark), options, target, processes)
+    done, failed, seconds = run_sweep(points, bench.address, options, target, workers)
     return Swept(target, target / PAGE, tuple(done), seconds, tuple(failed))
 
 

@@ -182,7 +182,7 @@ class _Fetcher:
                 request.headers["If-Range"] = validator
             encrypted = request.url.scheme == "https"
             for _ in range(MAX_REDIRECTS + 1):
-                if request.url.scheme not in SCHEMES or not request.url.host:
+                if request.url.scheme not in SCHEMES or not request.url.host or (request.url.port or 0) >= 1 << 16:
                     raise _Final(f"{str(request.url)[:80]!r} is not an http or https address")
                 if encrypted and request.url.scheme == "http":
                     raise _Final(f"it leads from https to plain http: {str(request.url)[:80]!r}")

@@ -13,6 +13,8 @@ import numpy as np
 
 from veridical.benchmark.splits import secret_words
 from veridical.common.arrays import Floats, Ints
+from veridical.encoders.spread import stays_here
+from veridical.engine import run
 from veridical.matching.assignment.auction import match as solve
 from veridical.matching.assignment.problem import AssignmentProblem, NoMatching, PairScores
 from veridical.matching.fours import search
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
     from veridical.matching.stages import Models, Responses, StageOptions
 
 WARY = 2.0  # log-odds: by fours P_sim is raised, since what is no rewording of a response may still be right beside it
-RELEVANCE_SHARE, WORDS_SHARE = 12.0, 6.0  # of R, by the reader that goes by P_rel and by the one that goes by words
+RELEVANCE_SHARE, WORDS_SHARE = 48.0, 24.0  # of K, by the reader that goes by P_rel and by the one that goes by words
+LIKENESS_SHARE = 10.0  # of how alike two questions are
 BOUND_TOLERANCE = 1e-2  # of the round that bounds fours
 
 
@@ -44,7 +47,10 @@ class FoldMatch:
 def matched(
     rows: Responses, models: Models, options: StageOptions, names: Sequence[str], threads: int
 ) -> Iterator[FoldMatch]:
-    """Every fold, in the order of the names."""
+    """Every fold, in the order of the names: by threads that share the scores, or by workers that hold them."""
+    if not stays_here(options.workers):
+        yield from _by_workers(rows, models, options, names)
+        return
     if options.method == "paper":
         for fold in names:
             yield _by_rounds(_problem(rows, models, options, rows.rows(fold), fold), options, threads)
@@ -59,7 +65,13 @@ def matched(
     # a sum over threads may round differently
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         found = list(pool.map(one, names))
-    misfits = np.concatenate([one[0] for one in found])
+    _refuse_misfits(np.concatenate([one[0] for one in found]), options)
+    for fold, (_, block, wrong) in zip(names, found, strict=True):
+        problem = _problem(rows, models, options, rows.rows(fold), fold)
+        yield FoldMatch(wrong, _weight(problem, wrong), _bound(problem, options, threads), block=block)
+
+
+def _refuse_misfits(misfits: Ints, options: StageOptions) -> None:
     if len(misfits):
         found_none = f"No blocks of {options.wrong + 1} questions were found whose responses fit all their photographs"
         raise NoMatching(
@@ -67,9 +79,45 @@ def matched(
             "These responses name objects that too few other photographs have: leave them out, or use larger folds.",
             rows=misfits,
         )
-    for fold, (_, block, wrong) in zip(names, found, strict=True):
-        problem = _problem(rows, models, options, rows.rows(fold), fold)
-        yield FoldMatch(wrong, _weight(problem, wrong), _bound(problem, options, threads), block=block)
+
+
+def _by_workers(rows: Responses, models: Models, options: StageOptions, names: Sequence[str]) -> Iterator[FoldMatch]:
+    """Every fold by a worker, which has all scores; what the threads here would find."""
+    sayings = None if options.method == "paper" else Sayings.of(rows.responses, rows.queries)
+    alone = replace(options, reranker=None, similarity_reranker=None)  # what they said is in the models
+    function = partial(_whole_fold, rows, models, alone, sayings)
+    found = list(run(function, names, workers=options.workers, label="matching folds"))
+    for one in found:
+        if isinstance(one, _NoPlaces):
+            raise NoMatching(one.problem, one.fix, one.fold, one.rows)
+    _refuse_misfits(np.concatenate([one for one in found if isinstance(one, np.ndarray)] or [rows.texts[:0]]), options)
+    yield from (one for one in found if isinstance(one, FoldMatch))
+
+
+@dataclass(frozen=True)
+class _NoPlaces:
+    """A `NoMatching` on its way here: an error that a worker raised would have lost what it is about."""
+
+    problem: str
+    fix: str
+    fold: str
+    rows: Ints
+
+
+def _whole_fold(
+    rows: Responses, models: Models, options: StageOptions, sayings: Sayings | None, fold: str
+) -> FoldMatch | Ints | _NoPlaces:
+    """What a fold gets; or the rows that fit no block; or why there are no places."""
+    problem = _problem(rows, models, options, rows.rows(fold), fold)
+    try:
+        if sayings is None:
+            return _by_rounds(problem, options, 1)
+        misfits, block, wrong = _by_fours(rows, models, options, sayings, fold, 1)
+        if len(misfits):
+            return misfits
+        return FoldMatch(wrong, _weight(problem, wrong), _bound(problem, options, 1), block=block)
+    except NoMatching as error:
+        return _NoPlaces(error.problem, error.fix, error.fold, error.rows)
 
 
 def _by_rounds(problem: AssignmentProblem, options: StageOptions, threads: int) -> FoldMatch:
@@ -148,7 +196,9 @@ class _StageFold:
         needs = None if stage.needs is None else stage.needs[at]
         have = None if stage.have is None else stage.have[at]
         sayings = self.sayings.take(at)
-        return BlockProblem(relevance, apart, stage.texts[at], self.weight, needs, have, sayings, tuple(readers))
+        alike = (partial(models.relevance.likeness, at), LIKENESS_SHARE)
+        texts = stage.texts[at]
+        return BlockProblem(relevance, apart, texts, self.weight, needs, have, sayings, tuple(readers), alike)
 
 
 def _odds(relevance: PairScores) -> Floats:

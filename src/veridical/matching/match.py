@@ -33,10 +33,11 @@ from veridical.matching.questions import AnsweredQuestion, deal, read_benchmark,
 from veridical.matching.readings import MatchedChoices, Reading, readings
 from veridical.matching.report import Bias, MatchReport, integrity, notes_on, shared_tags
 from veridical.matching.scores.crossencoder import Reranker
-from veridical.matching.scores.models import WORDS, encoder
+from veridical.matching.scores.models import WORDS, Encode, encoder
 from veridical.matching.stages import Matched, MatchedStages, Models, Responses, StageOptions, mean_relevance
 from veridical.options import given_names
 from veridical.options.building import Columns, Matching, MatchOptions
+from veridical.options.running import Workers
 from veridical.records import Pruned
 
 NO_WORDNET = (
@@ -90,7 +91,12 @@ class _MatchJob:
 
 
 def match_file(
-    file: Path | str, out: Path | str, request: MatchOptions, matching: Matching, columns: Columns
+    file: Path | str,
+    out: Path | str,
+    request: MatchOptions,
+    matching: Matching,
+    columns: Columns,
+    workers: Workers = Workers(),
 ) -> MatchReport:
     """Match a file or a benchmark: see `veridical.api.match`."""
     if request.sweep and "weight" in given_names(matching):
@@ -101,8 +107,9 @@ def match_file(
         shortlist=request.shortlist,
         tolerance=request.tolerance,
         seed=request.seed,
-        reranker=_reranker(request.rerank),
-        similarity_reranker=_reranker(request.rerank_similarity),
+        reranker=_reranker(request.rerank, workers),
+        similarity_reranker=_reranker(request.rerank_similarity, workers),
+        workers=workers,
     )
     job = _MatchJob(Path(file), Path(os.path.abspath(out)), options, request, columns, time.perf_counter())
     matching_stages.check_options(job.options)
@@ -133,7 +140,7 @@ def match_file(
     read: list[Reading] = []
     for stage, one in laid.items():
         made = MatchedChoices(rows, stage, done.stages[stage], done.models[stage], done.matched[stage], one)
-        read += readings(made, job.options, encoder(_reader(job.options), job.options.precision))
+        read += readings(made, job.options, _reading(job.options))
     job.clock.done("blind readers")
     biases: list[Bias] = []
     if job.request.integrity:
@@ -281,20 +288,22 @@ def _integrity(
         both = [shared_tags(own, [[items.tagged(t) for t in four] for four in one.texts]) for one in (laid, before)]
         tags = (both[0], both[1])
     sides = choices_of(rows, laid, stage), choices_of(rows, before, stage)
-    return integrity(*sides, encoder(_reader(job.options), job.options.precision), job.options.seed, tags, stage)
+    return integrity(*sides, _reading(job.options), job.options.seed, tags, stage)
 
 
-def _reranker(model: str | Reranker | None) -> Reranker | None:
+def _reranker(model: str | Reranker | None, workers: Workers) -> Reranker | None:
     """A cross-encoder by name."""
     if not isinstance(model, str):
         return model
     from veridical.encoders.crossencoders import CrossEncoder
 
-    return CrossEncoder(model)
+    return CrossEncoder(model, workers=workers)
 
 
-def _reader(options: StageOptions) -> str:
-    return FALLBACK if options.relevance in WORDS else options.relevance
+def _reading(options: StageOptions) -> Encode:
+    """Texts as whoever guesses reads them."""
+    name = FALLBACK if options.relevance in WORDS else options.relevance
+    return encoder(name, options.precision, options.workers)
 
 
 def _curve(job: _MatchJob, rows: Sequence[AnsweredQuestion], stages: Mapping[str, Responses]) -> MatchReport:
@@ -312,7 +321,7 @@ def _curve(job: _MatchJob, rows: Sequence[AnsweredQuestion], stages: Mapping[str
 
     result, made = lambda_curve(
         found, models, job.options, job.request.sweep, lambda one: choices_of(*laid_of(one)),
-        encoder(_reader(job.options), job.options.precision), Path(people) if (people := job.request.people) else None,
+        _reading(job.options), Path(people) if (people := job.request.people) else None,
     )  # fmt: skip
     job.out.mkdir(parents=True, exist_ok=True)
     key: list[dict[str, str | int | float]] = []

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from veridical.common.arrays import Bools, Ints
 from veridical.encoders.encoder import resolved_precision
-from veridical.engine.processes import available
+from veridical.engine.pool import available
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.matching import folds
@@ -29,8 +29,9 @@ from veridical.matching.folds import FoldMatch
 from veridical.matching.items import needs_and_have, plain
 from veridical.matching.scores.crossencoder import Reranked, Reranker, rerank
 from veridical.matching.scores.fit import fit_relevance, fit_similarity
-from veridical.matching.scores.models import PairModel
+from veridical.matching.scores.models import WORDS, Encode, PairModel, encoder
 from veridical.options.building import Matching
+from veridical.options.running import Workers
 from veridical.records import Panel, Text
 
 METHODS = ("fours", "paper")
@@ -56,12 +57,17 @@ class StageOptions:
     precision: str = "fp32"  # of encoders of texts: fp32 or bf16
     reranker: Reranker | None = None  # a cross-encoder for P_rel over the shortlist
     similarity_reranker: Reranker | None = None  # the same for P_sim
+    workers: Workers = field(default_factory=Workers)  # who runs the models and solves the folds
 
     @classmethod
     def of(cls, matching: Matching, **more: Any) -> StageOptions:
         """What a verb was told of the models and the trade-off, and the rest."""
         named = matching.relevance, matching.similarity, matching.learn, matching.weight, matching.method
         return cls(*named, precision=resolved_precision(matching.precision), **more)
+
+    def encoder(self, name: str) -> Encode | None:
+        """The text encoder of a name; None where the name stands for counts of words."""
+        return None if name in WORDS else encoder(name, self.precision, self.workers)
 
 
 @dataclass(frozen=True)
@@ -190,13 +196,13 @@ def fit_models(rows: Responses, options: StageOptions) -> Models:
     """P_rel and P_sim of a stage."""
     check_options(options)
     rng = np.random.default_rng([options.seed, 1])
-    precision = options.precision
     relevance = fit_relevance(
         options.relevance, rows.queries, rows.responses, rows.texts, rows.folds, rng, learned=options.learned,
-        precision=precision,
+        encode=options.encoder(options.relevance),
     )  # fmt: skip
     drawn = np.random.default_rng([options.seed, 2])
-    similarity = fit_similarity(options.similarity, rows.responses, drawn, precision=precision)
+    encode = options.encoder(options.similarity)
+    similarity = fit_similarity(options.similarity, rows.responses, drawn, encode=encode)
     models = Models(relevance, similarity, readers=_readers(rows, options))
     if options.reranker is None and options.similarity_reranker is None:
         return models

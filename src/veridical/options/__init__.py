@@ -6,8 +6,9 @@ may import this room; it needs only the standard library.
 
     building    build (NLVR, NLVR2, V-PROM, VCR), augment and match
     importing   import, of tables
-    running     audit, train, sweep, solve, report
+    running     audit, features, train, sweep, solve, report
     serving     serve
+    collecting  collect init
     fields      how keywords reach the fields, and how options that nobody would use are refused
 """
 
@@ -44,24 +45,27 @@ from veridical.options.building import (
     VCROptions,
     VPROMOptions,
 )
+from veridical.options.collecting import CollectOptions, RunningOptions
 from veridical.options.importing import TableOptions
 from veridical.options.running import (
     Asking,
     AuditOptions,
+    FeatureOptions,
     Generating,
     ReportOptions,
     Sending,
     SolverOptions,
     SweepOptions,
     TrainOptions,
+    Workers,
 )
 from veridical.options.serving import ServeOptions
 
 __all__ = [  # noqa: RUF022 - the dataclasses, then what makes them
     "TableOptions", "NLVROptions", "NLVR2Options", "VPROMOptions", "Mining", "VCROptions", "AugmentOptions",
     "MatchOptions", "Matching", "Columns",
-    "AuditOptions", "TrainOptions", "SweepOptions", "SolverOptions", "Asking", "Sending", "Generating", "ReportOptions",
-    "ServeOptions",
+    "AuditOptions", "FeatureOptions", "TrainOptions", "SweepOptions", "SolverOptions", "Asking", "Sending",
+    "Generating", "ReportOptions", "ServeOptions", "CollectOptions", "RunningOptions", "Workers",
     "ARGUMENTS", "COMMAS", "FROM", "LAMBDA", "MODEL_ARG", "NEGATIVE", "RENAMED", "NamedAnswers", "Spelled",
     "check_choices", "check_seed", "filled", "gathered", "given", "given_names", "option", "refuse_unused", "several",
 ]  # fmt: skip

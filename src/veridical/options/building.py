@@ -32,6 +32,8 @@ class NLVROptions:
     """What people wrote: JSON lines."""
     judgements: Path | str | None = None
     """How people judged it: JSON lines."""
+    from_collection: Path | str | None = None
+    """What people did: the folder of `collect export`, instead of the files above."""
     licence: str = ""
     """The licence of the benchmark, such as CC-BY-4.0."""
 
@@ -110,6 +112,8 @@ class NLVR2Options:
     """How people judged it: JSON lines."""
     costs: str | Path | None = None
     """What each task cost: JSON, task -> {"cost": dollars, "workers": number}."""
+    from_collection: str | Path | None = None
+    """What people did: the folder of `collect export`, instead of the files above."""
     split: Mapping[str, float] | None = None
     """A split and its share; may be repeated. The paper's rule unless given."""
     hide: Sequence[str] | None = None
@@ -156,6 +160,8 @@ class VPROMOptions:
     """Mixed into the seed where a split is hidden, so that it does not give it away; or random."""
     judgements: Path | str | None = None
     """People's answers to an earlier build with the same options: JSON lines."""
+    from_collection: Path | str | None = None
+    """The same, as the folder of `collect export`, which knows some of the options."""
     licence: str = ""
     """The licence of the benchmark; the source's unless given."""
 
@@ -200,6 +206,10 @@ class VCROptions:
     """What people wrote: JSON lines, such as the form of --until sheets; generated with --source icons."""
     judgements: Path | str | None = None
     """Which of these questions people let pass: JSON lines."""
+    from_collection: Path | str | None = None
+    """What people wrote and let pass: the folder of `collect export`, instead of the files above."""
+    answers: Path | str | None = None
+    """People's answers to an earlier build with the same options: JSON lines, or the folder of a study's export."""
     each: int = 3
     """Questions about a picture, up to four, where they are generated."""
     labels: Path | str | None = None

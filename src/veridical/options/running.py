@@ -1,4 +1,4 @@
-"""Options of the verbs that use a benchmark: `audit`, `train`, `sweep`, `solve`, `report`."""
+"""Options of the verbs that use a benchmark (`audit`, `train`, `sweep`, `solve`, `report`), and who does the work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from veridical.errors import UserError
-from veridical.options.fields import COMMAS, FROM, MODEL_ARG, check_choices
+from veridical.options.fields import COMMAS, FROM, MODEL_ARG, NEGATIVE, check_choices
 
 Stage = Literal["both", "answer", "rationale"]
 Context = Literal["own", "other", "shuffled"]
@@ -17,6 +17,27 @@ Boxes = Literal["drawn", "coordinates", "none"]
 Answers = Literal["auto", "truth", "letter"]
 Rationales = Literal["all", "predicted", "none"]
 Views = Literal["first", "all"]
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who does the work. None of it changes what comes out: a run can be continued with other values."""
+
+    processes: int | None = None
+    """Workers at the same time; left out: as many as there are processors, here or in the cluster."""
+    engine: str = "processes"
+    """processes (of this machine) or ray."""
+    ray_address: str | None = None
+    """ray: the cluster (host:6379, ray://host:10001, auto); left out: RAY_ADDRESS, or one on this machine."""
+    gpus_per_worker: float = 0.0
+    """ray: graphics cards that a worker holds; 0.5 is half of one."""
+
+    def __post_init__(self) -> None:
+        if self.engine != "ray" and (self.ray_address is not None or self.gpus_per_worker):
+            which = "--ray-address" if self.ray_address is not None else "--gpus-per-worker"
+            raise UserError(f"The engine {self.engine} has no use for {which}.", "Say --engine ray, or leave it out.")
+        if not self.gpus_per_worker >= 0:
+            raise UserError(f"A worker cannot hold {self.gpus_per_worker} graphics cards.", "Give 0 or more.")
 
 
 @dataclass(frozen=True)
@@ -35,6 +56,24 @@ class AuditOptions:
     """A text file to look for the benchmark in (.gz too); can be given again."""
     controls: bool = True
     """Plant cues; without them no guesser can pass, and only what is found is said."""
+
+
+@dataclass(frozen=True)
+class FeatureOptions:
+    """What of a benchmark is encoded, and how."""
+
+    views: Annotated[bool, NEGATIVE] = False
+    """Also the whole pictures of views (NLVR's permutations)."""
+    objects: Annotated[bool, NEGATIVE] = False
+    """Also the box of each object."""
+    normalise: Annotated[bool, NEGATIVE] = False
+    """Store vectors of length 1."""
+    batch_size: int = 32
+    """Images given to the network at a time."""
+    device: str | None = None
+    """cpu or cuda; by default cuda where it is."""
+    reuse: Sequence[Path | str] = ()
+    """Another benchmark whose vectors may be used; may be repeated."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +142,8 @@ class SweepOptions:
 class SolverOptions:
     """What solvers can be told; each refuses what is not for it."""
 
+    scheme: str | None = None
+    """The scheme of splits; left out: main, or the only one."""
     limit: int | None = None
     """Solve only the first items (of questions with rationales: the first questions)."""
     seed: int = 0

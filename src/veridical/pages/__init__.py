@@ -5,7 +5,7 @@
     plots       plots as SVG: dots, bars, stacks, lines, ranks; `picture` makes a file of them
     cards       an item as a card: pictures, text, program, candidates, answers; scenes drawn as shapes
     tables      tables of results: on the page, in Markdown, in LaTeX
-    templates/  base.html and page.html, blocks.html (a macro for each block), style.css and plot.css
+    templates/  base.html, page.html, blocks.html (a macro for each block); plot.css, style.css (sheet.css, dark.css)
 
 Other rooms make blocks and hand them to `page`; none writes HTML or SVG of its own.
 """

@@ -281,7 +281,7 @@ def is_program(text: str) -> bool:
 
 _COLOURS = ("#d31542", "#237a35", "#4363d8", "#c2410c", "#911eb4", "#00808a", "#9a6324", "#5c5cab")
 _CLOSE = frozenset([".", ",", "?", "!", ":", ";", "'s"])  # tokens that follow without a space
-LIT = 24  # tags of one card that light up: `style.css` has a rule for each
+LIT = 24  # tags of one card that light up: `sheet.css` has a rule for each
 
 
 def referenced(items: Iterable[Item]) -> tuple[str, ...]:

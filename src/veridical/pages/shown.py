@@ -12,15 +12,22 @@ from veridical.pages.cards import CandidateLine, ItemCard, ItemPictures, SystemA
 from veridical.pages.markup import element, join, style
 from veridical.records import LETTERS, Item, Text, object_names
 
-LOOK = "max-width: 640px; color: var(--ink)"  # the rest of the page has its own colour
+LOOK = "max-width: 640px; color: var(--ink); background: var(--ground); border-radius: 8px"
+# What says that a page is dark: JupyterLab, VS Code, Colab, Sphinx, our own site. The system's colours do not.
+THEMES = {"data-jp-theme-light": "false", "theme": "dark", "data-theme": "dark", "data-md-color-scheme": "slate"}
+DARK = ":is(.vscode-dark, " + ", ".join(f'[{name}="{value}"]' for name, value in THEMES.items()) + ") .veridical-item"
 SHOWN_TAGS = ("phenomenon", "inference", "synset", "relation", "element", "scene", "family")
 
 
 def item_html(item: BenchmarkItem) -> str:
-    """An item as a card with the style of our pages, which holds inside the card only."""
-    sheets = Markup("\n").join([style("plot.css"), style("style.css")]).replace(":root", ":scope")
-    scoped = Markup("@scope (.veridical-item) {{\n{}\n}}").format(sheets)
-    return join([element("style", scoped), element("div", item_card(item), class_="veridical-item", style=LOOK)])
+    """An item as a card with the style of our pages, which holds inside the card only; dark where the notebook is."""
+    light = Markup("\n").join([style("plot.css"), style("sheet.css")])
+    scoped = ((".veridical-item", light), (DARK, style("dark.css")))
+    sheets = [
+        Markup("@scope ({}) {{\n{}\n}}").format(Markup(where), text.replace(":root", ":scope"))
+        for where, text in scoped
+    ]
+    return join([element("style", join(sheets)), element("div", item_card(item), class_="veridical-item", style=LOOK)])
 
 
 Chosen = tuple[tuple[str, str], Sequence[int]]  # a system's name and colour, and the candidates it chose

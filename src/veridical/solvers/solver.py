@@ -32,7 +32,7 @@ from veridical.common.result import Result, Table
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.options import refuse_unused
-from veridical.options.running import Asking, Generating, Sending, SolverOptions
+from veridical.options.running import Asking, Generating, Sending, SolverOptions, Workers
 from veridical.records import Prediction, split_view
 from veridical.solvers import SOLVERS
 
@@ -70,6 +70,7 @@ def open_solver(
     asking: Asking = Asking(),
     sending: Sending = Sending(),
     generating: Generating = Generating(),
+    workers: Workers = Workers(),
     *,
     out: Path = Path("predictions.jsonl"),
 ) -> Solver:
@@ -80,11 +81,13 @@ def open_solver(
     make = _maker(name)
     used = set(inspect.signature(make).parameters)
     given: Json = {"out": out}
-    groups: Json = {"options": options, "asking": asking, "sending": sending, "generating": generating}
+    groups: Json = {
+        "options": options, "asking": asking, "sending": sending, "generating": generating, "workers": workers,
+    }  # fmt: skip
     for group_name, group in groups.items():
         given |= {group_name: group} | {one.name: getattr(group, one.name) for one in fields(group)}
         if group_name not in used:
-            refuse_unused(f"The solver {name}", {*used, "limit"}, group)  # `solve` itself stops at a limit
+            refuse_unused(f"The solver {name}", {*used, "limit", "scheme"}, group)  # which `solve` itself heeds
     return make(**{option: value for option, value in given.items() if option in used})
 
 
@@ -145,24 +148,24 @@ def solve(
     asking: Asking = Asking(),
     sending: Sending = Sending(),
     generating: Generating = Generating(),
+    workers: Workers = Workers(),
     *,
     split: str | None,
     out: Path | str,
-    scheme: str | None = None,
 ) -> Solved:
     """Answer the items of a split and write one prediction per line: see `veridical.api.solve`.
 
     Options that the solver has no use for are refused.
     """
     if options.trial == ALL and Path(solver).is_dir():
-        return _solve_all(solver, benchmark, options, split=split, out=Path(out), scheme=scheme)
+        return _solve_all(solver, benchmark, options, workers, split=split, out=Path(out))
     limit = options.limit
     if limit is not None and limit < 1:
         raise UserError(f"The limit {limit} leaves nothing to solve.", "Take 1 or more.")
     opened, target = Benchmark(benchmark), Path(os.path.abspath(out))
-    scheme = opened.certain_scheme(scheme)
+    scheme = opened.certain_scheme(options.scheme)
     split = certain_split(opened, split, scheme)
-    chosen = open_solver(solver, options, asking, sending, generating, out=target)
+    chosen = open_solver(solver, options, asking, sending, generating, workers, out=target)
     found = chosen.predict(opened, split, scheme)
     if not chosen.shows_progress:
         found = _counted(found, first_items(opened, split, scheme, limit), f"Solving with {solver}")
@@ -175,7 +178,7 @@ def solve(
 
 
 def _solve_all(
-    solver: str, benchmark: Path | str, options: SolverOptions, *, split: str | None, out: Path, scheme: str | None
+    solver: str, benchmark: Path | str, options: SolverOptions, workers: Workers, *, split: str | None, out: Path
 ) -> Solved:
     """Every trial of a run, each in a file of its own: OUT-0, OUT-1 ..."""
     from veridical.solvers.trained import trials_of
@@ -183,7 +186,8 @@ def _solve_all(
     each = []
     for trial in trials_of(Path(solver)):
         own = out.with_name(f"{out.stem}-{trial}{out.suffix}")
-        each.append(solve(solver, benchmark, replace(options, trial=trial), split=split, out=own, scheme=scheme))
+        chosen = replace(options, trial=trial)
+        each.append(solve(solver, benchmark, chosen, workers=workers, split=split, out=own))
     return replace(each[0], others=tuple(each[1:]))
 
 

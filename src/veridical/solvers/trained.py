@@ -6,22 +6,25 @@ expects.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from veridical.benchmark import Benchmark
-from veridical.engine.progress import Progress
+from veridical.encoders.spread import spread
 from veridical.errors import UserError
-from veridical.options.running import Context
-from veridical.records import Prediction, view_id
+from veridical.options.running import Context, Workers
+from veridical.records import Item, Prediction, Text, view_id
 from veridical.solvers.solver import Solver, first_items
 
 if TYPE_CHECKING:
     from veridical.training.trained import Trained
+
+SHARE = 2048  # items that are encoded and scored together; bounds memory
 
 
 BEST, BEST_ON = "best", "best-on-"  # in place of a trial's number: by validation, or by a split such as dev
@@ -54,19 +57,25 @@ class TrainedSolver(Solver):
         seed: int = 0,
         limit: int | None = None,
         also: Path | str | None = None,
+        workers: Workers = Workers(),
     ) -> None:
         self.run, self.device, self.context, self.seed, self.limit = run, device, context, seed, limit
-        self.asked = str(trial)
+        self.asked, self.workers = str(trial), workers
         self.trial = self._first()
         self.trained = self._load()
         self._also = also
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A worker gets the name of the run, and loads it itself."""
+        return TrainedSolver, (self.run, self.trial, self.device, self.context, self.seed)
 
     @cached_property
     def also(self) -> TrainedSolver | None:
         """The run of the other stage."""
         if self._also is None:
             return None
-        other = TrainedSolver(Path(self._also), self.trial, self.device, self.context, self.seed, self.limit)
+        own = (self.trial, self.device, self.context, self.seed, self.limit)
+        other = TrainedSolver(Path(self._also), *own, workers=self.workers)
         if {self.stage, other.stage} != {"answer", "rationale"}:
             raise UserError(
                 f"{self.run} was trained on the stage {self.stage}, {self._also} on {other.stage}.",
@@ -80,33 +89,26 @@ class TrainedSolver(Solver):
         return str(self.trained.about.get("training", {}).get("stage", "both"))
 
     def predict(self, benchmark: Benchmark, split: str, scheme: str = "main") -> Iterator[Prediction]:
-        from veridical.training.batches import examples_of, with_context
+        from veridical.training.batches import assumed, with_context
         from veridical.training.config import of_stage
 
         self._choose(benchmark, scheme)
-        trained, name, other = self.trained, self.trained.architecture.name, self.also
-        if benchmark.task not in trained.architecture.tasks:
+        name = self.trained.architecture.name
+        if benchmark.task not in self.trained.architecture.tasks:
             raise UserError(f"{name} cannot solve {benchmark.task} items.", "Choose another run.")
         own = [item for item in benchmark.items(split, scheme) if of_stage(item, self.stage)]
         among = first_items(benchmark, split, scheme, self.limit)
         items = [item for item in with_context(own, self.context, self._rng()) if item.id in among]
-        data = trained.encode(examples_of(benchmark, items), f"{name}: encoding {split}")
-        views = max((data.views(row) for row in range(len(data))), default=0)
-        if not views:
-            for example, scores in zip(data.examples, trained.scores(data, device=self.device), strict=True):
-                yield Prediction(example.item.id, tuple(scores.tolist()))
-            if other is not None:
-                yield from other.predict(benchmark, split, scheme)
-            return
-        each = []
-        with Progress(f"{name}: {split}", views * len(data), "views") as progress:
-            for view in range(views):
-                chosen = np.array([min(view, data.views(row) - 1) for row in range(len(data))], np.int64)
-                each.append(trained.scores(data, chosen, device=self.device))
-                progress.advance(len(data))
-        for row, example in enumerate(data.examples):
-            for view in range(data.views(row)):
-                yield Prediction(view_id(example.item.id, view), tuple(each[view][row].tolist()))
+        answers = assumed(benchmark, items)
+        shares = [
+            Share(tuple(some), {one.id: answers[one.id] for one in some if one.id in answers})
+            for some in (items[start : start + SHARE] for start in range(0, len(items), SHARE))
+        ]
+        function = partial(predict_share, self, benchmark)
+        for found in spread(function, shares, self.workers, f"{name}: solving {split}", "items"):
+            yield from found
+        if self.also is not None:
+            yield from self.also.predict(benchmark, split, scheme)
 
     def _first(self) -> str:
         """The trial that was asked for; where a split chooses, the first."""
@@ -159,3 +161,35 @@ class TrainedSolver(Solver):
             )
         check_device(self.device)
         return load_trained(folder)
+
+
+@dataclass(frozen=True)
+class Share:
+    """Some of the items, which one worker solves at a time: batches are cut within it, whoever solves it."""
+
+    items: tuple[Item, ...]
+    answers: Mapping[str, Text]  # that reasons assume
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+def predict_share(solver: TrainedSolver, benchmark: Benchmark, share: Share) -> list[Prediction]:
+    """The predictions of some items, of each view where the model sees views."""
+    from veridical.training.batches import examples_of
+
+    trained = solver.trained
+    data = trained.encode(examples_of(benchmark, share.items, share.answers), "")
+    views = max((data.views(row) for row in range(len(data))), default=0)
+    if not views:
+        found = trained.scores(data, device=solver.device)
+        return [Prediction(one.item.id, tuple(s.tolist())) for one, s in zip(data.examples, found, strict=True)]
+    each = []
+    for view in range(views):
+        chosen = np.array([min(view, data.views(row) - 1) for row in range(len(data))], np.int64)
+        each.append(trained.scores(data, chosen, device=solver.device))
+    return [
+        Prediction(view_id(example.item.id, view), tuple(each[view][row].tolist()))
+        for row, example in enumerate(data.examples)
+        for view in range(data.views(row))
+    ]

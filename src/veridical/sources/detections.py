@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from io import BytesIO
-from itertools import islice
+from itertools import islice, tee
 from pathlib import Path
 
 import msgspec
 
 from veridical.encoders.detectors import DETECTOR, Detection, Detector, open_detector
+from veridical.encoders.spread import stays_here
+from veridical.engine import run
 from veridical.errors import UserError
+from veridical.options.running import Workers
 from veridical.records import SceneObject
 from veridical.sources import EVERYTHING, Coverage, Photograph, Source
 from veridical.sources.pictures import BadPhotograph, clipped
@@ -30,6 +34,13 @@ class _Detected(msgspec.Struct):
     picture: str  # sha256
     threshold: float
     found: list[Detection]
+
+
+@dataclass(frozen=True)
+class _Group:
+    photographs: list[Photograph]
+    pictures: dict[int, tuple[str, bytes]]  # of those without objects, by their place: hash and content
+    unknown: dict[str, bytes]  # what the detector has to look at, by hash
 
 
 class Detections(Source):
@@ -45,6 +56,7 @@ class Detections(Source):
         threshold: float = 0.5,  # the least score that counts
         cache: Path | str | None = None,  # the file that remembers; without one, only this object does
         batch: int = 8,  # pictures that the detector looks at together
+        workers: Workers = Workers(),
     ) -> None:
         if not 0 <= threshold <= 1 or batch < 1:
             raise UserError(
@@ -55,7 +67,7 @@ class Detections(Source):
         self.detector = open_detector(detector)
         self.threshold = threshold
         self.cache = None if cache is None else Path(cache).expanduser()
-        self.batch = batch
+        self.batch, self.workers = batch, workers
         self._known: dict[str, list[Detection]] | None = None
 
     @property
@@ -69,9 +81,34 @@ class Detections(Source):
 
     def photographs(self) -> Iterator[Photograph]:
         """Every photograph of the source. One whose picture cannot be used stays as it is: `picture` says why."""
+        groups = self._groups()
+        if stays_here(self.workers):
+            for group in groups:
+                yield from self._with_objects(group, self._look(group))
+            return
+        ahead, waiting = tee(groups)
+        find = partial(_find, self.detector, self.threshold)
+        found = run(find, (list(g.unknown.values()) for g in ahead), workers=self.workers, label="detecting objects")
+        for group, lists in zip(waiting, found, strict=True):
+            yield from self._with_objects(group, lists)
+
+    def _groups(self) -> Iterator[_Group]:
+        """Photographs that the detector looks at together, with the pictures of those without objects."""
+        if self._known is None:
+            self._known = self._read()
         photographs = self.source.photographs()
-        while group := list(islice(photographs, self.batch)):
-            yield from self._with_objects(group)
+        while some := list(islice(photographs, self.batch)):
+            pictures: dict[int, tuple[str, bytes]] = {}
+            for place, photograph in enumerate(some):
+                if not photograph.panel.objects:
+                    try:
+                        data = self.source.picture(photograph)
+                    except BadPhotograph:
+                        continue
+                    pictures[place] = hashlib.sha256(data).hexdigest(), data
+            # the whole group: a picture's padding, and so the last digits of its scores, depend on those beside it
+            new = any(key not in self._known for key, _ in pictures.values())
+            yield _Group(some, pictures, dict(pictures.values()) if new else {})
 
     def picture(self, photograph: Photograph) -> bytes:
         return self.source.picture(photograph)
@@ -84,39 +121,25 @@ class Detections(Source):
         found = {"detector": self.detector.name, "identity": self.detector.identity, "threshold": self.threshold}
         return self.source.config() | {"detections": found}
 
-    def _with_objects(self, group: list[Photograph]) -> list[Photograph]:
-        pictures: dict[int, tuple[str, bytes]] = {}
-        for place, photograph in enumerate(group):
-            if not photograph.panel.objects:
-                try:
-                    data = self.source.picture(photograph)
-                except BadPhotograph:
-                    continue
-                pictures[place] = hashlib.sha256(data).hexdigest(), data
-        if self._known is None:
-            self._known = self._read()
-        if any(key not in self._known for key, _ in pictures.values()):
-            # the whole group: a picture's padding, and so the last digits of its scores, depend on those beside it
-            self._detect(dict(pictures.values()), self._known)
-        out = list(group)
-        for place, (key, data) in pictures.items():
-            out[place] = _with(group[place], self._known[key], data)
-        return out
+    def _look(self, group: _Group) -> list[list[Detection]]:
+        return _find(self.detector, self.threshold, list(group.unknown.values()))
 
-    def _detect(self, pictures: dict[str, bytes], known: dict[str, list[Detection]]) -> None:
-        from PIL import Image
-
-        images = [Image.open(BytesIO(data)).convert("RGB") for data in pictures.values()]
+    def _with_objects(self, group: _Group, lists: list[list[Detection]]) -> list[Photograph]:
+        known = {} if self._known is None else self._known
         lines = []
-        for key, found in zip(pictures, self.detector.detect(images, self.threshold), strict=True):
+        for key, found in zip(group.unknown, lists, strict=True):
             if key not in known:
-                known[key] = [_plain(one) for one in found if one.score >= self.threshold]
-                lines.append(_Detected(self.detector.identity, key, self.threshold, known[key]))
-        if self.cache is not None:
+                known[key] = found
+                lines.append(_Detected(self.detector.identity, key, self.threshold, found))
+        if self.cache is not None and lines:
             self.cache.parent.mkdir(parents=True, exist_ok=True)
             with self.cache.open("ab") as file:
                 # a stopped run may have left half a line: the line end before keeps it apart from ours
                 file.write(b"\n" + b"\n".join(map(msgspec.json.encode, lines)) + b"\n")
+        out = list(group.photographs)
+        for place, (key, data) in group.pictures.items():
+            out[place] = _with(out[place], known[key], data)
+        return out
 
     def _read(self) -> dict[str, list[Detection]]:
         """What this detector found before with this threshold or a lower one."""
@@ -133,6 +156,17 @@ class Detections(Source):
                 if line.detector == self.detector.identity and line.threshold <= self.threshold:
                     known[line.picture] = [one for one in line.found if one.score >= self.threshold]
         return known
+
+
+def _find(detector: Detector, threshold: float, pictures: list[bytes]) -> list[list[Detection]]:
+    """What is in pictures; here, or in a worker that keeps the detector."""
+    from PIL import Image
+
+    if not pictures:
+        return []
+    images = [Image.open(BytesIO(data)).convert("RGB") for data in pictures]
+    found = detector.detect(images, threshold)
+    return [[_plain(one) for one in some if one.score >= threshold] for some in found]
 
 
 def _plain(found: Detection) -> Detection:

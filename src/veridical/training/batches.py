@@ -26,10 +26,12 @@ from veridical.zoo.inputs import pad
 POOL = 50  # batches whose examples are sorted by length together
 
 
-def examples_of(benchmark: Benchmark, items: Iterable[Item]) -> list[Example]:
-    """Items with their panels; reasons with the answers they assume."""
+def examples_of(
+    benchmark: Benchmark, items: Iterable[Item], answers: Mapping[str, Text] | None = None
+) -> list[Example]:
+    """Items with their panels; reasons with the answers they assume, which are looked up where they are not given."""
     items = list(items)
-    panels, answers = benchmark.panels, _assumed(benchmark, items)
+    panels, answers = benchmark.panels, assumed(benchmark, items) if answers is None else answers
 
     def image(address: str) -> bytes:
         return bytes(benchmark.image(address))
@@ -47,7 +49,7 @@ def examples_of(benchmark: Benchmark, items: Iterable[Item]) -> list[Example]:
     ]
 
 
-def _assumed(benchmark: Benchmark, items: Sequence[Item]) -> dict[str, Text]:
+def assumed(benchmark: Benchmark, items: Sequence[Item]) -> dict[str, Text]:
     """The answer that each rationale item assumes, by its id."""
     reasons = [item for item in items if item.parent is not None and item.given is not None]
     known = {item.id: item for item in items if item.parent is None}

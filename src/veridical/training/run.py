@@ -38,6 +38,7 @@ from veridical.records import Item
 from veridical.training.batches import Dataset, examples_of, with_context
 from veridical.training.config import TrainingConfig, configure, of_stage
 from veridical.training.pretrained import Pretrained
+from veridical.training.team import ALONE, Team, join
 from veridical.training.trained import Trained, build, config_json, restore_inputs, save_estimator, save_inputs
 from veridical.training.trainer import CHECKPOINT, AfterStep, Epoch, Trainer
 from veridical.zoo import load_model
@@ -132,33 +133,38 @@ def train(
     options = replace(options, scheme=bench.certain_scheme(options.scheme))
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} exists and is not a run.", "Choose another folder.")
+    team = join(options.device)
+    if not team.is_first:
+        return _train(model, bench, folder, options, after_step, team)
     folder.mkdir(parents=True, exist_ok=True)
     with only_one(folder / LOCK, f"Another process is training in {folder}."):
-        return _train(model, bench, folder, options, after_step)
+        return _train(model, bench, folder, options, after_step, team)
 
 
 def _train(
-    model: str, bench: Benchmark, folder: Path, options: TrainOptions, after_step: AfterStep | None
+    model: str, bench: Benchmark, folder: Path, options: TrainOptions, after_step: AfterStep | None, team: Team
 ) -> TrainResult:
     """Every trial that is not there yet, then what they all came to."""
     architecture = load_model(model)
     model_config, training = configure(architecture, options.set)
     settings = settings_of(model, bench, options)
     first = None if options.pretrained is None else Pretrained.open(options.pretrained, model)
-    _open(folder, settings)
-    results = []
+    if team.is_first:
+        _open(folder, settings)
+    results: list[TrialResult] = []
     data: tuple[list[Example], list[Example]] | None = None
     for number in range(options.trials):
         place = folder / f"trial-{number}"
-        if not (place / RESULT).exists():
+        if not team.share(team.is_first and (place / RESULT).exists()):
             data = data or _examples(bench, options, training)
             about = settings | {"seed": options.seed + number, "trial": number}
-            fit_trial(
-                architecture, model_config, training, *data, place, about=about, after_step=after_step, first=first
-            )
-        results.append(_read_result(place / RESULT))
+            more = {"about": about, "after_step": after_step, "team": team, "first": first}
+            fit_trial(architecture, model_config, training, *data, place, **more)  # type: ignore[arg-type]
+        results.append(team.share(_read_result(place / RESULT) if team.is_first else None))
     best = [float(r["best"]) for r in results]
     done = TrainResult(folder, str(settings["model"]), tuple(results), float(np.mean(best)), float(np.std(best)))
+    if not team.is_first:
+        return done
     if any(r["history"] for r in results):
         write_whole(folder / CURVES, curves_svg(done.model, [r["history"] for r in results]).encode())
     write_json(folder / RUN, settings | {"results": done.to_json()})
@@ -200,21 +206,27 @@ def fit_trial(
     *,
     about: Mapping[str, Any],
     after_step: AfterStep | None = None,
+    team: Team = ALONE,
     first: Pretrained | None = None,
 ) -> TrialResult:
     """Train one model on some examples, with others to stop early, perhaps from what another run learned `first`;
     everything goes to the folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    seed, device = int(about["seed"]), str(about.get("device", "cpu"))
+    if team.is_first:
+        folder.mkdir(parents=True, exist_ok=True)
+    seed, device = int(about["seed"]), str(about.get("device", "cpu")) if team.size == 1 else team.device
     about = dict(about) | {"model": architecture.name, "config": config_json(config), "veridical": __version__}
     inputs = architecture.inputs(config)
-    if not restore_inputs(folder, inputs):
+    if team.is_first and not restore_inputs(folder, inputs):
         if first is not None:
             first.grow(inputs, examples)
         else:
             for source in inputs.values():
                 source.learn(examples)
         save_inputs(folder, inputs)
+    if team.size > 1:
+        states = team.share({name: source.state for name, source in inputs.items()} if team.is_first else {})
+        for name, state in states.items() if not team.is_first else ():
+            inputs[name].state = state
     targets = architecture.targets(config)
     learning = Dataset.encode(examples, inputs, f"{architecture.name}: encoding training", targets)
     checking = Dataset.encode(held_out, inputs, f"{architecture.name}: encoding validation")
@@ -225,8 +237,9 @@ def fit_trial(
         if first is not None:
             first.load(model, architecture, config, inputs)
         trainer = Trainer(
-            model, learning, checking, training, folder, seed=seed, device=device, about=about, after_step=after_step
-        )
+            model, learning, checking, training, folder, seed=seed, device=device, about=about, after_step=after_step,
+            team=team,
+        )  # fmt: skip
         done = trainer.run(f"{architecture.name}, seed {seed}")
         result = TrialResult(best=done.best, best_epoch=done.best_epoch, epochs=done.epoch, history=done.history)
     elif first is not None:
@@ -235,12 +248,14 @@ def fit_trial(
         model.fit(learning.kept, learning.answers, int(learning.candidates.max()))
         trained = Trained(architecture, config, inputs, model, about)
         best = trained.accuracy(checking)
-        save_estimator(folder, model, about | {"validation": best})
+        if team.is_first:
+            save_estimator(folder, model, about | {"validation": best})
         result = TrialResult(best=best, best_epoch=0, epochs=0, train=trained.accuracy(learning), history=[])
     result["seed"] = seed
     result["training_items"], result["validation_items"] = len(learning), len(checking)
-    write_json(folder / RESULT, result)
-    (folder / CHECKPOINT).unlink(missing_ok=True)
+    if team.is_first:
+        write_json(folder / RESULT, result)
+        (folder / CHECKPOINT).unlink(missing_ok=True)
     return result
 
 

@@ -28,6 +28,7 @@ from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.training.batches import Dataset, epoch_batches, run_module, score
 from veridical.training.config import TrainingConfig
+from veridical.training.team import ALONE, Team
 from veridical.training.trained import WEIGHTS, damaged, load_tensors, save_tensors
 from veridical.zoo.architecture import OwnLoss
 
@@ -78,8 +79,9 @@ class Trainer:
         device: str = "cpu",
         about: Json | None = None,
         after_step: AfterStep | None = None,
+        team: Team = ALONE,
     ) -> None:
-        self.module = module.to(device)
+        self.module, self.team = module.to(device), team
         self.training, self.validation, self.config, self.folder = training, validation, config, folder
         self.seed, self.device, self.about, self.after_step = seed, device, about or {}, after_step
         self.optimizer = _optimizer(module, config, device)
@@ -90,15 +92,19 @@ class Trainer:
     def run(self, label: str = "training") -> Place:
         """Train to the end, from the checkpoint where there is one."""
         with deterministic():
-            torch.manual_seed(self.seed)
-            if (self.folder / CHECKPOINT).exists():
-                tensors, about = load_tensors(self.folder / CHECKPOINT, _Standing)
+            torch.manual_seed(self.team.seed(self.seed))
+            found = None
+            if self.team.is_first and (self.folder / CHECKPOINT).exists():
+                found = load_tensors(self.folder / CHECKPOINT, _Standing)
+            found = self.team.share(found)
+            if found is not None:
                 with damaged(self.folder / CHECKPOINT):
-                    restore(self.module, self.optimizer, self.device, tensors, about["optimizer"])
-                    self.place = Place(**about["place"])
+                    restore(self.module, self.optimizer, self.device, found[0], found[1]["optimizer"], self.team.rank)
+                    self.place = Place(**found[1]["place"])
             progress = Progress(label, self.config.epochs * self.steps_per_epoch, "steps")
             progress.advance(self.place.step, skipped=True)
-            with events(self.folder / LOGS, self.place.history) as log, progress:
+            written = events(self.folder / LOGS, self.place.history) if self.team.is_first else None
+            with written or contextlib.nullcontext(lambda row: None) as log, progress:
                 while self.place.epoch < self.config.epochs and self.place.countdown > 0:
                     self._epoch(progress)
                     log(self._finish_epoch())
@@ -126,23 +132,32 @@ class Trainer:
     def _step(self, rows: Ints, views: Ints | None) -> None:
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate(self.place.step)
+        self.optimizer.zero_grad()
+        mine = self.team.rows(rows)
+        own, right = self._backward(mine, views, len(mine) / len(rows)) if len(mine) else (0.0, 0)
+        self.team.sum_gradients(self.module.parameters())
+        if self.config.clip:
+            nn.utils.clip_grad_norm_(self.module.parameters(), self.config.clip)
+        self.optimizer.step()
+        loss, all_right = self.team.sums(own, right)
+        if not math.isfinite(loss):
+            raise UserError(
+                f"The loss is {loss} after {self.place.step} steps.",
+                "Lower the rate or the largest gradient norm (--set rate=..., --set clip=...), in a new run folder.",
+            )
+        self.place.loss += loss * len(rows)
+        self.place.right += int(all_right)
+        self.place.seen += len(rows)
+
+    def _backward(self, rows: Ints, views: Ints | None, share: float) -> tuple[float, int]:
+        """The gradients of some rows, which are a share of a batch; their part of the loss, and how many are right."""
         answers = torch.from_numpy(self.training.answers[rows]).to(self.device)  # (B,)
         chosen = None if views is None else views[rows]
         scores, extra = run_module(self.module, self.training, rows, chosen, self.device)  # (B, C), (B, K) each
         loss = self._loss(scores, extra, rows, answers)
-        self.optimizer.zero_grad()
+        loss = loss * share if share != 1 else loss
         torch.autograd.backward(loss)
-        if self.config.clip:
-            nn.utils.clip_grad_norm_(self.module.parameters(), self.config.clip)
-        self.optimizer.step()
-        if not math.isfinite(loss.item()):
-            raise UserError(
-                f"The loss is {loss.item()} after {self.place.step} steps.",
-                "Lower the rate or the largest gradient norm (--set rate=..., --set clip=...), in a new run folder.",
-            )
-        self.place.loss += loss.item() * len(rows)
-        self.place.right += int((scores.argmax(1) == answers).sum())
-        self.place.seen += len(rows)
+        return loss.item(), int((scores.argmax(1) == answers).sum())
 
     def _loss(self, scores: Tensor, extra: Mapping[str, Tensor], rows: Ints, answers: Tensor) -> Tensor:
         """Cross-entropy of the answers, or what the module says itself; and of auxiliary targets."""
@@ -152,7 +167,7 @@ class Trainer:
             loss = self.module.loss(scores, more, answers)
         else:
             loss = functional.cross_entropy(scores, answers)
-        for name in known & extra.keys():
+        for name in (name for name in extra if name in known):
             wanted = torch.from_numpy(self.training.targets[name][rows]).to(self.device)  # (B, K)
             loss = loss + self.config.auxiliary_weight * functional.cross_entropy(extra[name], wanted)
         return loss
@@ -173,7 +188,7 @@ class Trainer:
     def _finish_epoch(self) -> Epoch:
         """Validate, keep the weights if they are the best, and say how long to go on (appendix A.5)."""
         place = self.place
-        accuracy = self.accuracy(self.validation)
+        accuracy = self.team.share(self.accuracy(self.validation) if self.team.is_first else 0.0)
         row = {
             "epoch": place.epoch + 1,
             "loss": place.loss / place.seen,
@@ -187,7 +202,8 @@ class Trainer:
             place.patience *= self.config.patience_growth
             place.countdown = place.patience
             about = self.about | {"epoch": place.epoch, "validation": place.best}
-            save_tensors(self.folder / WEIGHTS, dict(self.module.state_dict()), about)
+            if self.team.is_first:
+                save_tensors(self.folder / WEIGHTS, dict(self.module.state_dict()), about)
         else:
             place.countdown -= 1
         place.position, place.loss, place.right, place.seen = 0, 0.0, 0, 0
@@ -203,7 +219,12 @@ class Trainer:
 
     def _checkpoint(self) -> None:
         tensors, rest = snapshot(self.module, self.optimizer, self.device)
-        save_tensors(self.folder / CHECKPOINT, tensors, self.about | {"place": asdict(self.place), "optimizer": rest})
+        others = self.team.gather({name: tensor.cpu() for name, tensor in _random(self.device).items()})
+        for rank, states in enumerate(others[1:], 1):
+            tensors |= {f"{name}.{rank}": tensor for name, tensor in states.items()}
+        if self.team.is_first:
+            about = self.about | {"place": asdict(self.place), "optimizer": rest}
+            save_tensors(self.folder / CHECKPOINT, tensors, about)
 
 
 def _optimizer(module: nn.Module, config: TrainingConfig, device: str) -> Optimizer:
@@ -254,9 +275,7 @@ def deterministic() -> Iterator[None]:
 def snapshot(module: nn.Module, optimizer: Optimizer, device: str) -> tuple[dict[str, Tensor], Rest]:
     """Everything that training changes: as tensors, and the rest of the optimiser's state as JSON."""
     tensors = {f"model.{name}": tensor for name, tensor in module.state_dict().items()}
-    tensors["random.cpu"] = torch.get_rng_state()
-    if torch.device(device).type == "cuda":
-        tensors["random.cuda"] = torch.cuda.get_rng_state(device)
+    tensors |= _random(device)
     rest: Rest = {}
     for number, values in optimizer.state_dict()["state"].items():
         for name, value in values.items():
@@ -267,17 +286,28 @@ def snapshot(module: nn.Module, optimizer: Optimizer, device: str) -> tuple[dict
     return tensors, rest
 
 
-def restore(module: nn.Module, optimizer: Optimizer, device: str, tensors: dict[str, Tensor], rest: Rest) -> None:
-    """Put back what `snapshot` took."""
+def _random(device: str) -> dict[str, Tensor]:
+    """The state of what draws random numbers."""
+    on_card = torch.device(device).type == "cuda"
+    card = {"random.cuda": torch.cuda.get_rng_state(device)} if on_card else {}
+    return {"random.cpu": torch.get_rng_state(), **card}
+
+
+def restore(
+    module: nn.Module, optimizer: Optimizer, device: str, tensors: dict[str, Tensor], rest: Rest, rank: int = 0
+) -> None:
+    """Put back what `snapshot` took; `rank` is whose random numbers go on."""
     module.load_state_dict(_under("model.", tensors))
     state: dict[int, dict[str, Any]] = {int(number): dict(values) for number, values in rest.items()}
     for name, tensor in _under("optimizer.", tensors).items():
         number, _, key = name.partition(".")
         state.setdefault(int(number), {})[key] = tensor
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-    torch.set_rng_state(tensors["random.cpu"])
-    if "random.cuda" in tensors:
-        torch.cuda.set_rng_state(tensors["random.cuda"], device)
+    own = f".{rank}" if rank else ""
+    if f"random.cpu{own}" in tensors or not rank:  # a team may have grown
+        torch.set_rng_state(tensors[f"random.cpu{own}"])
+    if f"random.cuda{own}" in tensors:
+        torch.cuda.set_rng_state(tensors[f"random.cuda{own}"], device)
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import DateTime, Engine, TypeDecorator, create_engine, event
-from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Session
 
 from veridical.errors import UserError
 
 WAIT = 30  # seconds that a connection waits for another's write
+DATABASE, SECRET = "board.sqlite", "secret.key"  # in the folder of a server: its database, and what keys its hashes
 POOL = 12  # connections that are kept; more requests than these wait for one
 
 
@@ -68,12 +69,17 @@ class Database:
         with alone, Session(self.engine, expire_on_commit=False) as session:
             session.connection(execution_options={"writes": True})
             yield session
-            session.commit()
+            try:
+                session.commit()
+            except SQLAlchemyError:
+                session.invalidate()  # SQLite leaves the transaction open on its connection
+                raise
 
     def upgrade(self) -> None:
         """Bring the tables to the newest form."""
         from alembic import command
         from alembic.config import Config
+        from alembic.util import CommandError
 
         config = Config()
         config.set_main_option("script_location", "veridical.web:migrations")
@@ -82,10 +88,11 @@ class Database:
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
                 connection.commit()
-        except OperationalError as error:
-            reason = str(error.orig or error).strip().splitlines()[0]
+        except (DatabaseError, CommandError) as error:  # not there, no database, or one of a newer version
+            reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0].rstrip(".")
             where = self.engine.url.render_as_string(hide_password=True)
-            raise UserError(f"The database {where} cannot be used: {reason}.", "Check its address.") from None
+            fix = "Check its address, or put a backup back; a newer version of Veridical may have changed it."
+            raise UserError(f"The database {where} cannot be used: {reason}.", fix) from None
 
     def close(self) -> None:
         self.engine.dispose()

@@ -46,12 +46,12 @@ class Visitor:
 
 def visitor_of(request: Request, accounts: Accounts) -> Visitor:
     """Who sent a request."""
-    token = request.cookies.get(_name(request, "session"))
+    token = request.cookies.get(cookie_name(request, "session"))
     account = None
     if token:
         with accounts.database.read() as session:
             account = accounts.who(session, token)
-    visit = token if account else request.cookies.get(_name(request, "visit"))
+    visit = token if account else request.cookies.get(cookie_name(request, "visit"))
     cookie = visit or secrets.token_urlsafe(24)
     address = request.client.host if request.client else "unknown"
     return Visitor(account, cookie, accounts.keyed(f"form {cookie}"), address, is_new=visit is None)
@@ -80,32 +80,36 @@ def page(request: Request, visitor: Visitor, template: str, values: Mapping[str,
     made: HTMLResponse = look.page(template, status, **about)
     made.headers["cache-control"] = "no-store"
     if visitor.is_new:
-        _set(made, request, "visit", visitor.cookie)
+        set_cookie(made, request, "visit", visitor.cookie)
     return made
 
 
 def signed_in(request: Request, token: str, to: str = "/") -> Response:
     """Go on with a new sign-in; the cookie of the visit before is not used any more."""
     made = RedirectResponse(to, 303)
-    _set(made, request, "session", token, int(SIGNED_IN.total_seconds()))
-    made.delete_cookie(_name(request, "visit"), path="/", secure=_is_secure(request), httponly=True, samesite="lax")
+    set_cookie(made, request, "session", token, int(SIGNED_IN.total_seconds()))
+    made.delete_cookie(
+        cookie_name(request, "visit"), path="/", secure=_is_secure(request), httponly=True, samesite="lax"
+    )
     return made
 
 
 def signed_out(request: Request) -> Response:
     made = RedirectResponse("/", 303)
-    made.delete_cookie(_name(request, "session"), path="/", secure=_is_secure(request), httponly=True, samesite="lax")
+    made.delete_cookie(
+        cookie_name(request, "session"), path="/", secure=_is_secure(request), httponly=True, samesite="lax"
+    )
     return made
 
 
-def _set(response: Response, request: Request, name: str, value: str, seconds: int | None = None) -> None:
+def set_cookie(response: Response, request: Request, name: str, value: str, seconds: int | None = None) -> None:
     response.set_cookie(
-        _name(request, name), value, max_age=seconds, path="/", httponly=True, samesite="lax",
+        cookie_name(request, name), value, max_age=seconds, path="/", httponly=True, samesite="lax",
         secure=_is_secure(request),
     )  # fmt: skip
 
 
-def _name(request: Request, name: str) -> str:
+def cookie_name(request: Request, name: str) -> str:
     """Behind TLS a browser takes a cookie of this name from this very host alone."""
     return f"__Host-{name}" if _is_secure(request) else name
 

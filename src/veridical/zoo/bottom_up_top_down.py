@@ -14,15 +14,15 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from veridical.zoo.vqa_parts import VQAConfig, VQAModel, glimpse, vqa_model
+from veridical.zoo.vqa_parts import OPEN, VQAConfig, VQAModel, glimpse, layer, vqa_model
 
 
 class GatedTanh(nn.Module):
     """tanh(W x + b) * sigmoid(W' x + b')."""
 
-    def __init__(self, inputs: int, width: int) -> None:
+    def __init__(self, inputs: int, width: int, bias: float = 0.0) -> None:
         super().__init__()
-        self.value, self.gate = nn.Linear(inputs, width), nn.Linear(inputs, width)
+        self.value, self.gate = layer(inputs, width, bias), layer(inputs, width, OPEN)
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., D) -> (..., H)."""
@@ -35,7 +35,7 @@ class TopDown(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.joins, self.fits = GatedTanh(2 * width, width), nn.Linear(width, 1, bias=False)  # f_a, w
-        self.asked, self.shown = GatedTanh(width, width), GatedTanh(width, width)  # f_q, f_v
+        self.asked, self.shown = GatedTanh(width, width, OPEN), GatedTanh(width, width)  # f_q, f_v
         self.output = GatedTanh(width, width)  # f_o
 
     def forward(self, asked: Tensor, seen: Tensor, there: Tensor) -> Tensor:

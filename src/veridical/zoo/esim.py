@@ -11,29 +11,19 @@ It reads the text alone; people have gender-neutral names. The query is encoded 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from veridical.zoo.architecture import Architecture
 from veridical.zoo.layers import TwoWayReader, attend, largest
-from veridical.zoo.spoken import spoken_inputs
-
-
-@dataclass(frozen=True)
-class ESIMConfig:
-    """Encoder and sizes."""
-
-    words: str = "minilm"  # encoder of words: any of transformers, by its second-to-last layer, or glove
-    hidden: int = 64  # width of the BiLSTMs and of the perceptron
-    dropout: float = 0.2  # of words and of the hidden layer
+from veridical.zoo.spoken import ReaderConfig, spoken_inputs
 
 
 class ESIM(nn.Module):
     """Scores each response by how its words and those of the query answer each other."""
 
-    def __init__(self, config: ESIMConfig, sizes: Mapping[str, int]) -> None:
+    def __init__(self, config: ReaderConfig, sizes: Mapping[str, int]) -> None:
         super().__init__()
         width = config.hidden
         self.dropout = nn.Dropout(config.dropout)
@@ -68,7 +58,7 @@ MODEL = Architecture(
     summary="question and response aligned word by word, on frozen words in context; blind to the picture",
     paper="VCR section 6.1; Chen et al. 2017",
     tasks=("choice",),
-    config=ESIMConfig,
+    config=ReaderConfig,
     inputs=lambda config: spoken_inputs(config.words),
     module=ESIM,
     training={"batch": 32, "epochs": 8, "patience": 3.0, "weight_decay": 0.01},

@@ -8,28 +8,18 @@ It reads neither the question nor the photograph: what it is right about, the re
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from torch import Tensor, nn
 
 from veridical.zoo.architecture import Architecture
 from veridical.zoo.layers import TwoWayReader, largest, perceptron
-from veridical.zoo.spoken import spoken_inputs
-
-
-@dataclass(frozen=True)
-class LSTMConfig:
-    """Encoder and sizes."""
-
-    words: str = "minilm"  # encoder of words: any of transformers, by its second-to-last layer, or glove
-    hidden: int = 64  # width of the LSTM and of the perceptron
-    dropout: float = 0.2  # of words and of the hidden layer
+from veridical.zoo.spoken import ReaderConfig, spoken_inputs
 
 
 class ResponseLSTM(nn.Module):
     """Scores each response by itself."""
 
-    def __init__(self, config: LSTMConfig, sizes: Mapping[str, int]) -> None:
+    def __init__(self, config: ReaderConfig, sizes: Mapping[str, int]) -> None:
         super().__init__()
         self.dropout = nn.Dropout(config.dropout)
         self.read = TwoWayReader(sizes["responses"], config.hidden)
@@ -48,7 +38,7 @@ MODEL = Architecture(
     summary="each response alone, by an LSTM on frozen words in context",
     paper="VCR section 6.1",
     tasks=("choice",),
-    config=LSTMConfig,
+    config=ReaderConfig,
     inputs=lambda config: spoken_inputs(config.words, query=False),
     module=ResponseLSTM,
     training={"batch": 32, "epochs": 8, "patience": 3.0, "weight_decay": 0.01},

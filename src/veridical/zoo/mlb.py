@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from veridical.zoo.vqa_parts import VQAConfig, VQAModel, glimpse, vqa_model
+from veridical.zoo.vqa_parts import OPEN, VQAConfig, VQAModel, glimpse, layer, vqa_model
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class LowRank(nn.Module):
 
     def __init__(self, width: int, glimpses: int) -> None:
         super().__init__()
-        self.asks, self.shows = nn.Linear(width, width), nn.Linear(width, width)  # U, V
+        self.asks, self.shows = layer(width, width, OPEN), layer(width, width)  # U, V
         self.fits = nn.Linear(width, glimpses, bias=False)  # p
-        self.asked, self.shown = nn.Linear(width, width), nn.Linear(glimpses * width, width)  # W_q, W_v
-        self.output = nn.Linear(width, width)  # P
+        self.asked, self.shown = layer(width, width, OPEN), layer(glimpses * width, width)  # W_q, W_v
+        self.output = layer(width, width)  # P
 
     def forward(self, asked: Tensor, seen: Tensor, there: Tensor) -> Tensor:
         """asked (N, H), seen (N, O, H), there (N, O) -> (N, H)."""

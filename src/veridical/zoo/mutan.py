@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from veridical.zoo.vqa_parts import VQAConfig, VQAModel, glimpse, vqa_model
+from veridical.zoo.vqa_parts import OPEN, VQAConfig, VQAModel, glimpse, layer, vqa_model
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Tucker(nn.Module):
     def __init__(self, first: int, second: int, width: int, rank: int) -> None:
         super().__init__()
         self.rank = rank
-        self.first, self.second = nn.Linear(first, width), nn.Linear(second, width)  # W_q, W_v
-        self.left, self.right = nn.Linear(width, rank * width), nn.Linear(width, rank * width)  # M, N
+        self.first, self.second = layer(first, width), layer(second, width)  # W_q, W_v
+        self.left, self.right = layer(width, rank * width, OPEN), layer(width, rank * width)  # M, N
 
     def forward(self, one: Tensor, other: Tensor) -> Tensor:
         """one (..., D), other (..., E) -> (..., H)."""
@@ -50,7 +50,7 @@ class TuckerAttention(nn.Module):
         self.looks = Tucker(width, width, width, rank)
         self.fits = nn.Linear(width, glimpses, bias=False)  # p
         self.joins = Tucker(width, glimpses * width, width, rank)
-        self.output = nn.Linear(width, width)  # W_o
+        self.output = layer(width, width)  # W_o
 
     def forward(self, asked: Tensor, seen: Tensor, there: Tensor) -> Tensor:
         """asked (N, H), seen (N, O, H), there (N, O) -> (N, H)."""

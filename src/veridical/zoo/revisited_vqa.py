@@ -52,5 +52,9 @@ class RevisitedVQA(nn.Module):
 
 
 MODEL = vqa_model(
-    "revisited-vqa", "a perceptron over the whole photograph, question and response", "Jabri et al. 2016", RevisitedVQA
+    "revisited-vqa",
+    "a perceptron over the whole photograph, question and response",
+    "Jabri et al. 2016",
+    RevisitedVQA,
+    epochs=30,  # each is quick
 )

@@ -8,7 +8,7 @@ and ELMo), or from GloVe; every distinct text is encoded once and kept by conten
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -24,6 +24,15 @@ from veridical.zoo.inputs import StoredVectors, candidate_texts, pad, scaled
 from veridical.zoo.objects import WHOLE
 
 Spoken = list[tuple[str, int]]  # words, and the numbers of the objects they point at
+
+
+@dataclass(frozen=True)
+class ReaderConfig:
+    """Encoder and sizes of a model that reads texts alone."""
+
+    words: str = "minilm"  # encoder of words: any of transformers, by its second-to-last layer, or glove
+    hidden: int = 64  # width of its BiLSTMs and of the perceptron
+    dropout: float = 0.2  # of words and of the hidden layer
 
 
 def spoken(text: Text | None, panels: Sequence[Panel]) -> Spoken:

@@ -5,6 +5,10 @@
 They were made to choose among the thousand most frequent answers; here, as the paper adapts them, each response is read
 by a GRU of its own. Tags are words to them: people by gender-neutral names, things by their classes. Regions are those
 of R2C (`objects`), so that only what is done with them differs.
+
+Scores are products of question, regions and response, and where all three begin near zero, or the question with either
+sign, nothing is learned for long (docs/vcr-log.md). So layers of a fusion begin with Xavier's variances, and the
+question's side at `OPEN`: what is seen passes as it is, until it is learned what a question makes of it.
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ from veridical.zoo.architecture import Architecture, Input
 from veridical.zoo.layers import LastState
 from veridical.zoo.objects import Objects, object_inputs
 from veridical.zoo.spoken import spoken_inputs
+
+OPEN = 1.0  # the bias of a question's side of a product, before training
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,14 @@ class VQAModel(nn.Module):
         return scores
 
 
+def layer(inputs: int, width: int, bias: float = 0.0) -> nn.Linear:
+    """A linear layer of a fusion as it begins."""
+    made = nn.Linear(inputs, width)
+    nn.init.xavier_normal_(made.weight)
+    nn.init.constant_(made.bias, bias)
+    return made
+
+
 def named(response_tags: Tensor, query_tags: Tensor, count: int) -> Tensor:
     """Which objects each response and its question point at: (B, C, T), (B, S) -> (B, C, O)."""
     each = response_tags.shape[1]
@@ -99,6 +113,7 @@ def vqa_model(
     paper: str,
     module: Callable[[Any, Mapping[str, int]], nn.Module],
     config: type[VQAConfig] = VQAConfig,
+    epochs: int = 8,
 ) -> Architecture:
     """A VQA baseline as a model of the zoo."""
     return Architecture(
@@ -109,6 +124,6 @@ def vqa_model(
         config=config,
         inputs=vqa_inputs,
         module=module,
-        training={"batch": 32, "rate": 0.002, "epochs": 8, "patience": 4.0, "weight_decay": 0.01},
+        training={"batch": 32, "rate": 0.002, "epochs": epochs, "weight_decay": 0.01, "schedule": "cosine"},
         sees=("image", "text", "candidates", "features"),
     )

@@ -16,6 +16,7 @@ from veridical.builders.nlvr2.visible import MERGED, outlined_area, overlap, vis
 from veridical.builders.nlvr2.work import ImageSet, Seen
 from veridical.language.english import nouns_of
 from veridical.language.writing.pairs.doubts import CROWD, DOUBTFUL, PERHAPS, SEVERAL, sure
+from veridical.options import Workers
 from veridical.records import Box, Panel, SceneObject
 from veridical.sources import Coverage, Photograph
 from veridical.sources.coco import Coco
@@ -192,7 +193,7 @@ def test_pairs_are_drawn_until_sentences_tell_them_apart() -> None:
     panels = {str(k): dogs if k < 2 else Panel("", width=640, height=480) for k in range(8)}
     nouns = nouns_of(panels.values(), COVER)
     sets = [ImageSet(str(k), "dog", "two dogs", tuple(panels)) for k in range(6)]
-    tasks = pair_all(sets, panels, nouns, lambda one: (int(one.set),), processes=1)
+    tasks = pair_all(sets, panels, nouns, lambda one: (int(one.set),), workers=Workers(1))
     assert [task.task for task in tasks] == [f"{k}-{n}" for k in range(6) for n in range(2)]
     for task in tasks:
         assert sorted(name for pair in task.pairs for name in pair) == sorted(panels)

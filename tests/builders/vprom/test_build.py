@@ -160,7 +160,7 @@ def written(path: Path, rows: list[dict[str, object]]) -> Path:
     ],
 )
 def test_bad_answers_of_people(tmp_path: Path, line: str, problem: str) -> None:
-    from veridical.builders.vprom.storing import read_answers
+    from veridical.builders.collected import read_answers
 
     path = tmp_path / "answers.jsonl"
     path.write_text(line)

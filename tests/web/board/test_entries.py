@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.cli.test_disk import room_for
 from tests.web.board.town import ITEMS, OPTIONS, Town, opened, predictions, write_benchmark
 
 from veridical.errors import UserError
@@ -203,6 +204,17 @@ def test_a_file_that_is_too_long_is_refused(benchmarks: dict[str, Path], tmp_pat
         )
         assert ada.send("boxes-test", data).status_code == 413
         assert not list(town.site.entries.folder.iterdir())
+
+
+def test_a_full_disk_is_said_and_nothing_is_kept(town: Town, benchmarks: dict[str, Path]) -> None:
+    token, data = town.person("ada").token(), predictions(benchmarks["boxes"], 0.7, 77)
+    before = set(town.site.entries.folder.iterdir())
+    with room_for(100):
+        sent = town.api(token, "POST", "/boards/boxes-test/entries", params={"name": "x"}, content=data)
+    assert sent.status_code == 503
+    assert sent.json()["problem"] == "The server has no room for this."
+    assert set(town.site.entries.folder.iterdir()) == before
+    assert town.api(token, "POST", "/boards/boxes-test/entries", params={"name": "x"}, content=data).status_code == 201
 
 
 def test_a_board_whose_benchmark_changed_does_not_go_on(benchmarks: dict[str, Path], tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import httpx
 import numpy as np
 import pytest
 from tests.commands import invoke
+from tests.formats._server import serving
 from tests.web.board.test_kills import Server
 from tests.web.board.town import Person, predictions
 
@@ -56,6 +57,36 @@ def test_a_refusal_is_said_in_words(
     assert "No token was given" in invoke("submit", server.address, file).stderr
     assert "A token of a team is needed" in invoke("submit", server.address, file, "--token", "vrd_x").stderr
     assert "is not the address of a board" in invoke("submit", "nonsense", file, "--token", token).stderr
+
+
+ANSWERS = {
+    "a list": b"[]",
+    "another shape": b'{"status": "scored"}',
+    "numbers as text": b'{"id": 3}',
+    "no JSON": b"<html>",
+    "deep": b"[" * 100_000,
+    "not text": b"\xff\xfe",
+    "endless": b"0" * ((16 << 20) + 2),
+}
+
+
+@pytest.mark.parametrize("what", ANSWERS)
+def test_a_server_that_is_no_board(tmp_path: Path, what: str) -> None:
+    (tmp_path / "mine.jsonl").write_text("{}\n")
+    with serving() as site:
+        site.files["/api/boards/one/entries"] = ANSWERS[what]
+        ran = invoke("submit", f"{site.url}/boards/one", tmp_path / "mine.jsonl", "--token", "t")
+    assert ran.exit_code == 2
+    assert "Is this the address of a board?" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize("url", ["http://[", "http://127.0.0.1:99999/", "http://\x7f/", "https://"])
+def test_what_is_no_address(tmp_path: Path, url: str) -> None:
+    (tmp_path / "mine.jsonl").write_text("{}\n")
+    ran = invoke("submit", url, tmp_path / "mine.jsonl", "--token", "t")
+    assert ran.exit_code == 2
+    assert "Traceback" not in ran.stderr
 
 
 def test_a_simulated_team_is_about_as_good_as_its_skill(benchmarks: dict[str, Path], tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.web.conftest import NARROW, NewPage, serious
 from tests.web.explore.conftest import predict
 
+from veridical.benchmark import Benchmark
 from veridical.web.explore.explorer import Explorer
 from veridical.web.explore.export import export
 from veridical.web.explore.server import NotebookExplorer
@@ -141,3 +142,24 @@ def test_an_exported_site_works_from_files(new_page: NewPage, opened: Explorer, 
     page.get_by_role("link", name="Next →").click()
     page.locator("a[rel=up]").click()
     assert page.locator(".card").count() == 24
+
+
+@pytest.mark.parametrize("system", ["light", "dark"])
+def test_a_card_in_a_notebook_is_as_light_as_the_notebook(new_page: NewPage, nlvr: Path, system: str) -> None:
+    """Whatever the system's colours are: a page that does not follow them would hold a dark card, or dark words."""
+    card = _card(nlvr)
+    page = new_page(dark=system == "dark")
+    for body, ground in (
+        ("<body>", "rgb(255, 255, 255)"),
+        ('<body data-jp-theme-light="false" style="background: #111">', "rgb(18, 22, 28)"),
+        ('<body class="vscode-dark" style="background: #111">', "rgb(18, 22, 28)"),
+    ):
+        page.set_content(f"<!doctype html><html lang='en'><title>n</title>{body}<main>{card}</main></body></html>")
+        look = "getComputedStyle(document.querySelector('.veridical-item'))"
+        assert page.evaluate(f"{look}.backgroundColor") == ground
+        assert [one for one in serious(page) if one.startswith("color-contrast")] == []
+
+
+def _card(benchmark: Path) -> str:
+    opened = Benchmark(benchmark)
+    return opened[next(iter(opened.items("dev"))).id]._repr_html_()

@@ -18,9 +18,33 @@ from veridical.web.explore.export import export
 
 def test_every_link_of_a_site_leads_to_a_file_of_it(opened: Explorer, tmp_path: Path) -> None:
     made = export(opened, tmp_path / "site", 30)
-    pages = sorted(made.out.rglob("*.html"))
-    assert (made.items, made.pages) == (30, len(pages)) == (30, 32)
-    for page in pages:
+    assert (made.items, made.pages) == (30, len(list(made.out.rglob("*.html")))) == (30, 32)
+    follow_links(made.out)
+
+
+def test_a_site_holds_every_scheme(vprom: Path, tmp_path: Path) -> None:
+    """Each has its cards and its items, under names of their own: the same id may stand in several."""
+    explorer = Explorer(vprom)
+    made = export(explorer, tmp_path / "site", 26)
+    follow_links(made.out)
+    pages = {name: (made.out / name).read_text() for name in ("index.html", "scheme-2.html")}
+    for scheme in explorer.benchmark.schemes:
+        assert all(f">{scheme}</a>" in page for page in pages.values())
+    shown = {name: set(re.findall(r'href="(items/\d+\.html)"', page)) for name, page in pages.items()}
+    assert all(shown.values())
+    assert not shown["index.html"] & shown["scheme-2.html"]
+    other = next(name for name in explorer.benchmark.schemes if name != explorer.scheme)
+    for name, scheme in (("index.html", explorer.scheme), ("scheme-2.html", other)):
+        page = (made.out / sorted(shown[name])[0]).read_text()
+        assert f"({scheme})" in page
+        assert f'href="../{name}"' in page
+    assert made.pages == len(list(made.out.rglob("*.html")))
+    assert made.items == len(list((made.out / "items").iterdir()))
+
+
+def follow_links(site: Path) -> None:
+    """Every link of every page leads to a file of the site."""
+    for page in site.rglob("*.html"):
         text = page.read_text()
         assert len(text) < 200_000
         for link in re.findall(r'(?:href|src)="([^"]+)"', text):

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.web.explore.conftest import predict
 
-from veridical.benchmark import BenchmarkWriter
-from veridical.records import TRUTH, Item, Panel, Ref, Text
+from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.records import TRUTH, Item, Panel, Ref, Text, object_names
 from veridical.web.explore.catalogue import Catalogue
 from veridical.web.explore.explorer import Explorer
 from veridical.web.explore.filters import ItemFilter
@@ -133,3 +133,23 @@ def test_a_chosen_facet_is_counted_as_if_it_were_not(catalogue: Catalogue) -> No
 def test_pages_cover_everything_once(catalogue: Catalogue) -> None:
     pages = [catalogue.numbers(catalogue.everything, 24, 24 * k) for k in range(4)]
     assert [n for page in pages for n in page] == list(range(80))
+
+
+def test_a_search_sees_the_names_of_tagged_objects(vcr: Path) -> None:
+    """As an item's page spells them, in questions and in answers: `person1`."""
+    bench = Benchmark(vcr)
+    catalogue = Explorer(vcr).catalogue("main")
+    names: dict[str, set[str]] = {}
+    for split in bench.splits:
+        for item in bench.items(split):
+            if item.parent is None:
+                texts = [item.query, *item.candidates]
+                called = object_names([bench.panels[item.panels[0]]])
+                refs = [one for text in texts for one in text.tokens if isinstance(one, Ref)]
+                names[item.id] = {called[name] for ref in refs for name in ref.objects}
+    every = sorted({name for own in names.values() for name in own})
+    assert len(every) > 3
+    for name in every:
+        found = catalogue.numbers(catalogue.everything.searching(name.upper()), 10**6)
+        items = catalogue.items(catalogue.places(found).values())
+        assert {one.id for one in items.values()} >= {item for item, own in names.items() if name in own}

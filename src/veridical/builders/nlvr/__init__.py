@@ -12,18 +12,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from veridical.options import given
+from veridical.common.places import anywhere
+from veridical.options import gathered
 from veridical.options.building import NLVROptions
+from veridical.options.running import Workers
 
 if TYPE_CHECKING:
     from veridical.builders import BuildReport
 
 
+@anywhere
 def build_nlvr(
     out: Path | str,
     options: NLVROptions = NLVROptions(),
     until: Literal["all", "presentations"] = "all",
-    processes: int | None = None,
+    workers: Workers = Workers(),
     replace: bool = False,
     **fields: Any,
 ) -> BuildReport:
@@ -36,11 +39,12 @@ def build_nlvr(
         out: The benchmark to make.
         options: What decides the benchmark.
         until: Stop after presentations: what people look at when they write; or all.
-        processes: Processes; all processors unless given.
+        workers: Who does the work.
         replace: Make it anew even where a benchmark with hidden answers or vectors stands at OUT.
     """
     from veridical.benchmark.place import replacing
     from veridical.builders.nlvr import build as room
 
     with replacing(replace, out if until == "all" else None):
-        return room.build(out, given(options, fields), until=until, processes=processes)
+        options, workers = gathered((options, workers), fields)
+        return room.build(out, options, until=until, workers=workers)

@@ -22,6 +22,7 @@ from veridical.benchmark.place import hidden_dir, staging
 from veridical.benchmark.splits import SECRET, check_splits, mix_secret, split_by_origin
 from veridical.benchmark.writer import file_hash
 from veridical.builders import BuildReport
+from veridical.builders.collected import JUDGEMENTS, SCENES, SENTENCES, Collected, read_collection
 from veridical.builders.nlvr import people, scenes
 from veridical.builders.nlvr.people import Verdicts
 from veridical.builders.nlvr.scenes import Packed, Sampling, arrangement_of, unpack
@@ -34,6 +35,7 @@ from veridical.language.programs.terms import parse
 from veridical.language.writing.boxes.statements import PAPER, make_plan
 from veridical.options import check_seed
 from veridical.options.building import NLVROptions
+from veridical.options.running import Workers
 from veridical.records import PROGRAM, Judgement, Pruned
 from veridical.sources.boxes.drawings import draw_png
 
@@ -44,7 +46,7 @@ WRITE_BATCH = 20  # presentations; a batch takes under a second
 DRAW_BATCH = 40
 
 
-def build(out: Path | str, options: NLVROptions, *, until: str = "all", processes: int | None = None) -> BuildReport:
+def build(out: Path | str, options: NLVROptions, *, until: str = "all", workers: Workers = Workers()) -> BuildReport:
     """Build an NLVR benchmark, four items a sentence, six drawings an item: see `build_nlvr`."""
     shares = dict(SPLITS if options.split is None else options.split)
     hide = tuple(name for name in HIDDEN if name in shares) if options.hide is None else tuple(options.hide)
@@ -54,7 +56,15 @@ def build(out: Path | str, options: NLVROptions, *, until: str = "all", processe
         raise UserError(f"{options.presentations} presentations make no benchmark.", "Ask for one or more.")
     asked = None if options.phenomenon is None else tuple(sorted(options.phenomenon.items()))
     sampling = Sampling(options.seed, asked, options.secret)
-    job = NLVRJob(Path(os.path.abspath(out)), sampling, shares, hide, processes, options.licence)
+    job = NLVRJob(Path(os.path.abspath(out)), sampling, shares, hide, workers, options.licence)
+    if options.from_collection is not None:
+        collected = read_collection(options.from_collection, "nlvr")
+        if any(path is not None for path in (options.scenes, options.statements, options.judgements)):
+            problem = "Both --from-collection and files of their own say what people did."
+            raise UserError(problem, "Give one of them.")
+        scenes_, said, judged = (collected.path(name) for name in (SCENES, SENTENCES, JUDGEMENTS))
+        options = replace(options, scenes=scenes_, statements=said, judgements=judged)
+        job.collected = collected
     given = [None if path is None else Path(path) for path in (options.scenes, options.statements, options.judgements)]
     files = [path for path in given if path is not None]
     if until == "presentations":
@@ -79,10 +89,11 @@ class NLVRJob:
     sampling: Sampling
     shares: dict[str, float]
     hidden: tuple[str, ...]
-    processes: int | None
+    workers: Workers
     licence: str
     notes: list[str] = field(default_factory=list)  # what the report says beside the counts
     clock: Clock = field(default_factory=Clock)
+    collected: Collected | None = None  # what people did, where they did it here
 
     @property
     def work(self) -> Path:
@@ -166,7 +177,10 @@ def _collected(job: NLVRJob, shown: Path, statements: Path, judgements: Path) ->
     kept = [one for one in examples if not verdicts.labels.keys().isdisjoint(one.ids)]
     if len(kept) < len(examples):
         job.notes.append(f"All items of {len(examples) - len(kept):,} presentations were removed.")
-    split = _deal(job, [one.presentation for one in kept], [one.arrangement for one in kept])
+    if job.collected is not None:  # decided before people judged: what is held out has five judgements
+        split = _dealt(job, job.collected.splits(), kept)
+    else:
+        split = _deal(job, [one.presentation for one in kept], [one.arrangement for one in kept])
     config = {
         "presentations": len(seen),
         "without_statement": len(seen) - len(examples),
@@ -174,11 +188,27 @@ def _collected(job: NLVRJob, shown: Path, statements: Path, judgements: Path) ->
         "judgements": "people's",
         "judgements_on_own_sentences": own,  # left out
         "inputs": {name: file_hash(path) for name, path in files.items()},
+        **_people(job, len(kept), len(verdicts.labels)),
     }
     job.clock.done("reading")
     with job.writer(config) as writer:
         _fill(job, writer, kept, split, [*people.selections(examples), *judged], verdicts)
     return _report(job, examples, verdicts)
+
+
+def _people(job: NLVRJob, sentences: int, items: int) -> dict[str, object]:
+    """Who wrote and validated, and what it cost, as a collection counted it."""
+    if job.collected is None:
+        return {}
+    return {"people": dict(job.collected.statistics), "cost": job.collected.costs(sentences, items)}
+
+
+def _dealt(job: NLVRJob, said: Mapping[str, str], kept: Sequence[Packed]) -> dict[str, str]:
+    """The splits that a collection dealt; those that this build has not are refused."""
+    out = {one.presentation: said.get(one.presentation, "train") for one in kept}
+    for name in sorted({*out.values()} - job.shares.keys()):
+        raise UserError(f"The collection has presentations in a split {name!r}.", "Leave --split out.")
+    return out
 
 
 def _fill(
@@ -194,7 +224,7 @@ def _fill(
         scenes.Labelled(one, split[one.presentation], tuple(map(verdicts.labels.get, one.ids))) for one in examples
     ]
     batches = [labelled[i : i + DRAW_BATCH] for i in range(0, len(labelled), DRAW_BATCH)]
-    for drawn in run(scenes.draw_batch, batches, processes=job.processes, label="drawing"):
+    for drawn in run(scenes.draw_batch, batches, workers=job.workers, label="drawing"):
         for image in drawn.images:
             writer.add_image(image)
         for name, rows in drawn.items.items():
@@ -259,5 +289,5 @@ def _run(
     work: Path | None = None,
 ) -> list[Packed]:
     batches = [numbers[i : i + WRITE_BATCH] for i in range(0, len(numbers), WRITE_BATCH)]
-    made = run(partial(function, job.sampling), batches, processes=job.processes, work=work, label=label)
+    made = run(partial(function, job.sampling), batches, workers=job.workers, work=work, label=label)
     return [one for batch in made for one in batch]

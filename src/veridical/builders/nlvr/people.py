@@ -10,7 +10,6 @@ judgements           {"item": "7-2", "worker": "w5", "verdict": true}     or fal
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ import msgspec
 import numpy as np
 
 from veridical.builders.nlvr.scenes import Packed, pack, unpack
+from veridical.common.characters import unseen
 from veridical.common.files import bad_line, numbered_lines
 from veridical.formats.nlvr import COLORS, BoxObject
 from veridical.records import Judgement, Panel, Verdict
@@ -30,9 +30,6 @@ from veridical.statistics.judgements import NO_REASON, SKIP, Judged, prune_nlvr
 NO_JUDGEMENT = "no judgement"
 _COLOR_NAMES = {"black": "Black", "yellow": "Yellow", "blue": "#0099ff"}  # as the official release writes them
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")  # of a presentation
-_UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})  # controls, halves of characters, separators of lines and paragraphs
-_TURNING = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})  # the direction of writing
-_MARKS = "\u200e\u200f\u061c"  # marks that turn it, too
 _VERDICTS: dict[object, Verdict] = {True: 1, False: 0, "true": 1, "false": 0, "nonsense": "nonsense", "skip": "skip"}
 
 
@@ -195,9 +192,8 @@ def _named(text: str, noun: str, path: Path, number: int) -> None:
     """Refuse an empty text, and one with characters that cannot be seen or that turn others around."""
     if not text.strip():
         raise bad_line(path, number, f"the {noun} is empty")
-    for char in text.strip():
-        if unicodedata.category(char) in _UNSEEN or unicodedata.bidirectional(char) in _TURNING or char in _MARKS:
-            raise bad_line(path, number, f"the {noun} has the control character U+{ord(char):04X}")
+    if bad := unseen(text.strip()):
+        raise bad_line(path, number, f"the {noun} has the control character {bad}")
 
 
 def _new(seen: set[str], key: str, path: Path, number: int, noun: str) -> None:

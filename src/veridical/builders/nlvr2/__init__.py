@@ -2,6 +2,7 @@
 
     build          section 3 in order: the steps, then items and splits; what a build reports
     steps          each step: a file in the work folder, made from the files before it
+    collected      what `collect export` hands over
     collection     what a build is given (options, checked or from a file; a source), and what its steps made
     work           the work folder: records of its files, when each is made again
     photographs    3.1: looking at every photograph once
@@ -23,15 +24,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veridical.common.places import anywhere
 from veridical.errors import UserError
-from veridical.options import given, given_names
+from veridical.options import gathered, given_names
 from veridical.options.building import NLVR2Options
+from veridical.options.running import Workers
 
 if TYPE_CHECKING:
     from veridical.builders import BuildReport
     from veridical.builders.nlvr2.takedown import TakedownReport
 
 
+@anywhere
 def build_nlvr2(
     out: Path | str,
     options: NLVR2Options = NLVR2Options(),
@@ -40,7 +44,7 @@ def build_nlvr2(
     work: Path | str | None = None,
     sheets: bool = False,
     takedown: Path | str | None = None,
-    processes: int | None = None,
+    workers: Workers = Workers(),
     replace: bool = False,
     **fields: Any,
 ) -> BuildReport | TakedownReport:
@@ -56,20 +60,23 @@ def build_nlvr2(
         work: Where each step's file is kept; OUT.work unless given.
         sheets: Write contact sheets into the work folder.
         takedown: Remove these photographs, one a line, from OUT, and do nothing else.
-        processes: Processes; all processors unless given.
+        workers: Who does the work.
         replace: Make it anew even where a benchmark with hidden answers or vectors stands at OUT.
     """
     from veridical.benchmark.place import replacing
     from veridical.builders.nlvr2 import build as room
+    from veridical.builders.nlvr2.collected import taken_over
     from veridical.builders.nlvr2.collection import read_config
     from veridical.builders.nlvr2.takedown import takedown as take_down
 
-    made = given(options, fields)
+    made, workers = gathered((options, workers), fields)
     if config is not None:
         made = read_config(config, made)
+    if made.from_collection is not None:
+        made = taken_over(made, Path(out), None if work is None else Path(work))
     if takedown is None:
         with replacing(replace, out if until == "all" else None):
-            return room.build(out, made, until=until, work=work, sheets=sheets, processes=processes)
+            return room.build(out, made, until=until, work=work, sheets=sheets, workers=workers)
     if given_names(made) or until != "all" or sheets or replace:
         raise UserError("--takedown removes photographs and does nothing else.", "Leave the other options out.")
     return take_down(out, takedown, work=work)

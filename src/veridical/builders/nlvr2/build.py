@@ -20,6 +20,7 @@ from veridical.benchmark import Benchmark
 from veridical.benchmark.place import hidden_dir
 from veridical.benchmark.splits import RANDOM, SECRET, mix_secret, secret_words
 from veridical.builders import BuildReport
+from veridical.builders.nlvr2.collected import held_out
 from veridical.builders.nlvr2.collection import Collection, checked, hidden_splits
 from veridical.builders.nlvr2.doubtful import PAGE, write_doubtful
 from veridical.builders.nlvr2.people import Validated, check_left, split, validate
@@ -35,6 +36,7 @@ from veridical.common.files import write_lines
 from veridical.engine.progress import Clock
 from veridical.errors import UserError
 from veridical.options.building import NLVR2Options
+from veridical.options.running import Workers
 from veridical.sources.icons.worlds import IconSeries
 
 
@@ -45,7 +47,7 @@ def build(
     until: str = "all",
     work: Path | str | None = None,
     sheets: bool = False,
-    processes: int | None = None,
+    workers: Workers = Workers(),
 ) -> BuildReport:
     """Build an NLVR2 benchmark: see `build_nlvr2`. The same options give the same bytes."""
     clock = Clock()
@@ -56,13 +58,13 @@ def build(
     folder = Path(os.path.abspath(out))
     place = Work(Path(work) if work is not None else work_folder(folder))
     place.explain(bool(hidden_splits(made)))
-    source = own or open_photographs(made, place.path("detections.jsonl"))
+    source = own or open_photographs(made, place.path("detections.jsonl"), workers)
     drawn = isinstance(source, IconSeries)
     made, kept, notes = _mix_secret(made, folder, place, drawn)
     if isinstance(source, IconSeries):  # their names are public: without the salt the seed tells what they show
         source = replace(source, salt=tuple(secret_words(made.secret)))
     named = own is None and made.source != "icons"
-    collected = Collection(made, place, source, made.source if named or source is None else source, processes)
+    collected = Collection(made, place, source, made.source if named or source is None else source, workers)
     if until != "all":
         return _stopped(collected, until, folder, sheets, notes)
     collect(collected, "judgements")
@@ -106,7 +108,7 @@ def _validated(made: Collection, *, extra: bool) -> Validated:
     bad = {one.id for one in made.photographs.seen if one.problem}  # people may have put them into tasks.jsonl
     done.drop("pictures", NO_PICTURE, lambda k: not bad.isdisjoint(k.task.pairs[k.pair]))
     rng = np.random.default_rng(np.random.SeedSequence(made.options.seed, spawn_key=(0,)))
-    return split(done, made.judgements, rng, made.options.split, extra=extra)
+    return split(done, made.judgements, rng, made.options.split, extra=extra, held=held_out(made.work))
 
 
 # what a build is given, and what it reports

@@ -32,6 +32,7 @@ from veridical.errors import UserError
 from veridical.language.wordnet import Thesaurus, open_thesaurus
 from veridical.options import check_seed, filled, refuse_unused
 from veridical.options.building import NLVR2Options
+from veridical.options.running import Workers
 from veridical.records import Panel
 from veridical.sources import NOTHING, Coverage, Photograph, Source
 
@@ -184,7 +185,7 @@ class Collection:
     work: Work
     source: Source | None  # None: addresses alone, of a saved search
     reader: Source | str  # how a worker process gets at pictures: the source, or the name that opens it
-    processes: int | None = None
+    workers: Workers = field(default_factory=Workers)
     photographs: Photographs = field(init=False)
     synsets: dict[str, Synset] = field(default_factory=dict)
     queries: list[Query] = field(default_factory=list)

@@ -93,7 +93,7 @@ def write_doubtful(made: Collection, done: Validated, out: Path) -> int:
     if made.exact or made.source is None or made.judged_by_people:
         return 0
     names = {name for k in done.items for name in k.task.pairs[k.pair]}
-    coverage, raw = made.coverage, fetch(made.source, names, made.processes)
+    coverage, raw = made.coverage, fetch(made.source, names, made.workers)
     doubtful = find_doubtful(done.items, {name: visible(raw[name], coverage, MARGIN).panel for name in raw})
     shown = {one.kept.id for one in doubtful}
     rows = sorted(done.items, key=lambda k: k.id not in shown)  # those to look at first

@@ -29,6 +29,7 @@ from veridical.language.english import NUMBER_WORDS, Nouns, plural
 from veridical.language.programs.terms import parse
 from veridical.language.writing.pairs.claims import deny
 from veridical.language.writing.pairs.statements import execute_pair, write
+from veridical.options.running import Workers
 from veridical.records import PROGRAM, Panel
 
 TASKS = 2  # of a set
@@ -99,7 +100,7 @@ def write_all(
     nouns: Nouns,
     seeds: Callable[[Task], tuple[int, ...]],
     *,
-    processes: int | None = None,
+    workers: Workers = Workers(),
     work: Path | None = None,
 ) -> list[Sentence]:
     """Sentences for all tasks, by worker processes; `seeds` are those of the first task of some pairs."""
@@ -110,7 +111,7 @@ def write_all(
     for (_, pairs), own in by_pairs.items():
         jobs.append((tuple(own), {name: panels[name] for pair in pairs for name in pair}, seeds(own[0])))
     batches = [jobs[i : i + BATCH] for i in range(0, len(jobs), BATCH)]
-    made = run(partial(write_batch, nouns), batches, processes=processes, work=work, label="writing sentences")
+    made = run(partial(write_batch, nouns), batches, workers=workers, work=work, label="writing sentences")
     return [one for batch in made for one in batch]
 
 
@@ -123,12 +124,12 @@ def pair_all(
     nouns: Nouns,
     seeds: Callable[[ImageSet], tuple[int, ...]],
     *,
-    processes: int | None = None,
+    workers: Workers = Workers(),
 ) -> list[Task]:
     """Tasks of all sets, by worker processes: pairs that sentences can tell apart, where there are such."""
     jobs = [(one, {name: panels[name] for name in one.photographs}, seeds(one)) for one in sets]
     batches = [jobs[i : i + BATCH] for i in range(0, len(jobs), BATCH)]
-    made = run(partial(_pair_batch, nouns), batches, processes=processes, label="pairing photographs")
+    made = run(partial(_pair_batch, nouns), batches, workers=workers, label="pairing photographs")
     return [task for batch in made for task in batch]
 
 
@@ -198,10 +199,10 @@ PRESENCE = "presence of a single object"
 DISJUNCTION = "disjunction over the images"
 IDENTIFICATION = "object identification"
 
-_SIDE = re.compile(
-    r"\b(?:(?:the )?(?:left|right)(?:[- ]hand|most)? (?:image|photo|picture|one)|(?:the )?image (?:on|to) the "
-    r"(?:left|right))\b"
+_SIDES = (
+    r"\b(?:(?:the )?(?:{side})(?:[- ]hand|most)? (?:image|photo|picture|one)|(?:the )?image (?:on|to) the (?:{side}))\b"
 )
+_SIDE = re.compile(_SIDES.format(side="left|right"))
 _JOIN = re.compile(r"\b(?:and|while|or|but|whereas)\b|[;,]")
 _MANY = "|".join([*NUMBER_WORDS[2:21], "several", "many", "more", "fewer", "no", "only"])
 _PRESENCE = re.compile(
@@ -217,6 +218,18 @@ _FIND = {
     for name, some in read_json(Path(__file__).with_name("guidelines.json"), dict[str, list[str]]).items()
 }
 _COMPARES = _FIND.pop("comparison")
+
+
+def patterns() -> dict[str, tuple[list[str], list[str]]]:
+    """The guidelines as expressions over a sentence in lower case, for whoever checks while somebody types: those of
+    which one is found where a guideline is broken, and those of which none is."""
+    left, right = (f"(?:{_SIDES.format(side=side)})" for side in ("left", "right"))
+    join = f".*?(?:{_JOIN.pattern}).*?"
+    apart = ([f"{left}{join}{right}", f"{right}{join}{left}"], [_COMPARES.pattern])
+    found: dict[str, tuple[list[str], list[str]]] = {name: ([pattern.pattern], []) for name, pattern in _FIND.items()}
+    return {**found, PRESENCE: ([f"^{_PRESENCE.pattern}[.! ]*$"], []), DISJUNCTION: apart}
+
+
 _QUOTED = re.compile(r"[\"“][^\"”]+[\"”]")
 
 

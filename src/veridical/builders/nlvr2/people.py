@@ -14,7 +14,6 @@ of these disagree go, and the rest makes three equal parts.
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,6 +26,7 @@ from veridical.builders.interest import LabelledPhotograph
 from veridical.builders.nlvr2.pairs import PAIRS
 from veridical.builders.nlvr2.sets import MARKED
 from veridical.builders.nlvr2.work import Found, PrunedSet, Sentence, Task, Verdict, item_id
+from veridical.common.characters import unseen
 from veridical.common.files import bad_line, numbered_lines
 from veridical.errors import UserError
 from veridical.records import Judgement
@@ -36,7 +36,6 @@ PAPER_SPLITS = {"train": 0.8, "dev": 0.2 / 3, "test-p": 0.2 / 3, "test-u": 0.2 /
 NO_SENTENCE = "no sentence was written"
 _VERDICTS = (True, False, "nonsense", "skip")
 _KINDS = ("validation", "extra")
-_UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})  # controls, halves of characters, separators of lines and paragraphs
 REPORTED = "sentence reported as nonsense"
 DISAGREES = "validator disagrees with the writer"
 NOT_VALIDATED = "no validation"
@@ -99,9 +98,8 @@ def _check_sentence(path: Path, number: int, line: Sentence) -> None:
     for noun, text in (("sentence", line.sentence), ("writer", line.writer)):
         if not text.strip():
             raise bad_line(path, number, f"the {noun} is empty")
-        bad = next((c for c in text.strip() if unicodedata.category(c) in _UNSEEN), None)
-        if bad is not None:
-            raise bad_line(path, number, f"the {noun} has the control character U+{ord(bad):04X}")
+        if bad := unseen(text.strip()):
+            raise bad_line(path, number, f"the {noun} has the control character {bad}")
     chosen = set(line.selected)
     if len(line.selected) != PAIRS // 2 or len(chosen) != PAIRS // 2 or not chosen <= set(range(PAIRS)):
         raise bad_line(path, number, f"the selected pairs are {list(line.selected)}; expected two of 0 to 3")
@@ -206,19 +204,23 @@ def split(
     shares: Mapping[str, float] | None = None,
     *,
     extra: bool = True,
+    held: Container[str] | None = None,
 ) -> Validated:
     """Section 3.4: a fifth held out by image set, low agreement removed, three equal parts; or the `shares` given.
 
-    `extra` says whether extra judgements are expected on what is held out.
+    `extra` says whether extra judgements are expected on what is held out; `held` are the sets that were, where that
+    was decided before people judged.
     """
     check_left(out, len(out.items), "No item is left")
     # Sets that share a photograph are one: named after the first of their block.
     origins = [[f"set {k.task.set}", *map(str, k.task.pairs[k.pair])] for k in out.items]
     sets = [str(number) for number in blocks(origins)]
     synsets = [k.task.synset for k in out.items]
-    if shares is None and len(set(sets)) < FEW_SETS:
+    if shares is None and held is None and len(set(sets)) < FEW_SETS:
         shares, out.few_sets = PAPER_SPLITS, True
-    if shares is not None:
+    if held is not None and shares is None:
+        names = [HELD_OUT if k.task.set in held else TRAIN for k in out.items]
+    elif shares is not None:
         names = split_by_origin([[s] for s in sets], shares, rng, synsets)
     else:
         names = [HELD_OUT if is_held else TRAIN for is_held in nlvr2_held_out(sets, synsets, rng)]

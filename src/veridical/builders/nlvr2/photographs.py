@@ -25,6 +25,7 @@ from veridical.engine import run
 from veridical.errors import UserError
 from veridical.language.writing.pairs.doubts import sure
 from veridical.options.building import NLVR2Options
+from veridical.options.running import Workers
 from veridical.sources import Coverage, Photograph, Source, open_source
 from veridical.sources.icons.worlds import IconSeries
 
@@ -45,7 +46,7 @@ _PLACES = frozenset(
 _SPOKEN = frozenset({"action", "activity", "pose", "synset", "label", "keywords", "title"})
 
 
-def open_photographs(config: NLVR2Options, cache: Path) -> Source | None:
+def open_photographs(config: NLVR2Options, cache: Path, workers: Workers) -> Source | None:
     """The source of a build; with a detector, what it finds is in the photographs that have no objects."""
     if config.source == "none":
         return None
@@ -56,7 +57,7 @@ def open_photographs(config: NLVR2Options, cache: Path) -> Source | None:
         return source
     from veridical.sources.detections import Detections
 
-    return Detections(source, config.detector, threshold=config.threshold, cache=cache)
+    return Detections(source, config.detector, threshold=config.threshold, cache=cache, workers=workers)
 
 
 # of a worker process
@@ -75,7 +76,7 @@ def look(
     encoder: str,
     coverage: Coverage | None = None,
     *,
-    processes: int | None = None,
+    workers: Workers = Workers(),
     work: Path | None = None,
 ) -> tuple[list[Seen], np.ndarray]:
     """Every photograph, and a vector of length 1 for each: (N, D). With a `coverage`, only what can be seen counts."""
@@ -88,7 +89,7 @@ def look(
     function = partial(_look_batch, reader, encoder, coverage)
     seen: list[Seen] = []
     vectors: list[np.ndarray] = []
-    for found in run(function, batches, processes=processes, work=work, label="looking at photographs"):
+    for found in run(function, batches, workers=workers, work=work, label="looking at photographs"):
         for one, vector in found:
             seen.append(one)
             vectors.append(vector)
@@ -203,7 +204,7 @@ def _fetch_batch(source: Source, names: Sequence[str]) -> list[Photograph]:
     return [source.find(name) for name in names]
 
 
-def fetch(source: Source, ids: Iterable[str], processes: int | None = None) -> dict[str, Photograph]:
+def fetch(source: Source, ids: Iterable[str], workers: Workers = Workers()) -> dict[str, Photograph]:
     """Photographs by id: made by worker processes where the source can, otherwise found in one pass."""
     wanted = set(ids)
     if source.count is not None:
@@ -211,7 +212,7 @@ def fetch(source: Source, ids: Iterable[str], processes: int | None = None) -> d
         if len(names) <= FEW:  # not worth a process
             return {name: source.find(name) for name in names}
         batches = [names[i : i + BATCH] for i in range(0, len(names), BATCH)]
-        made = run(partial(_fetch_batch, source), batches, processes=processes, label="fetching photographs")
+        made = run(partial(_fetch_batch, source), batches, workers=workers, label="fetching photographs")
         return {one.panel.id: one for batch in made for one in batch}
     return {one.panel.id: one for one in source.photographs() if one.panel.id in wanted}
 

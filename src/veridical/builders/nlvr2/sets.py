@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -174,12 +175,15 @@ def construct(
     return [out[one.set] for one in pruned if one.set in out]
 
 
-def turns(pruned: Sequence[PrunedSet]) -> list[PrunedSet]:
+SetOfPhotographs = TypeVar("SetOfPhotographs", Found, PrunedSet)
+
+
+def turns(pruned: Sequence[SetOfPhotographs]) -> list[SetOfPhotographs]:
     """Sets in rounds: the first of each synset, the second of each ..., rarer synsets first, so that no synset takes
     the photographs of all others."""
     number = Counter(one.synset for one in pruned)
     place: Counter[str] = Counter()
-    keyed: list[tuple[tuple[int, int, str], PrunedSet]] = []
+    keyed: list[tuple[tuple[int, int, str], SetOfPhotographs]] = []
     for one in pruned:
         keyed.append(((place[one.synset], number[one.synset], one.synset), one))
         place[one.synset] += 1

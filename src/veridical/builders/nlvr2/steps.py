@@ -43,7 +43,7 @@ def look_at_photographs(made: Collection) -> None:
             return [Seen(address, address) for address in search.SavedSearch(options.search or "").addresses]
         batches = made.work.path(".batches") / files[:16]  # what was seen of other files is not remembered
         coverage = None if made.exact else made.coverage
-        seen, vectors = look(made.source, made.reader, made.encoder, coverage, processes=made.processes, work=batches)
+        seen, vectors = look(made.source, made.reader, made.encoder, coverage, workers=made.workers, work=batches)
         # The two belong together: a build that is killed between them must not leave those of different encoders.
         made.work.path("photographs.jsonl").unlink(missing_ok=True)
         with vectors_file.open("wb") as file:
@@ -235,7 +235,7 @@ def pair_photographs(made: Collection) -> None:
         def seeds_of(one: ImageSet) -> tuple[int, ...]:
             return seeds(made.options.seed, "tasks", one.set)
 
-        return pairs.pair_all(whole, made.panels, nouns, seeds_of, processes=made.processes)
+        return pairs.pair_all(whole, made.panels, nouns, seeds_of, workers=made.workers)
 
     facts: dict[str, object] = {"seed": made.options.seed, **_covered(made.options)}
     made.tasks = made.work.step("tasks.jsonl", Task, ["sets.jsonl"], facts, make)
@@ -248,7 +248,7 @@ def _fetched(made: Collection, ids: set[str]) -> dict[str, Photograph]:
         return {name: made.used[name] for name in sorted(ids)}
     if made.source is None:
         return {name: Photograph(Panel(name, uri=name)) for name in sorted(ids)}
-    found = fetch(made.source, ids, made.processes)
+    found = fetch(made.source, ids, made.workers)
     missing = sorted(ids - found.keys())
     if missing:
         raise UserError(f"The source has no photograph {missing[0]!r}.", "Correct tasks.jsonl.")
@@ -284,7 +284,7 @@ def write_sentences(made: Collection) -> None:
                 "Name categories of which it is with --exhaustive, or all; or let people write, and give --sentences.",
             )
         batches = made.work.path(".batches")
-        return pairs.write_all(made.tasks, panels, nouns, seeds_of, processes=made.processes, work=batches)
+        return pairs.write_all(made.tasks, panels, nouns, seeds_of, workers=made.workers, work=batches)
 
     made.sentences = made.work.step("sentences.jsonl", Sentence, ["tasks.jsonl"], facts, make)
     pairs.check_sentences(made.work.path("sentences.jsonl"), made.sentences, made.tasks)

@@ -14,11 +14,12 @@ from functools import partial
 from io import BytesIO
 from pathlib import Path
 
-import msgspec
 import pyarrow as pa
 
 from veridical.benchmark import BenchmarkWriter, tables
 from veridical.benchmark.splits import SECRET
+from veridical.builders.collected import costs as cost_of
+from veridical.builders.collected import read_collection
 from veridical.builders.nlvr2.collection import FILES, Collection, hashes, hidden_splits
 from veridical.builders.nlvr2.pairs import WRITER, check_presence, check_sentence
 from veridical.builders.nlvr2.people import PAPER_SPLITS, Kept, Validated, judgements
@@ -26,7 +27,6 @@ from veridical.builders.nlvr2.photographs import opened
 from veridical.builders.nlvr2.steps import STEPS, interest_rule, pruning_rule
 from veridical.builders.nlvr2.visible import about_thresholds
 from veridical.common.average_hash import average_hash
-from veridical.common.files import read_json
 from veridical.engine import run
 from veridical.formats.card import describe
 from veridical.formats.nlvr2 import balance_of
@@ -125,7 +125,7 @@ def _pictures(made: Collection, names: Sequence[str], writer: BenchmarkWriter) -
         panels = {name: used[name].panel for name in names}
     else:
         function = partial(_read_batch, made.reader)
-        pictures = run(function, batches, processes=made.processes, label="pictures")
+        pictures = run(function, batches, workers=made.workers, label="pictures")
         for batch, read in zip(batches, pictures, strict=True):
             for photograph, (picture, hashed) in zip(batch, read, strict=True):
                 panel = photograph.panel
@@ -164,8 +164,14 @@ def about(made: Collection, done: Validated) -> dict[str, object]:
         "secret": bool(options.secret),
         "inputs": hashes(options, *FILES),
         "collection": counts(made) | _outcome(options.costs, done),
+        **({} if options.from_collection is None else {"people": _people(options.from_collection)}),
         "card": _card(made, done, [rule.about for rule in rules.values()]),
     }
+
+
+def _people(folder: str | Path) -> dict[str, object]:
+    """Who wrote, validated, pruned and relabelled, as the collection counted it."""
+    return dict(read_collection(folder, "nlvr2").statistics)
 
 
 def _origin(made: Collection) -> str | dict[str, int]:
@@ -217,11 +223,6 @@ def licence(made: Collection, done: Validated) -> str:
 def _licences(made: Collection, done: Validated) -> list[str]:
     names = {name for k in done.items for name in k.task.pairs[k.pair]}
     return sorted({made.used[name].licence or UNKNOWN for name in names})
-
-
-class _Cost(msgspec.Struct):
-    cost: float
-    workers: int | None = None
 
 
 def counts(made: Collection, reached: Iterable[str] = STEPS) -> dict[str, object]:
@@ -278,17 +279,8 @@ def _outcome(costs: str | Path | None, done: Validated) -> dict[str, object]:
         "items_removed": done.reasons(),
     }
     if costs is not None:
-        out["cost"] = _costs(Path(costs), unique, len(done.items))
+        out["cost"] = cost_of(Path(costs), unique, len(done.items))
     return out
-
-
-def _costs(path: Path, sentences: int, items: int) -> dict[str, object]:
-    """The cost and workers of each task, of all, of a sentence and of an item."""
-    fix = 'Write such as {"sentence writing": {"cost": 9570.46, "workers": 99}}.'
-    found = read_json(path, dict[str, _Cost], "a list of what tasks cost", fix)
-    total = sum(one.cost for one in found.values())
-    each = {"per_sentence": round(total / sentences, 4), "per_item": round(total / items, 4)}
-    return {"tasks": msgspec.to_builtins(dict(sorted(found.items()))), "total": round(total, 2), **each}
 
 
 def _most_first(values: Iterable[str]) -> dict[str, int]:

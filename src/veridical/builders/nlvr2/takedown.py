@@ -70,8 +70,6 @@ def takedown(
     manifest = opened.manifest
     config = dict(manifest["config"])
     config["takedowns"] = int(config.get("takedowns", 0)) + len(gone)
-    removed: list[str] = []
-    groups: set[str] = set()
     with (
         replacing(out is None),
         BenchmarkWriter(  # in its place: that is what is asked for
@@ -87,24 +85,31 @@ def takedown(
             describe=describe,
         ) as writer,
     ):
-        for scheme in opened.schemes:
-            for split in opened.splits_of(scheme):
-                table = opened.items_table(split, scheme, answers=opened.is_hidden(split))
-                shown = table.select(["panels", "candidates"]).to_pylist()
-                shows = pa.array([_shows(row["panels"], row["candidates"], gone) for row in shown])
-                left = table.filter(pc.invert(shows))
-                if not len(left):
-                    raise UserError(f"No item of {split} would be left.", "Build the benchmark again instead.")
-                removed += table.filter(shows)["id"].to_pylist()
-                groups |= set(table["group"].to_pylist()) - set(left["group"].to_pylist())
-                writer.add_items(split, left, scheme)
+        removed, groups = _keep_items(opened, writer, gone)
         _copy(opened, writer, panels, gone, removed)
     made = Benchmark(target)
     kept = remember(Path(work) if work is not None else work_folder(made.directory), [*names, *sorted(gone)])
     items = {split: n for splits in made.manifest["counts"]["items"].values() for split, n in splits.items()}
     return TakedownReport(
-        made.directory, len(gone), unknown, len(removed), items, made.manifest["counts"]["images"], len(groups), kept
+        made.directory, len(gone), unknown, len(removed), items, made.manifest["counts"]["images"], groups, kept
     )
+
+
+def _keep_items(opened: Benchmark, writer: BenchmarkWriter, gone: set[str]) -> tuple[list[str], int]:
+    """Write the items that show none of the photographs; those that do, and how many groups lost all of theirs."""
+    removed: list[str] = []
+    groups: set[str] = set()
+    for scheme, split in opened.parts:
+        table = opened.items_table(split, scheme, answers=opened.is_hidden(split))
+        shown = table.select(["panels", "candidates"]).to_pylist()
+        shows = pa.array([_shows(row["panels"], row["candidates"], gone) for row in shown])
+        left = table.filter(pc.invert(shows))
+        if not len(left):
+            raise UserError(f"No item of {split} would be left.", "Build the benchmark again instead.")
+        removed += table.filter(shows)["id"].to_pylist()
+        groups |= set(table["group"].to_pylist()) - set(left["group"].to_pylist())
+        writer.add_items(split, left, scheme)
+    return removed, len(groups)
 
 
 def work_folder(out: Path) -> Path:

@@ -7,6 +7,7 @@ whose questions are each other's wrong choices by construction.
     build.py         the steps of a build, in order
     photographs.py   photographs worth asking about, and sheets for those who write
     written.py       what people wrote, checked, and the rows that are matched
+    collected.py     what a collection hands over
     questions.py     questions about quartets of the icon world, from the templates of questions.json
 
 From outside: `build_vcr`.
@@ -17,19 +18,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from veridical.common.places import anywhere
 from veridical.options import gathered
 from veridical.options.building import Matching, VCROptions
+from veridical.options.running import Workers
 
 if TYPE_CHECKING:
     from veridical.builders import BuildReport
 
 
+@anywhere
 def build_vcr(
     out: Path | str,
     options: VCROptions = VCROptions(),
     matching: Matching = Matching(),
     until: Literal["all", "sheets"] = "all",
-    processes: int | None = None,
+    workers: Workers = Workers(),
     replace: bool = False,
     **fields: Any,
 ) -> BuildReport:
@@ -40,11 +44,12 @@ def build_vcr(
         options: What decides the benchmark.
         matching: How wrong choices are found.
         until: Stop after sheets: the photographs worth asking about, with named boxes, and a form for writers; or all.
-        processes: Processes; all processors unless given.
+        workers: Who does the work.
         replace: Make it anew even where a benchmark with hidden answers or vectors stands at OUT.
     """
     from veridical.benchmark.place import replacing
     from veridical.builders.vcr import build as room
 
+    options, matching, workers = gathered((options, matching, workers), fields)
     with replacing(replace, out if until == "all" else None):
-        return room.build(out, *gathered((options, matching), fields), until=until, processes=processes)
+        return room.build(out, options, matching, until=until, workers=workers)

@@ -20,8 +20,10 @@ from veridical.benchmark import Benchmark, BenchmarkWriter, splits, tables
 from veridical.benchmark.place import hidden_dir
 from veridical.benchmark.splits import SECRET, secret_words
 from veridical.builders import BuildReport
+from veridical.builders.collected import answers_file, check_answers, read_answers
 from veridical.builders.vcr import photographs as worth
 from veridical.builders.vcr import written as people
+from veridical.builders.vcr.collected import taken_over
 from veridical.builders.vcr.questions import tell
 from veridical.builders.vcr.written import Written
 from veridical.common.arrays import Ints
@@ -36,7 +38,8 @@ from veridical.matching.report import notes_on
 from veridical.matching.stages import Responses, StageOptions
 from veridical.options import check_seed, refuse_unused
 from veridical.options.building import Matching, VCROptions
-from veridical.records import Panel, Pruned
+from veridical.options.running import Workers
+from veridical.records import Judgement, Panel, Pruned
 from veridical.sources import Photograph, Source, open_source
 from veridical.sources.detections import Detections
 from veridical.sources.icons.stories import FOUR, IconStories, detected
@@ -51,11 +54,13 @@ class VCRJob:
 
     out: Path
     options: VCROptions
+    workers: Workers
     notes: list[str] = field(default_factory=list)
     clock: Clock = field(default_factory=Clock)
     config: Json = field(default_factory=dict)
     secret: str = ""
     kept: bytes = b""  # of the secret
+    answers: list[Judgement] = field(default_factory=list)  # of a human study
 
     @property
     def work(self) -> Path:
@@ -76,7 +81,7 @@ class _Material:
 
 
 def build(
-    out: Path | str, options: VCROptions, matching: Matching, *, until: str = "all", processes: int | None = None
+    out: Path | str, options: VCROptions, matching: Matching, *, until: str = "all", workers: Workers = Workers()
 ) -> BuildReport:
     """Build a benchmark of questions about tagged photographs: see `build_vcr`.
 
@@ -84,11 +89,13 @@ def build(
     """
     if until not in ("all", "sheets"):
         raise UserError(f"There is no step {until!r}.", "Choose all or sheets.")
+    options, collected = taken_over(options)
+    answers = [] if options.answers is None else read_answers(answers_file(options.answers), 4)
     told = options.source == "icons" and options.questions is None and until == "all"
     _check(options, told)
     if told:
         refuse_unused("A build of stories, whose wrong choices are known,", (), matching)
-    job = VCRJob(Path(out).absolute(), options)
+    job = VCRJob(Path(out).absolute(), options, workers, answers=answers)
     if until == "sheets":
         return _sheets(job)
     if options.hide:
@@ -98,7 +105,7 @@ def build(
         job.secret, job.kept = mixed.secret, mixed.kept
         job.notes += mixed.notes
     try:
-        material = _stories(job, processes) if told else _collected(job)
+        material = _stories(job) if told else _collected(job)
     except UserError:
         if not any(job.work.glob("??")):  # no batch to continue from: leave no folder, with a secret, behind
             shutil.rmtree(job.work, ignore_errors=True)
@@ -111,10 +118,12 @@ def build(
         job.config["matching"] = {"method": "quartets", "rounds": FOUR - 1}
     else:
         hidden = frozenset(fold for fold in material.fold.values() if _split(fold) in options.hide)
-        chosen = StageOptions.of(matching, seed=options.seed, secret=job.secret, hidden=hidden)
+        chosen = StageOptions.of(matching, seed=options.seed, secret=job.secret, hidden=hidden, workers=job.workers)
         rows, wrong, left = _match(job, rows, chosen)
         material.pruned += left
     job.clock.done("matching")
+    if collected is not None:
+        job.config |= {"people": dict(collected.statistics), "cost": collected.costs(len(rows), len(rows))}
     _write(job, material, rows, wrong, options.licence or material.licence)
     shutil.rmtree(job.work, ignore_errors=True)
     job.clock.done("storing")
@@ -140,7 +149,7 @@ def _check(options: VCROptions, told: bool) -> None:
     refuse_unused(who, {f.name for f in fields(options)} - idle, options)
 
 
-def _stories(job: VCRJob, processes: int | None) -> _Material:
+def _stories(job: VCRJob) -> _Material:
     """Stories come in fours, which stay together in one fold."""
     quartets = -(-job.options.photographs // FOUR)
     stories = IconStories(FOUR * quartets, job.options.seed)
@@ -149,7 +158,7 @@ def _stories(job: VCRJob, processes: int | None) -> _Material:
     fold = _deal(job, {stories.label(k): f"quartet-{k // FOUR}" for k in range(stories.count)})
     hidden = frozenset(k for k in range(quartets) if _split(fold[stories.label(FOUR * k)]) in job.options.hide)
     stories = replace(stories, salt=tuple(secret_words(job.secret)), salted=hidden)
-    told = tell(stories, job.options.each, processes=processes, work=job.work)
+    told = tell(stories, job.options.each, workers=job.workers, work=job.work)
     job.config |= {"source": stories.config(), "questions": "generated", "interesting": "all stories"}
     return _Material(
         {one.photograph.panel.id: replace(one.photograph, panel=detected(one.photograph.panel)) for one in told},
@@ -166,7 +175,8 @@ def _opened(job: VCRJob, cache: Path) -> tuple[Source, dict[str, Photograph], li
     options = job.options
     opened: Source = open_source(options.source) if isinstance(options.source, str) else options.source
     if options.detector is not None:
-        opened = Detections(opened, options.detector, threshold=worth.CONFIDENT, cache=cache)
+        found = {"threshold": worth.CONFIDENT, "cache": cache, "workers": job.workers}
+        opened = Detections(opened, options.detector, **found)  # type: ignore[arg-type]
     photographs = worth.by_id(opened)
     kept, pruned, about = worth.choose(
         [one.panel for one in photographs.values()],
@@ -320,6 +330,9 @@ def _write(
             address = writer.add_image(material.pictures[name])
             panels.append(replace(material.photographs[name].panel, image=address))
         items = list(items_of(rows, laid["answer"], laid["rationale"]))
+        check_answers(job.answers, {item.id for item in items})
+        if job.answers:
+            writer.add_judgements(job.answers)
         for split in SPLITS:
             chosen = [item for item in items if split_of[item.parent or item.id] == split]
             if chosen:

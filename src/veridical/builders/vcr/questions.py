@@ -26,6 +26,7 @@ import numpy as np
 from veridical.builders.vcr.written import Written, text_of
 from veridical.engine import run
 from veridical.language.english import NUMBER_WORDS, a
+from veridical.options.running import Workers
 from veridical.records import Ref, Text
 from veridical.sources import Photograph
 from veridical.sources.icons.draw import encode
@@ -102,11 +103,11 @@ def writing() -> Writing:
     return msgspec.json.decode((files("veridical.builders.vcr") / "questions.json").read_bytes(), type=Writing)
 
 
-def tell(stories: IconStories, each: int, *, processes: int | None, work: Path | None) -> list[ToldStory]:
+def tell(stories: IconStories, each: int, *, workers: Workers, work: Path | None) -> list[ToldStory]:
     """Every story with `each` questions."""
     quartets = range(stories.count // FOUR)
     batches = [quartets[k : k + BATCH] for k in range(0, len(quartets), BATCH)]
-    made = run(partial(_tell, stories, each), batches, processes=processes, work=work, label="telling stories")
+    made = run(partial(_tell, stories, each), batches, workers=workers, work=work, label="telling stories")
     return [one for batch in made for one in batch]
 
 

@@ -65,6 +65,7 @@ class Written:
     movie: str | None = None
     asks: str | None = None  # of a generated question: its inference, count or relation
     kin: str | None = None  # of a generated question: the four of one name are each other's wrong choices
+    likelihood: str | None = None  # of the answer, as its writer says
 
 
 class _WrittenLine(msgspec.Struct, frozen=True):
@@ -75,6 +76,7 @@ class _WrittenLine(msgspec.Struct, frozen=True):
     id: str | None = None
     writer: str | None = None
     movie: str | None = None
+    likelihood: str | None = None
 
     @property
     def parts(self) -> dict[str, str | list[str | list[int]]]:
@@ -107,11 +109,22 @@ def read_written(path: Path, panels: Mapping[str, Panel]) -> tuple[list[Written]
             problems.append(f"line {number}: the id {name!r} was used before")
         seen.add(name)
         asked[panel.id].append(number)
-        texts, wrong = _texts(one, panel)
+        texts, wrong = check_texts(one.parts, panel)
         problems += [f"line {number}, {problem}" for problem in wrong]
         if texts is not None:
             question, answer, rationale = texts
-            out.append(Written(name, panel.id, question, answer, rationale, one.writer or None, one.movie))
+            out.append(
+                Written(
+                    name,
+                    panel.id,
+                    question,
+                    answer,
+                    rationale,
+                    one.writer or None,
+                    one.movie,
+                    likelihood=one.likelihood,
+                )
+            )
     for image, numbers in asked.items():
         if len(numbers) > MOST_ASKED:
             problems.append(f"line {numbers[MOST_ASKED]}: {len(numbers)} questions about {image}; {MOST_ASKED} at most")
@@ -126,11 +139,13 @@ def _all_of(path: Path, problems: Sequence[str]) -> UserError:
     return UserError(f"{path.name} has {len(problems):,} problems:", _EXAMPLE, [f"{one}." for one in problems])
 
 
-def _texts(one: _WrittenLine, panel: Panel) -> tuple[tuple[Text, Text, Text] | None, list[str]]:
-    """The question, answer and rationale of a line, or what is wrong with them."""
+def check_texts(
+    parts: Mapping[str, str | list[str | list[int]]], panel: Panel
+) -> tuple[tuple[Text, Text, Text] | None, list[str]]:
+    """A question, its answer and its rationale as texts, or what is wrong with them."""
     texts: list[Text] = []
     wrong: list[str] = []
-    for part, value in one.parts.items():
+    for part, value in parts.items():
         try:
             texts.append(_text(value, panel))
         except ValueError as error:
@@ -260,6 +275,7 @@ def asked(written: Sequence[Written], panels: Mapping[str, Panel], folds: Mappin
         found = (one.asks,) if one.asks else inferences(one.question.words(plain_names([panel])))
         named = tuple(("inference", name) for name in found if name in INFERENCES)
         tags = (*named, *((("question", one.asks),) if one.asks else ()))
+        tags += (("likelihood", one.likelihood),) if one.likelihood else ()
         origins = (one.movie,) if one.movie else (one.image,)
         out.append(
             AnsweredQuestion(

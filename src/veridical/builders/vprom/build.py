@@ -20,7 +20,9 @@ from veridical.benchmark.place import check_free, hidden_dir
 from veridical.benchmark.splits import SECRET, check_splits, mix_secret, secret_words
 from veridical.benchmark.writer import file_hash
 from veridical.builders import BuildReport
+from veridical.builders.collected import answers_file, check_answers, read_answers
 from veridical.builders.vprom import storing
+from veridical.builders.vprom.collected import taken_over
 from veridical.builders.vprom.elements import CELLS, Lists, read_lists
 from veridical.builders.vprom.matrices import Matrices, answers, make_deck, make_matrices
 from veridical.builders.vprom.mining import Mined, mine, pool_of
@@ -31,6 +33,7 @@ from veridical.errors import UserError
 from veridical.formats.card import describe
 from veridical.options import check_seed
 from veridical.options.building import Mining, VPROMOptions
+from veridical.options.running import Workers
 from veridical.records import Pruned
 from veridical.sources import Photograph, Source, open_source
 from veridical.sources.icons.worlds import THINGS, IconPanels
@@ -41,30 +44,31 @@ NAMED = 5  # photographs without a usable picture that the report names
 NO_PICTURE = "its picture cannot be used"
 MOST_OF_A_TYPE = 0.3  # the share of a type's matrices that one answer may have unnoted; of five counts it has a fifth
 FEW_OF_A_TYPE = 12  # matrices, of which nothing is said
-WRITE_ROWS = 32_768
 _LOWER = {"richness": "lower --least-images", "purity": "raise --most-others", "quality": "lower --least-side"}
 
 
-def build(out: Path | str, options: VPROMOptions, mining: Mining, *, processes: int | None = None) -> BuildReport:
+def build(out: Path | str, options: VPROMOptions, mining: Mining, *, workers: Workers = Workers()) -> BuildReport:
     """Build a V-PROM benchmark: see `build_vprom`. The same seed, secret and options give the same bytes.
 
     `judgements` are people's answers to an earlier build with the same options (JSON lines: item, worker, verdict).
     """
+    if options.from_collection is not None:
+        options = taken_over(options)
     names = tuple(SCHEMES if options.schemes is None else dict.fromkeys(options.schemes))
     check_options(names, options)
     check_free(Path(os.path.abspath(out)))
-    people = [] if options.judgements is None else storing.read_answers(Path(options.judgements))
+    people = [] if options.judgements is None else read_answers(answers_file(options.judgements))
     read = read_lists(options.lists)
     opened = open_panels(options)
     check_mining(mining, opened)
-    job = VPROMJob(Path(os.path.abspath(out)), opened, read, mining, options, processes)
+    job = VPROMJob(Path(os.path.abspath(out)), opened, read, mining, options, workers)
     kept = job.mix()
     pool, photographs = pool_of(job.mined(), mining)
     job.say_bad(pool)
     job.clock.done("mining")
     made = job.make(names, pool)
     if people:
-        storing.check_answers(people, _item_names(made, pool, photographs))
+        check_answers(people, _item_names(made, pool, photographs))
     writer = BenchmarkWriter(
         job.out,
         name="V-PROM",
@@ -194,7 +198,7 @@ def _config(job: VPROMJob, names: Sequence[str], pool: Pool, made: Made) -> dict
     for type_, number in Counter(CELLS[k][1] for side in _sides(made) for k in side.cell.tolist()).items():
         table[type_]["matrices"] = number
     judged = job.options.judgements
-    inputs = {} if judged is None else {"inputs": {"judgements": file_hash(Path(judged))}}
+    inputs = {} if judged is None else {"inputs": {"judgements": file_hash(answers_file(judged))}}
     return {
         "format": "vprom",
         "source": job.source.config(),
@@ -221,7 +225,7 @@ class VPROMJob:
     lists: Lists
     mining: Mining
     options: VPROMOptions
-    processes: int | None
+    workers: Workers
     salt: tuple[int, ...] = ()  # of the secret
     notes: list[str] = field(default_factory=list)
     bad: dict[str, str] = field(default_factory=dict)  # photograph -> why its picture cannot be used
@@ -257,7 +261,7 @@ class VPROMJob:
         if (count := self.source.count) is not None:
             ranges = [range(k, min(k + MINE_BATCH, count)) for k in range(0, count, MINE_BATCH)]
             function = partial(_mine_numbers, self.source, self.lists, self.mining)
-            yield from run(function, ranges, processes=self.processes, work=self.work, label="mining")
+            yield from run(function, ranges, workers=self.workers, work=self.work, label="mining")
             return
         for mined, bad in self._looked_at():
             self.bad |= bad
@@ -270,7 +274,7 @@ class VPROMJob:
         yield from map(function, islice(batches, FEW // MINE_BATCH))
         if (first := next(batches, None)) is not None:
             more = chain([first], batches)
-            yield from run(function, more, processes=self.processes, work=self.work, label="mining")
+            yield from run(function, more, workers=self.workers, work=self.work, label="mining")
 
     def say_bad(self, pool: Pool) -> None:
         """Name photographs that were left out; refuse to go on where none is left."""
@@ -337,13 +341,13 @@ class VPROMJob:
                 used[found.crops] = True
                 if side in self.options.hide:
                     secret[pool.photograph[found.crops]] = True
-                table = storing.items_table(found, pool, crop_column, photograph_column, (name, side), scheme.bound)
-                for start in range(0, table.num_rows, WRITE_ROWS):
-                    writer.add_items(side, table.slice(start, WRITE_ROWS), name)
+                told = (found, pool, crop_column, photograph_column, (name, side), scheme.bound)
+                for table in storing.items_tables(*told):
+                    writer.add_items(side, table, name)
         self.clock.done("items")
         # another crop of a hidden item's photograph, shown in another scheme, may show the same objects
         writer.hide_panels(named[k] for k in np.flatnonzero(used & secret[pool.photograph]).tolist())
-        for one in storing.stored(self.source, pool, named, used, self.processes, self.work):
+        for one in storing.stored(self.source, pool, named, used, self.workers, self.work):
             address = writer.add_image(one.picture)
             writer.add_panels([replace(panel, image=address) for panel in one.panels])
         self.clock.done("pictures")

@@ -15,7 +15,7 @@ has one step other than zero, shared by all rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,6 +159,12 @@ class Matrices:
 
     def __len__(self) -> int:
         return len(self.cell)
+
+    def some(self, start: int, stop: int) -> Matrices:
+        """Those from one place to another."""
+        here = slice(start, stop)
+        cell, answer, crops = self.cell[here], self.answer[here], self.crops[here]
+        return replace(self, cell=cell, answer=answer, crops=crops, elements=self.elements[here])
 
     @property
     def label(self) -> Ints:

@@ -1,12 +1,9 @@
-"""What is written: crops as panels, matrices as items, people's answers as judgements.
+"""What is written: crops as panels, matrices as items.
 
 A crop is a region of a photograph that is stored once, with the objects that lie in it. Items are whole columns at a
 time, since a benchmark has hundreds of thousands.
 
-People's answers (section 3.3) are JSON lines of an item, a worker and a candidate's place or "skip", and optionally a
-time. An item's id ends in a digest of its matrix: answers to another build are noticed.
-
-{"item": "neutral-test-000012-9f3ac0", "worker": "w3", "verdict": 5}
+An item's id ends in a digest of its matrix: people's answers to another build are noticed.
 """
 
 from __future__ import annotations
@@ -14,14 +11,12 @@ from __future__ import annotations
 import hashlib
 import math
 import shutil
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
-from typing import Literal
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -31,16 +26,16 @@ from veridical.builders.vprom.matrices import CANDIDATES, PANELS, Matrices
 from veridical.builders.vprom.mining import INSIDE
 from veridical.builders.vprom.pool import Pool
 from veridical.common.arrays import Bools
-from veridical.common.files import numbered_lines
 from veridical.engine import run
 from veridical.engine.progress import Progress
 from veridical.errors import UserError
-from veridical.records import Box, Judgement, Panel, SceneObject
+from veridical.options.running import Workers
+from veridical.records import Box, Panel, SceneObject
 from veridical.sources import Photograph, Source
 from veridical.sources.pictures import BadPhotograph
 
 STORE_BATCH = 50  # photographs
-_FORM = '{"item": "neutral-test-000012-9f3ac0", "worker": "w3", "verdict": 5}'
+WRITE_ROWS = 32_768  # items that are made and written at a time
 TAGS = ("relation", "element", "kind", "property", "label", "held")
 
 
@@ -92,7 +87,7 @@ def store(source: Source, wanted: Sequence[Wanted]) -> list[Stored]:
 
 
 def stored(
-    source: Source, pool: Pool, names: Sequence[str], used: Bools, processes: int | None, work: Path
+    source: Source, pool: Pool, names: Sequence[str], used: Bools, workers: Workers, work: Path
 ) -> Iterator[Stored]:
     """Every photograph with a crop that is `used`; `names` are those of the crops."""
     wanted: dict[int, list[tuple[str, Box | None]]] = {}
@@ -103,7 +98,7 @@ def stored(
     if source.count is not None:
         rows = [Wanted(number, tuple(parts)) for number, parts in sorted(wanted.items())]
         batches = [rows[k : k + STORE_BATCH] for k in range(0, len(rows), STORE_BATCH)]
-        made = run(partial(store, source), batches, processes=processes, work=work, label="drawing panels")
+        made = run(partial(store, source), batches, workers=workers, work=work, label="drawing panels")
         yield from chain.from_iterable(made)
         return
     with Progress("storing photographs", len(wanted), "photographs") as progress:
@@ -151,7 +146,7 @@ def _moved(thing: SceneObject, frame: tuple[int, int, int, int], region: Box) ->
     return replace(thing, box=box, polygons=())
 
 
-def item_names(matrices: Matrices, pool: Pool, photographs: pa.Array, part: tuple[str, str]) -> list[str]:
+def item_names(matrices: Matrices, pool: Pool, photographs: pa.Array, part: tuple[str, str]) -> Iterator[str]:
     """The ids of items: scheme, side, number and a digest of what is shown, as in `neutral-test-000012-9f3ac0`.
 
     The same id is the same matrix of the same pool, so that answers to one build never count for another.
@@ -163,21 +158,29 @@ def item_names(matrices: Matrices, pool: Pool, photographs: pa.Array, part: tupl
     for values in (pool.photograph, np.nan_to_num(pool.region, nan=-1.0), pool.shows.starts, pool.shows.values):
         pooled.update(values.astype(values.dtype.newbyteorder("<")).tobytes())
     key, prefix = pooled.digest(), "-".join(part)
-    crops, size = matrices.crops.astype("<i4").tobytes(), 4 * (PANELS + CANDIDATES)
-    rows = (crops[start : start + size] for start in range(0, len(crops), size))
+    rows = (row.astype("<i4").tobytes() for row in matrices.crops)
     digests = (hashlib.blake2b(row, digest_size=3, key=key).hexdigest() for row in rows)
-    return [f"{prefix}-{number:06d}-{digest}" for number, digest in enumerate(digests)]
+    return (f"{prefix}-{number:06d}-{digest}" for number, digest in enumerate(digests))
 
 
-def items_table(
+def items_tables(
     matrices: Matrices, pool: Pool, crop_names: pa.Array, photographs: pa.Array, part: tuple[str, str], bound: Bools
-) -> pa.Table:
-    """The items of some matrices.
+) -> Iterator[pa.Table]:
+    """The items of matrices, some rows at a time, however many there are.
 
     `crop_names` and `photographs` name the pool's crops and photographs, `part` is the scheme and the side; `bound` are
     the elements that the scheme has a rule about. Tags: relation, element (attribute, object, count), kind (as in
     Table 1), property (super-attribute), label (of the answer), held (whether the scheme's rule binds this matrix).
     """
+    names = item_names(matrices, pool, photographs, part)
+    for start in range(0, len(matrices), WRITE_ROWS):
+        some = matrices.some(start, start + WRITE_ROWS)
+        yield _items_table(some, list(islice(names, len(some))), pool, crop_names, photographs, bound)
+
+
+def _items_table(
+    matrices: Matrices, ids: list[str], pool: Pool, crop_names: pa.Array, photographs: pa.Array, bound: Bools
+) -> pa.Table:
     size = len(matrices)
     context, candidates = matrices.crops[:, :PANELS], matrices.crops[:, PANELS:]
     names = crop_names.take(pa.array(candidates.ravel()))
@@ -185,7 +188,7 @@ def items_table(
     nothing = pa.nulls(size * CANDIDATES, choice.field("raw").type)
     tokens = _empty(size * CANDIDATES, choice.field("tokens").type)
     columns = {
-        "id": pa.array(item_names(matrices, pool, photographs, part), pa.string()),
+        "id": pa.array(ids, pa.string()),
         "task": pa.array(["matrix"] * size, pa.string()),
         "panels": _rows(crop_names.take(pa.array(context.ravel())), PANELS),
         "candidates": _rows(pa.StructArray.from_arrays([nothing, tokens, names], fields=list(choice)), CANDIDATES),
@@ -225,36 +228,3 @@ def _tags(matrices: Matrices, pool: Pool, bound: Bools) -> pa.ListArray:
     names = pa.array(TAGS, pa.string()).take(pa.array(np.tile(np.arange(len(TAGS)), len(matrices))))
     pair = tables.ITEMS.field("tags").type.value_type
     return _rows(pa.StructArray.from_arrays([names, taken], fields=list(pair)), len(TAGS))
-
-
-class _Answer(msgspec.Struct, frozen=True):
-    item: str
-    worker: str
-    verdict: int | Literal["skip"]
-    time: float | None = None
-
-
-def read_answers(path: Path) -> list[Judgement]:
-    """The answers of a human test, in the order of the file; a worker answers an item once."""
-    out: list[Judgement] = []
-    seen: set[tuple[str, str]] = set()
-    for number, one in numbered_lines(path, _Answer, f'Each line is {_FORM}, or "skip".'):
-        where = f"{path.name}, line {number}"
-        if isinstance(one.verdict, int) and not 0 <= one.verdict < CANDIDATES:
-            raise UserError(f"{where}: {one.verdict} is no candidate.", f'Give 0 to {CANDIDATES - 1}, or "skip".')
-        if (one.item, one.worker) in seen:
-            raise UserError(f"{where}: {one.worker} answered {one.item} before.", "Keep the first answer.")
-        seen.add((one.item, one.worker))
-        out.append(Judgement(one.item, one.worker, one.verdict, "human", one.time))
-    return out
-
-
-def check_answers(answers: Sequence[Judgement], items: Container[str]) -> None:
-    """Refuse answers to other matrices than these."""
-    for one in answers:
-        if one.item not in items:
-            raise UserError(
-                f"{one.worker} answered {one.item!r}, and this build has no such item.",
-                "Answers belong to the build that people saw: give all its options again, and its --secret if it had "
-                "one. Nothing was written.",
-            )

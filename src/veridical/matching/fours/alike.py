@@ -30,6 +30,7 @@ from veridical.matching.scores.fit import FILLERS
 from veridical.matching.scores.models import terms
 
 _WORD = re.compile(r"\w+")
+EVERY = slice(None)
 STEM = 6  # letters of a word that are compared: affection, affectionate
 AGAIN = -500.0  # log(1 - P_sim) of a response that says another again: only where nothing else is left
 
@@ -103,37 +104,47 @@ class Sayings:
     def sizes(self) -> Ints:
         return np.asarray(self.words.getnnz(axis=1), np.int64)
 
-    def again(self) -> Bools:
-        """(n, n) whether all content words of one response of two follow from the other, or from a question that the
-        other says yes to."""
-        known = self.sizes > 0
-        found = ((self.implied @ self.words.T).toarray() >= self.sizes) & known
+    def again(self, rows: slice = EVERY) -> Bools:
+        """(n, N) whether all content words of one response of two follow from the other, or from a question that the
+        other says yes to; of some rows with all."""
+        out = self._contain(self.implied, rows)
         if self.asked.nnz:
-            found |= ((self.asked @ self.words.T).toarray() >= self.sizes) & known
-        return np.asarray(found | found.T, bool)
+            out |= self._contain(self.asked, rows)
+        return out
 
-    def shared(self) -> Floats:
-        """(n, n) the share of a response's words, those of its question and for people apart, that follow from another:
-        the larger of two responses' shares."""
+    def _contain(self, said: Any, rows: slice) -> Bools:
+        """(n, N) whether all words of one response of two are `said` by the other."""
+        known = self.sizes > 0
+        found = (said[rows] @ self.words.T).toarray() >= self.sizes
+        found &= known
+        other = (self.words[rows] @ said.T).toarray() >= self.sizes[rows, None]
+        other &= known[rows, None]
+        return np.asarray(found | other, bool)
+
+    def shared(self, rows: slice = EVERY) -> Floats:
+        """(n, N) the share of a response's words, those of its question and for people apart, that follow from another:
+        the larger of two responses' shares; of some rows with all."""
         sizes = np.maximum(np.asarray(self.fresh.getnnz(axis=1), np.float32), 1)
-        found = (self.implied @ self.fresh.T).toarray()
-        found /= sizes  # in place, here and below: these tables are large
-        return np.asarray(np.maximum(found, found.T), np.float32)
+        found = (self.implied[rows] @ self.fresh.T).toarray()
+        found /= sizes
+        other = (self.fresh[rows] @ self.implied.T).toarray()
+        other /= sizes[rows, None]
+        return np.asarray(np.maximum(found, other, out=found), np.float32)
 
-    def alternatives(self, again: Bools) -> Bools:
-        """(n, n) whether two responses name different members of one class, or one denies what both say."""
-        shared = (self.closed @ self.closed.T).toarray()
-        other = (self.kind[:, None] == self.kind[None, :]) & (self.kind >= 0)[:, None] & (shared == 0)
-        return np.asarray(other | (again & (self.denied[:, None] != self.denied[None, :])), bool)
+    def alternatives(self, again: Bools, rows: slice = EVERY) -> Bools:
+        """(n, N) whether two responses name different members of one class, or one denies what both say."""
+        shared = (self.closed[rows] @ self.closed.T).toarray()
+        kind, denied = self.kind[rows, None], self.denied[rows, None]
+        other = (kind == self.kind) & (kind >= 0) & (shared == 0)
+        return np.asarray(other | (again & (denied != self.denied)), bool)
 
-    def corrected(self, apart: Floats) -> Floats:
-        """(n, n) log(1 - P_sim) by a model, with what words say."""
-        again, shared = self.again(), self.shared()
+    def corrected(self, apart: Floats, rows: slice = EVERY) -> Floats:
+        """(n, N) log(1 - P_sim) by a model, of some rows with all, with what words say."""
+        again, shared = self.again(rows), self.shared(rows)
         shared *= np.float32(PARTLY)
         apart += shared
-        del shared
         apart[again] = AGAIN
-        apart[self.alternatives(again)] = 0.0
+        apart[self.alternatives(again, rows)] = 0.0
         return apart
 
 

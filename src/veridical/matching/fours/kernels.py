@@ -160,10 +160,20 @@ def worth(weights: Floats, members: Ints) -> Doubles:
 
 @compiled
 def exchanged(odds: Floats, share: np.float32, out: Floats) -> None:
-    """Add R, `share` times, to both halves of `out`: see `weights`."""
+    """Take K, `share` times, from both halves of `out`: see `weights`."""
     for i in range(len(odds)):
         for j in range(i):
             x = 0.5 * (odds[i, j] + odds[j, i] - odds[i, i] - odds[j, j])
-            worth = share * np.float32(min(x, 0.0) - np.log1p(np.exp(-abs(x))))
-            out[i, j] += worth
-            out[j, i] += worth
+            told = share / (np.float32(1) + np.exp(x))
+            out[i, j] -= told
+            out[j, i] -= told
+
+
+@compiled
+def fold_over(table: Floats) -> None:
+    """Make a square table the sum of itself and its transpose, in place."""
+    for i in range(len(table)):
+        for j in range(i + 1):
+            both = table[i, j] + table[j, i]
+            table[i, j] = both
+            table[j, i] = both

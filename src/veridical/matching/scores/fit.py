@@ -27,7 +27,15 @@ import numpy.typing as npt
 from veridical.common.arrays import Doubles, Floats, Ints, one_thread
 from veridical.engine.progress import Progress
 from veridical.matching.scores import models
-from veridical.matching.scores.models import WORDS, Calibration, PairModel, calibrate, encoder, random_partners
+from veridical.matching.scores.models import (
+    WORDS,
+    Calibration,
+    Encode,
+    PairModel,
+    calibrate,
+    encoder,
+    random_partners,
+)
 
 MOST_PAIRS = 20_000  # that a calibration looks at
 PARTS = 3  # matrices: each is trained on the folds of the other parts
@@ -50,17 +58,18 @@ def fit_relevance(
     rng: np.random.Generator,
     *,
     learned: bool = True,
-    precision: str = "fp32",
+    encode: Encode | None = None,
 ) -> PairModel:
     """P_rel(query, response). With `learned`, embeddings are mapped by what other folds teach, where that helps.
 
-    Calibrated on own against random pairs; every own pair is held out of what scores it.
+    Calibrated on own against random pairs; every own pair is held out of what scores it. `encode` is what the name
+    stands for, where that is open already.
     """
     helped = False
     if name in WORDS:
         left, right = models.word_vectors(queries, responses, "bm25" if name == "bm25" else "tfidf")
     else:
-        encode = encoder(name, precision)
+        encode = encode or encoder(name)
         left, right = encode(queries), encode(responses)
         if learned:
             left, helped = mapped(left, right, texts, folds, rng)
@@ -175,7 +184,7 @@ FILLERS = frozenset(
 
 
 def fit_similarity(
-    name: str, responses: Sequence[str], rng: np.random.Generator, *, precision: str = "fp32"
+    name: str, responses: Sequence[str], rng: np.random.Generator, *, encode: Encode | None = None
 ) -> PairModel:
     """P_sim(response, response). Calibrated on rewordings against random pairs: see above."""
     if name in WORDS:
@@ -186,7 +195,7 @@ def fit_similarity(
             return np.asarray(lexicon.tfidf(one).multiply(lexicon.tfidf(other)).sum(1)).reshape(-1)
 
         return PairModel("tfidf", table, table, calibrate_similarity(responses, score, rng), False)
-    encode = encoder(name, precision)
+    encode = encode or encoder(name)
     dense = encode(responses)
     found = calibrate_similarity(responses, lambda one, other: (encode(one) * encode(other)).sum(1), rng)
     return PairModel(name, dense, dense, found, False)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from veridical.common.arrays import Doubles, Floats, Ints
 from veridical.errors import missing_extra
 from veridical.matching.assignment.problem import EmbeddingScores, PairScores
+from veridical.options.running import Workers
 
 Encode = Callable[[Sequence[str]], Floats]  # texts -> vectors of length 1
 Weighting = Literal["tfidf", "bm25"]
@@ -79,8 +80,23 @@ class PairModel:
     def odds(self, rows: Ints) -> Floats:
         """(n, n) the log-odds of all pairs of some rows, but for the intercept."""
         table = self.left[rows] @ self.right[rows].T
-        dense = table if isinstance(table, np.ndarray) else table.toarray()
-        return np.asarray(np.float32(self.calibration.slope) * dense, np.float32)
+        dense = np.asarray(table if isinstance(table, np.ndarray) else table.toarray(), np.float32)
+        dense *= np.float32(self.calibration.slope)  # in place: these tables are large
+        return dense
+
+    def likeness(self, rows: Ints) -> Floats:
+        """(n, n) the cosines of the queries of some rows."""
+        own = self.left[rows]
+        if not isinstance(own, np.ndarray):
+            norms = np.sqrt(np.asarray(own.multiply(own).sum(1)).reshape(-1, 1))
+            found = (own @ own.T).toarray()
+        else:
+            norms = np.linalg.norm(own, axis=1, keepdims=True)
+            found = own @ own.T
+        norms = np.where(norms > 0, norms, 1).astype(np.float32)
+        found /= norms
+        found /= norms.T
+        return np.asarray(found, np.float32)
 
     def wary(self, by: float) -> PairModel:
         """The same with log-odds that are higher by so much."""
@@ -95,12 +111,12 @@ class PairModel:
         return {"model": self.name, **learned, "calibration": asdict(self.calibration)}
 
 
-def encoder(name: str, precision: str = "fp32") -> Encode:
+def encoder(name: str, precision: str = "fp32", workers: Workers = Workers()) -> Encode:
     """A text encoder as a function of texts."""
     from veridical.encoders import TextVectors
     from veridical.encoders.encoder import unit
 
-    opened = TextVectors(name, precision=precision)
+    opened = TextVectors(name, precision=precision, workers=workers)
     return lambda texts: unit(opened.rows(texts))
 
 

@@ -6,6 +6,7 @@ In reading order:
     reading     an answer out of what a model wrote, as one score per candidate
     answers     every answer, on disk before anything else happens to it; and what a run says about itself
     endpoint    the server behind a model: is it there, and what is said while requests are tried again
+    shares      questions put through Inspect, here or by workers
     run         the solver: asks what is not in the journal
     tasks       the same questions as Inspect tasks; `hf_vision` is a provider for local weights
 

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,13 +20,16 @@ import msgspec
 from veridical.benchmark import Benchmark
 from veridical.common.files import Json
 from veridical.common.result import Table
+from veridical.encoders.spread import stays_here
+from veridical.engine import run
 from veridical.engine.progress import Progress
 from veridical.errors import UserError, missing_extra
-from veridical.options.running import Asking, Generating, Sending
+from veridical.options.running import Asking, Generating, Sending, Workers
 from veridical.records import Prediction
 from veridical.solvers.solver import Solver, write_predictions
 from veridical.solvers.vlm.answers import Asked, Journal, Summary, merge, summarise
 from veridical.solvers.vlm.prompts import Question, SplitQuestions, Variant
+from veridical.solvers.vlm.shares import SHARE, Asker, ask_share
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
@@ -34,8 +38,6 @@ if TYPE_CHECKING:
 # Providers that answer a request for log-probabilities; others ignore it or refuse the request.
 LOGPROBS = frozenset({"openai", "openai-api", "vllm", "sglang", "hf", "hf-vision", "together", "llama-cpp-python"})
 TOP = 20  # log-probabilities per token: the most that providers give
-FAILURES = 20  # questions that may fail for good before a run gives up
-RETRIES = 1  # of a question whose answer Inspect takes for a bug of its own, such as a body cut in half
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,9 @@ class VisionLanguageModel(Solver):
         asking: Asking = Asking(),
         sending: Sending = Sending(),
         generating: Generating = Generating(),
+        workers: Workers = Workers(),
     ) -> None:
-        self.model, self.out, self.limit = model, out, limit
+        self.model, self.out, self.limit, self.workers = model, out, limit, workers
         self.asking, self.sending, self.generating = asking, sending, generating
         self.details: ModelDetails | None = None
         self._settings: Json = {}
@@ -96,14 +99,16 @@ class VisionLanguageModel(Solver):
 
     def predict(self, benchmark: Benchmark, split: str, scheme: str = "main") -> Iterator[Prediction]:
         """Ask what is not in the journal yet; one prediction per item from all its wordings and orders."""
-        questions = SplitQuestions(benchmark, split, self.asking, scheme)
+        how_asked = self.model, self.asking, self.sending, self.generating
+        asker = Asker(*how_asked, benchmark, split, scheme)
+        questions = asker.questions
         how = {"temperature": self.generating.temperature, "max_tokens": self.generating.max_tokens}
         self._settings = about(self.model, questions) | how
         with Journal(self.out.with_name(self.out.name + ".journal"), self._settings) as journal:
             wanted = list(questions.first(self.limit))
             resumed = len(journal.asked)
             waiting = _waiting(questions, wanted, journal)
-            error = self._ask(questions, waiting, len(wanted), journal) if waiting else ""
+            error = self._ask(asker, waiting, len(wanted), journal) if waiting else ""
             asked, unanswered = self._answers(questions, wanted, journal)
             order = list(dict.fromkeys(one.item for one in asked))
             summary = summarise(asked, questions.items, self.asking.answers == "letter")
@@ -115,18 +120,16 @@ class VisionLanguageModel(Solver):
         made = {} if self.details is None else self.details.to_json()
         return {**made, "settings": self._settings, "asking": asdict(self.asking)}
 
-    def _ask(self, questions: SplitQuestions, waiting: Sequence[Question], total: int, journal: Journal) -> str:
+    def _ask(self, asker: Asker, waiting: Sequence[Question], total: int, journal: Journal) -> str:
         """Put the waiting questions through Inspect; the first error in words."""
-        from inspect_ai import eval as inspect_eval
-
-        from veridical.solvers.vlm import endpoint, tasks
-
-        sending = self.sending
         if not self.asking.blind:
-            questions.need_pictures(waiting)
-        opened = open_model(self.model, sending, blind=self.asking.blind, temperature=self.generating.temperature)
-        if address := endpoint.address_of(opened):
-            endpoint.check_endpoint(address, sending.model_base_url)
+            asker.questions.need_pictures(waiting)
+        if not stays_here(self.workers):
+            return self._ask_workers(asker, waiting, journal)
+        from veridical.solvers.vlm import endpoint
+
+        if address := endpoint.address_of(asker.opened):
+            endpoint.check_endpoint(address, self.sending.model_base_url)
         progress = Progress(f"Asking {self.model}", total, "questions")
         with progress, endpoint.retries_told(progress.note):
             progress.advance(total - len(waiting), skipped=True)
@@ -135,42 +138,20 @@ class VisionLanguageModel(Solver):
                 journal.add(asked)
                 progress.advance()
 
-            name, config = questions.benchmark.name.lower(), self._config(str(opened).partition("/")[0])
-            logs = inspect_eval(
-                tasks.build_task(questions, waiting, name=name, keep=keep, known=journal.asked, config=config),
-                model=opened,
-                display="none",
-                log_dir=str(sending.logs or self.out.with_name(self.out.name + ".logs")),
-                log_images=sending.log_images,
-                log_realtime=False,
-                log_header_only=True,
-                log_level="error",
-                ctl_server=False,
-                max_samples=None if sending.batch else sending.max_connections,
-                fail_on_error=FAILURES,
-                retry_on_error=RETRIES,
-            )
-        self.stopped = not logs or logs[0].status == "cancelled"  # with Ctrl-C
-        return _first_error(logs[0]) if logs else ""
+            logs = Path(self.sending.logs or self.out.with_name(self.out.name + ".logs"))
+            log = asker.put(waiting, keep, journal.asked, logs)
+        self.stopped = log is None or log.status == "cancelled"  # with Ctrl-C
+        return first_error(log) if log is not None else ""
 
-    def _config(self, provider: str) -> GenerateConfig:
-        from inspect_ai.model import BatchConfig, GenerateConfig
-
-        from veridical.solvers.vlm import tasks
-
-        sending, generating = self.sending, self.generating
-        logprobs = provider in LOGPROBS if generating.logprobs is None else generating.logprobs
-        length = tasks.LONG_ANSWER if self.asking.reasoning else tasks.SHORT_ANSWER
-        return GenerateConfig(
-            temperature=generating.temperature,
-            max_tokens=generating.max_tokens or length,
-            logprobs=True if logprobs else None,
-            top_logprobs=TOP if logprobs else None,
-            max_connections=None if sending.batch else sending.max_connections,
-            max_retries=sending.max_retries,
-            attempt_timeout=sending.timeout,
-            batch=BatchConfig(**sending.batch) if isinstance(sending.batch, Mapping) else sending.batch or None,
-        )
+    def _ask_workers(self, asker: Asker, waiting: Sequence[Question], journal: Journal) -> str:
+        """The same by workers, each with a model of its own, share by share."""
+        shares = [waiting[start : start + SHARE] for start in range(0, len(waiting), SHARE)]
+        error = ""
+        for found in run(partial(ask_share, asker), shares, workers=self.workers, label=f"Asking {self.model}"):
+            for asked in found.asked:
+                journal.add(asked)
+            error = error or found.error
+        return error
 
     def _answers(
         self, questions: SplitQuestions, wanted: Sequence[Question], journal: Journal
@@ -203,7 +184,28 @@ class VisionLanguageModel(Solver):
         return files
 
 
-def _first_error(log: EvalLog) -> str:
+def generation(asker: Asker, provider: str) -> GenerateConfig:
+    """How the model writes, as Inspect is told."""
+    from inspect_ai.model import BatchConfig, GenerateConfig
+
+    from veridical.solvers.vlm import tasks
+
+    sending, generating = asker.sending, asker.generating
+    logprobs = provider in LOGPROBS if generating.logprobs is None else generating.logprobs
+    length = tasks.LONG_ANSWER if asker.asking.reasoning else tasks.SHORT_ANSWER
+    return GenerateConfig(
+        temperature=generating.temperature,
+        max_tokens=generating.max_tokens or length,
+        logprobs=True if logprobs else None,
+        top_logprobs=TOP if logprobs else None,
+        max_connections=None if sending.batch else sending.max_connections,
+        max_retries=sending.max_retries,
+        attempt_timeout=sending.timeout,
+        batch=BatchConfig(**sending.batch) if isinstance(sending.batch, Mapping) else sending.batch or None,
+    )
+
+
+def first_error(log: EvalLog) -> str:
     from inspect_ai.log import read_eval_log_sample_summaries
 
     errors = [one.error for one in read_eval_log_sample_summaries(log.location) if one.error]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def build_task(
     long = questions.asking.reasoning
     return Task(
         dataset=MemoryDataset(samples, name=f"{questions.benchmark.name} {questions.split}"),
-        solver=_ask(questions, by_id, keep or (lambda asked: None), known or {}),
+        solver=_ask(_Asker(questions, keep or (lambda asked: None), known or {}), by_id),
         scorer=_right(),
         config=config or GenerateConfig(temperature=0.0, max_tokens=LONG_ANSWER if long else SHORT_ANSWER),
         name=name,
@@ -93,29 +94,31 @@ def _sample(question: Question) -> Sample:
     )
 
 
-def _ask(
-    questions: SplitQuestions,
-    by_id: Mapping[str, Question],
-    keep: Keep,
-    known: Mapping[tuple[str, int, int], Asked],
-) -> Solver:
-    """The solver: put the question, keep the answer, and, where only the predicted rationale is wanted, follow up."""
-    gone: list[str] = []  # why no more questions are sent
+@dataclass(frozen=True)
+class _Asker:
+    """Puts questions to a model and keeps the answers; what is known is not asked again."""
 
-    async def answer(question: Question, send: Callable[[list[ChatMessage]], Any]) -> tuple[Asked, list[ChatMessage]]:
-        prompt = questions.prompt(question)
+    questions: SplitQuestions
+    keep: Keep
+    known: Mapping[tuple[str, int, int], Asked]
+    gone: list[str] = field(default_factory=list)  # why no more questions are sent
+
+    async def answer(
+        self, question: Question, send: Callable[[list[ChatMessage]], Any]
+    ) -> tuple[Asked, list[ChatMessage]]:
+        prompt = self.questions.prompt(question)
         message = inspect_model.ChatMessageUser(content=[_content(part) for part in prompt.parts])
-        if question.key in known:
-            asked = known[question.key]
+        if question.key in self.known:
+            asked = self.known[question.key]
             return asked, [message, ChatMessageAssistant(content=asked.text)]
-        if gone:
-            raise Unanswered(gone[0])
+        if self.gone:
+            raise Unanswered(self.gone[0])
         try:
             output: ModelOutput = await send([message])
         except RetryError as error:
             failed = used_up(error, get_model())
             if is_gone(error):
-                gone.append(str(failed))
+                self.gone.append(str(failed))
             raise failed from None
         scored = score(prompt, output.completion, _tokens(output))
         asked = Asked(
@@ -129,8 +132,12 @@ def _ask(
             probable=scored.probable,
             usage=_usage(output),
         )
-        keep(asked)
+        self.keep(asked)
         return asked, [message, ChatMessageAssistant(content=output.completion)]
+
+
+def _ask(asker: _Asker, by_id: Mapping[str, Question]) -> Solver:
+    """The solver: put the question, keep the answer, and, where only the predicted rationale is wanted, follow up."""
 
     @solver(name="veridical_ask")
     def ask() -> Solver:
@@ -142,15 +149,15 @@ def _ask(
                 return state.output
 
             question = by_id[str(state.sample_id)]
-            asked, messages = await answer(question, first)
+            asked, messages = await asker.answer(question, first)
             state.messages = messages
             if state.output.empty:
                 state.output = ModelOutput.from_content(str(state.model), asked.text)
             state.metadata[_KEY] = {"scores": asked.scores, "reason": asked.reason, "text": asked.text}
-            follow = questions.follow_up(question, asked.chosen)
+            follow = asker.questions.follow_up(question, asked.chosen)
             if follow is not None:
                 # A fresh conversation: the rationale item says itself which answer it assumes.
-                below, more = await answer(follow, get_model().generate)
+                below, more = await asker.answer(follow, get_model().generate)
                 state.messages += more
                 state.metadata[_KEY]["rationale"] = {"item": follow.name, "scores": below.scores}
             return state

@@ -1,9 +1,9 @@
-"""The whole app of the board: its parts put together, its routes, and what a refusal looks like."""
+"""The whole app, boards and collections: its parts put together, its routes, and what a refusal looks like."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -17,8 +17,8 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from veridical import __version__
-from veridical.common.files import write_whole
-from veridical.errors import UserError
+from veridical.common.files import read_bytes, write_whole
+from veridical.errors import NO_SPACE, UserError
 from veridical.options.serving import ServeOptions
 from veridical.web import look
 from veridical.web.accounts import Accounts, Limited
@@ -30,24 +30,35 @@ from veridical.web.board.standings import Rounding, standings
 from veridical.web.board.tables import Board
 from veridical.web.board.uploads import Bounded, TooLong
 from veridical.web.board.workers import Limits, Workers
-from veridical.web.database import Database, sqlite_address
+from veridical.web.collect import api as collect_api
+from veridical.web.collect import entry_pages, request_pages, work_pages
+from veridical.web.collect.entry_pages import JoinFirst
+from veridical.web.collect.hosted import Ticking, opened
+from veridical.web.collect.sql_store import SqlStore
+from veridical.web.database import DATABASE, SECRET, Database, sqlite_address
 from veridical.web.visitors import Forged, page, visitor_of
 
+SECRET_BYTES = 32
+AGAIN = "Try again in a moment. Nothing was changed."
 FORM = 1 << 16  # bytes that a form needs beside its file
 
 
-def make_site(boards: dict[str, Hosted], data: Path, options: ServeOptions, database: str | None = None) -> Site:
-    """The parts of a board, its database ready."""
+def make_site(
+    boards: dict[str, Hosted], data: Path, options: ServeOptions, database: str | None = None,
+    collections: Sequence[Path | str] = (),
+) -> Site:  # fmt: skip
+    """The parts of a server, its database ready; `collections` are folders of projects."""
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    base = Database(database or sqlite_address(data / "board.sqlite"))
+    base = Database(database or sqlite_address(data / DATABASE))
     base.upgrade()
     entries = Entries(base, data / "entries", Rules(options.per_day, options.total))
     entries.sweep()
     limits = Limits(options.seconds, options.megabytes, options.smallest_part)
+    secret = _secret(data / SECRET)
     site = Site(
         title=options.title,
         database=base,
-        accounts=Accounts(base, _secret(data / "secret.key"), options.sign_up),
+        accounts=Accounts(base, secret, options.sign_up),
         boards=boards,
         entries=entries,
         workers=Workers(base, boards, data / "entries", limits, options.processes),
@@ -55,6 +66,7 @@ def make_site(boards: dict[str, Hosted], data: Path, options: ServeOptions, data
         data=data,
         patience=options.patience,
         show_items=options.show_items,
+        collections=opened(collections, SqlStore(base, secret)),
     )
     site.workers.compare_later = partial(_compare, site)
     return site
@@ -72,9 +84,13 @@ def _compare(site: Site, board: str) -> None:
 def _secret(path: Path) -> bytes:
     """What keys hashes: made once, kept in a file that its owner alone reads."""
     if not path.exists():
-        write_whole(path, secrets.token_hex(32))
+        write_whole(path, secrets.token_hex(SECRET_BYTES))
         path.chmod(0o600)
-    return path.read_bytes()
+    found = read_bytes(path)
+    if len(found) < SECRET_BYTES:
+        problem = f"{path} has {len(found)} bytes: it cannot be the secret of this board."
+        raise UserError(problem, "Put a backup of it back; or remove it, and whoever is signed in signs in again.")
+    return found
 
 
 def make_app(site: Site, most: int) -> FastAPI:
@@ -82,10 +98,13 @@ def make_app(site: Site, most: int) -> FastAPI:
 
     @asynccontextmanager
     async def running(app: FastAPI) -> AsyncIterator[None]:
+        ticking = Ticking(site.collections)
         site.workers.start()
+        ticking.start()
         try:
             yield
         finally:
+            await run_in_threadpool(ticking.stop)
             await run_in_threadpool(site.workers.stop)
             site.database.close()
 
@@ -94,7 +113,8 @@ def make_app(site: Site, most: int) -> FastAPI:
         openapi_url="/api/openapi.json",
     )  # fmt: skip
     app.state.site = site
-    for part in (api, pages, people, hosting, *([items] if site.show_items else [])):
+    collecting = (collect_api, entry_pages, work_pages, request_pages) if site.collections else ()
+    for part in (api, pages, people, hosting, *collecting, *([items] if site.show_items else [])):
         app.include_router(part.router)
     app.router.routes.extend(look.static())
     _refusals(app)
@@ -129,6 +149,10 @@ def _refusals(app: FastAPI) -> None:
     async def sign_in_first(request: Request, error: SignInFirst) -> Response:
         return RedirectResponse("/log-in", 303)
 
+    @app.exception_handler(JoinFirst)
+    async def join_first(request: Request, error: JoinFirst) -> Response:
+        return RedirectResponse(f"/collections/{error.project}", 303)
+
     @app.exception_handler(Forged)
     async def forged(request: Request, error: Forged) -> Response:
         fix = "Go back, load the page again, and send the form once more."
@@ -140,8 +164,13 @@ def _refusals(app: FastAPI) -> None:
 
     @app.exception_handler(SQLAlchemyError)
     async def no_database(request: Request, error: SQLAlchemyError) -> Response:
-        problem = UserError("The database does not answer.", "Try again in a moment. Nothing was changed.")
-        return JSONResponse({"problem": problem.problem, "fix": problem.fix}, 503)
+        return JSONResponse({"problem": "The database does not answer.", "fix": AGAIN}, 503)
+
+    @app.exception_handler(OSError)
+    async def no_room(request: Request, error: OSError) -> Response:
+        if error.errno not in NO_SPACE:
+            raise error
+        return JSONResponse({"problem": "The server has no room for this.", "fix": AGAIN}, 503)
 
 
 def _is_api(request: Request) -> bool:

@@ -29,13 +29,15 @@ CHUNK = 1 << 18
 
 @router.get("/")
 def front(request: Request, site: TheSite, visitor: TheVisitor) -> Response:
-    """Every board, and who leads it."""
+    """Every board, and who leads it; and the collections that who asks may run."""
     with site.database.read() as session:
         found = session.scalars(select(Board).where(Board.id.in_(site.boards)).order_by(Board.made, Board.id)).all()
         shown = [one for one in found if one.status != DRAFT or site.is_host(session, one.id, visitor)]
         boards = [(one, site.boards[one.id], standings(session, one, site.rounding)) for one in shown]
         hosted = {one.id for one in shown if site.is_host(session, one.id, visitor)}
-    return page(request, visitor, "board/front.html", {**about(site), "boards": boards, "hosted": hosted})
+        run = [one for one in site.collections.values() if site.is_requester(session, one.name, visitor)]
+    values = {**about(site), "boards": boards, "hosted": hosted, "collections": run}
+    return page(request, visitor, "board/front.html", values)
 
 
 @router.get("/boards/{board}")

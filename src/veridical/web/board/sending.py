@@ -8,42 +8,75 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from veridical.common.files import read_bytes
+import msgspec
+
+from veridical.common.files import DECODING_ERRORS, read_bytes
 from veridical.common.intervals import Estimate
 from veridical.common.result import Result, Table
 from veridical.errors import UserError
 
+if TYPE_CHECKING:
+    import httpx
+
+T = TypeVar("T")
 TRIES = 5
+LONGEST = 1 << 24  # bytes of an answer
+NO_BOARD = "Is this the address of a board?"
 WAIT = 600.0  # seconds for a score that comes later
+
+
+class Scores(msgspec.Struct):
+    """What an entry scored."""
+
+    metrics: dict[str, Estimate]
+
+
+class SentEntry(msgspec.Struct):
+    """An entry as a board describes it; it may say more."""
+
+    id: str
+    board: str
+    name: str
+    status: str
+    public: bool
+    said: str
+    address: str
+    tries_left: int
+    scores: Scores | None = None
+
+
+class HostedBoard(msgspec.Struct):
+    """A board as its server describes it."""
+
+    id: str
 
 
 @dataclass(frozen=True)
 class Submitted(Result):
     """An entry on a board."""
 
-    entry: Mapping[str, Any]
+    entry: SentEntry
+    said: Mapping[str, Any]  # all that the server says of it
 
     @property
     def exit_code(self) -> int:
-        return 0 if self.entry["status"] == "scored" else 1
+        return 0 if self.entry.status == "scored" else 1
 
     def parts(self) -> Iterator[Table | str]:
         one = self.entry
-        found = (one["scores"] or {}).get("metrics", {})
-        shown = [(name, str(Estimate(**value))) for name, value in found.items()]
-        title = f"{one['name']} on {one['board']}: {one['status']}, {'public' if one['public'] else 'private'}"
+        shown = [(name, str(value)) for name, value in one.scores.metrics.items()] if one.scores else []
+        title = f"{one.name} on {one.board}: {one.status}, {'public' if one.public else 'private'}"
         yield Table(title, ("%", "value [95%]"), shown)
-        if one["said"]:
-            yield one["said"]
-        yield f"{one['address']}  ({one['tries_left']} tries left today)"
+        if one.said:
+            yield one.said
+        yield f"{one.address}  ({one.tries_left} tries left today)"
 
     def to_json(self) -> Any:
-        return dict(self.entry)
+        return dict(self.said)
 
 
 def submit(url: str, file: Path, token: str, said: Mapping[str, Any]) -> Submitted:
@@ -52,15 +85,20 @@ def submit(url: str, file: Path, token: str, said: Mapping[str, Any]) -> Submitt
 
     base, board = board_of(url)
     data = read_bytes(file)
-    with httpx.Client(base_url=base, headers={"authorization": f"Bearer {token}"}, timeout=120) as client:
-        board = board or _only_board(client)
-        query = {**said, "file": file.name, "public": "true" if said.get("public") else "false"}
-        entry = _answer(_tried(lambda: client.post(f"/api/boards/{board}/entries", params=query, content=data)))
-        until = time.monotonic() + WAIT
-        while entry["status"] == "waiting" and time.monotonic() < until:
-            time.sleep(1)
-            entry = _answer(_tried(partial(client.get, f"/api/entries/{entry['id']}")))
-    return Submitted(entry)
+    try:
+        with httpx.Client(base_url=base, headers={"authorization": f"Bearer {token}"}, timeout=120) as client:
+            board = board or _only_board(client)
+            query = {**said, "file": file.name, "public": "true" if said.get("public") else "false"}
+            found = _asked(client, "POST", f"/api/boards/{board}/entries", params=query, content=data)
+            entry = _as(found, SentEntry)
+            until = time.monotonic() + WAIT
+            while entry.status == "waiting" and time.monotonic() < until:
+                time.sleep(1)
+                found = _asked(client, "GET", f"/api/entries/{entry.id}")
+                entry = _as(found, SentEntry)
+    except (httpx.InvalidURL, UnicodeError, ValueError) as error:
+        raise UserError(f"{url!r} cannot be asked: {error}.", "Check the address and the token.") from None
+    return Submitted(entry, found)
 
 
 def board_of(url: str) -> tuple[str, str | None]:
@@ -69,7 +107,10 @@ def board_of(url: str) -> tuple[str, str | None]:
     >>> board_of("https://example.org/boards/nlvr-test")
     ('https://example.org', 'nlvr-test')
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UserError(f"{url!r} is not the address of a board.", "Copy it from the browser: https://.../boards/...")
     words = [word for word in parts.path.split("/") if word]
@@ -78,38 +119,52 @@ def board_of(url: str) -> tuple[str, str | None]:
     return f"{parts.scheme}://{parts.netloc}", words[1] if words[:1] == ["boards"] and len(words) > 1 else None
 
 
-def _only_board(client: Any) -> str:
-    boards = [one["id"] for one in _answer(_tried(lambda: client.get("/api/boards")))]
+def _only_board(client: httpx.Client) -> str:
+    boards = [one.id for one in _as(_asked(client, "GET", "/api/boards"), list[HostedBoard])]
     if len(boards) != 1:
         problem = f"The server has {len(boards)} boards."
         raise UserError(problem, f"Give the address of one: {client.base_url}/boards/{boards[0] if boards else '...'}.")
-    return str(boards[0])
+    return boards[0]
 
 
-def _tried(send: Any) -> Any:
-    """The answer to a request, which is sent again where there was none."""
+def _asked(client: httpx.Client, method: str, path: str, **request: Any) -> Any:
+    """What the server says to a request, which is sent again where there was no answer; or its refusal."""
     import httpx
 
     for number in range(TRIES):
         try:
-            answer = send()
-            if answer.status_code != 503:
-                return answer
+            status, text = _answer(client, method, path, **request)
+            if status != 503:
+                break
         except httpx.TransportError as error:
             if number == TRIES - 1:
                 raise UserError(f"The server does not answer: {error}.", "Check the address, or try later.") from None
         time.sleep(0.5 * 2**number)
-    return answer
-
-
-def _answer(answer: Any) -> Any:
-    """What the server said, or its refusal."""
     try:
-        found = answer.json()
-    except ValueError:
+        found = msgspec.json.decode(text)
+    except DECODING_ERRORS:
         found = None
-    if answer.is_success and found is not None:
+    if 200 <= status < 300 and found is not None:
         return found
     if isinstance(found, dict) and "problem" in found:
         raise UserError(str(found["problem"]), str(found.get("fix", "")))
-    raise UserError(f"The server answered {answer.status_code}.", "Is this the address of a board?")
+    raise UserError(f"The server answered {status}.", NO_BOARD)
+
+
+def _answer(client: httpx.Client, method: str, path: str, **request: Any) -> tuple[int, bytes]:
+    """The status and the text of one answer, which may not be longer than any of ours."""
+    text = b""
+    with client.stream(method, path, **request) as answer:
+        for part in answer.iter_bytes():
+            text += part
+            if len(text) > LONGEST:
+                raise UserError(f"The server answers with more than {LONGEST:,} bytes.", NO_BOARD)
+    return answer.status_code, text
+
+
+def _as(found: Any, kind: type[T]) -> T:
+    """What a server said, as it should be."""
+    try:
+        return msgspec.convert(found, kind)
+    except msgspec.ValidationError as error:
+        raise UserError(f"The server answers with something else: {error}.", NO_BOARD) from None

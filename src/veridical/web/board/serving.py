@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 from sqlalchemy import select
@@ -24,7 +27,16 @@ from veridical.web.board.hosted import hosted, keep_boards
 from veridical.web.board.site import Site
 from veridical.web.board.tables import BASELINE, BLIND, SCORED, Board, Entry
 from veridical.web.board.workers import Limits, Process, job_of
+from veridical.web.collect.starting import is_project
 from veridical.web.database import now
+from veridical.web.listening import bound
+
+NEEDED = (
+    "alembic",
+    "argon2",
+    "python_multipart",
+    "uvicorn",
+)  # by some request later on: missing, they are said at once
 
 
 @dataclass(frozen=True)
@@ -33,6 +45,7 @@ class Served(Result):
 
     boards: tuple[str, ...]
     data: Path
+    collections: tuple[str, ...] = ()
 
     def parts(self) -> Iterator[Table | str]:
         yield f"Stopped. Everything is in {self.data}; the same command goes on."
@@ -56,20 +69,33 @@ def serve(
     beside: Mapping[str, Mapping[str, Path | str]] | None = None,
     fill: Callable[[Site], None] | None = None,
 ) -> Served:
-    """Run boards until stopped. `beside` are the host's own rows, baseline and blind: files by their names.
+    """Run boards and collections until stopped.
 
-    `fill` is called once the boards are there.
+    `beside` are the host's own rows, baseline and blind: files by their names. `fill` is called once all is there.
     """
     check_options(options)
-    boards, data = hosted(folders), data.absolute()
-    data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with only_one(data / "serving.lock", f"{data} is being served.", "Stop that server first, or take another --data."):
-        site = make_site(boards, data, options, database)
+    for name in NEEDED:
+        import_module(name)
+    collections = [folder for folder in folders if is_project(folder)]
+    boards, data = hosted(folder for folder in folders if folder not in collections), data.absolute()
+    with closing(bound(*address)) as listening, _alone(data):
+        site = make_site(boards, data, options, database, collections)
         prepare(site, beside or {})
         if fill is not None:
             fill(site)
-        listen(site, address, options)
-    return Served(tuple(boards), data)
+        listen(site, listening, options)
+    return Served(tuple(boards), data, tuple(site.collections))
+
+
+@contextmanager
+def _alone(data: Path) -> Iterator[None]:
+    """Hold the folder of a server, made if it is not there."""
+    try:
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{data} cannot be made: {error.strerror}.", "Give another --data.") from None
+    with only_one(data / "serving.lock", f"{data} is being served.", "Stop that server first, or take another --data."):
+        yield
 
 
 def prepare(site: Site, rows: Mapping[str, Mapping[str, Path | str]]) -> None:
@@ -132,23 +158,20 @@ def claim_link(site: Site, base: str) -> str | None:
         return f"{base}/links/claim/{site.accounts.link(session, 'claim')}"
 
 
-def listen(site: Site, address: tuple[str, int], options: ServeOptions) -> None:
+def listen(site: Site, listening: socket.socket, options: ServeOptions) -> None:
     """Answer requests until stopped; where nobody runs the server yet, say how somebody can."""
     import uvicorn
 
-    base = f"http://{address[0]}:{address[1]}"
-    remark(f"{options.title}: {base}/  ({', '.join(site.boards)})")
+    host, port = listening.getsockname()[:2]
+    base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    remark(f"{options.title}: {base}/  ({', '.join([*site.boards, *site.collections])})")
     claim = claim_link(site, base)
     if claim:
         remark(Caution(f"Nobody runs this server yet. Open this link once, within two days:\n  {claim}"))
 
     app = make_app(site, options.largest_file << 20)
     config = uvicorn.Config(
-        app, host=address[0], port=address[1], log_level="warning", proxy_headers=True,
-        forwarded_allow_ips=options.proxy, server_header=False, timeout_keep_alive=30,
-        timeout_graceful_shutdown=10,
+        app, log_level="warning", proxy_headers=True, forwarded_allow_ips=options.proxy, server_header=False,
+        timeout_keep_alive=30, timeout_graceful_shutdown=10,
     )  # fmt: skip
-    server = uvicorn.Server(config)
-    server.run()
-    if not server.started:
-        raise UserError(f"{address[0]}:{address[1]} cannot be listened on.", "Take another --port.")
+    uvicorn.Server(config).run(sockets=[listening])

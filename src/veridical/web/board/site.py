@@ -1,12 +1,14 @@
-"""What the routes of the board share: the parts of the running app, who asks, and who may see what."""
+"""What the routes share: the parts of the running app, who asks, and who may see what."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from veridical.web.accounts import Accounts
@@ -15,13 +17,15 @@ from veridical.web.board.hosted import Hosted
 from veridical.web.board.standings import Rounding
 from veridical.web.board.tables import DRAFT, SCORED, Board, BoardHost, Entry, TeamMember
 from veridical.web.board.workers import Workers
+from veridical.web.collect.hosted import Collection, Signing
+from veridical.web.collect.tables import requesters
 from veridical.web.database import Database
 from veridical.web.visitors import Visitor, visitor_of
 
 
 @dataclass(frozen=True)
 class Site:
-    """The parts of a running board."""
+    """The parts of a running server."""
 
     title: str
     database: Database
@@ -33,6 +37,23 @@ class Site:
     data: Path
     patience: float = 4.0  # seconds that a request waits for its entry to be scored
     show_items: bool = False
+    collections: Mapping[str, Collection] = field(default_factory=dict)
+
+    @property
+    def signing(self) -> Signing:
+        return Signing(self.accounts)
+
+    def collection(self, name: str) -> Collection:
+        if name not in self.collections:
+            raise nothing()
+        return self.collections[name]
+
+    def is_requester(self, session: Session, name: str, visitor: Visitor | None) -> bool:
+        """Whether somebody runs a collection."""
+        if visitor is None or visitor.account is None:
+            return False
+        mine = select(requesters).where(requesters.c.project == name, requesters.c.account_id == visitor.account.id)
+        return visitor.account.admin or session.execute(mine).first() is not None
 
     def board(self, session: Session, name: str, visitor: Visitor | None = None) -> Board:
         """A board, for those who may see it."""

@@ -5,6 +5,7 @@
     findings    what an audit found, item by item
     facets      what items can be told apart by: their split, answer and tags, how solvers did, what the audit found
     shelf       rows of large tables, one by one
+    queries     how things are said to DuckDB
     catalogue   one scheme for DuckDB: items with their facets, filtered, counted and read
     explorer    `Explorer`: a benchmark opened with its solvers and findings, one catalogue for each scheme
     cards       items as the cards of `veridical.pages`, and everything that an item's own page shows

@@ -8,34 +8,27 @@ item and is no item of its own (a rationale) is found through its parent.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from veridical.benchmark import Benchmark, tables
 from veridical.benchmark.item import BenchmarkItem
-from veridical.errors import UserError
 from veridical.records import Judgement, Panel
-from veridical.web.explore.facets import Facet, FacetTable, Tag, split_facets
+from veridical.web.explore.facets import FacetTable, Tag, split_facets
 from veridical.web.explore.filters import ItemFilter
 from veridical.web.explore.findings import ItemFinding
+from veridical.web.explore.queries import TEXT, connect, in_words, listed, literal, quoted, tag_column, unnested, worded
 from veridical.web.explore.shelf import Shelf
 from veridical.web.explore.solvers import ExploredSolver
 
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
-MEMORY = "160MB"  # that DuckDB may take; what is more lies in the temporary folder
 REMEMBERED = 64  # counted filters
-_WORDS = "array_to_string(list_transform({0}.tokens, lambda one: one.word), ' ')"
-_TEXT = f"CASE WHEN len({{0}}.tokens) > 0 THEN {_WORDS} ELSE {{0}}.raw END"
 
 
 @dataclass(frozen=True)
@@ -71,8 +64,8 @@ class Catalogue:
         self._counted: dict[ItemFilter, Counted] = {}
         self._lock = Lock()
         self._folder = TemporaryDirectory(prefix="veridical-show-")
-        self._connection = _connect(self._folder.name)
-        with _in_words(benchmark.directory):
+        self._connection = connect(self._folder.name)
+        with in_words(benchmark.directory):
             self._items = {split: self._shelved(split) for split in self.splits}
             self._panels = [self._shelved_panels(place, folder) for place, folder in enumerate(self._folders)]
             checks = sorted({one.check for found in (findings or {}).values() for one in found})
@@ -88,7 +81,7 @@ class Catalogue:
     def _source(self, split: str) -> str:
         """A split's items as DuckDB reads them: its file, or, with hidden answers filled in, a table of its own."""
         if not self._reveals(split):
-            return f"read_parquet({_quoted(self._path(split))}, file_row_number = true)"
+            return f"read_parquet({quoted(self._path(split))}, file_row_number = true)"
         return f"revealed_{self.splits.index(split)}"
 
     def _reveals(self, split: str) -> bool:
@@ -119,7 +112,7 @@ class Catalogue:
         self._connection.execute(f"CREATE TABLE panels_{place} (id VARCHAR, row INTEGER)")
         if not path.is_file():
             return None
-        source = f"read_parquet({_quoted(path)}, file_row_number = true)"
+        source = f"read_parquet({quoted(path)}, file_row_number = true)"
         self._connection.execute(f"INSERT INTO panels_{place} SELECT id, file_row_number FROM {source}")
         return Shelf.of_file(Path(self._folder.name) / f"panels-{place}", tables.PANELS, path)
 
@@ -147,9 +140,10 @@ class Catalogue:
             f"CREATE TABLE items (number INTEGER, split INTEGER, row INTEGER, id VARCHAR, text VARCHAR, {columns})"
         )
         own.execute("CREATE TABLE children (parent VARCHAR, split INTEGER, row INTEGER, given INTEGER)")
+        own.execute(self._names())
         for facet in self.facets:
             if facet.tag is not None:  # an ENUM knows the places of its values
-                values = ", ".join(map(_literal, facet.values))
+                values = ", ".join(map(literal, facet.values))
                 own.execute(f"CREATE TYPE values_{facet.column} AS ENUM ({values})")
         base = 0
         for place, split in enumerate(self.splits):
@@ -164,23 +158,39 @@ class Catalogue:
             own.execute(f"INSERT INTO children {below}")
             own.unregister("marked")
             base += len(table)
+        own.execute("DROP TABLE named")
+
+    def _names(self) -> str:
+        """Of each panel, what texts call its objects: `records.object_names`. Only choices name objects, each of one
+        panel."""
+        columns = "CREATE TABLE named (panel VARCHAR, names MAP(VARCHAR, VARCHAR))"
+        path = self.benchmark.directory / "panels.parquet"
+        if self.benchmark.task != "choice" or not path.is_file():
+            return columns
+        return f"""{columns};
+            INSERT INTO named SELECT panel, map(list(object), list(name)) FROM (
+                SELECT panel, one.id AS object,
+                    one.category || row_number() OVER (PARTITION BY panel, one.category ORDER BY place) AS name
+                FROM (SELECT id AS panel, unnest(objects) AS one, generate_subscripts(objects, 1) AS place
+                    FROM read_parquet({quoted(self.benchmark.trusted(path))}))
+            ) GROUP BY panel"""
 
     def _insert(self, place: int, base: int, source: str) -> str:
-        texts = ["id", _TEXT.format("query")]
+        texts = ["id", TEXT.format("query")]
         if self.benchmark.task == "choice":
-            texts.append(f"array_to_string(list_transform(candidates, lambda c: {_TEXT.format('c')}), ' ')")
-        values = ", ".join(f"marked.{one.column}" if one.tag is None else _tag_column(one) for one in self.facets)
+            texts.append(f"array_to_string(list_transform(candidates, lambda c: {TEXT.format('c')}), ' ')")
+        values = ", ".join(f"marked.{one.column}" if one.tag is None else tag_column(one) for one in self.facets)
         return f"""
             INSERT INTO items
             SELECT {base} + file_row_number, {place}, file_row_number, id,
                 lower(concat_ws(' ', {", ".join(texts)})), {values}
-            FROM {source} POSITIONAL JOIN marked WHERE parent IS NULL"""
+            FROM {source} POSITIONAL JOIN marked LEFT JOIN named ON panels[1] = named.panel WHERE parent IS NULL"""
 
     # --- filtering ---------------------------------------------------------------------------------------------------
 
     def _where(self, wanted: ItemFilter) -> tuple[str, list[Any]]:
         """The condition of a filter, and the words in it."""
-        return f"{self._chosen(wanted)} AND {_worded(wanted)}", list(wanted.words)
+        return f"{self._chosen(wanted)} AND {worded(wanted)}", list(wanted.words)
 
     def _chosen(self, wanted: ItemFilter) -> str:
         conditions = ["true"]
@@ -210,7 +220,7 @@ class Catalogue:
     def _count(self, wanted: ItemFilter) -> Counted:
         """All of it in one query, so that texts are searched once."""
         columns = ", ".join(one.column for one in self.facets)
-        found = f"SELECT {columns} FROM items WHERE {_worded(wanted)}"
+        found = f"SELECT {columns} FROM items WHERE {worded(wanted)}"
         kept = f"SELECT {columns} FROM found WHERE {self._chosen(wanted)}"
         each = ["SELECT -1, 0, count(*) FROM kept"]
         facets = list(self.facets)
@@ -218,7 +228,9 @@ class Catalogue:
             among = "kept"
             if one.name in wanted.facets:
                 among = f"(SELECT {one.column} FROM found WHERE {self._chosen(wanted.without(one.name))})"
-            each.append(f"SELECT {place}, code, count(*) FROM (SELECT {_each(one)} AS code FROM {among}) GROUP BY code")
+            each.append(
+                f"SELECT {place}, code, count(*) FROM (SELECT {unnested(one)} AS code FROM {among}) GROUP BY code"
+            )
         once = "MATERIALIZED" if wanted.words else "NOT MATERIALIZED"
         query = f"WITH found AS {once} ({found}), kept AS MATERIALIZED ({kept}) {' UNION ALL '.join(each)}"
         items, values = 0, {one.name: dict[int, int]() for one in facets}
@@ -245,7 +257,7 @@ class Catalogue:
         """What some items are: the places of their values of each facet."""
         columns = ", ".join(one.column for one in self.facets)
         out = {}
-        for number, *own in self._rows(f"SELECT number, {columns} FROM items WHERE number IN ({_among(numbers)})"):
+        for number, *own in self._rows(f"SELECT number, {columns} FROM items WHERE number IN ({listed(numbers)})"):
             found = zip(self.facets, own, strict=True)
             out[number] = {f.name: [] if v is None else v if f.several else [v] for f, v in found}
         return out
@@ -275,7 +287,7 @@ class Catalogue:
         return None if not found else Place(found[0][0], self.splits[found[0][1]], found[0][2])
 
     def places(self, numbers: Sequence[int]) -> dict[int, Place]:
-        query = f"SELECT number, split, row FROM items WHERE number IN ({_among(numbers)})"
+        query = f"SELECT number, split, row FROM items WHERE number IN ({listed(numbers)})"
         return {n: Place(n, self.splits[split], row) for n, split, row in self._rows(query)}
 
     def items(self, places: Iterable[Place]) -> dict[tuple[str, int], BenchmarkItem]:
@@ -286,7 +298,7 @@ class Catalogue:
         return {key: item for split, rows in wanted.items() for key, item in self._read(split, rows)}
 
     def _read(self, split: str, rows: Sequence[int]) -> Iterator[tuple[tuple[str, int], BenchmarkItem]]:
-        with _in_words(self.benchmark.directory):
+        with in_words(self.benchmark.directory):
             found = self._items[split].take(rows)
         for row, one in zip(rows, tables.item_values(found), strict=True):
             if not self.shows_answers(split):
@@ -305,7 +317,7 @@ class Catalogue:
             query = f"SELECT row FROM panels_{place} WHERE id IN (SELECT unnest(?::VARCHAR[])) ORDER BY row"
             rows = [row for (row,) in self._rows(query, [list(names)])] if shelf is not None else []
             if shelf is not None and rows:
-                with _in_words(self.benchmark.directory):
+                with in_words(self.benchmark.directory):
                     out += tables.panels_from(shelf.take(rows))
         return out
 
@@ -318,8 +330,8 @@ class Catalogue:
         """The rows of a file of judgements that are about a name; None where there is no such file."""
         if not path.is_file():
             return None
-        source = f"read_parquet({_quoted(self.benchmark.trusted(path))})"
-        with _in_words(self.benchmark.directory):
+        source = f"read_parquet({quoted(self.benchmark.trusted(path))})"
+        with in_words(self.benchmark.directory):
             found = self._table(f"SELECT * FROM {source} WHERE {column} = ?", [name])
             return tables.check_table(found, tables.JUDGEMENTS)
 
@@ -330,66 +342,9 @@ class Catalogue:
     # --- DuckDB ------------------------------------------------------------------------------------------------------
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        with _in_words(self.benchmark.directory), self._connection.cursor() as cursor:
+        with in_words(self.benchmark.directory), self._connection.cursor() as cursor:
             return cursor.execute(query, list(values)).fetchall()
 
     def _table(self, query: str, values: Sequence[Any] = ()) -> pa.Table:
-        with _in_words(self.benchmark.directory), self._connection.cursor() as cursor:
+        with in_words(self.benchmark.directory), self._connection.cursor() as cursor:
             return cursor.sql(query, params=list(values)).to_arrow_table()
-
-
-def _connect(folder: str) -> DuckDBPyConnection:
-    import duckdb
-
-    settings: dict[str, Any] = {
-        "threads": 2,
-        "memory_limit": MEMORY,
-        "temp_directory": folder,
-        "autoinstall_known_extensions": False,
-    }
-    return duckdb.connect(":memory:", config=settings)
-
-
-def _worded(wanted: ItemFilter) -> str:
-    return " AND ".join(["true", *("contains(text, lower(?))" for _ in wanted.words)])
-
-
-def _each(facet: Facet) -> str:
-    return f"unnest({facet.column})" if facet.several else facet.column
-
-
-def _among(numbers: Sequence[int]) -> str:
-    """Numbers for DuckDB; at least one, which is no row."""
-    return ", ".join(["-1", *(str(int(number)) for number in numbers)])
-
-
-def _tag_column(facet: Facet) -> str:
-    """The values of a tag as places: a list, or the only one."""
-    named = f"list_filter(tags, lambda t: t.name = {_literal(facet.tag or '')})"
-    place = f"enum_code(t.value::values_{facet.column})::INTEGER"
-    found = f"list_transform({named}, lambda t: {place})"
-    return f"list_distinct({found})" if facet.several else f"{found}[1]"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _quoted(path: Path) -> str:
-    """A path for DuckDB, in which nothing is a pattern."""
-    return _literal("".join(f"[{c}]" if c in "*?[" else c for c in str(path)))
-
-
-@contextmanager
-def _in_words(directory: Path) -> Iterator[None]:
-    import duckdb
-
-    try:
-        yield
-    except (duckdb.Error, pa.ArrowException, ValueError) as error:
-        raise _damaged(directory, error) from None
-
-
-def _damaged(directory: Path, error: Exception) -> UserError:
-    said = str(error).splitlines()[0]
-    return UserError(f"{directory} cannot be read: {said}", "Run `veridical check` on it, then build it again.")

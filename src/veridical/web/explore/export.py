@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +54,13 @@ class SiteAddresses:
 
     folder: Path
     thumbnails: Thumbnails
+    first: str  # the page of the scheme that its cards begin on
     names: dict[str, str]  # item -> the name of its page
     up: str = ""
-    written: set[str] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)  # pictures
 
     def grid(self, wanted: ItemFilter, **more: object) -> str:
-        return f"{self.up}index.html"
+        return f"{self.up}{self.first}"
 
     def item(self, name: str, wanted: ItemFilter) -> str:
         return f"{self.up}items/{self.names[name]}.html"
@@ -77,7 +78,7 @@ class SiteAddresses:
 
 
 def export(explorer: Explorer, out: Path | str, sample: int) -> Exported:
-    """Write a site of so many items, evenly spread over the scheme that is shown first."""
+    """Write a site of so many items of each scheme, evenly spread over it."""
     if explorer.hidden:
         raise UserError("A site that others can read holds no hidden answers.", "Leave out --hidden or --export.")
     if sample < 1:
@@ -95,49 +96,73 @@ def _write(explorer: Explorer, folder: Path, sample: int) -> tuple[int, int, int
     for name in SCRIPTS:
         shutil.copyfile(look.STATIC / name, folder / "static" / name)
     (folder / "static" / "pages.css").write_text(look.shared_style(), encoding="utf-8")
-    catalogue = explorer.catalogue(explorer.scheme)
-    numbers = catalogue.sample(catalogue.everything, sample)
-    places = catalogue.places(numbers)
-    items = catalogue.items(places.values())
-    ids = [items[places[n].split, places[n].row].id for n in numbers]
-    names = {name: f"{place:05}" for place, name in enumerate(ids, 1)}
-    addresses = SiteAddresses(folder, Thumbnails(explorer.benchmark), names)
-    cards = grid_cards(explorer, catalogue, numbers, catalogue.everything, addresses)
-    pages = _grids(explorer, catalogue, numbers, cards, folder)
-    below = SiteAddresses(folder, addresses.thumbnails, names, "../", addresses.written)
-    for at, number in enumerate(numbers):
-        made = PageMaker(explorer, catalogue, places[number], below).page()
-        around = {
-            "before": f"{names[ids[at - 1]]}.html" if at else None,
-            "after": f"{names[ids[at + 1]]}.html" if at + 1 < len(ids) else None,
-        }
-        values = {"made": made, "scheme": catalogue.scheme, "tags": _tags(catalogue, made.item.tags)} | around
-        text = _page(explorer, "site_item.html", f"{made.item.id} · {explorer.benchmark.name}", "../", **values,
-                     wanted=catalogue.everything, addresses=below, position=at + 1, count=len(ids), page=1,
-                     everything=catalogue.everything)  # fmt: skip
-        (folder / "items" / f"{names[made.item.id]}.html").write_text(text, encoding="utf-8")
-    return len(numbers), pages + len(numbers), len(addresses.written)
+    others = [name for name in explorer.benchmark.schemes if name != explorer.scheme]
+    firsts = {explorer.scheme: "index.html"} | {name: f"scheme-{k}.html" for k, name in enumerate(others, 2)}
+    thumbnails, pictures = Thumbnails(explorer.benchmark), set[str]()
+    items = pages = 0
+    for scheme, first in firsts.items():
+        catalogue = explorer.catalogue(scheme)
+        numbers = catalogue.sample(catalogue.everything, sample)
+        site = _Scheme(explorer, catalogue, SiteAddresses(folder, thumbnails, first, {}, "", pictures), firsts, numbers)
+        pages += site.write(items + 1)
+        items += len(numbers)
+    return items, pages, len(pictures)
+
+
+@dataclass(frozen=True)
+class _Scheme:
+    """The pages of one scheme."""
+
+    explorer: Explorer
+    catalogue: Catalogue
+    addresses: SiteAddresses
+    firsts: dict[str, str]  # every scheme -> its first page
+    numbers: Sequence[int]  # of the items that are shown
+
+    def write(self, number: int) -> int:
+        """Write all of them, items from a number on; how many there are."""
+        catalogue = self.catalogue
+        places = catalogue.places(self.numbers)
+        items = catalogue.items(places.values())
+        ids = [items[places[n].split, places[n].row].id for n in self.numbers]
+        self.addresses.names.update({name: f"{place:05}" for place, name in enumerate(ids, number)})
+        pages = self._grids()
+        below = replace(self.addresses, up="../")
+        own = [below.names[name] for name in ids]
+        for at, place in enumerate(places[n] for n in self.numbers):
+            made = PageMaker(self.explorer, catalogue, place, below).page()
+            around = {
+                "before": f"{own[at - 1]}.html" if at else None,
+                "after": f"{own[at + 1]}.html" if at + 1 < len(ids) else None,
+            }
+            values = {"made": made, "scheme": catalogue.scheme, "tags": _tags(catalogue, made.item.tags)} | around
+            title = f"{made.item.id} · {self.explorer.benchmark.name}"
+            text = _page(self.explorer, "site_item.html", title, "../", **values, wanted=catalogue.everything,
+                         addresses=below, position=at + 1, count=len(ids), page=1,
+                         everything=catalogue.everything)  # fmt: skip
+            (below.folder / "items" / f"{own[at]}.html").write_text(text, encoding="utf-8")
+        return pages + len(ids)
+
+    def _grids(self) -> int:
+        """The pages of cards; the first holds what filters need."""
+        catalogue, first = self.catalogue, self.addresses.first
+        cards = grid_cards(self.explorer, catalogue, self.numbers, catalogue.everything, self.addresses)
+        count = max(1, -(-len(cards) // PER_PAGE))
+        stem = "" if first == "index.html" else f"{first.removesuffix('.html')}-"
+        names = [first, *(f"{stem}page-{number}.html" for number in range(2, count + 1))]
+        data = _filterable(catalogue, self.numbers, cards)
+        for place, name in enumerate(names):
+            shown = cards[PER_PAGE * place : PER_PAGE * (place + 1)]
+            title = f"{self.explorer.benchmark.name}: {len(cards):,} items"
+            text = _page(self.explorer, "site_grid.html", title, "", cards=shown, page=place + 1, names=names,
+                         total=catalogue.count(catalogue.everything).items, count=len(cards), firsts=self.firsts,
+                         scheme=catalogue.scheme, data=data if place == 0 else None)  # fmt: skip
+            (self.addresses.folder / name).write_text(text, encoding="utf-8")
+        return count
 
 
 def _tags(catalogue: Catalogue, tags: Sequence[tuple[str, str]]) -> list[tuple[str, str, str]]:
     return [(tag, value, catalogue.facets.tag_facet(tag)) for tag, value in dict.fromkeys(tags)]
-
-
-def _grids(
-    explorer: Explorer, catalogue: Catalogue, numbers: Sequence[int], cards: Sequence[ItemCard], folder: Path
-) -> int:
-    """The pages of cards; the first holds what filters need."""
-    count = max(1, -(-len(cards) // PER_PAGE))
-    names = ["index.html", *(f"page-{number}.html" for number in range(2, count + 1))]
-    data = _filterable(catalogue, numbers, cards)
-    for place, name in enumerate(names):
-        shown = cards[PER_PAGE * place : PER_PAGE * (place + 1)]
-        title = f"{explorer.benchmark.name}: {len(cards):,} items"
-        text = _page(explorer, "site_grid.html", title, "", cards=shown, page=place + 1, names=names,
-                     total=catalogue.count(catalogue.everything).items, count=len(cards),
-                     data=data if place == 0 else None)  # fmt: skip
-        (folder / name).write_text(text, encoding="utf-8")
-    return count
 
 
 def _filterable(catalogue: Catalogue, numbers: Sequence[int], cards: Sequence[ItemCard]) -> Markup:

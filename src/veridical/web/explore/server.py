@@ -19,6 +19,7 @@ from veridical.errors import UserError
 from veridical.pages.markup import element
 from veridical.web.explore.explorer import Explorer
 from veridical.web.explore.facets import SPLIT
+from veridical.web.listening import bound
 
 if TYPE_CHECKING:
     import uvicorn
@@ -94,21 +95,13 @@ def explore(
 
 def listen(port: int | None) -> socket.socket:
     """A socket on a port of the loopback; where none is named the usual one, or any that is free."""
-    if port is not None and not 0 <= port < 1 << 16:
-        raise UserError(f"{port} is no port.", "Give a number up to 65535, or leave --port out.")
-    for tried in (port,) if port is not None else (USUAL_PORT, 0):
-        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            made.bind((HOST, tried))
-            made.listen(128)
-        except OSError as error:
-            made.close()
-            problem = f"Port {tried} cannot be used: {error.strerror}."
-            failed = UserError(problem, "Give another with --port, or leave it out.")
-        else:
-            return made
-    raise failed
+    fix = "Give another with --port, or leave it out."
+    if port is not None:
+        return bound(HOST, port, fix)
+    try:
+        return bound(HOST, USUAL_PORT, fix)
+    except UserError:
+        return bound(HOST, 0, fix)
 
 
 def _server(explorer: Explorer, frames: Sequence[str] = ()) -> uvicorn.Server:

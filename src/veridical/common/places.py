@@ -1,0 +1,121 @@
+"""Where a verb reads and writes: paths of this disk, or addresses of object stores.
+
+`anywhere` is the one place where that makes a difference. What a verb reads by an address is fetched before it begins;
+what it writes to one is written here first, and published when it is whole. (A benchmark opens by its address itself:
+workers on other machines do the same.)
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from veridical.common import result as results
+from veridical.errors import UserError
+
+Told = ParamSpec("Told")
+Result = TypeVar("Result")
+# parameters that may be addresses of files or runs
+READ = ("predictions", "against", "a", "b", "runs", "solver", "also", "file")
+
+
+def anywhere(verb: Callable[Told, Result]) -> Callable[Told, Result]:
+    """The same verb, which takes addresses for what it reads and for `out`."""
+    signature = inspect.signature(verb)
+
+    @functools.wraps(verb)
+    def located(*args: Told.args, **kwargs: Told.kwargs) -> Result:
+        from veridical.common.addresses import is_address, spelled
+        from veridical.common.publishing import check_free, publish, staged
+
+        bound = signature.bind(*args, **kwargs)
+        fields = bound.arguments.get("fields", {})
+        for given in (bound.arguments, fields):
+            given.update({name: _fetched(given[name]) for name in READ if name in given})
+        out = bound.arguments.get("out")
+        if out is None or not is_address(out):
+            return verb(*bound.args, **bound.kwargs)
+        address = spelled(out)
+        check_free(address, bool(bound.arguments.get("replace")))
+        place = staged(address)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        bound.arguments["out"] = place
+        result = verb(*bound.args, **bound.kwargs)
+        if os.environ.get("RANK", "0") != "0":  # one of a team that trains: the first publishes
+            return result
+        publish(place, address)
+        results.remark(f"Published: {address}")
+        hidden = place.with_name(f"{place.name}.hidden")
+        if hidden.is_dir():
+            results.remark(
+                f"Not published: the hidden answers, which stay in {hidden}. Where only you can read, "
+                f"`veridical copy {hidden} --out ADDRESS.hidden` keeps them."
+            )
+        return result
+
+    return located
+
+
+def _fetched(value: Any) -> Any:
+    """A value whose addresses are paths in the cache; `NAME=ADDRESS` keeps its name."""
+    from veridical.common.addresses import is_address, local
+
+    if isinstance(value, str | Path):
+        name, equals, rest = str(value).partition("=")
+        if equals and is_address(rest):
+            return f"{name}={local(rest)}"
+        return local(value) if is_address(value) else value
+    return [_fetched(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+@dataclass(frozen=True)
+class Copied(results.Result):
+    """What was copied, and where to."""
+
+    source: str
+    out: str
+    files: int  # that had to be sent
+
+    def to_json(self) -> dict[str, object]:
+        return {"source": self.source, "out": self.out, "files": self.files}
+
+    def parts(self) -> Iterator[results.Table | str]:
+        yield f"{self.source} is at {self.out}; {self.files:,} files were sent."
+
+
+def copied(source: Path | str, out: Path | str, replace: bool = False) -> Copied:
+    """Copy a benchmark, a hidden folder, a run or a file from one place to another."""
+    from veridical.common.addresses import HIDDEN, is_address, local, spelled
+    from veridical.common.publishing import check_free, publish
+
+    path = local(source)
+    if is_address(out):
+        address = spelled(out)
+        check_free(address, replace)
+        return Copied(str(source), address, publish(path, address))
+    target = Path(out).absolute()
+    if not path.exists():
+        raise UserError(f"{path} does not exist.", "Check the path.")
+    if target.exists() and (target.is_file() or any(target.iterdir())):
+        raise UserError(f"{target} exists.", "Choose another --out.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}.copying-", dir=target.parent) as folder:
+        whole = Path(folder) / target.name
+        if path.is_file():
+            shutil.copyfile(path, whole)
+        else:
+            shutil.copytree(path, whole, copy_function=shutil.copyfile)
+            (whole / "files.json").unlink(missing_ok=True)
+        if (whole / HIDDEN).is_file():
+            for one in (*whole.rglob("*"), whole):
+                one.chmod(0o700 if one.is_dir() else 0o600)
+        whole.replace(target)
+    files = 1 if target.is_file() else sum(one.is_file() for one in target.rglob("*"))
+    return Copied(str(source), str(target), files)

@@ -1,0 +1,223 @@
+"""Where workers come in, and where they leave: links, consent, withdrawal.
+
+Nothing is kept of anybody who did not agree: a link only shows the text, and the form that agrees to it carries the
+platform's parameters on. Prolific adds PROLIFIC_PID, STUDY_ID and SESSION_ID to its link; MTurk shows a page of ours in
+a frame, without cookies, so that work is done in a tab of its own and only the end is said in the frame.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.responses import RedirectResponse, Response
+
+from veridical.web import look
+from veridical.web.board.pages import about
+from veridical.web.board.site import Site, TheSite, TheVisitor, nothing
+from veridical.web.collect.hosted import Collection
+from veridical.web.collect.ledger import money, totals
+from veridical.web.collect.records import Platform, Worker
+from veridical.web.visitors import Visitor, checked_form, cookie_name, field, page, set_cookie
+
+router = APIRouter(include_in_schema=False)
+KNOWN = 30 * 86400  # seconds that a browser keeps a pass
+TURK = ("https://www.mturk.com", "https://workersandbox.mturk.com")
+PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
+# what a platform adds to a link: who comes, and for which sitting
+PARAMETERS: Mapping[str, tuple[str, str]] = {
+    "prolific": ("PROLIFIC_PID", "SESSION_ID"),
+    "mturk": ("workerId", "assignmentId"),
+}
+_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
+
+
+def _collection(site: TheSite, project: str) -> Collection:
+    return site.collection(project)
+
+
+def about_study(site: Site, one: Collection) -> dict[str, Any]:
+    """What every page for workers says of the study."""
+    return {**about(site), "one": one, "brand": one.title, "home": f"/collections/{one.name}"}
+
+
+TheCollection = Annotated[Collection, Depends(_collection)]
+
+
+class JoinFirst(Exception):
+    """Only somebody who came in by a link can go on."""
+
+    def __init__(self, project: str) -> None:
+        self.project = project
+
+
+def known_as(request: Request, site: Site, project: str) -> str | None:
+    """The worker whose pass a browser has."""
+    return site.signing.worker_of(project, request.cookies.get(cookie_name(request, f"worker-{project}")))
+
+
+def _worker(request: Request, site: TheSite, project: str) -> str:
+    found = known_as(request, site, project)
+    if found is None:
+        raise JoinFirst(site.collection(project).name)
+    return found
+
+
+TheWorker = Annotated[str, Depends(_worker)]
+
+
+@router.get("/collections/{project}")
+def front(request: Request, site: TheSite, visitor: TheVisitor, one: TheCollection) -> Response:
+    """What a collection is, for whoever comes without a link."""
+    known = known_as(request, site, one.name)
+    with site.database.read() as session:
+        runs = site.is_requester(session, one.name, visitor)
+    shown = {**about_study(site, one), "known": known is not None, "runs": runs}
+    return page(request, visitor, "collect/front.html", shown)
+
+
+# --- coming in -------------------------------------------------------------------------------------------------------
+
+
+def _who(site: Site, one: Collection, platform: str, key: str, given: Mapping[str, str]) -> tuple[str, str]:
+    """The platform's name for who comes by a link, and the sitting; "" for a stranger."""
+    invited = site.signing.invited(one.name, platform, key)
+    if invited is None:
+        raise nothing()
+    if platform not in PARAMETERS:
+        return invited, ""
+    person, sitting = (given.get(name, "") for name in PARAMETERS[platform])
+    if not _ID.fullmatch(person) or not _ID.fullmatch(sitting):
+        raise nothing()
+    return person, sitting
+
+
+@router.get("/collections/{project}/join/{platform}/{key}")
+def join_page(
+    request: Request, site: TheSite, visitor: TheVisitor, one: TheCollection, platform: str, key: str
+) -> Response:
+    """The text to agree to; who agreed before goes on at once."""
+    if platform == "mturk" and request.query_params.get("assignmentId", PREVIEW) == PREVIEW:
+        return _in_a_frame(request, site, one, key, {})
+    person, _ = _who(site, one, platform, key, request.query_params)
+    if platform == "mturk" and "tab" not in request.query_params:
+        return _in_a_frame(request, site, one, key, request.query_params)
+    known: Worker | None = None
+    with one.store.look(one.name) as session:
+        project = session.project
+        if person:
+            known = session.find_worker(_platform(platform), person)
+        elif before := known_as(request, site, one.name):
+            known = session.worker(before)
+    if known is not None and known.consented is not None and known.withdrawn is None:
+        return _let_in(request, site, one, known.id)
+    shown = {**about_study(site, one), "project": project, "action": "", "joined": False}
+    return page(request, visitor, "collect/consent.html", shown)
+
+
+def _platform(name: str) -> Platform:
+    assert name in ("link", "prolific", "mturk")
+    return name  # type: ignore[return-value]
+
+
+@router.post("/collections/{project}/join/{platform}/{key}")
+async def join(
+    request: Request, site: TheSite, visitor: TheVisitor, one: TheCollection, platform: str, key: str
+) -> Response:
+    """Somebody agrees, and is let in."""
+    form = await checked_form(request, visitor)
+    return await run_in_threadpool(_join, request, site, one, platform, key, form)
+
+
+def _join(request: Request, site: Site, one: Collection, platform: str, key: str, form: FormData) -> Response:
+    person, sitting = _who(site, one, platform, key, request.query_params)
+    if field(form, "agree") != "yes":
+        return RedirectResponse(f"/collections/{one.name}", 303)
+    worker = one.service.join(_platform(platform), person, sitting)
+    one.service.consent(worker.id, field(form, "version"))
+    return _let_in(request, site, one, worker.id)
+
+
+def _let_in(request: Request, site: Site, one: Collection, worker: str) -> Response:
+    made = RedirectResponse(f"/collections/{one.name}/work", 303)
+    set_cookie(made, request, f"worker-{one.name}", site.signing.worker_pass(one.name, worker), KNOWN)
+    return made
+
+
+def _in_a_frame(request: Request, site: Site, one: Collection, key: str, given: Mapping[str, str]) -> Response:
+    """What MTurk shows in its frame: the way to the work, and the end of it."""
+    if site.signing.invited(one.name, "mturk", key) != "":
+        raise nothing()
+    to = given.get("turkSubmitTo", TURK[0]).rstrip("/")
+    if to not in TURK:
+        raise nothing()
+    tab = f"{request.url.path}?{urlencode({**given, 'tab': 'yes'})}"
+    end = f"{to}/mturk/externalSubmit"
+    shown: dict[str, Any] = {"one": one, "given": given, "tab": tab, "to": end, "root": "/", "home": tab}
+    made = look.page("collect/mturk.html", brand=site.title, **shown)
+    made.headers["content-security-policy"] = (
+        "default-src 'none'; style-src 'self'; base-uri 'none'; "
+        f"form-action {' '.join(TURK)}; frame-ancestors {' '.join(TURK)} https://*.mturk.com"
+    )
+    made.headers["cache-control"] = "no-store"
+    return made
+
+
+# --- being here, and leaving -----------------------------------------------------------------------------------------
+
+
+@router.get("/collections/{project}/me")
+def me(request: Request, site: TheSite, visitor: TheVisitor, one: TheCollection, worker: TheWorker) -> Response:
+    """What is known of a worker, for that worker."""
+    return _me(request, site, visitor, one, worker)
+
+
+def _me(request: Request, site: Site, visitor: Visitor, one: Collection, worker: str) -> Response:
+    with one.store.look(one.name) as session:
+        found, project = session.worker(worker), session.project
+        if found is None:
+            raise JoinFirst(one.name)
+        answers, payments = session.answers_by(worker), session.payments(worker)
+    earned = totals(payments)
+    shown: dict[str, Any] = {
+        **about_study(site, one), "worker": found, "project": project, "answers": len(answers),
+        "earned": money(earned.mills, project.currency), "paid": money(earned.paid, project.currency),
+    }  # fmt: skip
+    return page(request, visitor, "collect/me.html", shown)
+
+
+@router.get("/collections/{project}/consent")
+def consent_page(
+    request: Request, site: TheSite, visitor: TheVisitor, one: TheCollection, worker: TheWorker
+) -> Response:
+    """The text to agree to, for somebody who is known: it has changed."""
+    with one.store.look(one.name) as session:
+        project = session.project
+    shown = {**about_study(site, one), "project": project, "action": f"/collections/{one.name}/me", "joined": True}
+    return page(request, visitor, "collect/consent.html", shown)
+
+
+@router.post("/collections/{project}/me")
+async def change_me(
+    request: Request, site: TheSite, visitor: TheVisitor, one: TheCollection, worker: TheWorker
+) -> Response:
+    """Agree to a new text, leave, or leave and be forgotten."""
+    form = await checked_form(request, visitor)
+    return await run_in_threadpool(_change_me, one, worker, form)
+
+
+def _change_me(one: Collection, worker: str, form: FormData) -> Response:
+    do = field(form, "do")
+    if do == "withdraw":
+        one.service.withdraw(worker)
+    elif do == "forget":
+        one.service.forget(worker)
+    elif field(form, "agree") == "yes":
+        one.service.consent(worker, field(form, "version"))
+        return RedirectResponse(f"/collections/{one.name}/work", 303)
+    return RedirectResponse(f"/collections/{one.name}/me", 303)

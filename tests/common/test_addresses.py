@@ -1,0 +1,314 @@
+"""Benchmarks, runs and predictions at addresses: fetched by hash, published with the manifest last, nothing hidden."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import veridical
+from veridical.benchmark import Benchmark
+from veridical.common import addresses, publishing
+from veridical.common.addresses import fetch, is_address, listed_files, local, spelled
+from veridical.errors import UserError
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("VERIDICAL_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> str:
+    """A store that is a folder."""
+    return f"file://{tmp_path / 'store'}"
+
+
+def make(folder: Path, rows: int = 12, name: str = "table.csv") -> Path:
+    """A benchmark with hidden answers."""
+    lines = ["question,a,b,answer,split"]
+    lines += [f"what is {n} and {rows}?,{n},{n + 1},{'ab'[n % 2]},{'dev' if n % 3 else 'test'}" for n in range(rows)]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("\n".join(lines) + "\n")
+    veridical.import_release("table", folder / name, folder / "bench", hide=["test"])
+    return folder / "bench"
+
+
+def as_manifest(names: dict[str, str]) -> bytes:
+    return json.dumps({"files": {name: {"sha256": "0" * 64, "bytes": 1} for name in names}}).encode()
+
+
+def folder_of(address: str) -> Path:
+    return Path(address.removeprefix("file://"))
+
+
+@pytest.mark.parametrize("text", ["s3://b/x", "gs://b/x", "hf://datasets/a/b", "memory://x", "file:///tmp/x"])
+def test_addresses_survive_a_path(text: str) -> None:
+    assert is_address(text)
+    assert is_address(Path(text))
+    assert spelled(Path(text)) == spelled(text) == text
+
+
+@pytest.mark.parametrize("text", ["x", "/tmp/x", "./s3", "c:/x", "openai/gpt-4o", ""])
+def test_what_is_no_address(text: str) -> None:
+    assert not is_address(text)
+    assert not is_address({"a": 1})
+
+
+def test_a_benchmark_opens_by_its_address_and_its_hidden_answers_stay(tmp_path: Path, shop: str, cache: Path) -> None:
+    bench = make(tmp_path)
+    assert (tmp_path / "bench.hidden" / "hidden.json").is_file()
+    veridical.copy(bench, f"{shop}/bench")
+    opened = Benchmark(Path(f"{shop}/bench"))
+    assert opened.address == f"{shop}/bench"
+    assert opened.hash == Benchmark(bench).hash
+    assert [item.id for item in opened] == [item.id for item in Benchmark(bench)]
+    assert opened.directory.is_relative_to(cache)
+    assert Benchmark(opened).address == opened.address  # an open one may stand for its address
+    everything = [path.name for path in folder_of(shop).rglob("*")] + [path.name for path in cache.rglob("*")]
+    assert not [name for name in everything if "hidden" in name or "answers" in name]
+    with pytest.raises(UserError, match="are hidden"):
+        list(opened.items("test", answers=True))
+
+
+def test_a_hidden_folder_goes_only_to_an_address_of_its_own(tmp_path: Path, shop: str) -> None:
+    bench = make(tmp_path)
+    with pytest.raises(UserError, match="does not say so"):
+        veridical.copy(tmp_path / "bench.hidden", f"{shop}/answers")
+    with pytest.raises(UserError, match="hidden answers"):
+        veridical.copy(tmp_path, f"{shop}/all")
+    assert not folder_of(shop).exists()
+    veridical.copy(tmp_path / "bench.hidden", f"{shop}/bench.hidden")
+    veridical.copy(bench, f"{shop}/bench")
+    veridical.copy(f"{shop}/bench", tmp_path / "again")
+    veridical.copy(f"{shop}/bench.hidden", tmp_path / "again.hidden")
+    assert (tmp_path / "again.hidden").stat().st_mode & 0o077 == 0
+    assert [i.answer for i in Benchmark(tmp_path / "again").items("test", answers=True)] == [
+        i.answer for i in Benchmark(bench).items("test", answers=True)
+    ]
+
+
+def test_everything_is_there_before_the_manifest(tmp_path: Path, shop: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A publisher that stops anywhere leaves nothing to open, and the next sends only what is missing."""
+    bench = make(tmp_path)
+    store = addresses.opened(shop)
+    sent: list[str] = []
+    put = type(store).put_file
+
+    def put_three(self: Any, source: str, target: str, **more: Any) -> Any:
+        if len(sent) >= 3:
+            raise OSError("the network is gone")
+        sent.append(target)
+        return put(self, source, target, **more)
+
+    monkeypatch.setattr(publishing, "AT_ONCE", 1)
+    monkeypatch.setattr(type(store), "put_file", put_three)
+    with pytest.raises(UserError, match="the network is gone"):
+        veridical.copy(bench, f"{shop}/bench")
+    with pytest.raises(UserError, match="Nothing was published"):
+        Benchmark(f"{shop}/bench")
+    monkeypatch.setattr(type(store), "put_file", put)
+    files = len(json.loads((bench / "benchmark.json").read_bytes())["files"])
+    assert veridical.copy(bench, f"{shop}/bench").files == files - 3
+    assert veridical.copy(bench, f"{shop}/bench").files == 0
+    assert len(Benchmark(f"{shop}/bench")) == len(Benchmark(bench))
+
+
+def test_a_file_is_fetched_once_and_proved(tmp_path: Path, shop: str, cache: Path) -> None:
+    bench = make(tmp_path)
+    veridical.copy(bench, f"{shop}/one")
+    veridical.copy(bench, f"{shop}/two")
+    first = fetch(f"{shop}/one")
+    blobs = {path: path.stat().st_mtime_ns for path in (cache / "files").rglob("*") if path.is_file()}
+    for path in folder_of(f"{shop}/two").glob("*.parquet"):
+        path.unlink()  # what is in the cache is not fetched again, from wherever
+    assert fetch(f"{shop}/two").parent == first.parent
+    assert {path: path.stat().st_mtime_ns for path in blobs} == blobs
+    veridical.copy(make(tmp_path / "other", 15), f"{shop}/three")
+    damaged = next(folder_of(f"{shop}/three").glob("items-*.parquet"))
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"x")
+    with pytest.raises(UserError, match="not what its manifest says"):
+        Benchmark(f"{shop}/three")
+    assert not list(cache.rglob("*.part"))
+
+
+def test_what_others_published_is_not_replaced_unasked(tmp_path: Path, shop: str, cache: Path) -> None:
+    veridical.copy(make(tmp_path), f"{shop}/bench")
+    other = make(tmp_path / "other", 15)
+    veridical.copy(other, f"{shop}/bench")  # from here: a new version of one's own
+    (next(cache.glob("made/*.sent"))).unlink()  # as on another machine
+    with pytest.raises(UserError, match="not from here"):
+        veridical.copy(other, f"{shop}/bench")
+    veridical.copy(make(tmp_path / "third", 18), f"{shop}/bench", replace=True)
+    assert len(Benchmark(f"{shop}/bench")) == 18
+
+
+def test_verbs_write_to_and_read_from_addresses(tmp_path: Path, shop: str, capsys: pytest.CaptureFixture[str]) -> None:
+    make(tmp_path)
+    veridical.import_release("table", tmp_path / "table.csv", f"{shop}/made", hide=["test"])
+    assert "Not published: the hidden answers" in capsys.readouterr().err
+    assert not [p for p in folder_of(shop).rglob("*") if "hidden" in p.name or "answers" in p.name]
+    out = f"{shop}/predictions.jsonl"
+    veridical.solve("random", f"{shop}/made", split="dev", out=out)
+    assert (folder_of(shop) / "predictions.jsonl.meta.json").is_file()
+    plain = veridical.solve("random", tmp_path / "bench", split="dev", out=tmp_path / "p.jsonl")
+    scores = veridical.evaluate(f"{shop}/made", out)
+    assert scores.to_json()["accuracy"] == veridical.evaluate(f"{shop}/made", plain.out).to_json()["accuracy"]  # type: ignore[union-attr]
+    assert veridical.evaluate(f"{shop}/made", [out, out]).to_json()["trials"]
+
+
+def test_a_page_is_published_with_its_numbers(tmp_path: Path, shop: str) -> None:
+    (tmp_path / "audit.html").write_text("<p>")
+    (tmp_path / "audit.json").write_text("{}")
+    (tmp_path / "other.json").write_text("{}")
+    veridical.copy(tmp_path / "audit.html", f"{shop}/page.html")
+    assert sorted(p.name for p in folder_of(shop).iterdir()) == ["page.html", "page.html.files.json", "page.json"]
+    assert local(f"{shop}/page.html").read_text() == "<p>"
+
+
+def test_a_run_folder_comes_and_goes(tmp_path: Path, shop: str) -> None:
+    run = tmp_path / "run"
+    (run / "trial-0" / "logs").mkdir(parents=True)
+    (run / "trial-0" / "model.safetensors").write_bytes(b"weights")
+    (run / "trial-0" / "logs" / "events.1").write_bytes(b"e")
+    (run / "config.json").write_text("{}")
+    (run / ".config.json.ab.part").write_text("half")
+    veridical.copy(run, f"{shop}/run")
+    found = local(f"{shop}/run")
+    assert {p.relative_to(found).as_posix() for p in found.rglob("*") if p.is_file()} == {
+        "trial-0/model.safetensors", "trial-0/logs/events.1", "config.json", "files.json",
+    }  # fmt: skip
+    veridical.copy(f"{shop}/run", tmp_path / "back")
+    assert sorted(p.name for p in (tmp_path / "back").iterdir()) == ["config.json", "trial-0"]
+    with pytest.raises(UserError, match="exists"):
+        veridical.copy(f"{shop}/run", tmp_path / "back")
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/passwd", "a/../../b", ".ssh/id", "a//b", "benchmark.json", "x\n"])
+def test_names_in_a_manifest_stay_in_their_folder(name: str) -> None:
+    entry = {"sha256": "0" * 64, "bytes": 1}
+    with pytest.raises(UserError, match="names no file"):
+        listed_files(json.dumps({"files": {name: entry}}).encode(), "m")
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b'{"files": {"a": {"sha256": "x", "bytes": 1}}}', b"\xff"])
+def test_a_damaged_manifest_is_refused(text: bytes) -> None:
+    with pytest.raises(UserError, match="damaged"):
+        listed_files(text, "m")
+
+
+@given(st.binary(max_size=200) | st.dictionaries(st.text(max_size=20), st.text(max_size=9)).map(as_manifest))
+def test_any_manifest_is_refused_or_stays_in_its_folder(text: bytes) -> None:
+    try:
+        names = listed_files(text, "m")
+    except UserError:
+        return
+    root = Path("/cache/folder")
+    assert all(Path(os.path.normpath(root / name)).is_relative_to(root) for name in names)
+    assert all(Path(os.path.normpath(root / name)) != root for name in names)
+
+
+def test_stores_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no store called 'abc'"):
+        Benchmark("abc://x/y")
+    with pytest.raises(UserError, match="Nothing was published"):
+        Benchmark("memory://nothing")
+
+
+# --- a real server ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A bucket of an S3 server on this machine."""
+    server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}", "FSSPEC_S3_ENDPOINT_URL": f"http://{host}:{port}",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    import fsspec
+    import s3fs
+
+    s3fs.S3FileSystem.clear_instance_cache()
+    fsspec.config.conf["s3"] = {"endpoint_url": f"http://{host}:{port}"}
+    fsspec.filesystem("s3").mkdir("shelf")
+    yield "s3://shelf"
+    fsspec.config.conf.pop("s3")
+    s3fs.S3FileSystem.clear_instance_cache()
+    server.stop()
+
+
+def large(folder: Path, files: int = 24, size: int = 1 << 20) -> Path:
+    folder.mkdir()
+    for number in range(files):
+        (folder / f"part-{number:02}.bin").write_bytes(hashlib.sha256(str(number).encode()).digest() * (size // 32))
+    return folder
+
+
+def start(code: str) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    return subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE)
+
+
+def objects(bucket: str) -> list[str]:
+    import fsspec
+
+    found = fsspec.filesystem("s3", use_listings_cache=False)
+    found.invalidate_cache()
+    return sorted(found.find(bucket.removeprefix("s3://")))
+
+
+@pytest.mark.soak
+def test_a_publisher_and_a_reader_killed_in_the_middle(bucket: str, tmp_path: Path, cache: Path) -> None:
+    """On a real S3 server: nobody sees half of it, and whoever comes again has only the rest to do."""
+    run = large(tmp_path / "run")
+    publisher = start(f"import veridical; veridical.copy({str(run)!r}, '{bucket}/run')")
+    until(lambda: len(objects(bucket)) >= 5)
+    os.kill(publisher.pid, signal.SIGKILL)
+    publisher.communicate()
+    here = len(objects(bucket))
+    assert 5 <= here < 24 + 1
+    with pytest.raises(UserError, match="Nothing was published"):
+        local(f"{bucket}/run")
+    assert veridical.copy(run, f"{bucket}/run").files <= 24 - here + 8  # those in flight may be sent twice
+    assert len(objects(bucket)) == 25
+    code = f"from veridical.common.addresses import local; print(local('{bucket}/run'))"
+    reader = start(code)
+    until(lambda: len([p for p in (cache / "files").rglob("*") if p.is_file()]) >= 3)
+    os.kill(reader.pid, signal.SIGKILL)
+    reader.communicate()
+    assert not list(cache.glob("fetched/*/*/files.json"))
+    before = {p for p in (cache / "files").rglob("*") if p.is_file() and p.suffix != ".part"}
+    times = {p: p.stat().st_mtime_ns for p in before}
+    both = [start(code), start(code)]  # side by side: one fetches, the other waits
+    assert [one.wait(60) for one in both] == [0, 0]
+    found = local(f"{bucket}/run")
+    assert {p.name: p.read_bytes() for p in found.glob("*.bin")} == {p.name: p.read_bytes() for p in run.glob("*.bin")}
+    assert {p: p.stat().st_mtime_ns for p in before} == times  # what was there was not fetched again
+    for one in (publisher, reader, *both):
+        if one.stderr is not None:
+            one.stderr.close()
+
+
+def until(condition: Any, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.01)

@@ -60,3 +60,14 @@ def one_thread(*modules: str) -> AbstractContextManager[object]:
     except ImportError:
         return nullcontext()
     return limits
+
+
+def give_back() -> None:
+    """Hand what large arrays have freed back to the system, where the C library keeps it (glibc)."""
+    import ctypes
+    import sys
+
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from veridical.benchmark.splits import secret_words
-from veridical.common.arrays import Floats, Ints
+from veridical.common.arrays import Floats, Ints, give_back
 from veridical.encoders.spread import stays_here
 from veridical.engine import run
 from veridical.matching.assignment.auction import match as solve
@@ -58,6 +58,7 @@ def matched(
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     sayings = Sayings.of(rows.responses, rows.queries)
+    give_back()  # what fitting took
 
     def one(fold: str) -> tuple[Ints, Ints, Ints]:
         return _by_fours(rows, models, options, sayings, fold, threads if len(names) == 1 else 1)

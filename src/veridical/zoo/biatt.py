@@ -1,12 +1,13 @@
 """CNN-BiATT: words and places attend to each other (Tan and Bansal 2018, "Object ordering with bidirectional ...").
 
-    h_t = BiLSTM(words)        g_k = W v_k        the state of word t; what the tower shows at place k (section 3.4)
-    B_tk = h_t' M g_k          c_t = sum_k softmax_k(B_tk) g_k        d_k = sum_t softmax_t(B_tk) h_t     (section 3.2)
+    h_t = BiLSTM(words)        g_k = W v_k        the state of word t; what the tower shows at place k
+    B_tk = h_t' M g_k          c_t = sum_k softmax_k(B_tk) g_k        d_k = sum_t softmax_t(B_tk) h_t
     h^_t = relu(W1 [h_t; c_t; h_t - c_t; h_t * c_t])        g^_k = relu(W2 [g_k; d_k; g_k - d_k; g_k * d_k])
     h- = max_t BiLSTM(h^)      g- = [max, mean]_k conv3x3(g^)
     s = W4 relu(W3 max_p [h-; g-])
 
-The matching is made in each panel and pooled over panels. The paper's pointer network orders objects of the structured
+Written from the paper's abstract, introduction and summaries of it; its own equations were not at hand. The matching is
+made in each panel and pooled over panels. The paper's pointer network orders objects of the structured
 scene; over pixels there are none to order, and a convolution reads the places where the LSTM read objects (CNN-BiATT,
 66.9 on dev). The mean beside the maximum over places is ours: it counts, and where programs
 are known its first maps are taught to (`counted`).

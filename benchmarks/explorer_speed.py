@@ -29,7 +29,7 @@ from rich.table import Table
 
 from veridical.api import import_release
 from veridical.benchmark import Benchmark, BenchmarkWriter
-from veridical.builders.vprom.storing import items_table
+from veridical.builders.vprom.storing import items_tables
 from veridical.common.files import write_lines
 from veridical.records import Panel
 from veridical.web.explore.server import listen
@@ -49,8 +49,9 @@ def matrices(folder: Path, count: int, seed: int) -> Path:
         for place, (side, size) in enumerate(sizes(count).items()):
             found = make_matrices(ready.pool, ready.decks[side], size, np.random.default_rng([seed, place]))
             part = "neutral", side
-            table = items_table(found, ready.pool, ready.crops, ready.photographs, part, ready.scheme.bound)
-            writer.add_items(side, table, "neutral")
+            made = items_tables(found, ready.pool, ready.crops, ready.photographs, part, ready.scheme.bound)
+            for table in made:
+                writer.add_items(side, table, "neutral")
     return folder
 
 

@@ -57,7 +57,7 @@ def test_an_id_is_of_one_matrix_of_one_pool(small: Path) -> None:
     matrices = Matrices(cell=none, answer=none, crops=crops, elements=crops.astype(np.int64), rejected={}, missing={})
     names = pa.array([f"p{n}" for n in range(pool.photographs)])
     one, other, third = (
-        item_names(matrices, chosen, called, ("a", "test"))
+        list(item_names(matrices, chosen, called, ("a", "test")))
         for chosen, called in ((pool, names), (renamed, names), (pool, pa.array([f"q{n}" for n in range(len(names))])))
     )
     assert one[0][-6:] == one[1][-6:]

@@ -19,7 +19,7 @@ def test_every_builder_takes_a_folder_and_options_that_have_defaults(name: str) 
     first, *options = inspect.signature(builder).parameters.values()
     assert first.name == "out"
     assert all(option.kind is option.VAR_KEYWORD or option.default is not option.empty for option in options)
-    assert "processes" in {option.name for option in options}
+    assert "workers" in {option.name for option in options}
 
 
 def test_an_unknown_builder_is_refused(tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ READERS: dict[str, Reader] = {
         _lines({"query": "x", "rank": 1, "address": "x", "similar": []}),
         _called(f"{NLVR2}.search:_read_results"),
     ),
-    "NLVR2, costs": Reader("c.json", b'{"x": {"cost": 1.0, "workers": 2}}', _called(f"{NLVR2}.store:_costs", 1, 1)),
+    "NLVR2, costs": Reader("c.json", b'{"x": {"cost": 1.0, "workers": 2}}', _called(f"{COLLECTED}:costs", 1, 1)),
     "NLVR2, takedown": Reader("t.txt", b"x\n", _called(f"{NLVR2}.takedown:_names"), text=True),
     "NLVR2, word vectors": Reader("v.txt", b"fox 0.1 0.2\nx 0.3 0.4\n", _called(f"{NLVR2}.word_vectors:open_vectors")),
     "V-PROM, answers": Reader(

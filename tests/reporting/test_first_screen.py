@@ -36,7 +36,11 @@ def first_table(page: Page) -> dict[str, list[str]]:
     width = 7
     head = page.cells.index("benchmark")
     rows = [page.cells[k : k + width] for k in range(head + width, len(page.cells), width)]
-    return {row[0]: [" ".join(cell.split()) for cell in row[1:]] for row in rows if len(row) == width}
+    found: dict[str, list[str]] = {}
+    for row in rows:  # cells of later tables follow, cut at odd places: the first row of a name is that of the table
+        if len(row) == width:
+            found.setdefault(row[0], [" ".join(cell.split()) for cell in row[1:]])
+    return found
 
 
 def test_one_table_says_how_every_benchmark_stands(nlvr, vcr, predict, read_page, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ GROUPS = {"options": SolverOptions, "asking": Asking, "sending": Sending, "gener
 # a value that is not the default, for each option, and who takes it
 OTHER: dict[str, Any] = {
     "limit": 2, "seed": 3, "source": "pixels", "weights": "w.json", "save_weights": "w.json", "context": "shuffled",
-    "trial": 1, "also": "other-run",
+    "trial": 1, "also": "other-run", "scheme": "neutral",
     "device": "meta", "layout": "separate", "answers": "letter", "reasoning": True, "wordings": 2, "orders": 2,
     "boxes": "none", "rationales": "none", "views": "all", "blind": True, "model_base_url": "http://localhost",
     "model_arg": {"a": 1}, "max_connections": 3, "max_retries": 1, "timeout": 5, "batch": True, "logs": "logs",
@@ -111,7 +111,7 @@ def test_options_that_a_solver_has_no_use_for_are_refused(
     group = next(name for name, one in GROUPS.items() if option in {f.name for f in fields(one)})
     name = str(request.getfixturevalue("run")) if solver == TRAINED else solver
     given: dict[str, Any] = {group: GROUPS[group](**{option: OTHER[option]})}
-    if option == "limit" or option in TAKES[solver]:
+    if option in ("limit", "scheme") or option in TAKES[solver]:
         open_solver(name, **given)
     else:
         with pytest.raises(UserError, match="has no use for --") as refused:

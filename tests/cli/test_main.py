@@ -60,6 +60,16 @@ def test_every_verb_has_help(verb: str) -> None:
     assert out.stdout.startswith(f"Usage: veridical {verb}")
 
 
+def test_a_signal_while_it_starts_ends_it_in_a_line() -> None:
+    """Modules are still being loaded: nothing else has had the chance to catch it."""
+    early = "import os, signal, sys; from veridical import cli; import builtins; own = builtins.__import__\n"
+    early += "def load(name, *more):\n    if name == 'cyclopts': os.kill(os.getpid(), signal.SIGTERM)\n"
+    early += "    return own(name, *more)\nbuiltins.__import__ = load; sys.argv = ['veridical', 'models']; cli.main()"
+    done = subprocess.run([sys.executable, "-c", early], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 128 + signal.SIGTERM
+    assert done.stderr == "veridical: stopped. Run the same command again to continue.\n"
+
+
 def test_sigterm_ends_it_as_ctrl_c_does(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "veridical", "build", "nlvr", "--presentations", "2000", "--processes", "1"]
     with subprocess.Popen([*command, "--out", str(tmp_path / "x")], stderr=subprocess.PIPE, text=True) as process:

@@ -52,8 +52,7 @@ def run(tokens: Sequence[str]) -> int:
         problem, _, fix = str(error).partition(". ")
         return _refuse(UserError(problem.rstrip(".") + ".", fix or "See `veridical --help`."))
     except KeyboardInterrupt as stop:
-        print("veridical: stopped. Run the same command again to continue.", file=sys.stderr)
-        return 128 + (stop.args[0] if stop.args else signal.SIGINT)
+        return _stopped(stop)
     except BrokenPipeError:
         return 1
     except (OSError, ImportError) as error:
@@ -71,11 +70,21 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):  # as Ctrl-C: nothing half-written is left behind
         if signal.getsignal(number) is signal.SIG_DFL:  # nohup's is not
             signal.signal(number, _stop)
-    sys.exit(run(sys.argv[1:]))
+    try:
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt as stop:  # before there was a command to stop
+        code = _stopped(stop)
+    sys.exit(code)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt(number)
+
+
+def _stopped(stop: KeyboardInterrupt) -> int:
+    """What is said and returned when a signal ends a command."""
+    print("veridical: stopped. Run the same command again to continue.", file=sys.stderr)
+    return 128 + (stop.args[0] if stop.args else signal.SIGINT)
 
 
 def overview(width: int | None = None) -> str:

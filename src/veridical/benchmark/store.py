@@ -68,8 +68,7 @@ class Benchmark:
         self._distrusted: frozenset[str] = frozenset()
         self._tables: dict[tuple[str, str], pa.Table] = {}  # of the splits that items were taken from by id
 
-    def __reduce__(self) -> tuple[type[Benchmark], tuple[str]]:
-        """Another process opens it anew."""
+    def __reduce__(self) -> tuple[type[Benchmark], tuple[str]]:  # another process opens it anew
         return Benchmark, (self.address,)
 
     def distrust(self, names: Iterable[str]) -> None:
@@ -355,8 +354,8 @@ class Benchmark:
         secret = self._read(path, tables.ANSWERS)
         rows = pc.index_in(ids, value_set=secret["id"].combine_chunks())
         if rows.null_count:
-            lacking = ids.filter(rows.is_null())[0].as_py()
-            raise _damaged(path, ValueError(f"it says nothing of {shortened(repr(lacking), MOST_NAME)}"))
+            lacking = shortened(repr(ids.filter(rows.is_null())[0].as_py()), MOST_NAME)
+            raise _damaged(path, ValueError(f"it says nothing of {lacking}"))
         secret = secret.take(rows)
         for name in ("answer", "program"):
             if name in table.column_names:

@@ -137,7 +137,7 @@ def test_an_exported_site_works_from_files(new_page: NewPage, opened: Explorer, 
     page.reload()  # what is chosen stands in the address
     assert page.locator("#matches .card").count() == dev
     page.locator("#matches a.open").first.click()
-    assert page.locator(".card.whole img").first.evaluate("one => one.naturalWidth") > 0
+    assert page.locator(".card.whole img").first.evaluate("one => one.decode().then(() => one.naturalWidth)") > 0
     assert serious(page) == []
     page.get_by_role("link", name="Next →").click()
     page.locator("a[rel=up]").click()

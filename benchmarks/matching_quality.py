@@ -5,10 +5,10 @@
 Wrong choices are drawn at random, matched as the paper's equation reads, and matched by fours, with the options that
 `veridical match` has unless told otherwise. The same network reads the choices alone, or with the question, through
 MiniLM's vectors or hashed words; jointly it knows that each response is right once in its fold. It is trained on all
-folds but the first, and tested on that; videos are never on both sides. `P_rel` is by MiniLM and hashed words, which
-fours weigh against, and by GloVe, a model that no matching used. Intervals are 95%, over videos. `--sheet` writes
-questions for people who count second right answers: the same ones for every set, mixed, so that nobody who reads them
-knows which set a line is of; that stands in the file's twin, `sheet.key`.
+folds but the first, and tested on that, or on each in turn (`--every-fold`); videos are never on both sides. `P_rel` is
+by MiniLM and hashed words, which fours weigh against, and by GloVe, a model that no matching used. Intervals are 95%,
+over videos. `--sheet` writes questions for people who count second right answers: the same ones for every set, mixed,
+so that nobody who reads them knows which set a line is of; that stands in the file's twin, `sheet.key`.
 """
 
 from __future__ import annotations
@@ -48,20 +48,29 @@ def mean_p(model: PairModel, wrong: np.ndarray) -> tuple[float, float]:
     return right, other
 
 
-def measure(rows: list[AnsweredQuestion], wrong: np.ndarray, readers: list[str], seed: int) -> dict[str, Estimate]:
-    """The readers on one set of choices."""
+def measure(
+    rows: list[AnsweredQuestion], wrong: np.ndarray, readers: list[str], seed: int, every: bool
+) -> dict[str, Estimate]:
+    """The readers on one set of choices: on the first fold, or on every fold, each by one trained on the others."""
     laid = lay_out(wrong, rows, "answer", seed)
     found = choices_of(rows, laid)
-    first = sorted(set(found.folds))[0]
-    test = np.array([fold == first for fold in found.folds])
-    train, held = found.take(np.flatnonzero(~test)), found.take(np.flatnonzero(test))
-    out: dict[str, Estimate] = {}
-    for reader in readers:
-        for view, name in (("all", "choices alone"), ("question", "with the question")):
-            scores = by_machine(train, held, view, encoder(reader), np.random.default_rng([seed, 7]))
-            out[f"{reader}, {name}"] = accuracy(graded(scores, held.answer), held.groups)
-        out[f"{reader}, jointly"] = accuracy(graded(balanced(scores, laid.order[test]), held.answer), held.groups)
-    return out
+    names = sorted(set(found.folds))
+    right: dict[str, list[np.ndarray]] = {}
+    groups: list[int] = []
+    for fold in names if every else names[:1]:
+        test = np.array([own == fold for own in found.folds])
+        train, held = found.take(np.flatnonzero(~test)), found.take(np.flatnonzero(test))
+        groups += list(held.groups)
+        for reader in readers:
+            for view, name in (("all", "choices alone"), ("question", "with the question")):
+                scores = by_machine(train, held, view, encoder(reader), np.random.default_rng([seed, 7]))
+                right.setdefault(f"{reader}, {name}", []).append(graded(scores, held.answer))
+            jointly = graded(balanced(scores, laid.order[test]), held.answer)
+            right.setdefault(f"{reader}, jointly", []).append(jointly)
+    if every:
+        for name, parts in right.items():
+            print(f"  {name:36} by fold {' '.join(f'{100 * one.mean():.1f}' for one in parts)}", file=sys.stderr)
+    return {name: accuracy(np.concatenate(parts), groups) for name, parts in right.items()}
 
 
 def write_sheet(path: Path, rows: list[AnsweredQuestion], shown: dict[str, np.ndarray], number: int, seed: int) -> None:
@@ -88,6 +97,7 @@ def main() -> None:
     parser.add_argument("--folds", type=int)
     parser.add_argument("--sets", default="random,paper,fours")
     parser.add_argument("--readers", default="minilm,hashed-words")
+    parser.add_argument("--every-fold", action="store_true", help="test on all folds instead of the first")
     parser.add_argument("--weight", type=float, default=StageOptions.weight, help="lambda")
     parser.add_argument("--sheet", type=Path, help="write questions of each set here, mixed, for people to judge")
     parser.add_argument("--judged", type=int, default=100, help="so many of each set")
@@ -115,7 +125,7 @@ def main() -> None:
         else:
             wrong = match_stage(found, models, replace(options, method=name)).wrong
         made = time.process_time() - began
-        scores = measure(rows, wrong, args.readers.split(","), args.seed)
+        scores = measure(rows, wrong, args.readers.split(","), args.seed, args.every_fold)
         relevant = {name: mean_p(model, wrong) for name, model in judges.items()}
         shown[name] = wrong
         results[name] = {"seconds": made, "P_rel": relevant, **{key: value.to_json() for key, value in scores.items()}}

@@ -30,6 +30,7 @@ import numpy as np
 import icon_regions
 import veridical
 from veridical.benchmark import Benchmark
+from veridical.common.files import write_json
 from veridical.matching.blind_readers import accuracy
 from veridical.records import Prediction
 from veridical.solvers.solver import write_meta, write_predictions
@@ -139,15 +140,16 @@ def run_row(work: Path, folder: Path, encoder: str, row: Row) -> None:
     import torch
 
     kept = work / "rows" / f"{row.slug}.json"
-    if kept.exists():
+    benchmark = Benchmark(folder)
+    options = row.options | ({"images": encoder} if row.sees else {})
+    of = {"benchmark": benchmark.hash, "model": row.model, "options": options}
+    if kept.exists() and json.loads(kept.read_text()).get("of") == of:
         return
     torch.set_num_threads(1)
-    options = row.options | ({"images": encoder} if row.sees else {})
     took = kept.with_suffix(".seconds")
     with timed(took):
         for stage in ("answer", "rationale"):
             veridical.train(row.model, folder, work / "runs" / f"{row.slug}-{stage}", set={**options, "stage": stage})
-        benchmark = Benchmark(folder)
         right = [predict(work, benchmark, row, split) for split in HELD_OUT]
     groups = [group for _, of_split in right for group in of_split]
     found = np.concatenate([marks for marks, _ in right], axis=1)  # (2, N)
@@ -156,9 +158,9 @@ def run_row(work: Path, folder: Path, encoder: str, row: Row) -> None:
         for metric, marks in zip(METRICS, (*found, found.all(0)), strict=True)
         for one in (accuracy(marks, groups),)
     }
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    kept.write_text(json.dumps({"name": row.name, "group": row.group, "seconds": seconds(took), "scores": estimates}))
-    print(line(json.loads(kept.read_text())), flush=True)
+    about = {"name": row.name, "group": row.group, "seconds": seconds(took), "scores": estimates, "of": of}
+    write_json(kept, about)
+    print(line(about), flush=True)
 
 
 def predict(work: Path, benchmark: Benchmark, row: Row, split: str) -> tuple[np.ndarray, list[str]]:

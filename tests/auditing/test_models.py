@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 from veridical.auditing import CHECKS
 from veridical.auditing.data import AuditData, Fold, sample
 from veridical.auditing.harness import candidate_word, query_word, run
-from veridical.auditing.models import neural_reader, stamped, stored_pictures
+from veridical.auditing.models import Votes, neural_reader, stamped, stored_pictures
 from veridical.auditing.run import NEURAL, _chosen, run_check
 from veridical.benchmark import Benchmark
 from veridical.options.running import AuditOptions
@@ -23,6 +23,14 @@ from veridical.options.running import AuditOptions
 def halves(number: int, rng: np.random.Generator) -> list[Fold]:
     order = rng.permutation(number)
     return [Fold(np.sort(order[number // 3 :]), np.sort(order[: number // 3]))]
+
+
+def test_pictures_that_are_all_alike_say_nothing() -> None:
+    rng = np.random.default_rng(0)
+    x, y = np.ones((80, 5)), (np.arange(80) % 4 == 0).astype(np.int64)
+    odds = Votes(x, y, np.arange(80) // 4, rng).decision_function(x)
+    assert np.ptp(odds) == 0
+    assert odds[0] == pytest.approx(np.log(1 / 3), abs=0.05)
 
 
 def test_the_lstm_finds_a_word_and_is_blind_without_it(benchmarks: ModuleType, tmp_path: Path) -> None:

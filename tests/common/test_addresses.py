@@ -29,6 +29,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("VERIDICAL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("VERIDICAL_DATA", str(tmp_path / "data"))
     return tmp_path / "cache"
 
 
@@ -83,6 +84,16 @@ def test_a_benchmark_opens_by_its_address_and_its_hidden_answers_stay(tmp_path: 
     assert not [name for name in everything if "hidden" in name or "answers" in name]
     with pytest.raises(UserError, match="are hidden"):
         list(opened.items("test", answers=True))
+
+
+def test_what_is_made_for_an_address_is_not_in_the_cache(
+    shop: str, cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A cache may be deleted; hidden answers and their secret would be gone with it."""
+    veridical.build("nlvr", f"{shop}/made", presentations=4, hide=("test-p",), secret="random", processes=1)
+    [secret] = cache.parent.rglob("secret.txt")
+    assert not secret.is_relative_to(cache)
+    assert str(secret.parent) in capsys.readouterr().err
 
 
 def test_a_hidden_folder_goes_only_to_an_address_of_its_own(tmp_path: Path, shop: str) -> None:
@@ -150,7 +161,7 @@ def test_what_others_published_is_not_replaced_unasked(tmp_path: Path, shop: str
     veridical.copy(make(tmp_path), f"{shop}/bench")
     other = make(tmp_path / "other", 15)
     veridical.copy(other, f"{shop}/bench")  # from here: a new version of one's own
-    (next(cache.glob("made/*.sent"))).unlink()  # as on another machine
+    (next(cache.with_name("data").glob("made/*.sent"))).unlink()  # as on another machine
     with pytest.raises(UserError, match="not from here"):
         veridical.copy(other, f"{shop}/bench")
     veridical.copy(make(tmp_path / "third", 18), f"{shop}/bench", replace=True)

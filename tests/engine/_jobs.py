@@ -21,6 +21,10 @@ def square(number: int) -> int:
     return number * number
 
 
+def says_a_number(number: int) -> int:
+    return "a word"  # type: ignore[return-value]
+
+
 @dataclass(frozen=True)
 class Config:
     steps: tuple[Callable[[int], int], ...]

@@ -182,6 +182,18 @@ def test_a_damaged_memory_is_computed_again(start: Run, processes: int, tmp_path
     assert list(start(jobs.square, range(6), processes=processes, work=tmp_path)) == [n * n for n in range(6)]
 
 
+def test_a_result_that_cannot_be_read_back_is_tried_as_often_as_one_that_fails(tmp_path: Path) -> None:
+    """A function that does not return what it says it does."""
+    with pytest.raises(BatchError, match="failed 3 times"):
+        list(run(jobs.says_a_number, [1], workers=Workers(1), work=tmp_path))
+
+
+def test_so_it_is_inside_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VERIDICAL_WORKER", "1")
+    with pytest.raises(BatchError, match="failed 3 times"):
+        list(run(jobs.says_a_number, [1], workers=Workers(1), work=tmp_path))
+
+
 def test_a_result_of_a_stranger_runs_nothing(start: Run, tmp_path: Path) -> None:
     """A resume folder may come from anybody: results are data, whatever they hold."""
     mark = tmp_path / "mark"

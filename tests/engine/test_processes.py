@@ -213,3 +213,12 @@ def test_a_storm_of_kills(tmp_path: Path) -> None:
     before = len(list(marks.iterdir()))
     assert again.communicate(timeout=60)[0] == out
     assert len(list(marks.iterdir())) == before
+
+
+@pytest.mark.parametrize(("parent", "alive"), [(1, True), (77, False)])
+def test_a_parent_may_be_the_first_process_of_a_container(parent: int, alive: bool) -> None:
+    """In a container that runs `veridical`, it is process 1: that does not mean that it is gone."""
+    code = "import os; os.getppid = lambda: 1; from veridical.engine.processes import _end_with"
+    code += f"; _end_with({parent}); print('alive')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ("alive" in done.stdout) == alive

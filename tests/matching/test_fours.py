@@ -236,6 +236,15 @@ def test_what_follows_from_a_response_says_it_again() -> None:
     assert pairs(denied.alternatives(again)) == [(0, 1), (1, 2)]
 
 
+def test_phrases_and_derived_words_are_read_as_what_they_mean() -> None:
+    said = ["get back up", "stood up again", "moves around", "movement", "sunny", "hot sun", "sit down", "get in"]
+    again = Sayings.of(said, thesaurus=Thesaurus()).again()
+    np.fill_diagonal(again, False)
+    assert {(said[a], said[b]) for a, b in np.argwhere(again) if a < b} == {
+        ("get back up", "stood up again"), ("moves around", "movement"), ("sunny", "hot sun"),
+    }  # fmt: skip
+
+
 def test_shared_words_count_unless_the_question_has_them_or_they_are_for_people() -> None:
     texts = ["stuck in snow", "snow was blocking", "feed the dog", "wash the dog", "follow the man", "kiss the man"]
     asked = ["why stop", "why wait", "why is the dog there", "what of the dog", "what then", "and then"]
@@ -274,7 +283,7 @@ def test_wordnet_knows_more_than_our_lists() -> None:
         pytest.skip("WordNet comes with the offline extra")
     texts = ["a puppy", "a dog", "a cat", "strolling", "walked", "sprinting", "agreeing with her", "express agreement"]
     assert pairs(Sayings.of(texts).again()) == [(0, 1), (3, 4), (6, 7)]
-    assert not pairs(Sayings.of(texts, thesaurus=Thesaurus()).again())
+    assert pairs(Sayings.of(texts, thesaurus=Thesaurus()).again()) == [(6, 7)]  # by its ending
 
 
 def questions(size: int) -> Responses:

@@ -16,6 +16,7 @@ from veridical.benchmark.check import check
 from veridical.common.result import Table
 from veridical.errors import UserError
 from veridical.language import wordnet
+from veridical.matching import stages
 from veridical.matching.stages import normal
 from veridical.records import Item, Text
 
@@ -56,6 +57,19 @@ def test_the_same_seed_gives_the_same_bytes_and_another_another_order(qa_file: P
         veridical.match(qa_file, tmp_path / name, group="video", folds=3, seed=seed, **LEXICAL)
         hashes.append(Benchmark(tmp_path / name).hash)
     assert hashes[0] == hashes[1] != hashes[2]
+
+
+@pytest.mark.parametrize("folds", [1, 3])
+def test_the_number_of_processes_and_processors_changes_no_byte(
+    qa_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folds: int
+) -> None:
+    hashes = []
+    for number in (1, 2):
+        monkeypatch.setattr(stages, "available", lambda found=number: found)
+        shape = {"split": {"train": 1.0}} if folds == 1 else {"folds": folds}
+        veridical.match(qa_file, tmp_path / str(number), group="video", processes=number, **shape, **PLAIN)
+        hashes.append(Benchmark(tmp_path / str(number)).hash)
+    assert hashes[0] == hashes[1]
 
 
 def test_tables_hold_choices_and_labels(qa_file: Path, tmp_path: Path) -> None:

@@ -22,11 +22,15 @@ OPTIONS = {"epochs": 2, "batch": 15, "checkpoint_steps": 4, "dropout": 0.0, "cli
 LEARNED = "model.safetensors"
 
 
-def team(model: str, benchmark: Path, out: Path, kill_at: int, options: dict[str, object]) -> int:
-    words = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(CHILD)]
-    words += [model, str(benchmark), str(out), str(kill_at), json.dumps(options)]
+def torchrun(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """Two processes of a script."""
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", *map(str, words)]
     environment = os.environ | {"VERIDICAL_PROGRESS": "0", "PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
+
+
+def team(model: str, benchmark: Path, out: Path, kill_at: int, options: dict[str, object]) -> int:
+    done = torchrun(CHILD, model, str(benchmark), str(out), str(kill_at), json.dumps(options))
     assert done.returncode == 0 or kill_at, done.stderr
     return done.returncode
 
@@ -37,16 +41,36 @@ def same(one: Path, other: Path) -> None:
     assert left.keys() == right.keys()
     for name, tensor in left.items():
         torch.testing.assert_close(tensor, right[name], rtol=1e-3, atol=1e-5, msg=name)
-    rows = [json.loads((run / "trial-0" / "result.json").read_bytes())["history"] for run in (one, other)]
-    for mine, theirs in zip(*rows, strict=True):
-        assert mine["validation"] == theirs["validation"]
-        np.testing.assert_allclose(mine["loss"], theirs["loss"], rtol=1e-4)
+    mine, theirs = courses(one, other)
+    assert [row["validation"] for row in mine] == [row["validation"] for row in theirs]
+    np.testing.assert_allclose([row["loss"] for row in mine], [row["loss"] for row in theirs], rtol=1e-4)
+
+
+def courses(*runs: Path) -> list[list[dict[str, float]]]:
+    return [json.loads((run / "trial-0" / "result.json").read_bytes())["history"] for run in runs]
 
 
 def test_two_processes_come_to_the_weights_of_one(statements: Path, tmp_path: Path) -> None:
     train("text", statements, tmp_path / "one", set=OPTIONS, seed=5)
     team("text", statements, tmp_path / "two", 0, OPTIONS)
     same(tmp_path / "one", tmp_path / "two")
+
+
+def test_a_batch_is_normalised_over_all_shares() -> None:
+    """Outputs, gradients and what is remembered of the batches."""
+    done = torchrun(Path(__file__).with_name("_norm.py"))
+    assert done.stdout.split() == ["the", "same"], done.stderr
+
+
+@pytest.mark.soak
+def test_a_model_that_normalises_takes_the_same_course(statements: Path, tmp_path: Path) -> None:
+    """The last of its batches is too small to be shared; weights that nothing hangs on are Adam's noise."""
+    small = {"channels": 8, "hidden": 16, "embedding": 8, "strides": [4, 4]}
+    options = OPTIONS | small | {"batch": 9, "rate": 1e-4}
+    train("film", statements, tmp_path / "one", set=options, seed=5)
+    team("film", statements, tmp_path / "two", 0, options)
+    mine, theirs = courses(tmp_path / "one", tmp_path / "two")
+    np.testing.assert_allclose([row["loss"] for row in mine], [row["loss"] for row in theirs], rtol=1e-3)
 
 
 @pytest.mark.soak
@@ -74,6 +98,9 @@ def test_shares_of_a_batch_are_all_of_it() -> None:
     rows = np.arange(15)
     shares = [Team(rank, 4).rows(rows) for rank in range(4)]
     assert sorted(np.concatenate(shares).tolist()) == rows.tolist()
+    assert (Team(3, 4).copies(rows), ALONE.copies(rows)) == (1, 1)
+    few = Team(3, 4)
+    assert (few.rows(rows[:2]).tolist(), few.copies(rows[:2])) == ([0, 1], 4)  # too few to share: everybody's
     assert ALONE.rows(rows) is rows
     assert ALONE.sums(1.5, 2) == (1.5, 2)
     assert ALONE.share("x") == "x"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from veridical.language.programs.execution import compiled
 from veridical.language.programs.terms import parse
 from veridical.sources.boxes.scenes import presentations
 from veridical.zoo.layouts import ARITY, LONGEST, MODULES, NUMBER, arguments, is_whole, program_layout
+from veridical.zoo.nmn import ParsedLayouts
 from veridical.zoo.parsed_layouts import layouts, sets_of
 
 from ._said import STATEMENTS
@@ -86,3 +88,12 @@ def test_a_relation_is_moved_along_and_boxes_are_counted_last(parser: str) -> No
     assert [steps[k].words for k in (0, 1)] == [("blue", "circle"), ("black", "square")]
     assert "two" in steps[4].words
     assert "box" in steps[5].words
+
+
+def test_a_run_keeps_the_parser_it_was_trained_with() -> None:
+    """Where spaCy was installed later, layouts of a run that did without it stay as they were."""
+    trained = ParsedLayouts(5, parser="words")
+    trained.know(["box", "tower"])
+    again = ParsedLayouts(5)
+    again.state = msgspec.convert(msgspec.json.decode(msgspec.json.encode(trained.state)), ParsedLayouts.state_shape)
+    assert (again.parser, again.ids) == ("words", trained.ids)

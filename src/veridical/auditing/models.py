@@ -125,6 +125,8 @@ class Scaler:
         self.mean, deviation = x.mean(0), x.std(0)
         self.keep = deviation > 1e-9
         self.deviation = np.where(self.keep, deviation, 1.0)
+        if not self.keep.any():  # pictures that are all alike: one column of zeros says so
+            self.keep[:1] = True
 
     def __call__(self, x: Doubles) -> Doubles:
         return np.asarray(np.clip((x - self.mean) / self.deviation, -6, 6)[:, self.keep])

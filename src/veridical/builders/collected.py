@@ -11,6 +11,7 @@ a human study (V-PROM, VCR)     answers.jsonl
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,6 +129,27 @@ def read_answers(path: Path, candidates: int = 8) -> list[Judgement]:
         seen.add((one.item, one.worker))
         out.append(Judgement(one.item, one.worker, one.verdict, "human", one.time))
     return out
+
+
+def study(folder: Path | str | None, benchmark: str, answers: Sequence[Judgement]) -> dict[str, object]:
+    """What a manifest says of a human study: who answered how much and skipped what, what it cost, and all that the
+    collection counted; nothing where answers came in a file of their own."""
+    if folder is None or not (Path(folder) / COLLECTION).is_file():
+        return {}
+    found = read_collection(folder, benchmark)
+    given = Counter(one.worker for one in answers)
+    items = len({one.item for one in answers})
+    cost = found.costs(max(items, 1), max(items, 1))
+    del cost["per_sentence"]
+    counted = {
+        "answers": len(answers),
+        "skips": sum(one.verdict == "skip" for one in answers),
+        "items": items,
+        "workers": len(given),
+        "answers_by_worker": dict(sorted(given.items())),
+        "cost": cost,
+    }
+    return {"study": {**counted, "people": dict(found.statistics)}}
 
 
 def check_answers(answers: Sequence[Judgement], items: Container[str]) -> None:

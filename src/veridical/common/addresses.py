@@ -54,6 +54,13 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "veridical"
 
 
+def data_folder() -> Path:
+    """Where what nobody else has is kept: what was made here for an address, with its hidden answers."""
+    if own := os.environ.get("VERIDICAL_DATA"):
+        return Path(own)
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "veridical"
+
+
 def is_address(place: object) -> bool:
     """Whether something names a place in an object store, even where it went through a `Path`, which drops a slash.
 

@@ -25,6 +25,9 @@ Words = NDArray[np.uint64]  # 64 of them in each number
 Pixels = NDArray[np.uint8]  # (height, width) or (height, width, channels)
 Mask = NDArray[np.bool_]  # (height, width): which pixels belong to something
 
+MMAP_THRESHOLD = -3  # the C library's number for the size from which memory is asked of the system
+LARGE = 1 << 23  # bytes
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -63,11 +66,17 @@ def one_thread(*modules: str) -> AbstractContextManager[object]:
 
 
 def give_back() -> None:
-    """Hand what large arrays have freed back to the system, where the C library keeps it (glibc)."""
+    """Hand what arrays have freed back to the system, and large ones from now on as soon as they are free.
+
+    The C library (glibc) would keep both for later: after a table of some 30 MB is freed, the next ones are cut from a
+    heap that seldom shrinks, of each thread its own, and the same work takes half as much room again.
+    """
     import ctypes
     import sys
 
     if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)
+        library = ctypes.CDLL(None)
+        for name, arguments in (("mallopt", (MMAP_THRESHOLD, LARGE)), ("malloc_trim", (0,))):
+            function = getattr(library, name, None)
+            if function is not None:
+                function(*arguments)

@@ -23,7 +23,7 @@ from veridical.common.addresses import (
     Entry,
     Listed,
     bare,
-    cache_folder,
+    data_folder,
     listed_files,
     opened,
     read_object,
@@ -38,9 +38,9 @@ _LEFT_OUT = (".part", ".lock", ".journal", ".work")  # what a run that was stopp
 
 def staged(address: str) -> Path:
     """Where on this disk something is written before it is published at an address: the same place every time, so that
-    a command that was stopped continues."""
+    a command that was stopped continues. Not in the cache: hidden answers and their secret may be nowhere else."""
     digest = hashlib.sha256(address.encode()).hexdigest()[:16]
-    return cache_folder() / "made" / digest / address.rpartition("/")[2]
+    return data_folder() / "made" / digest / address.rpartition("/")[2]
 
 
 def check_free(address: str, replace: bool) -> None:

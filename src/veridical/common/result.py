@@ -6,6 +6,7 @@ A result says what it consists of (`parts`): tables, which go to stdout, and rem
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,17 +17,28 @@ from veridical.errors import printable
 
 QUIET = "VERIDICAL_QUIET"  # 1: no remarks
 WIDTH = 1000  # characters of a line where stdout is no terminal: nothing is folded
+NUMBER = re.compile(r"[-+<>~(\[]?\s*\$?[\d.]|[-–—]?$")  # what a cell of a column of numbers begins with
 
 Element = TypeVar("Element")
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under columns; every column but the first is aligned right."""
+    """Rows under columns; those of numbers are aligned right."""
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[object]]
+
+    def is_numeric(self, column: int) -> bool:
+        """Whether a column has numbers, with what stands behind them (a unit, an interval), or nothing.
+
+        >>> table = Table("", ["model", "accuracy", "note"], [["text", "55.4 [54, 56]", "blind"], ["cnn", "-", ""]])
+        >>> [table.is_numeric(column) for column in range(3)]
+        [False, True, False]
+        """
+        cells = [str(row[column]) for row in self.rows]
+        return column > 0 and all(NUMBER.match(cell) for cell in cells)
 
 
 class Verbatim(str):
@@ -112,7 +124,7 @@ def _print(part: Table | Verbatim) -> None:
     title = Text(printable(part.title)) if part.title else None  # text, and not rich's markup: `[` may stand in a name
     out = RichTable(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for number, name in enumerate(part.columns):
-        out.add_column(Text(printable(name)), justify="left" if number == 0 else "right", overflow="fold")
+        out.add_column(Text(printable(name)), justify="right" if part.is_numeric(number) else "left", overflow="fold")
     for row in part.rows:
         out.add_row(*(Text(printable(str(cell))) for cell in row))
     Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else WIDTH).print(out)

@@ -162,10 +162,14 @@ def _here(job: Job, batches: Iterator[Any]) -> Generator[tuple[Any, bool], None,
         while True:
             task.tries += 1
             outcome, value = attempt(lambda: job.function, task.batch, keeper(task.path))
-            if outcome == "done":
-                break
+            try:
+                if outcome == "done":
+                    found = memory.load(task.path, job.decode) if task.path is not None else pickle.loads(value)
+                    break
+            except memory.Damaged as error:
+                outcome, value = "failed", str(error)
             _judge(job, task, outcome, value)
-        yield (memory.load(task.path, job.decode) if task.path is not None else pickle.loads(value)), False
+        yield found, False
 
 
 def _judge(job: Job, task: Task, outcome: str, value: Any) -> None:
@@ -200,7 +204,9 @@ class _Pool:
                         found = (
                             pickle.loads(payload) if payload is not None else memory.load(task.kept, self.job.decode)
                         )
-                    except memory.Damaged:
+                    except memory.Damaged as error:
+                        if task.tries:  # written by this run: one more try of it has failed
+                            _judge(self.job, task, "failed", str(error))
                         task.kept.unlink(missing_ok=True)
                         self.waiting.appendleft(task)
                         continue

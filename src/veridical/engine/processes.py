@@ -131,18 +131,18 @@ class _Process(Worker):
 
 def command(descriptor: int) -> list[str]:
     """The command line of a worker that talks over a descriptor it inherits."""
-    code = f"import sys; sys.path[:] = {sys.path!r}; from veridical.engine.processes import main; main({descriptor})"
-    return [sys.executable, "-c", code]
+    code = f"import sys; sys.path[:] = {sys.path!r}; from veridical.engine.processes import main; "
+    return [sys.executable, "-c", code + f"main({descriptor}, {os.getpid()})"]
 
 
-def main(descriptor: int) -> None:
+def main(descriptor: int, parent: int) -> None:
     """One worker process: it reads batches from its parent, and sends back results or what went wrong, until that ends.
 
     The user's script is run again (as `multiprocessing` does) only where something in it is asked for, so that scripts
     need no `__main__` guard. A thread reads ahead, so that the parent never waits on a busy worker; the same thread
     notices when the parent is gone, even by kill -9, and ends the process. Ctrl-C is the parent's business.
     """
-    _end_with_parent()
+    _end_with(parent)
     os.dup2(2, 1)  # what a function prints must not mix with the results on the parent's stdout
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ[INSIDE] = "1"
@@ -163,12 +163,12 @@ def main(descriptor: int) -> None:
             os._exit(1)
 
 
-def _end_with_parent() -> None:
-    """Have Linux end this process with its parent: a thread that waits to hear of it does not run inside of long calls
-    into compiled code."""
+def _end_with(parent: int) -> None:
+    """Have Linux end this process with its parent, which may be process 1 of a container: a thread that waits to hear
+    of it does not run inside of long calls into compiled code."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() == 1:  # it was gone before
+        if os.getppid() != parent:  # it was gone before
             os._exit(1)
 
 

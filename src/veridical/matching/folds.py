@@ -26,7 +26,7 @@ from veridical.matching.scores.crossencoder import Overridden, Triples
 if TYPE_CHECKING:
     from veridical.matching.stages import Models, Responses, StageOptions
 
-WARY = 2.0  # log-odds: by fours P_sim is raised, since what is no rewording of a response may still be right beside it
+WARY = 3.0  # log-odds: by fours P_sim is raised, since what is no rewording of a response may still be right beside it
 RELEVANCE_SHARE, WORDS_SHARE = 48.0, 24.0  # of K, by the reader that goes by P_rel and by the one that goes by words
 LIKENESS_SHARE = 10.0  # of how alike two questions are
 BOUND_TOLERANCE = 1e-2  # of the round that bounds fours
@@ -55,6 +55,18 @@ def matched(
         for fold in names:
             yield _by_rounds(_problem(rows, models, options, rows.rows(fold), fold), options, threads)
         return
+    found = _searched(rows, models, options, names, threads)
+    give_back()  # the tables of cells: a bound takes as much room again
+    _refuse_misfits(np.concatenate([misfits for misfits, _, _ in found]), options)
+    for fold, (_, block, wrong) in zip(names, found, strict=True):
+        problem = _problem(rows, models, options, rows.rows(fold), fold)
+        yield FoldMatch(wrong, _weight(problem, wrong), _bound(problem, options, threads), block=block)
+
+
+def _searched(
+    rows: Responses, models: Models, options: StageOptions, names: Sequence[str], threads: int
+) -> list[tuple[Ints, Ints, Ints]]:
+    """Of every fold its misfits, or its blocks and whose responses each row gets."""
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     sayings = Sayings.of(rows.responses, rows.queries)
@@ -65,11 +77,7 @@ def matched(
 
     # a sum over threads may round differently
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(one, names))
-    _refuse_misfits(np.concatenate([one[0] for one in found]), options)
-    for fold, (_, block, wrong) in zip(names, found, strict=True):
-        problem = _problem(rows, models, options, rows.rows(fold), fold)
-        yield FoldMatch(wrong, _weight(problem, wrong), _bound(problem, options, threads), block=block)
+        return list(pool.map(one, names))
 
 
 def _refuse_misfits(misfits: Ints, options: StageOptions) -> None:

@@ -12,9 +12,9 @@ class ServeOptions:
     title: str = "Veridical board"
     """What the site is called."""
     per_day: int = 5
-    """Tries of a team a day, on each board; files that cannot be scored do not count."""
+    """Tries a day, on each board, for all teams that one account made; files that cannot be scored do not count."""
     total: int | None = None
-    """Tries of a team in all, on each board."""
+    """Tries in all, on each board, for all teams that one account made."""
     round: float = 0.1
     """Points of a hundred that scores are rounded to."""
     smallest_part: int = 50

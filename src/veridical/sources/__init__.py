@@ -68,6 +68,8 @@ class Coverage:
     confused: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # category -> what some call so, too
     portions: frozenset[str] = frozenset()  # categories whose things are not counted by all in the same way
     spoken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # category -> words of captions that name it
+    company: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # category of which more may stand behind, not
+    # annotated -> words of captions that speak of several
 
     def covers(self, name: str) -> bool:
         """Whether every instance of a category or hypernym is annotated."""

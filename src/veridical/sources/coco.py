@@ -107,6 +107,7 @@ class _Coverage(msgspec.Struct):
     portions: dict[str, str]
     confused: dict[str, tuple[str, ...]]
     spoken: dict[str, tuple[str, ...]]
+    company: dict[str, tuple[str, ...]]
 
 
 @cache
@@ -141,8 +142,8 @@ class Coco(Source):
         names &= {one.name for one in self._index.categories}
         whole = {name: one.categories & names for name, one in known.supercategories.items() if one.covered}
         under = {name: categories for name, categories in whole.items() if categories}
-        portions = frozenset(known.portions)
-        return Coverage(False, frozenset(names | under.keys()), under, known.confused, portions, known.spoken)
+        listed = frozenset(names | under.keys()), under, known.confused, frozenset(known.portions)
+        return Coverage(False, *listed, known.spoken, known.company)
 
     def photographs(self) -> Iterator[Photograph]:
         """Every photograph in the file's order."""

@@ -3,7 +3,8 @@
 As P_rel only a run's model and options are taken: it is trained anew on the pairs it is given, each question with its
 own response and with that of another, and matching gives it pairs of other folds than those it scores. So whatever the
 run itself has seen, no pair is scored by weights that know it. As P_sim (an ESIM trained on entailment or paraphrases)
-its weights are taken as they are; a run that was trained on the benchmark to be matched is refused.
+its weights are taken as they are; a run that was trained on the benchmark to be matched is refused (by its hash: that
+the same texts were in another benchmark is for whoever trained it to know).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Training by several processes, on one machine or many: `torchrun --nproc-per-node 4 -m veridical train ...`.
 
 Every member takes its share of each batch, gradients are summed, and all take the same step: the weights are those of a
-single process but for rounding (where a model drops units at random, those that are dropped differ). The first member
-alone reads and writes the run folder and tells the others, so that machines share no disk but that of the benchmark.
+single process but for rounding (where a model drops units at random, those that are dropped differ), also where a
+model normalises over a batch: `TeamNorm` does so over all shares. The first member alone reads and writes the run
+folder and tells the others, so that machines share no disk but that of the benchmark.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TypeVar
 
 import torch
 from torch import Tensor, distributed, nn
+from torch.distributed.nn.functional import all_reduce
 
 from veridical.common.arrays import Ints
 
@@ -52,8 +54,12 @@ class Team:
         return held  # type: ignore[return-value]
 
     def rows(self, rows: Ints) -> Ints:
-        """This member's share of a batch; a small batch may leave it none."""
-        return rows if self.size == 1 else rows[self.rank :: self.size]
+        """This member's share of a batch; one that is too small to be shared is everybody's."""
+        return rows if self.copies(rows) == self.size else rows[self.rank :: self.size]
+
+    def copies(self, rows: Ints) -> int:
+        """How many members do each row of a batch."""
+        return self.size if len(rows) < self.size else 1
 
     def seed(self, seed: int) -> int:
         """Of what is random within a step: each member's is its own."""
@@ -80,6 +86,42 @@ class Team:
             part = flat[start : start + one.numel()]
             one.grad = part.view_as(one).to(one.dtype) if used[number] else None
             start += one.numel()
+
+    def join_norms(self, module: nn.Module) -> None:
+        """Have all parts of a module that normalise over a batch do so over the team's."""
+        for part in module.modules() if self.size > 1 else ():
+            if type(part) is nn.BatchNorm2d:
+                part.__class__ = TeamNorm
+
+
+class TeamNorm(nn.BatchNorm2d):
+    """Batch normalisation over the shares of all members (PyTorch's own `SyncBatchNorm` runs on GPUs alone)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """input (N, C, h, w), the share of one member -> the same shape."""
+        if not self.training:
+            return super().forward(input)
+        ones = input.new_full((1,), input.numel() // input.shape[1])
+        sums = _over_team(torch.cat([input.sum((0, 2, 3)), ones]))  # (C + 1,)
+        count = sums[-1]
+        mean = sums[:-1] / count  # (C,)
+        away = input - mean[:, None, None]
+        variance = _over_team((away**2).sum((0, 2, 3))) / count  # (C,)
+        with torch.no_grad():
+            kept = self.momentum if self.momentum is not None else 0.1
+            for held, now in ((self.running_mean, mean), (self.running_var, variance * count / (count - 1))):
+                if held is not None:
+                    held.lerp_(now, kept)
+            if self.num_batches_tracked is not None:
+                self.num_batches_tracked += 1
+        out = away / (variance + self.eps).sqrt()[:, None, None]
+        return out * self.weight[:, None, None] + self.bias[:, None, None] if self.affine else out
+
+
+def _over_team(share: Tensor) -> Tensor:
+    """The sum over the team, through which gradients flow."""
+    found: Tensor = all_reduce(share)  # type: ignore[no-untyped-call]
+    return found
 
 
 ALONE = Team()

@@ -82,6 +82,7 @@ class Trainer:
         team: Team = ALONE,
     ) -> None:
         self.module, self.team = module.to(device), team
+        team.join_norms(module)
         self.training, self.validation, self.config, self.folder = training, validation, config, folder
         self.seed, self.device, self.about, self.after_step = seed, device, about or {}, after_step
         self.optimizer = _optimizer(module, config, device)
@@ -133,20 +134,20 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate(self.place.step)
         self.optimizer.zero_grad()
-        mine = self.team.rows(rows)
-        own, right = self._backward(mine, views, len(mine) / len(rows)) if len(mine) else (0.0, 0)
+        mine, copies = self.team.rows(rows), self.team.copies(rows)
+        own, right = self._backward(mine, views, len(mine) / len(rows) / copies)
         self.team.sum_gradients(self.module.parameters())
         if self.config.clip:
             nn.utils.clip_grad_norm_(self.module.parameters(), self.config.clip)
         self.optimizer.step()
-        loss, all_right = self.team.sums(own, right)
+        loss, all_right = self.team.sums(own, right / copies)
         if not math.isfinite(loss):
             raise UserError(
                 f"The loss is {loss} after {self.place.step} steps.",
                 "Lower the rate or the largest gradient norm (--set rate=..., --set clip=...), in a new run folder.",
             )
         self.place.loss += loss * len(rows)
-        self.place.right += int(all_right)
+        self.place.right += round(all_right)
         self.place.seen += len(rows)
 
     def _backward(self, rows: Ints, views: Ints | None, share: float) -> tuple[float, int]:

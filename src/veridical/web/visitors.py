@@ -16,6 +16,7 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from veridical.errors import UserError
 from veridical.web import look
 from veridical.web.accounts import SIGNED_IN, Accounts
 from veridical.web.tables import Account
@@ -59,13 +60,31 @@ def visitor_of(request: Request, accounts: Accounts) -> Visitor:
 
 async def checked_form(request: Request, visitor: Visitor) -> FormData:
     """The fields of a form that one of our pages sent."""
-    form = await request.form(max_files=1, max_fields=MOST_FIELDS, max_part_size=LONGEST_FIELD)
+    try:
+        form = await request.form(max_files=1, max_fields=MOST_FIELDS, max_part_size=LONGEST_FIELD)
+    except ValueError:  # the client names the encoding, and Python's own are not all for text
+        raise _no_text() from None
+    if not all(is_text(value) for _, value in form.multi_items() if isinstance(value, str)):
+        raise _no_text()
     given = form.get(FORM_TOKEN)
     if not isinstance(given, str) or not hmac.compare_digest(given.encode(), visitor.form_token.encode()):
         raise Forged
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise Forged
     return form
+
+
+def is_text(value: str) -> bool:
+    """Whether a value can be hashed, and kept in any database.
+
+    >>> is_text("Zoë"), is_text("\\ud800"), is_text("a\\0")
+    (True, False, False)
+    """
+    return "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
+
+
+def _no_text() -> UserError:
+    return UserError("A field of the form is not text.", "Send it as UTF-8, without characters that are none.")
 
 
 def field(form: FormData, name: str) -> str:

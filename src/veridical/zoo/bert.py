@@ -80,9 +80,8 @@ class BERT(nn.Module):
         if hasattr(self.encoder, "pooler"):
             self.encoder.pooler = None  # the mean over tokens is taken instead
         self.kinds = int(getattr(self.encoder.config, "type_vocab_size", 0))  # of segments
-        if config.frozen:
-            for part in (self.encoder.embeddings, *self.encoder.encoder.layer[: config.frozen]):
-                part.requires_grad_(False)
+        for part in _lowest(self.encoder, config.frozen, config.words) if config.frozen else ():
+            part.requires_grad_(False)
         self.dropout = nn.Dropout(config.dropout)
         self.output = nn.Linear(int(self.encoder.config.hidden_size), 1, bias=False)
 
@@ -107,6 +106,14 @@ def text_encoder(name: str) -> HubEncoder:
     if not isinstance(found, HubEncoder):
         raise UserError(f"{name} is no encoder that can be fine-tuned.", "Name minilm, or one of transformers.")
     return found
+
+
+def _lowest(encoder: Any, count: int, name: str) -> list[nn.Module]:
+    """The word vectors of an encoder and its first layers, which DistilBERT keeps under another name."""
+    layers = getattr(getattr(encoder, "encoder", getattr(encoder, "transformer", None)), "layer", None)
+    if layers is None or not hasattr(encoder, "embeddings"):
+        raise UserError(f"Of {name} it is not known which layers are its first.", "Leave out --set frozen=....")
+    return [encoder.embeddings, *layers[:count]]
 
 
 def _plain(text: Spoken) -> str:

@@ -56,13 +56,17 @@ class Vocabulary:
         raise NotImplementedError
 
     def learn(self, examples: Sequence[Example]) -> None:
-        self.state = []
+        self.ids = {}
         self.grow(examples)
 
     def grow(self, examples: Sequence[Example]) -> None:
         """Add the words of other examples behind those that are known."""
         seen = Counter(word for example in examples for text in self.texts(example) for word in text)
-        self.state = self.state + sorted(word for word, n in seen.items() if n >= self.least and word not in self.ids)
+        self.know([*self.ids, *sorted(word for word, n in seen.items() if n >= self.least and word not in self.ids)])
+
+    def know(self, words: Sequence[str]) -> None:
+        """Number these words, and no others."""
+        self.ids = {word: self.first + n for n, word in enumerate(words)}
 
     def number(self, sentence: Iterable[str]) -> Ints:
         return np.array([self.ids.get(word, UNKNOWN) for word in sentence], np.int64)
@@ -79,7 +83,7 @@ class Vocabulary:
 
     @state.setter
     def state(self, known: list[str]) -> None:
-        self.ids = {word: self.first + n for n, word in enumerate(known)}
+        self.know(known)
 
 
 class Words(Vocabulary):

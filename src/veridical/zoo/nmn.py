@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, TypedDict
 
 import numpy as np
 import torch
@@ -37,11 +37,20 @@ MOST_WORDS = 7  # that a step is about
 USED = tuple(name for name in MODULES if name not in ("", "filter", "or", "not"))
 
 
+class Parsed(TypedDict):
+    """What a run keeps: another parser would give other layouts than those it was trained with."""
+
+    parser: str
+    words: list[str]
+
+
 class ParsedLayouts(Vocabulary):
     """The layout of a sentence by its parse: (16, 2 + 7), a module, a set's number and the words' ids at each step.
 
     Every sentence is parsed once, all together.
     """
+
+    state_shape = Parsed
 
     _known: ClassVar[dict[tuple[int, str], dict[str, Layout]]] = {}  # by leaves and parser; lessons look there too
 
@@ -81,6 +90,15 @@ class ParsedLayouts(Vocabulary):
             ids = self.number(step.words[:MOST_WORDS])
             row[0], row[1], row[2 : 2 + len(ids)] = NUMBER[step.module], number, ids
         return out
+
+    @property  # type: ignore[override]
+    def state(self) -> Parsed:
+        return {"parser": self.parser, "words": list(self.ids)}
+
+    @state.setter
+    def state(self, kept: Parsed) -> None:
+        self.parser = kept["parser"]
+        self.know(kept["words"])
 
 
 def _sentence(example: Example) -> str:

@@ -3,8 +3,9 @@
     q = GRU(question)        z = what the model makes of q and the regions v_1 ... v_O        s_i = GRU(response i) . z
 
 They were made to choose among the thousand most frequent answers; here, as the paper adapts them, each response is read
-by a GRU of its own. Tags are words to them: people by gender-neutral names, things by their classes. Regions are those
-of R2C (`objects`), so that only what is done with them differs.
+by a GRU of its own (RevisitedVQA reads it as it reads the question, by the mean of its words, and multiplies nothing).
+Tags are words to them: people by gender-neutral names, things by their classes. Regions are those of R2C (`objects`),
+so that only what is done with them differs.
 
 Scores are products of question, regions and response, and where all three begin near zero, or the question with either
 sign, nothing is learned for long (docs/vcr-log.md). So layers of a fusion begin with Xavier's variances, and the

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from veridical.builders.nlvr2.photographs import category_vectors, describe
 from veridical.builders.nlvr2.visible import MERGED, outlined_area, overlap, visible
 from veridical.builders.nlvr2.work import ImageSet, Seen
 from veridical.language.english import nouns_of
-from veridical.language.writing.pairs.doubts import CROWD, DOUBTFUL, PERHAPS, SEVERAL, sure
+from veridical.language.writing.pairs.doubts import CROWD, DOUBTFUL, PERHAPS, SEVERAL, sure, worlds
 from veridical.options import Workers
 from veridical.records import Box, Panel, SceneObject
 from veridical.sources import Coverage, Photograph
@@ -54,6 +55,31 @@ def test_two_boxes_of_one_thing_are_one_of_either_category() -> None:
     assert len(shown(car, rider)) == 2  # a person in a car is no car
     twice = shown(thing("6", "dog", (0, 100, 200, 300)), thing("7", "dog", (0, 100, 200, 302)))
     assert twice["6"].attributes == ((MERGED, "7"),)
+
+
+@pytest.mark.parametrize(
+    ("people", "caption", "numbers"),
+    [
+        (["large"], "a man on a horse", {1}),
+        (["large"], "a man and some others in a street", {1, 2}),
+        (["large", "large"], "two men on horses", {2}),
+        (["large", "small"], "a man on a horse", {1, 2, 3}),
+        (["large", "large", "large"], "men on horses", {3, 4}),
+        ([], "an empty street", {0}),
+    ],
+)
+def test_where_there_is_a_sign_of_it_another_person_may_stand_behind(
+    people: list[str], caption: str, numbers: set[int]
+) -> None:
+    boxes: dict[str, Box] = {"large": (0, 100, 100, 400), "small": (0, 10, 15, 30)}
+    things = [
+        thing(str(k), "person", (x0 + 150 * k + 20, y0, x1 + 150 * k + 20, y1))
+        for k, (x0, y0, x1, y1) in enumerate(boxes[size] for size in people)
+    ]
+    wary = replace(COVER, company={"person": ("others", "men")})
+    panel = Panel("p", width=640, height=480, objects=tuple(things))
+    seen = visible(Photograph(panel, captions=(caption,)), wary).panel
+    assert {len(world.objects) for (world,) in worlds([seen], frozenset(["person"])) or []} == numbers
 
 
 def test_two_dogs_side_by_side_stay_two() -> None:
@@ -161,7 +187,7 @@ def test_every_supercategory_of_coco_is_decided_with_a_reason(shared: Path) -> N
     assert all(one["why"] for one in known["supercategories"].values())
     assert all(known["not_covered"].values())
     assert all(known["portions"].values())
-    for part in ("not_covered", "portions", "confused", "spoken"):
+    for part in ("not_covered", "portions", "confused", "spoken", "company"):
         assert set(known[part]) <= set(own), part
     coverage = Coco(shared / "coco").coverage
     assert coverage.covers("vehicle")

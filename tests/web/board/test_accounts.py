@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 from starlette.testclient import TestClient
 from tests.web.board.town import PASSWORD, Person, Town, routes_of
@@ -15,7 +17,7 @@ from veridical.errors import UserError
 from veridical.web import accounts as room
 from veridical.web.board import tables
 from veridical.web.database import Base, Database, now
-from veridical.web.tables import Failure
+from veridical.web.tables import Account, Failure
 
 assert tables
 
@@ -159,6 +161,24 @@ def test_nothing_of_a_person_is_kept_but_a_name(town: Town) -> None:
     assert PASSWORD.encode() not in kept
     assert ada.cookies["session"].encode() not in kept
     assert b"testclient" not in kept
+
+
+def test_teams_of_an_older_version_get_their_makers_and_keep_all_else(either: Town) -> None:
+    ada, bob = either.person("ada"), either.person("bob")
+    alone, shared = ada.team, bob.team
+    assert bob.post(f"/teams/{shared}", {"do": "add", "name": ada.name}).status_code == 303
+    config = Config()
+    config.set_main_option("script_location", "veridical.web:migrations")
+    with either.site.database.engine.connect().execution_options(writes=True) as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0004")
+        connection.commit()
+    either.site.database.upgrade()
+    with either.site.database.read() as session:
+        makers = {team: session.get_one(tables.Team, team).maker_id for team in (alone, shared)}
+        ids = {one.name: one.id for one in session.query(Account)}
+        assert makers == {alone: ids[ada.name], shared: None}
+        assert session.query(tables.TeamMember).count() == 3
 
 
 def test_times_keep_their_zone(tmp_path: Path) -> None:

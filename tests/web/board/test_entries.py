@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from tests.web.board.town import ITEMS, OPTIONS, Town, opened, predictions, writ
 
 from veridical.errors import UserError
 from veridical.options.serving import ServeOptions
-from veridical.web.board.entries import checked_link
+from veridical.web.accounts import Limited
+from veridical.web.board.entries import RECEIVING, Said, checked_link
 from veridical.web.board.tables import Entry
 
 BOARD = "/boards/boxes-test/entries"
@@ -78,6 +80,32 @@ def test_the_same_file_again_is_the_same_entry(town: Town, benchmarks: dict[str,
     assert [one["id"] for one in town.api(token, "GET", "/entries").json()] == [first["id"]]
 
 
+def test_the_same_file_again_says_more_of_its_entry(town: Town, benchmarks: dict[str, Path]) -> None:
+    token, data = town.person("ada").token(), predictions(benchmarks["boxes"], 0.8, 5)
+
+    def sent(**said: str) -> dict[str, object]:
+        found = town.api(token, "POST", BOARD, params={"name": "One", **said}, content=data).json()
+        return {name: found[name] for name in ("public", "paper", "code", "tries_left")}
+
+    left = OPTIONS.per_day - 1
+    first, code = "https://example.org/1", "https://example.org/code"
+    assert sent(paper=first) == {"public": False, "paper": first, "code": "", "tries_left": left}
+    assert sent(public="true", code=code) == {"public": True, "paper": first, "code": code, "tries_left": left}
+    second = "https://example.org/2"
+    assert sent(paper=second) == {"public": True, "paper": second, "code": code, "tries_left": left}
+
+
+def test_the_last_try_of_a_day_can_be_sent_again(benchmarks: dict[str, Path], tmp_path: Path) -> None:
+    with opened([benchmarks["boxes"]], tmp_path / "data", replace(OPTIONS, per_day=1)) as town:
+        token, data = town.person("ada").token(), predictions(benchmarks["boxes"])
+        first, again = (town.api(token, "POST", BOARD, params={"name": "One"}, content=data) for _ in range(2))
+        assert (first.status_code, again.status_code) == (201, 201), again.text
+        assert first.json()["id"] == again.json()["id"]
+        for name, other in (("Two", data), ("One", predictions(benchmarks["boxes"], 0.5))):
+            assert town.api(token, "POST", BOARD, params={"name": name}, content=other).status_code == 429
+        assert [one.name for one in town.site.entries.folder.iterdir()] == [first.json()["id"]]
+
+
 def test_tries_are_counted_by_day_and_board(either: Town, benchmarks: dict[str, Path]) -> None:
     object.__setattr__(either.site.entries, "rules", replace(either.site.entries.rules, per_day=2))
     token = either.person("ada").token()
@@ -90,6 +118,45 @@ def test_tries_are_counted_by_day_and_board(either: Town, benchmarks: dict[str, 
     assert either.api(token, "DELETE", f"/entries/{sent[0].json()['id']}").json()["tries_left"] == 0
     other = {"params": {"name": "x"}, "content": predictions(benchmarks["other"])}
     assert either.api(token, "POST", "/boards/other-test/entries", **other).status_code == 201
+
+
+def test_all_teams_that_one_account_made_have_their_tries_together(either: Town, benchmarks: dict[str, Path]) -> None:
+    """Five teams would be five times the scores; and nobody pays for a team that they were added to."""
+    object.__setattr__(either.site.entries, "rules", replace(either.site.entries.rules, per_day=2))
+    ada, bob = either.person("ada"), either.person("bob")
+    teams = [ada.team]
+    for name in ("Second", "Third"):
+        made = ada.post("/teams", {"name": f"{name} {either.people}"}, "/account")
+        teams.append(int(made.headers["location"].rpartition("/")[2]))
+    assert ada.post(f"/teams/{teams[1]}", {"do": "add", "name": bob.name}).status_code == 303
+    assert ada.post(f"/teams/{teams[1]}", {"do": "leave"}).status_code == 303  # its tries stay hers
+
+    def take(place: int) -> bool:
+        folder = either.site.entries.new_folder()
+        (folder / "mine.jsonl").write_bytes(predictions(benchmarks["boxes"], 0.5, place))
+        team, said = teams[place % 3], Said(f"{place}")
+        try:
+            either.site.entries.take(folder, "mine.jsonl", f"{place}", team, "boxes-test", said)
+        except Limited:
+            return False
+        return True
+
+    with ThreadPoolExecutor(9) as pool:
+        assert sum(pool.map(take, range(9))) == 2
+    assert "0 tries left today" in ada.get("/boards/boxes-test").text
+    sent = bob.send("boxes-test", predictions(benchmarks["boxes"]))  # of his own team
+    assert sent.status_code == 303
+    assert ada.send("boxes-test", predictions(benchmarks["boxes"])).status_code == 429
+
+
+def test_the_total_counts_for_all_teams_too(benchmarks: dict[str, Path], tmp_path: Path) -> None:
+    with opened([benchmarks["boxes"]], tmp_path / "data", replace(OPTIONS, total=1)) as town:
+        ada = town.person("ada")
+        assert ada.send("boxes-test", predictions(benchmarks["boxes"])).status_code == 303
+        made = ada.post("/teams", {"name": "Second"}, "/account").headers["location"]
+        token = re.search(r"(vrd_[\w-]+)", ada.post(made, {"do": "token", "name": "t"}).text)[1]  # type: ignore[index]
+        sent = town.api(token, "POST", BOARD, params={"name": "x"}, content=predictions(benchmarks["boxes"]))
+        assert (sent.status_code, "all teams that one account made" in sent.json()["problem"]) == (429, True)
 
 
 def test_what_is_slow_is_taken_now_and_scored_later(benchmarks: dict[str, Path], tmp_path: Path) -> None:
@@ -110,11 +177,14 @@ def test_what_was_cut_off_is_scored_after_a_restart(benchmarks: dict[str, Path],
             entry = session.get(Entry, sent.json()["id"])
             assert entry is not None
             entry.status, entry.scores = "waiting", None  # as a kill would have left it
-    (data / "entries" / "abandoned").mkdir()  # a file that never became an entry
+    cut_off = town.site.entries.new_folder()  # a file that never became an entry
+    (cut_off / "mine.jsonl").write_bytes(b"{")
+    (data / "entries" / sent.json()["id"] / RECEIVING).touch()  # killed between its row and the answer
     with opened([benchmarks["boxes"]], data) as town:
         town.settled()
         assert town.api(token, "GET", f"/entries/{sent.json()['id']}").json()["scores"] is not None
-        assert not (data / "entries" / "abandoned").exists()
+        assert not cut_off.exists()
+        assert [one.name for one in (data / "entries" / sent.json()["id"]).iterdir()] == ["predictions"]
 
 
 @pytest.mark.parametrize(

@@ -140,3 +140,22 @@ def test_names_are_text_wherever_they_are_shown(town: Town, benchmarks: dict[str
         assert "<script>alert" not in page
         assert "<img src=x" not in page
         assert "49" not in page or "{{" not in name or "{{ 7 * 7 }}" in page
+
+
+ENCODINGS = [("unicode_escape", r"\ud800"), ("unicode_escape", r"\x00"), ("undefined", "x"), ("utf-16-le", "\0\0")]
+
+
+@pytest.mark.parametrize(("charset", "text"), ENCODINGS)
+@pytest.mark.parametrize("where", ["form_token", "name", "password"])
+def test_a_form_whose_fields_are_no_text_is_refused(town: Town, charset: str, text: str, where: str) -> None:
+    """A client names the encoding of a form; what it says then must be text all the same."""
+    eve = town.person()
+    token = eve.form_token("/log-in")
+    body = b""
+    for name, value in {"form_token": token, "name": "eve", "password": "x" * 12, where: text}.items():
+        body += f'--end\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
+    sent = eve.request(
+        "POST", "/log-in", content=body + b"--end--\r\n",
+        headers={"content-type": f"multipart/form-data; boundary=end; charset={charset}"},
+    )  # fmt: skip
+    assert sent.status_code == 422, sent.text

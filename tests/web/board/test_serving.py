@@ -10,6 +10,8 @@ import pytest
 from tests.commands import invoke
 
 from veridical.web.board import serving
+from veridical.web.board.scoring import Done, Job
+from veridical.web.board.workers import Process
 
 
 @pytest.fixture(autouse=True)
@@ -57,3 +59,18 @@ def test_an_empty_secret_is_none(benchmarks: dict[str, Path], tmp_path: Path) ->
     ran = invoke("serve", benchmarks["boxes"], "--data", tmp_path, "--port", "0")
     assert ran.exit_code == 2
     assert "it cannot be the secret of this board" in ran.stderr
+
+
+def test_rows_beside_a_board_have_the_limits_of_the_site(
+    benchmarks: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs: list[Job] = []
+
+    def asked(process: Process, job: Job) -> Done:
+        jobs.append(job)
+        return Done("scored", scores={})
+
+    monkeypatch.setattr(Process, "ask", asked)
+    limits = ("--seconds", "300", "--megabytes", "4096")
+    assert invoke("serve", benchmarks["boxes"], "--data", tmp_path, "--port", "0", *limits).exit_code == 0
+    assert [(job.seconds, job.megabytes) for job in jobs] == [(300, 4096)]

@@ -38,9 +38,11 @@ class MemoryTransaction:
         self._leases: dict[str, Lease] = {}
         self._answers: dict[str, Answer] = {}
         self._workers: dict[str, Worker] = {}
+        self._known: dict[tuple[str, str], str] = {}  # platform and who they are there -> worker
         self._reviews: dict[str, Review] = {}
         self._payments: dict[str, Payment] = {}
         self._of: dict[str, list[str]] = {}  # task -> answers
+        self._asked_again: set[str] = set()  # answers whose keys are open to their workers again
         self._open: Counter[str] = Counter()  # task -> leases
 
     def set_status(self, status: Status, time: float) -> None:
@@ -77,7 +79,7 @@ class MemoryTransaction:
         )  # fmt: skip
 
     def _unavailable(self, worker: str) -> set[str]:
-        mine = [lease for lease in self._leases.values() if lease.worker == worker]
+        mine = [one for one in self._leases.values() if one.worker == worker and one.id not in self._asked_again]
         tasks = [lease.task for lease in mine if lease.ended in (None, "answered", "returned")]
         return {self._tasks[name].key for name in tasks if self._tasks[name].purpose != "qualification"}
 
@@ -152,6 +154,11 @@ class MemoryTransaction:
         self._open[self._leases[id].task] -= self._leases[id].ended is None
         self._leases[id] = replace(self._leases[id], ended=how, end=time)
 
+    def release(self, task: str, time: float) -> None:
+        for one in [one for one in self._leases.values() if one.task == task and one.ended is None]:
+            self.end_lease(one.id, "returned", time)
+            self._asked_again.add(one.id)
+
     def expired(self, now: float, limit: int = 500) -> list[Lease]:
         return [one for one in self._leases.values() if one.ended is None and one.expires < now][:limit]
 
@@ -185,9 +192,11 @@ class MemoryTransaction:
         return any(
             one.worker == worker and one.purpose != "qualification" and self._tasks[one.task].key == key
             for one in self._answers.values()
+            if one.id not in self._asked_again
         )
 
-    def void(self, answers: Collection[str], why: str) -> None:
+    def void(self, answers: Collection[str], why: str, again: bool = False) -> None:
+        self._asked_again |= set(answers) if again else set()
         for name in answers:
             self._answers[name] = replace(self._answers[name], void=why)
 
@@ -201,14 +210,17 @@ class MemoryTransaction:
         return self._workers.get(id)
 
     def find_worker(self, platform: Platform, platform_id: str) -> Worker | None:
-        found = (one for one in self._workers.values() if one.platform == platform and one.platform_id == platform_id)
-        return next(found, None)
+        return self._workers.get(self._known.get((platform, platform_id), ""))
 
     def new_worker(self) -> str:
         return f"w{len(self._workers) + 1}"
 
     def put_worker(self, worker: Worker) -> None:
         self._workers[worker.id] = worker
+        if worker.platform_id:
+            self._known[worker.platform, worker.platform_id] = worker.id
+        elif worker.withdrawn is not None and worker.blocked is None:  # who is blocked does not come back
+            self._known = {who: name for who, name in self._known.items() if name != worker.id}
 
     def workers(self) -> list[Worker]:
         return list(self._workers.values())

@@ -64,6 +64,7 @@ def come(page: Page, link: str) -> None:
     page.goto(link)
     page.get_by_role("button", name="I agree").click()
     page.locator("form.task").wait_for()
+    page.wait_for_load_state()  # keys are heard from then on
 
 
 # --- what somebody does for each kind --------------------------------------------------------------------------------

@@ -82,6 +82,31 @@ def test_a_damaged_export_is_refused_in_words(
         label_studio.read_export(file)
 
 
+def test_questions_with_tags_are_typed_there_beside_the_boxes_they_name(tmp_path: Path) -> None:
+    task = Task("ask:p", "questions", plain(SHOWN["questions"]))
+    (listed,) = label_studio.tasks_json([task], {})
+    (drawn,) = listed["predictions"]
+    shown = kinds.payload(task)
+    assert [one["value"]["rectanglelabels"] for one in drawn["result"]] == [[one.name] for one in shown.objects]
+    box, size = drawn["result"][1]["value"], (shown.picture.width, shown.picture.height)
+    assert [box["x"] / 100 * size[0], (box["x"] + box["width"]) / 100 * size[0]] == pytest.approx([20, 30], abs=0.01)
+    typed = {"question": "Why is [person1] pointing at [Person2]?", "answer": "[person1, person2] want a cup.",
+             "rationale": "[person2] holds [cup1] and serves tables."}  # fmt: skip
+    result = [label_studio._text(f"{part}-0", text) for part, text in typed.items()]
+    result += [label_studio._choices("likelihood-0", "likely"), *drawn["result"]]  # boxes that were kept say nothing
+    listed["annotations"] = [{"id": 7, "completed_by": 3, "created_at": "2026-11-18T02:00:00Z", "result": result}]
+    path = tmp_path / "done.json"
+    path.write_text(json.dumps([listed]))
+    ((_, answer),) = label_studio.read_export(path)
+    (asked,) = answer.value["questions"]
+    assert asked["question"] == ["Why", "is", [0], "pointing", "at", [1], "?"]
+    assert asked["answer"][0] == [0, 1]
+    listed["annotations"][0]["result"][0]["value"]["text"] = ["Why is [dog7] barking?"]
+    path.write_text(json.dumps([listed]))
+    with pytest.raises(UserError, match=r"no \[dog7\] in the picture"):
+        label_studio.read_export(path)
+
+
 def test_what_was_done_in_label_studio_counts_once_and_is_gone_on_from(tmp_path: Path) -> None:
     store = MemoryStore()
     store.create(making.project(), [making.contrast_task("s1")], 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.web.collect import making
 from veridical.web.collect import kinds, rules
 from veridical.web.collect.kinds import plain
 from veridical.web.collect.records import Kind, Picture, Tagged, Task
+from veridical.web.collect.starting import nlvr2
 
 CASES = json.loads(Path(__file__).with_name("rules_cases.json").read_text())
 PHOTO = Picture("photo.jpg", 400, 300)
@@ -80,6 +82,27 @@ BAD: list[tuple[Kind, dict[str, Any], str]] = [
     ("choose", {"choice": 4}, "one of the 4"),
     ("choose", {}, "one of the 4"),
 ]
+
+
+def test_who_prunes_gold_removes_what_was_planted_but_not_everything() -> None:
+    work = [making.prune_task("a", 8), replace(making.prune_task("b", 8), payload={
+        **making.prune_task("b", 8).payload, "synset": "cup", "query": "cups"})]  # fmt: skip
+    things = {f"{o}-{k}.png": frozenset({"dog" if o == "a" else "cup"}) for o in "ab" for k in range(8)}
+    gold = nlvr2.prune_gold(work, things, 0)
+    assert {one.key for one in gold} == {one.id for one in work}  # nobody gets both
+    for one in gold:
+        (planted,) = (one.expected or {})["removed"]
+        names = [picture["name"] for picture in one.payload["pictures"]]
+        assert planted in names
+        assert planted.startswith("b" if one.key == "prune:a" else "a")
+        reason = kinds.PRUNE_REASONS[0]
+        assert kinds.is_right(one, {"removed": {planted: reason}})
+        assert kinds.is_right(one, {"removed": {planted: reason, names[0]: reason}})
+        assert not kinds.is_right(one, {"removed": {}})
+        assert not kinds.is_right(one, {"removed": dict.fromkeys(names, reason)})
+    everything = frozenset({"dog", "cup"})
+    assert nlvr2.prune_gold(work, dict.fromkeys(things, everything), 0) == []  # nothing is surely strange
+    assert nlvr2.prune_gold(work, {}, 0) == []  # nothing is known of any picture
 
 
 def task(kind: Kind) -> Task:

@@ -13,7 +13,7 @@ from tests.web.collect.memory import MemoryStore
 
 from veridical.errors import UserError
 from veridical.web.collect.assigning import choose, gold_due, open_to, view
-from veridical.web.collect.records import Candidate, Offer, Project, Task, Worker
+from veridical.web.collect.records import GOLD, Candidate, Offer, Project, Standing, Task, Worker
 from veridical.web.collect.service import Service
 
 NAMES = [f"t{k}" for k in range(6)]
@@ -66,7 +66,7 @@ def people(count: int) -> tuple[Service, list[str], list[float]]:
     store = MemoryStore()
     tasks = [making.prune_task(f"s{k}", split="train" if k else "held-out") for k in range(2)]
     tasks += [making.contrast_task("s7"), making.contrast_task("s8", "held-out")]
-    store.create(making.project(held_out=0.5, stale_days=1000.0), tasks, clock[0])
+    store.create(making.project(held_out=0.5, stale_days=1000.0, false_alarms=0), tasks, clock[0])
     service = Service(store, "dogs", lambda: clock[0])
     service.start()
     names = []
@@ -214,10 +214,14 @@ def test_ones_own_sentence_is_judged_where_nobody_else_can() -> None:
 
 def test_gold_comes_once_in_every_block_at_another_place() -> None:
     project = making.project(gold_every=6)
-    due = [k for k in range(120) if gold_due(project, Worker("w5", given=k))]
+    looks = {GOLD: Standing(asked=12, right=12)}
+    due = [k for k in range(120) if gold_due(project, Worker("w5", given=k, standings=looks))]
     assert len(due) == 20
     assert {k // 6 for k in due} == set(range(20))
     assert len({k % 6 for k in due}) > 3
+    early = [k for k in range(120) if gold_due(project, Worker("w5", given=k))]
+    assert {k // 2 for k in early} == set(range(60))  # one of two, until it is plain that somebody looks
+    assert len(early) == 60
     assert not any(gold_due(making.project(gold_every=0), Worker("w5", given=k)) for k in range(50))
 
 

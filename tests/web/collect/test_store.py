@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,6 +22,7 @@ from veridical.web.collect.records import Offer, Role
 from veridical.web.collect.service import Service
 from veridical.web.collect.sql_store import SqlStore
 from veridical.web.collect.tables import leases, tasks, workers
+from veridical.web.collect.working import Refused
 from veridical.web.database import Database, sqlite_address
 
 PEOPLE = 4
@@ -67,7 +69,7 @@ def some_tasks() -> list[Any]:
 
 
 def beginning(store: Any, clock: list[float]) -> Service:
-    made = making.project(roles=ROLES, held_out=0.5, gold_every=4, gold_least=2, sample=2, small_pool=0.5)
+    made = making.project(roles=ROLES, held_out=0.5, gold_every=4, sample=2, small_pool=0.5)
     store.create(made, some_tasks(), clock[0])
     service = Service(store, "dogs", lambda: clock[0])
     service.start()
@@ -164,6 +166,49 @@ def test_on_either_database_a_long_day(sql: SqlStore) -> None:
 
     rng = random.Random(5)
     compare(sql, [(rng.choice(WHAT[:7] + WHAT), rng.randrange(PEOPLE), rng.random() < 0.7) for _ in range(60)])
+
+
+def test_writing_that_was_all_in_the_large_pool_is_opened_to_everybody(sql: SqlStore) -> None:
+    tasks = [making.contrast_task(f"s{k}", pool=1) for k in range(4)]
+    sql.create(making.project(roles=(Role("writer", ("contrast",)),), small_pool=0.25), tasks, 0.0)
+    service = Service(sql, "dogs", lambda: 10.0)
+    service.start()
+    who = service.join("link").id
+    service.consent(who, "1")
+    assert not isinstance(service.next(who), Offer)
+    service.tick()
+    assert isinstance(service.next(who), Offer)
+
+
+def test_who_judged_a_sentence_that_is_gone_may_judge_the_one_in_its_place(sql: SqlStore) -> None:
+    sql.create(making.project(false_alarms=0), [making.contrast_task("s1")], 0.0)
+    service = Service(sql, "dogs", lambda: 10.0)
+    service.start()
+    bad, good, judge, last = (service.join("link").id for _ in range(4))
+    for one in (bad, good, judge, last):
+        service.consent(one, "1")
+
+    def write_and_judge(writer: str, hold: bool) -> tuple[int, Any]:
+        offer = service.next(writer, "writer")
+        assert isinstance(offer, Offer)
+        service.submit(writer, offer.lease.id, making.answer(offer))
+        held, said = service.next(last, "validator") if hold else None, 0
+        while isinstance(offer := service.next(judge, "validator"), Offer):
+            service.submit(judge, offer.lease.id, {"verdict": True})
+            said += 1
+        return said, held
+
+    said, held = write_and_judge(bad, True)
+    assert (said, isinstance(held, Offer)) == (3, True)
+    service.block(bad, "wrote at random")
+    told = service.submit(last, held.lease.id, {"verdict": True})  # of the sentence that is gone
+    assert isinstance(told, Refused)
+    assert told.gone
+    assert write_and_judge(good, False)[0] == 4
+    with sql.look("dogs") as tx:
+        assert Counter((one.worker, bool(one.void)) for one in tx.answers()) == {
+            (bad, True): 1, (judge, True): 3, (good, False): 1, (judge, False): 4,
+        }  # fmt: skip
 
 
 def test_at_once_nobody_gets_what_another_has(sql: SqlStore) -> None:

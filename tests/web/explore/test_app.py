@@ -41,6 +41,12 @@ def test_the_grid_shows_items_and_facets(client: TestClient, opened: Explorer) -
     assert client.get("/?page=2").text.count('<article class="card">') == 24
 
 
+def test_many_values_make_no_large_page(client: TestClient) -> None:
+    page = client.get("/?" + "&".join(f"phenomenon={number}" for number in range(3000)))
+    assert page.status_code == 200
+    assert len(page.content) < 2 * MOST
+
+
 def test_right_and_wrong_are_what_evaluate_says(client: TestClient, opened: Explorer) -> None:
     for solver in opened.solvers:
         scores = evaluate(opened.benchmark, solver.files["main", "dev"].path)

@@ -14,7 +14,7 @@ from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.records import TRUTH, Item, Panel, Ref, Text, object_names
 from veridical.web.explore.catalogue import Catalogue
 from veridical.web.explore.explorer import Explorer
-from veridical.web.explore.filters import ItemFilter
+from veridical.web.explore.filters import MOST_VALUES, ItemFilter
 
 NAMES = ("split", "page", "q", "scheme", ".page", "a tag", "ä&=", "id", "all")
 WORDS = ("red", "box", "Tower", "it's", "50%", "_", "a'b")
@@ -34,6 +34,15 @@ def test_toggling_twice_changes_nothing_and_other_schemes_are_refused() -> None:
     assert wanted.toggled("split", "test").toggled("split", "test") == wanted
     assert wanted.toggled("split", "dev") == ItemFilter("main").only("phenomenon", "negation")
     assert ItemFilter.of([("scheme", "other")], ["main"], "main").scheme == "main"
+
+
+def test_an_address_chooses_so_many_values_and_no_more() -> None:
+    query = [("phenomenon", str(number % 2000)) for number in range(3000)] + [("split", "dev"), ("q", "box")]
+    wanted = ItemFilter.of(query, ["main"], "main")
+    assert wanted.facets == {"phenomenon": tuple(map(str, range(MOST_VALUES)))}
+    assert wanted.text == "box"
+    twice = [("split", "dev")] * 3000 + [("phenomenon", "negation")]  # the same again is one
+    assert ItemFilter.of(twice, ["main"], "main").facets == {"split": ("dev",), "phenomenon": ("negation",)}
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,8 @@ from veridical.sources import Coverage, Photograph
 MERGED = "merged"  # the attribute with the id of an annotation that is of the same thing
 SMALL, CUT, COVERED, BESIDE = "small", "cut off", "covered", "in the box of another"
 UNSURE, MENTIONED, MANY = "the detector is not sure", "only captions name it", "one of many"
+BEHIND = "another may stand behind"
+COMPANY = 3  # things of a category that are seldom alone
 SURE_SCORE = 0.75  # of a detection that nobody has to look at
 PORTION = "not counted by all in the same way"
 _WORD = re.compile(r"[a-z]+")
@@ -62,7 +64,8 @@ def visible(photograph: Photograph, coverage: Coverage, margin: float = 1.0) -> 
     merged = _merge(panel.objects, coverage, least)
     boxes = [thing.box for thing in merged if thing.box is not None]
     marked = [_mark(thing, panel, boxes, coverage, least) for thing in merged]
-    objects = (*_beyond(_beside(marked, coverage, least), least.most), *_mentioned(photograph, coverage))
+    counted = _beyond(_beside(marked, coverage, least), least.most)
+    objects = (*counted, *_behind(counted, photograph, coverage), *_mentioned(photograph, coverage))
     return replace(photograph, panel=replace(panel, objects=objects))
 
 
@@ -210,6 +213,20 @@ def _beyond(things: Sequence[SceneObject], most: int) -> list[SceneObject]:
         own = sorted((o for o in certain if o.category == category), key=lambda o: (-size[o.id], o.id))
         spare |= {one.id for one in own[most:]}
     return [_doubted(one, MANY) if one.id in spare else one for one in things]
+
+
+def _behind(things: Sequence[SceneObject], photograph: Photograph, coverage: Coverage) -> list[SceneObject]:
+    """One more of what stands behind others without being annotated, where there is a sign of it: one that is annotated
+    is hardly seen, there are several, or captions speak of several where there is one."""
+    said = {name for caption in photograph.captions for name in _names(caption)}
+    out = []
+    for category, words in coverage.company.items():
+        own = [one for one in things if one.category == category and one.box is not None]
+        certain = sum(one.attribute(DOUBTFUL) is None for one in own)
+        hardly = certain < len(own)
+        if own and (hardly or certain >= COMPANY or (certain == 1 and not said.isdisjoint(words))):
+            out.append(SceneObject(f"behind-{category}", category, ((DOUBTFUL, BEHIND),), own[0].box))
+    return out
 
 
 def _mentioned(photograph: Photograph, coverage: Coverage) -> list[SceneObject]:

@@ -20,7 +20,7 @@ from veridical.benchmark import Benchmark, BenchmarkWriter, splits, tables
 from veridical.benchmark.place import hidden_dir
 from veridical.benchmark.splits import SECRET, secret_words
 from veridical.builders import BuildReport
-from veridical.builders.collected import answers_file, check_answers, read_answers
+from veridical.builders.collected import answers_file, check_answers, read_answers, study
 from veridical.builders.vcr import photographs as worth
 from veridical.builders.vcr import written as people
 from veridical.builders.vcr.collected import taken_over
@@ -122,6 +122,7 @@ def build(
         rows, wrong, left = _match(job, rows, chosen)
         material.pruned += left
     job.clock.done("matching")
+    job.config |= study(options.answers, "vcr", answers)
     if collected is not None:
         job.config |= {"people": dict(collected.statistics), "cost": collected.costs(len(rows), len(rows))}
     _write(job, material, rows, wrong, options.licence or material.licence)

@@ -20,7 +20,7 @@ from veridical.benchmark.place import check_free, hidden_dir
 from veridical.benchmark.splits import SECRET, check_splits, mix_secret, secret_words
 from veridical.benchmark.writer import file_hash
 from veridical.builders import BuildReport
-from veridical.builders.collected import answers_file, check_answers, read_answers
+from veridical.builders.collected import answers_file, check_answers, read_answers, study
 from veridical.builders.vprom import storing
 from veridical.builders.vprom.collected import taken_over
 from veridical.builders.vprom.elements import CELLS, Lists, read_lists
@@ -73,7 +73,7 @@ def build(out: Path | str, options: VPROMOptions, mining: Mining, *, workers: Wo
         job.out,
         name="V-PROM",
         task="matrix",
-        config=_config(job, names, pool, made),
+        config=_config(job, names, pool, made) | study(options.from_collection, "vprom", people),
         seed=options.seed,
         licence=options.licence or str(opened.config().get("licence", "")),
         hidden=options.hide,

@@ -28,6 +28,7 @@ from veridical.matching.assignment.problem import AssignmentProblem, CertifiedMa
 FINEST = 1e-7  # weights that differ by less than this a query are equal
 SHARE = 0.3  # of the allowed gap is for the auction's epsilon; the rest for pairs outside the graph
 COLUMN_LIST = 8  # queries on each lot's own list: responses that are on no query's list have somewhere to go
+LISTED = 4096  # queries whose lists are weighed at once
 SCALING = 5.0  # each auction is this much finer than the one before
 
 
@@ -171,7 +172,11 @@ def _join(prepared: PreparedProblem, *parts: Weighed) -> Graph:
     """One graph of all these pairs, each once."""
     rows = np.concatenate([part.rows for part in parts])
     lots = np.concatenate([part.lots for part in parts])
-    _, order = np.unique(rows * len(prepared.texts) + lots, return_index=True)
+    keys = rows * len(prepared.texts) + lots
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    order = order[np.concatenate([[True], keys[1:] != keys[:-1]])] if len(keys) else order
+    del keys
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows[order], minlength=prepared.size))]).astype(np.int64)
     relevance = np.concatenate([part.relevance for part in parts])[order]
     dissimilarity = np.concatenate([part.dissimilarity for part in parts])[order]
@@ -182,18 +187,26 @@ def _first_graph(search: RelevanceSearch, lists: Shortlists, taken: Ints, shortl
     """The best `shortlist` of each query's list, the best queries of each lot, and the pairs that were rescored."""
     prepared = search.prepared
     queries, lots = pricing.look_at_all(search, lists, taken, COLUMN_LIST, threads)
-    rows, place = np.nonzero(lists.lots >= 0)
     everyone = np.arange(prepared.size)[None]
-    listed = weigh(prepared, everyone, rows, lists.lots[rows, place].astype(np.int64))
-    if shortlist < lists.lots.shape[1]:
-        values = np.full(lists.lots.shape, -np.inf)
-        values[rows, place] = prepared.total(listed.relevance, listed.dissimilarity)
-        least = np.partition(values, -shortlist, axis=1)[:, -shortlist]
-        listed = listed.only(values[rows, place] >= least[rows])
+    chunks = (slice(start, start + LISTED) for start in range(0, prepared.size, LISTED))
+    listed = [_best_listed(prepared, lists, rows, shortlist) for rows in chunks]
     asked = np.divmod(prepared.rescored[0], len(prepared.texts))
     rows, lots = np.concatenate([queries, asked[0]]), np.concatenate([lots, asked[1]])
     fine = prepared.allowed(taken, rows, lots)
-    return _join(prepared, listed, weigh(prepared, everyone, rows[fine], lots[fine]))
+    return _join(prepared, *listed, weigh(prepared, everyone, rows[fine], lots[fine]))
+
+
+def _best_listed(prepared: PreparedProblem, lists: Shortlists, some: slice, shortlist: int) -> Weighed:
+    """Of the lists of some queries, the best `shortlist` pairs of each query."""
+    lots = lists.lots[some]
+    rows, place = np.nonzero(lots >= 0)
+    listed = weigh(prepared, np.arange(prepared.size)[None], some.start + rows, lots[rows, place].astype(np.int64))
+    if shortlist >= lots.shape[1]:
+        return listed
+    values = np.full(lots.shape, -np.inf)
+    values[rows, place] = prepared.total(listed.relevance, listed.dissimilarity)
+    least = np.partition(values, -shortlist, axis=1)[:, -shortlist]
+    return listed.only(values[rows, place] >= least[rows])
 
 
 def _responses(prepared: PreparedProblem, held: Ints) -> Ints:

@@ -48,7 +48,8 @@ class RelevanceSearch:
         scores = self.prepared.problem.relevance
         step = max(1, min(len(rows), BLOCK // (4 * max(1, len(order)))))
         buffer = np.empty((step, len(order)), np.float32)
-        right = None if self.right is None else self.right[order]
+        whole = np.array_equal(order, np.arange(len(self.prepared.texts)))
+        right = self.right if self.right is None or whole else self.right[order]
         for start in range(0, len(rows), step):
             chosen = rows[start : start + step]
             out = buffer[: len(chosen)]

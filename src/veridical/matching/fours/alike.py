@@ -31,10 +31,12 @@ from veridical.matching.scores.models import terms
 
 _WORD = re.compile(r"\w+")
 EVERY = slice(None)
+DERIVED = ("ment", "ness", "ful")  # endings that leave a word what it is about
+DOUBLED = "bdgmnpt"  # letters that are written twice before an ending
 STEM = 6  # letters of a word that are compared: affection, affectionate
 AGAIN = -500.0  # log(1 - P_sim) of a response that says another again: only where nothing else is left
 
-PARTLY = -8.0  # the same for one that has all its words in common with another but those that the question has
+PARTLY = -24.0  # the same for one that has all its words in common with another but those that the question has
 
 
 class _Lists(msgspec.Struct):
@@ -44,6 +46,7 @@ class _Lists(msgspec.Struct):
     people: list[str]  # words for people and what all of them have: two responses that share only these share little
     denials: list[str]
     alternatives: dict[str, list[str]]  # class -> its members, each with all its spellings
+    phrases: dict[str, list[str]]  # word -> phrases that are read as it
     synonyms: dict[str, list[str]]  # class -> words that are taken for one
     kinds: dict[str, list[str]]  # class, or word -> words from which it follows
 
@@ -52,6 +55,22 @@ class _Lists(msgspec.Struct):
 def _lists() -> _Lists:
     path = Path(__file__).with_name("alternatives.json")
     return read_json(path, _Lists, "lists of words", "Install Veridical again.")
+
+
+@lru_cache(maxsize=1)
+def _phrases() -> tuple[re.Pattern[str], dict[str, str]]:
+    """What finds phrases, long ones first, and the word that each is read as."""
+    words = {phrase: word for word, phrases in _lists().phrases.items() for phrase in phrases}
+    return re.compile(rf"\b(?:{'|'.join(sorted(words, key=len, reverse=True))})\b"), words
+
+
+def _words(text: str) -> list[str]:
+    """
+    >>> _words("Stands up again")
+    ['rise', 'again']
+    """
+    pattern, words = _phrases()
+    return _WORD.findall(pattern.sub(lambda found: words[found[0]], " ".join(text.lower().split())))
 
 
 @dataclass(frozen=True)
@@ -72,12 +91,12 @@ class Sayings:
         members = {word: (name, one.split()[0]) for name, own in lists.alternatives.items() for one in own
                    for word in one.split()}  # fmt: skip
         numbers = {name: number for number, name in enumerate(lists.alternatives)}
-        split = [_WORD.findall(text.lower()) for text in responses]
+        split = [_words(text) for text in responses]
         named = [sorted({members[word] for word in words if word in members}) for words in split]
         kinds = [{name for name, _ in own} for own in named]
         vocabulary = _Vocabulary(lists, open_thesaurus(None, needed=False) if thesaurus is None else thesaurus)
         yes = [own == [("verdicts", "yes")] for own in named]
-        asked = [_WORD.findall(text.lower()) for text in queries] or [[]] * len(split)
+        asked = [_words(text) for text in queries] or [[]] * len(split)
         told = [{_stem(word) for word in (*words, *lists.people)} for words in asked]
         new = [[word for word in words if _stem(word) not in own] for words, own in zip(split, told, strict=True)]
         affirmed = [words if said_yes else [] for words, said_yes in zip(asked, yes, strict=True)]
@@ -209,10 +228,17 @@ def _inverted(kinds: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
 
 def _stem(word: str) -> str:
     """
-    >>> _stem("dances") == _stem("dance")
-    True
+    >>> [_stem(word) for word in ("dances", "dance", "movement", "moves", "sunny", "sun")]
+    ['danc', 'danc', 'mov', 'mov', 'sun', 'sun']
     """
-    return terms(word)[0].rstrip("e")[:STEM]
+    stem = terms(word)[0]
+    for ending in DERIVED:
+        if stem.endswith(ending) and len(stem) - len(ending) >= 3:
+            stem = stem[: -len(ending)]
+    stem = stem.rstrip("ey") if len(stem.rstrip("ey")) >= 3 else stem.rstrip("e")
+    if len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] in DOUBLED:  # sunn, runn
+        stem = stem[:-1]
+    return stem[:STEM]
 
 
 def _table(lists: Sequence[Sequence[int]], width: int) -> Any:

@@ -61,7 +61,8 @@ class PairModel:
 
     def scores(self, rows: Ints) -> PairScores:
         if isinstance(self.left, np.ndarray):
-            left, right = (np.ascontiguousarray(side[rows]) for side in (self.left, self.right))
+            everyone = np.array_equal(rows, np.arange(len(self.left)))  # then no copy is made
+            left, right = (np.ascontiguousarray(side if everyone else side[rows]) for side in (self.left, self.right))
             return EmbeddingScores(left, right, self.calibration.slope, self.calibration.intercept, self.positive)
         return SparseScores(self.left[rows], self.right[rows], self.calibration, self.positive)
 

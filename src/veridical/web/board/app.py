@@ -25,6 +25,7 @@ from veridical.web.accounts import Accounts, Limited
 from veridical.web.board import api, hosting, items, pages, people
 from veridical.web.board.entries import Entries, Rules
 from veridical.web.board.hosted import Hosted
+from veridical.web.board.identity import check_belongs
 from veridical.web.board.site import SignInFirst, Site
 from veridical.web.board.standings import Rounding, standings
 from veridical.web.board.tables import Board
@@ -52,6 +53,7 @@ def make_site(
     base = Database(database or sqlite_address(data / DATABASE))
     base.upgrade()
     entries = Entries(base, data / "entries", Rules(options.per_day, options.total))
+    check_belongs(base, entries, data)
     entries.sweep()
     limits = Limits(options.seconds, options.megabytes, options.smallest_part)
     secret = _secret(data / SECRET)

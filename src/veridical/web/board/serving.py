@@ -26,7 +26,7 @@ from veridical.web.board.entries import file_name, sync_folder
 from veridical.web.board.hosted import hosted, keep_boards
 from veridical.web.board.site import Site
 from veridical.web.board.tables import BASELINE, BLIND, SCORED, Board, Entry
-from veridical.web.board.workers import Limits, Process, job_of
+from veridical.web.board.workers import Process, job_of
 from veridical.web.collect.starting import is_project
 from veridical.web.database import now
 from veridical.web.listening import bound
@@ -107,7 +107,7 @@ def prepare(site: Site, rows: Mapping[str, Mapping[str, Path | str]]) -> None:
         with site.database.read() as session:
             known = {board.id for board in session.scalars(select(Board)) if board.beside is not None}
         for one in (one for one in site.boards.values() if one.id not in known):
-            done = process.ask(job_of(one, Limits()))
+            done = process.ask(job_of(one, site.workers.limits))
             if done.status != "scored":
                 raise UserError(f"{one.id} cannot be scored: {done.why or done.said}", "Run `veridical check` on it.")
             with site.database.write() as session:
@@ -144,6 +144,7 @@ def add_baseline(site: Site, process: Process, kind: str, name: str, path: Path)
             )  # fmt: skip
             with site.database.write() as session:
                 session.add(made)
+            site.entries.settle(made.id)
             return
         said.append(f"{one.id}: {done.said}")
     shutil.rmtree(folder)

@@ -20,6 +20,13 @@ DRAFT, OPEN, CLOSED = "draft", "open", "closed"
 TEAM, BASELINE, BLIND, COMPUTED = "team", "baseline", "blind", "computed"
 
 
+class Identity(Base):
+    """Which site this database is of, in one row: the folder of its files says the same."""
+
+    __tablename__ = "board_identity"
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+
+
 class Board(Base):
     """One hidden split, hosted."""
 
@@ -50,6 +57,8 @@ class Team(Base):
     name: Mapped[str] = mapped_column(String(NAME))
     key: Mapped[str] = mapped_column(String(4 * NAME), unique=True)  # the name as it is compared
     made: Mapped[datetime] = mapped_column(Moment, default=now)
+    # whose tries its entries are, also after they left; None: not known of an old team, which counts alone
+    maker_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"), index=True)
 
 
 class TeamMember(Base):

@@ -18,11 +18,11 @@ MOST_TEAMS, MOST_MEMBERS, MOST_TOKENS = 5, 50, 20
 
 
 def make_team(session: Session, name: str, account: int) -> Team:
-    """A new team with its first member; several teams of one person would be more tries."""
+    """A new team with its first member, whose teams have their tries together."""
     name = checked_name(name, "team's name")
     if len(teams_of(session, account)) >= MOST_TEAMS:
         raise UserError(f"You are in {MOST_TEAMS} teams.", "Leave one of them first.")
-    made = Team(name=name, key=name_key(name))
+    made = Team(name=name, key=name_key(name), maker_id=account)
     session.add(made)
     try:
         session.flush()

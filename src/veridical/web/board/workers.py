@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from sqlalchemy.orm import Session
 from veridical.common.result import remark
 from veridical.web.board.hosted import Hosted
 from veridical.web.board.scoring import NOT_OURS, Done, Job
-from veridical.web.board.tables import REFUSED, WAITING, Entry, Mark
+from veridical.web.board.tables import REFUSED, SCORED, WAITING, Entry, Mark
 from veridical.web.database import Database, now
 
 IDLE = 0.2  # seconds after which a worker without work asks whether it is to end
@@ -70,8 +71,9 @@ class Process:
                 line = running.stdout.readline()
             except BrokenPipeError:
                 line = b""
-            if line:
-                return msgspec.json.decode(line, type=Done)
+            done = _done(line)
+            if done is not None:
+                return done
             self.close()
         return Done("failed", NOT_OURS, why="the process that scores ended by itself")
 
@@ -91,6 +93,16 @@ class Process:
         return self._running
 
 
+def _done(line: bytes) -> Done | None:
+    """What a line of a scoring process says, or None where it died before the line was whole."""
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        return msgspec.json.decode(line, type=Done)
+    except msgspec.DecodeError:
+        return None
+
+
 @dataclass
 class Workers:
     """The threads, each with a process of its own, and who waits for what."""
@@ -106,6 +118,7 @@ class Workers:
         self._queue: queue.PriorityQueue[tuple[int, int, str, str | None]] = queue.PriorityQueue()
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str | None], Future[None]] = {}  # what is queued or worked on
+        self._failed: Counter[tuple[str, str | None]] = Counter()  # comparisons, since the start
         self._number = 0
         self._end = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -130,8 +143,11 @@ class Workers:
             known = self._known.get((entry, against))
             if known is not None:
                 return known
-            self._number += 1
             made: Future[None] = Future()
+            if self._failed[entry, against] >= TRIES:  # every look at the table asks for it again
+                made.set_result(None)
+                return made
+            self._number += 1
             self._known[entry, against] = made
             # comparisons come after all that waits to be scored
             self._queue.put((0 if against is None else 1, self._number, entry, against))
@@ -193,12 +209,19 @@ class Workers:
                 board = self._keep(session, entry, done)
             else:
                 board = None
-                if session.get(Mark, (entry, against)) is None:
-                    session.add(Mark(one=entry, other=against, found=done.scores or {}))
+                self._mark(session, entry, against, done)
         if against is None and done.status == REFUSED:
             shutil.rmtree(self.folder / entry, ignore_errors=True)  # what was wrong with it is written down
         if board is not None and self.compare_later is not None:
             self.compare_later(board)
+
+    def _mark(self, session: Session, entry: str, against: str, done: Done) -> None:
+        """Write down what a comparison found; one that failed is tried again, and after that not before a new start."""
+        if done.status != SCORED:
+            with self._lock:
+                self._failed[entry, against] += 1
+        elif session.get(Mark, (entry, against)) is None:
+            session.add(Mark(one=entry, other=against, found=done.scores or {}))
 
     def _job(self, session: Session, entry: str, against: str | None) -> Job | None:
         """What is to be done, or None where it has been done meanwhile, or cannot be."""

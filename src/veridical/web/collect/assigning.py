@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 
-from veridical.common.intervals import wilson
 from veridical.sources.boxes.scenes import ORDERS
-from veridical.web.collect.records import MEANT, Candidate, Project, Task, Worker
+from veridical.web.collect.qualifying import is_trusted
+from veridical.web.collect.records import Candidate, Project, Task, Worker
 
 DAY = 86_400.0
-LEAST = 5  # judgements before anybody is suspected
+UNTRUSTED = 2  # one of so many tasks is gold for newcomers
 
 
 def open_to(worker: Worker, one: Candidate) -> bool:
@@ -59,18 +59,12 @@ def mixed(*parts: str) -> int:
 
 def gold_due(project: Project, worker: Worker) -> bool:
     """Whether a worker's next task is gold: one of every `gold_every`, at a place that nobody can foresee; one of two
-    for somebody whose judgements differ much from what writers meant."""
+    until it is plain that this worker does not guess, and whenever that is in doubt again."""
     if project.gold_every < 1:
         return False
-    size = min(project.gold_every, 2) if suspicious(project, worker) else project.gold_every
+    size = project.gold_every if is_trusted(project, worker) else min(project.gold_every, UNTRUSTED)
     block, place = divmod(worker.given, size)
     return place == mixed(str(project.seed), "gold", worker.id, str(block)) % size
-
-
-def suspicious(project: Project, worker: Worker) -> bool:
-    """Whether a worker's judgements agree so little with what writers meant that it may be no accident."""
-    met = worker.standings.get(MEANT)
-    return met is not None and met.asked >= LEAST and wilson(met.right, met.asked)[1] < project.suspicion
 
 
 def view(project: Project, task: Task, worker: str) -> int:

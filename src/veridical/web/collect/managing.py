@@ -181,7 +181,7 @@ def _settle(tx: Transaction, worker: str, number: int, now: float) -> RoundResul
         tx.add_payment(paid)
     tx.put_worker(replace(one, tier=found.tier))
     if found.blocked_because:
-        working.block(tx, worker, found.blocked_because, False, now)
+        working.block(tx, worker, found.blocked_because, found.void, now)
     return found
 
 
@@ -192,12 +192,13 @@ def _strike(tx: Transaction, some: Sequence[Review]) -> bool:
 
 
 def reviews(tx: Transaction) -> list[ReviewShown]:
-    """What waits for a person, the oldest first."""
+    """What waits for a person, the oldest first; not of those who are blocked and nothing of whom counts."""
     out = []
+    blocked = {one.id for one in tx.workers() if one.blocked is not None}
     for one in sorted(tx.reviews(), key=lambda r: (r.asked, r.answer)):
         said = tx.answer(one.answer) if one.follows is None else None
         task = tx.task(said.task) if said else None
-        if said is not None and task is not None:
+        if said is not None and task is not None and not (said.void and said.worker in blocked):
             out.append(ReviewShown(one, said, task))
     return out
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import get_args
 
 import numpy as np
 
@@ -152,7 +153,8 @@ def _wanted(
         coming = round_up(unfinished[kind] * made)
         wanted[then] += coming
         unfinished[then] += coming  # prune, sets and contrast need one answer each
-    return {kind: wanted[kind] for kind in dict.fromkeys([*wanted, *(task.kind for task in work)])}  # type: ignore[misc]
+    there = {*wanted, *(task.kind for task in work)}
+    return {kind: wanted[kind] for kind in get_args(Kind) if kind in there}
 
 
 def _of_kind(

@@ -2,11 +2,12 @@
 
 A qualification is a list of tasks: tutorial questions, each asked until it is answered rightly; judgements, of which
 enough must be right; and for writers one writing task that a person reviews. For validators eight examples. Later, gold
-tasks hidden among the others say whether somebody still looks.
+tasks hidden among the others, and what writers meant, say whether somebody looks or guesses.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -70,13 +71,13 @@ class Gold:
     accuracy: Estimate | None  # with its interval; None before there is any
 
 
-def measured(worker: Worker, answer: Answer) -> Worker:
-    """A worker with one more answer that can be compared: with gold, or with what a writer meant."""
+def measured(worker: Worker, answer: Answer, times: int = 1) -> Worker:
+    """A worker with one more answer that can be compared with gold, or with what a writer meant; -1 takes it back."""
     if answer.right is None or (answer.purpose == "work" and answer.kind != "validate"):
         return worker
     name = GOLD if answer.purpose == "gold" else MEANT
     before = worker.standings.get(name, Standing())
-    now = replace(before, asked=before.asked + 1, right=before.right + bool(answer.right))
+    now = replace(before, asked=before.asked + times, right=before.right + times * bool(answer.right))
     return replace(worker, standings={**worker.standings, name: now})
 
 
@@ -87,9 +88,49 @@ def gold(worker: Worker) -> Gold:
     return Gold(right, asked, Estimate(right / asked, *wilson(right, asked)) if asked else None)
 
 
+# --- who guesses -----------------------------------------------------------------------------------------------------
+
+LEAST = 6  # answers before anybody is blocked: one bad gold question, or one bad sentence, is not the end
+TRUSTED = math.log(0.05)  # evidence below which somebody is one of twenty times likelier to guess than to look
+
+
+def evidence(project: Project, worker: Worker) -> float:
+    """How much likelier (its logarithm) answers are of somebody who guesses than of the least of honest people.
+
+        sum over gold and over judgements against what writers meant:
+            right log(chance / accuracy) + wrong log((1 - chance) / (1 - accuracy))
+
+    Wald's sequential test (1945). Of honest people the exponential of it is a martingale of mean 1 at most, so the
+    share of them for whom it ever exceeds 1 / alpha is alpha at most, however long they work (Ville 1939).
+
+    >>> some = Worker("w1", standings={GOLD: Standing(asked=8, right=3), MEANT: Standing(asked=10, right=6)})
+    >>> round(evidence(Project("p", "nlvr2", "P"), some), 2)
+    4.77
+    """
+    out = 0.0
+    for name, chance, accuracy in (
+        (GOLD, project.chance, project.gold_accuracy),
+        (MEANT, 0.5, project.meant_accuracy),
+    ):
+        met = worker.standings.get(name, Standing())
+        right, wrong = met.right, met.asked - met.right
+        out += right * math.log(chance / accuracy) + wrong * math.log((1 - chance) / (1 - accuracy))
+    return out
+
+
+def is_trusted(project: Project, worker: Worker) -> bool:
+    """Whether somebody showed that they look at what they judge: gold is rare from then on."""
+    return evidence(project, worker) < TRUSTED
+
+
 def caught(project: Project, worker: Worker) -> str:
-    """Why a worker is to be blocked for answers to gold; nothing where they may go on."""
-    found = gold(worker)
-    if found.accuracy is None or found.asked < project.gold_least or found.accuracy.high >= project.gold_accuracy:
+    """Why a worker is to be blocked for guessing; nothing where they may go on."""
+    known, meant = (worker.standings.get(name, Standing()) for name in (GOLD, MEANT))
+    if not project.false_alarms or known.asked + meant.asked < LEAST:
         return ""
-    return f"{found.right} of {found.asked} answers to questions with a known answer were right."
+    if evidence(project, worker) < -math.log(project.false_alarms):
+        return ""
+    return (
+        f"{known.right} of {known.asked} answers to tasks with a known answer were right, and {meant.right} of "
+        f"{meant.asked} judgements were what the writer meant: as if by chance."
+    )

@@ -193,6 +193,7 @@ class RoundResult:
     bonus: int  # mills, all of it
     tier: int  # from now on
     blocked_because: str = ""
+    void: bool = False  # so few follow the guidelines that none of it counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,10 +251,10 @@ class Project:
     judgements: int = 5  # of items that are held out
     held_out: float = 0.2  # share of origins
     stale_days: float = 3.0  # writing tasks that nobody took for so long are removed
-    gold_every: int = 12  # about one of so many tasks is gold
-    gold_least: int = 6  # gold answers before anybody is blocked for them
-    gold_accuracy: float = 0.8  # a worker is blocked where all of their accuracy's 95% interval lies below it
-    suspicion: float = 0.85  # the same of judgements against what writers meant: every second task is gold then
+    gold_every: int = 12  # about one of so many tasks is gold, and every second one until a worker is trusted
+    gold_accuracy: float = 0.85  # how often honest people are right on gold, at least
+    meant_accuracy: float = 0.75  # how often they judge as writers meant, at least, slips of the writers included
+    false_alarms: float = 0.05  # how often somebody honest is ever blocked, at most; 0: nobody is
     fee: float = 0.0  # what the platform takes on top, as a share
     currency: str = "USD"
     consent: str = ""  # the text that workers agree to
@@ -262,6 +263,13 @@ class Project:
     completion_code: str = ""  # Prolific's
     screen_out_code: str = ""
     about: Mapping[str, Any] = field(default_factory=dict)  # what it was made from: source, options, hashes
+
+    @property
+    def chance(self) -> float:
+        """How often somebody who guesses is right on gold."""
+        if self.role_of("choose") is None:
+            return 0.5
+        return 1 / 8 if self.benchmark == "vprom" else 1 / 4
 
     def role_of(self, kind: str) -> Role | None:
         return next((role for role in self.roles if kind in role.kinds), None)

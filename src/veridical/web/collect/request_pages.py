@@ -23,12 +23,12 @@ from veridical.web.board.site import Member, Site, TheSite, nothing
 from veridical.web.collect import kinds
 from veridical.web.collect.entry_pages import TheCollection
 from veridical.web.collect.exporting import export
-from veridical.web.collect.forms import text_of
 from veridical.web.collect.hosted import LINKS, Collection
 from veridical.web.collect.ledger import money
 from veridical.web.collect.progress import Progress
 from veridical.web.collect.records import Picture
 from veridical.web.collect.tables import requesters
+from veridical.web.collect.tagging import text_of
 from veridical.web.collect.work_pages import image
 from veridical.web.tables import Account
 from veridical.web.visitors import Visitor, checked_form, field, page

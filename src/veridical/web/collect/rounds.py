@@ -1,15 +1,19 @@
 """Rounds of writing (NLVR2, section 3.5): a sample of each writer's sentences is looked at; bonuses, tiers, blocking.
 
 Where at least 75% of the twenty follow the guidelines, every sentence of the round earns $0.07 more and the writer may
-take from the whole pool; from 50% on, $0.03. Who stays below that twice is blocked.
+take from the whole pool; from 50% on, $0.03. Who stays below that twice is blocked; who is surely below it is so
+at once, and nothing of theirs counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from veridical.common.intervals import wilson
 from veridical.web.collect.assigning import mixed
 from veridical.web.collect.records import Answer, Bonus, Project, Review, RoundResult, Worker
+
+HALF = 0.5  # of sentences follow the guidelines, at least, where no bonus says another share
 
 
 def sentences(answer: Answer) -> int:
@@ -38,11 +42,13 @@ def result(
     share = following / len(reviews)
     each = next((bonus.mills for bonus in ladder(project) if share >= bonus.least), 0)
     best = project.bonuses and share >= max(bonus.least for bonus in project.bonuses)
-    blocked = ""
-    if is_strike(project, following, len(reviews)) and strikes + 1 >= project.strikes > 0:
+    blocked, void = "", bool(project.strikes) and is_hopeless(project, following, len(reviews))
+    if void:
+        blocked = f"{following} of {len(reviews)} sentences followed the guidelines."
+    elif is_strike(project, following, len(reviews)) and strikes + 1 >= project.strikes > 0:
         blocked = f"In {strikes + 1} rounds too few sentences followed the guidelines ({following} of {len(reviews)})."
     tier = max(worker.tier, 1) if best or not project.bonuses else worker.tier
-    return RoundResult(worker.id, round, len(reviews), following, written, each * written, tier, blocked)
+    return RoundResult(worker.id, round, len(reviews), following, written, each * written, tier, blocked, void)
 
 
 def ladder(project: Project) -> list[Bonus]:
@@ -53,3 +59,8 @@ def ladder(project: Project) -> list[Bonus]:
 def is_strike(project: Project, following: int, sampled: int) -> bool:
     """Whether a round earned nothing."""
     return bool(project.bonuses) and following < sampled * min(bonus.least for bonus in project.bonuses)
+
+
+def is_hopeless(project: Project, following: int, sampled: int) -> bool:
+    """Whether all of the 95% interval of a round lies below the last bonus: 0 of 4, 2 of 12, 5 of 20 sentences."""
+    return wilson(following, sampled)[1] < min((bonus.least for bonus in project.bonuses), default=HALF)

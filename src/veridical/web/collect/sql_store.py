@@ -120,16 +120,18 @@ class SqlTransaction(People):
         for some in batched(tasks_):
             by_id = {one.id: one for one in reversed(some)}
             there = select(tasks.c.id, tasks.c.closed).where(tasks.c.project == self._name, tasks.c.id.in_(by_id))
+            again = []
             for id, closed in self._run(there).all():
                 one = by_id.pop(id)
                 if closed == "removed":
                     self._replace_task(one)
-                    count += 1
+                    again.append(one)
             new = sorted(by_id.values(), key=lambda one: one.id)
             if new:
                 self._run(insert(tasks), [{"project": self._name, **rows.row_of_task(one)} for one in new])
-            count += len(new)
-            for group in sorted({(one.kind, one.pool, one.camp) for one in new if one.purpose == "work"} - known):
+            count += len(new) + len(again)
+            opened = {(one.kind, one.pool, one.camp) for one in (*new, *again) if one.purpose == "work"}
+            for group in sorted(opened - known):
                 self._run(insert(groups).values(project=self._name, kind=group[0], pool=group[1], camp=group[2]))
                 known.add(group)
         return count
@@ -240,6 +242,13 @@ class SqlTransaction(People):
         elif how == "answered":  # late, but nobody else has it
             self._set(leases, id, ended=how, end=time)
 
+    def release(self, task: str, time: float) -> None:
+        mine = (leases.c.project == self._name, leases.c.task == task, leases.c.ended.is_(None))
+        for id in self._run(select(leases.c.id).where(*mine).order_by(leases.c.id)).scalars().all():
+            self.end_lease(id, "returned", time)
+            this = update(leases).where(leases.c.project == self._name, leases.c.id == id)
+            self._run(this.values(key=leases.c.id))
+
     def expired(self, now: float, limit: int = 500) -> list[Lease]:
         found = self._run(_EXPIRED, self._named(now=now, limit=limit))
         return [rows.lease_of(row) for row in found.mappings()]
@@ -277,8 +286,11 @@ class SqlTransaction(People):
         done = (leases.c.ended == "answered", leases.c.purpose != "qualification")
         return self._run(select(leases.c.id).where(*mine, *done).limit(1)).first() is not None
 
-    def void(self, answers_: Collection[str], why: str) -> None:
+    def void(self, answers_: Collection[str], why: str, again: bool = False) -> None:
         for some in batched(answers_):
+            if again:
+                theirs = update(leases).where(leases.c.project == self._name, leases.c.id.in_(some))
+                self._run(theirs.values(key=leases.c.id))
             counted = update(answers).where(
                 answers.c.project == self._name, answers.c.id.in_(some), answers.c.void == ""
             )

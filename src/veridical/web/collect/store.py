@@ -118,6 +118,11 @@ class Transaction(Protocol):
 
     def end_lease(self, id: str, how: Ended, time: float) -> None: ...
 
+    def release(self, task: str, time: float) -> None:
+        """End the open leases of a task that is removed: an answer to what was shown is refused, and their workers may
+        take what comes in its place."""
+        ...
+
     def expired(self, now: float, limit: int = 500) -> list[Lease]:
         """Leases that are not ended and expired before a moment."""
         ...
@@ -148,8 +153,9 @@ class Transaction(Protocol):
         """Whether a worker answered a task of this key, as work or gold; void answers count."""
         ...
 
-    def void(self, answers: Collection[str], why: str) -> None:
-        """They count no more; their keys stay answered by their workers."""
+    def void(self, answers: Collection[str], why: str, again: bool = False) -> None:
+        """They count no more; their keys stay answered by their workers, unless they may be asked again: what they were
+        about is gone, and another sentence comes in its place."""
         ...
 
     def counts(self, worker: str) -> Mapping[str, int]:

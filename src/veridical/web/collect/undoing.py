@@ -7,6 +7,7 @@ that somebody pruned or sorted are looked at again, unless sentences were writte
 from __future__ import annotations
 
 from veridical.web.collect.following import items_of, question_id
+from veridical.web.collect.qualifying import measured
 from veridical.web.collect.records import WRITING, Answer, Task
 from veridical.web.collect.store import Transaction
 
@@ -17,12 +18,12 @@ def void_answers(tx: Transaction, worker: str, why: str, now: float) -> int:
     kept = 0
     for one in found:
         task = tx.task(one.task)
-        if task is None or not _void(tx, task, one, why):
+        if task is None or not _void(tx, task, one, why, now):
             kept += 1
     return len(found) - kept
 
 
-def _void(tx: Transaction, task: Task, answer: Answer, why: str) -> bool:
+def _void(tx: Transaction, task: Task, answer: Answer, why: str, now: float) -> bool:
     if task.purpose != "work":
         tx.void([answer.id], why)
         return True
@@ -30,7 +31,7 @@ def _void(tx: Transaction, task: Task, answer: Answer, why: str) -> bool:
         return False
     tx.void([answer.id], why)
     if task.kind in (*WRITING, "prune", "sets"):
-        _remove(tx, dependents(task, answer), "what it was about was removed")
+        _remove(tx, dependents(task, answer), "what it was about was removed", now)
     if tx.closed(task.id) in ("done", "flagged"):
         tx.reopen_task(task.id)
     return True
@@ -45,22 +46,27 @@ def _built_on(tx: Transaction, task: Task) -> bool:
     )
 
 
-def _remove(tx: Transaction, names: list[str], why: str) -> None:
+def _remove(tx: Transaction, names: list[str], why: str, now: float) -> None:
     for name in names:
         task = tx.task(name)
         if task is None or tx.closed(name) == "removed":
             continue
         answers = tx.answers_of(name)
-        tx.void([one.id for one in answers], why)
+        tx.void([one.id for one in answers], why, again=True)
         for one in answers:
-            _remove(tx, dependents(task, one), why)
+            if (judge := tx.worker(one.worker)) is not None:
+                tx.put_worker(measured(judge, one, -1))  # nobody is blamed for what a spammer meant
+            _remove(tx, dependents(task, one), why, now)
         if not answers:
-            _remove(tx, dependents(task), why)
+            _remove(tx, dependents(task), why, now)
+        tx.release(name, now)
         tx.close_task(name, "removed")
 
 
 def dependents(task: Task, answer: Answer | None = None) -> list[str]:
     """The tasks that may have followed from a task, and from an answer to it."""
+    if task.purpose != "work":
+        return []
     if task.kind == "prune":
         return [f"sets:{task.origin}"]
     if task.kind == "sets":

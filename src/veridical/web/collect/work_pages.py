@@ -24,6 +24,7 @@ from veridical.web.collect.entry_pages import TheCollection, TheWorker, about_st
 from veridical.web.collect.hosted import Collection
 from veridical.web.collect.pictures import picture_bytes
 from veridical.web.collect.records import Nothing, Offer, Picture, Task
+from veridical.web.collect.tagging import text_of
 from veridical.web.collect.working import Refused
 from veridical.web.visitors import Visitor, checked_form, field, page
 
@@ -55,7 +56,7 @@ def _task_page(
     shown: dict[str, Any] = {
         **about_study(site, one), "offer": offer, "task": task, "shown": kinds.payload(task), "address": address,
         "problems": problems, "said": said, "before": form or {}, "rules": kinds.RULES.get(task.kind, ""),
-        "text_of": forms.text_of, "PRUNE_REASONS": kinds.PRUNE_REASONS, "FLAG_REASONS": kinds.FLAG_REASONS,
+        "text_of": text_of, "PRUNE_REASONS": kinds.PRUNE_REASONS, "FLAG_REASONS": kinds.FLAG_REASONS,
         "LIKELIHOODS": kinds.LIKELIHOODS, "LONGEST": kinds.LONGEST, "picture_of": _picture,
     }  # fmt: skip
     return page(request, visitor, "collect/work.html", shown, 422 if problems else 200)

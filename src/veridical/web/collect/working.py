@@ -16,6 +16,7 @@ from veridical.web.collect import assigning, following, kinds, ledger, qualifyin
 from veridical.web.collect.records import (
     WRITING,
     Answer,
+    Kind,
     Lease,
     Nothing,
     Offer,
@@ -102,8 +103,6 @@ def next_task(tx: Transaction, worker: str, role: str, now: float) -> Offer | No
             return _offer(tx, held, task, one)
         tx.end_lease(held.id, "returned", now)
     roles = [r for r in project.roles if not role or r.name == role]
-    if task := _gold(tx, one, roles):
-        return _lease(tx, one, task, now)
     waiting = False
     for own in roles:
         found = _of_role(tx, one, own, now)
@@ -128,12 +127,11 @@ def _barred(tx: Transaction, one: Worker) -> Nothing | None:
     return None
 
 
-def _gold(tx: Transaction, one: Worker, roles: list[Role]) -> Task | None:
-    """A task with a known answer, where one is due."""
-    ready = [kind for role in roles if _standing(one, role).stage == "qualified" for kind in role.kinds]
-    if not ready or not assigning.gold_due(tx.project, one):
+def _gold(tx: Transaction, one: Worker, kind: Kind) -> Task | None:
+    """A task with a known answer instead of work of its kind, where one is due."""
+    if not assigning.gold_due(tx.project, one):
         return None
-    found = [task for task in tx.gold(one.id, ready) if task.author != one.id]
+    found = [task for task in tx.gold(one.id, [kind]) if task.author != one.id]
     return min(found, key=lambda task: assigning.mixed(one.id, task.id), default=None)
 
 
@@ -160,7 +158,7 @@ def _of_role(tx: Transaction, one: Worker, role: Role, now: float) -> Offer | st
         return tx.able(candidate.key, role.name, candidate.camp, candidate.pool, one.id)
 
     chosen = assigning.choose(one, found, tx.counts(one.id), able)
-    task = tx.task(chosen.id) if chosen else None
+    task = (_gold(tx, one, chosen.kind) or tx.task(chosen.id)) if chosen else None
     return _lease(tx, one, task, now) if task else "nothing"
 
 
@@ -291,12 +289,11 @@ def _count(tx: Transaction, task: Task, answer: Answer, now: float) -> None:
     met = qualifying.measured(one, answer)
     if met is not one:
         tx.put_worker(met)
-    if answer.purpose == "gold":
-        why = qualifying.caught(tx.project, met)
-        if why:
+        if why := qualifying.caught(tx.project, met):
             block(tx, answer.worker, why, True, now)
-        return
-    advance(tx, task, now)
+            return
+    if answer.purpose == "work":
+        advance(tx, task, now)
 
 
 def advance(tx: Transaction, task: Task, now: float) -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Self
 from urllib.parse import urlencode
 
 WORDS, SCHEME, PAGE, WHOLE, ITEM = "q", "scheme", "page", "all", "id"  # keys of a query that are no facet
 KEYS = frozenset({WORDS, SCHEME, PAGE, WHOLE, ITEM})
 MOST_WORDS = 20
+MOST_VALUES = 50  # of all facets together: every link of a page repeats them
 
 
 @dataclass(frozen=True)
@@ -26,17 +28,20 @@ class ItemFilter:
 
     @classmethod
     def of(cls, query: Iterable[tuple[str, str]], schemes: Iterable[str], usual: str) -> Self:
-        """The filter that the query of an address says; keys that are no facet are passed over."""
+        """The filter that the query of an address says; keys that are no facet and values too many are passed over."""
         scheme, text = usual, ""
         known = set(schemes)
-        chosen: dict[str, dict[str, None]] = {}
+        pairs: dict[tuple[str, str], None] = {}
         for key, value in query:
             if key == SCHEME:
                 scheme = value if value in known else usual
             elif key == WORDS:
                 text = " ".join(value.split())
             elif key not in KEYS:
-                chosen.setdefault(facet_of(key), {})[value] = None
+                pairs[facet_of(key), value] = None
+        chosen: dict[str, list[str]] = {}
+        for facet, value in islice(pairs, MOST_VALUES):
+            chosen.setdefault(facet, []).append(value)
         return cls(scheme, tuple((facet, tuple(values)) for facet, values in chosen.items()), text)
 
     @property

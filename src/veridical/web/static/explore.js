@@ -24,7 +24,8 @@ const keys = {
 };
 
 document.addEventListener("keydown", (event) => {
-  const typing = event.target.closest("input, select, textarea, dialog");
+  // A dialog that was just closed keeps the focus until the next frame.
+  const typing = event.target.closest("input, select, textarea, dialog[open]");
   if (typing || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, event.key)) return;
   event.preventDefault();
   keys[event.key]();

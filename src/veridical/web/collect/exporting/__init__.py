@@ -53,9 +53,12 @@ class Exported(Result):
         rows: list[tuple[object, ...]] = [
             (one.name, f"{one.tasks:,}", f"{one.answers:,}", f"{one.workers:,}", money(one.mills)) for one in found.work
         ]
-        rows.append(
-            ("all", "", f"{sum(one.answers for one in found.work):,}", f"{found.workers:,}", money(found.mills))
-        )
+        rest = found.mills - found.qualification - sum(one.mills for one in found.work)
+        for name, mills in (("qualification", found.qualification), ("by hand", rest), ("platform fee", found.fee)):
+            if mills:
+                rows.append((name, "", "", "", money(mills)))
+        answers, cost = sum(one.answers for one in found.work), money(found.mills + found.fee)
+        rows.append(("all", "", f"{answers:,}", f"{found.workers:,}", cost))
         more: list[tuple[object, ...]] = [("sentences", f"{found.sentences:,}")]
         if found.per_sentence is not None:
             more.append(("cost of a sentence", money(round(found.per_sentence))))

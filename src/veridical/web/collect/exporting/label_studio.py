@@ -2,8 +2,9 @@
 
 A task is `{"data": {...}, "annotations": [...], "meta": {...}}`: `data` holds addresses of pictures and texts, an
 annotation holds `result` (what each control of the labelling page said), who (`completed_by`) and for how long
-(`lead_time`). Verdicts, choices and flags are `choices`; sentences are a `textarea`; a picture's reason is `choices` of
-the control `removed-K`. `meta.veridical` keeps the task's id and payload, so that nothing is lost on the way.
+(`lead_time`). Verdicts, choices and flags are `choices`; sentences are a `textarea`, in VCR's the tags as `[person1]`,
+and the boxes they name are a prediction (`rectanglelabels`); a picture's reason is `choices` of the control
+`removed-K`. `meta.veridical` keeps the task's id and payload, so that nothing is lost on the way.
 
 `CONFIGS` has the labelling page of each kind. What people did there comes back as answers, and each is checked as if it
 had been given here.
@@ -22,10 +23,14 @@ from veridical.common.files import read_json
 from veridical.errors import UserError
 from veridical.web.collect import kinds
 from veridical.web.collect.records import Answer, Kind, Task
+from veridical.web.collect.tagging import text_of, tokens_of
 
 Json = dict[str, Any]
-KINDS: tuple[Kind, ...] = ("prune", "sets", "sentence", "contrast", "validate", "accept", "choose")
+KINDS: tuple[Kind, ...] = ("prune", "sets", "sentence", "contrast", "validate", "questions", "accept", "choose")
+PARTS = ("question", "answer", "rationale")
 TRUE, FALSE, NONSENSE, SKIP = "true", "false", "nonsense", "skip"
+MOST_QUESTIONS = 3  # about a photograph
+BOXES = "objects"  # the control that draws what can be tagged
 _FIX = "Give the JSON (not JSON-MIN) that Label Studio exports."
 
 
@@ -57,6 +62,7 @@ def tasks_json(tasks: Iterable[Task], answers: Mapping[str, Sequence[Answer]], b
         out.append({
             "data": _data(task, base),
             "annotations": [_annotation(task, one) for one in answers.get(task.id, ())],
+            "predictions": _boxes(task),
             "meta": {"veridical": kept},
         })  # fmt: skip
     return out
@@ -75,8 +81,33 @@ def _data(task: Task, base: str) -> Json:
             found[name] = words(value, shown.objects)
     if task.kind == "choose":
         found["query"] = words(shown.query, shown.objects)
+    if task.kind == "questions":
+        found["captions"] = " ".join(shown.captions)
+    if _has_boxes(task):
+        found["labels"] = [{"value": one.name} for one in shown.objects]
     found |= {f"image{k}": base + name for k, name in enumerate(pictures(shown))}
     return found
+
+
+def _has_boxes(task: Task) -> bool:
+    """Whether a labelling page shows the boxes of what texts name."""
+    return task.kind in ("questions", "accept")
+
+
+def _boxes(task: Task) -> list[Json]:
+    """What can be tagged, as a prediction that the labelling page draws: boxes in percent of the picture."""
+    if not _has_boxes(task):
+        return []
+    shown = kinds.payload(task)
+    width, height = max(shown.picture.width, 1), max(shown.picture.height, 1)
+    drawn = []
+    for one in shown.objects:
+        left, top, right, bottom = one.box
+        box = {"x": left / width, "y": top / height, "width": (right - left) / width, "height": (bottom - top) / height}
+        value = {**{name: round(100 * part, 3) for name, part in box.items()}, "rectanglelabels": [one.name]}
+        size = {"original_width": width, "original_height": height}
+        drawn.append({"from_name": BOXES, "to_name": "image0", "type": "rectanglelabels", "value": value, **size})
+    return [{"model_version": "objects", "result": drawn}]
 
 
 def words(tokens: Sequence[Any], objects: Sequence[Any]) -> str:
@@ -118,7 +149,14 @@ def _text(name: str, text: str) -> Json:
 
 def _result(task: Task, value: Mapping[str, Any]) -> list[Json]:
     """What the controls of a labelling page said."""
-    names = pictures(kinds.payload(task))
+    shown = kinds.payload(task)
+    names = pictures(shown)
+    if task.kind == "questions":
+        out = []
+        for k, one in enumerate(value["questions"]):
+            out += [_text(f"{part}-{k}", text_of(one[part], shown.objects)) for part in PARTS]
+            out.append(_choices(f"likelihood-{k}", one["likelihood"]))
+        return out
     if task.kind in ("validate", "accept"):
         said = value["verdict"]
         return [_choices("verdict", said if isinstance(said, str) else (TRUE if said else FALSE))]
@@ -167,9 +205,10 @@ def _task(path: Path, place: int, one: _Task) -> Task:
 
 
 def _answer(where: str, task: Task, said: _Annotation, number: int) -> Answer:
-    names = pictures(kinds.payload(task))
+    shown = kinds.payload(task)
     try:
-        value = _READERS[task.kind]({_field(one, "from_name"): _values(one) for one in said.result}, names)
+        given = {_field(one, "from_name"): _values(one) for one in said.result if one["from_name"] != BOXES}
+        value = _READERS[task.kind](given, shown if task.kind == "questions" else pictures(shown))
     except (KeyError, IndexError, ValueError, TypeError):
         raise UserError(f"{where} does not answer its task ({task.kind}).", _FIX) from None
     problems = kinds.check(task, value)
@@ -237,7 +276,17 @@ def _read_contrast(said: Mapping[str, list[str]], names: Sequence[str]) -> Json:
     return {"selected": [int(k) for k in said["selected"]], "sentence": said["sentence"][0]}
 
 
-_READERS: dict[Kind, Callable[[Mapping[str, list[str]], Sequence[str]], Json]] = {
+def _read_questions(said: Mapping[str, list[str]], shown: kinds.Asking) -> Json:
+    out = []
+    for k in range(shown.most):
+        if any(f"{part}-{k}" in said for part in PARTS):
+            texts = {part: tokens_of(said[f"{part}-{k}"][0], shown.objects, f"Question {k + 1}") for part in PARTS}
+            out.append({**texts, "likelihood": said[f"likelihood-{k}"][0]})
+    return {"questions": out}
+
+
+_READERS: dict[Kind, Callable[[Mapping[str, list[str]], Any], Json]] = {
+    "questions": _read_questions,
     "validate": _read_verdict,
     "accept": _read_verdict,
     "choose": _read_choice,
@@ -254,8 +303,13 @@ _READERS: dict[Kind, Callable[[Mapping[str, list[str]], Sequence[str]], Json]] =
 def config(kind: Kind, most: int = 16) -> str:
     """The labelling page of a kind, to be pasted into a project of Label Studio; `most` pictures are shown."""
     images = "".join(f'<Image name="image{k}" value="$image{k}"/>' for k in range(most))
-    many = {"prune": most, "sets": most, "sentence": 4, "contrast": 8, "validate": 2, "accept": 1, "choose": most}[kind]
+    many = {"sentence": 4, "contrast": 8, "validate": 2, "questions": 1, "accept": 1}.get(kind, most)
     shown = "".join(f'<Image name="image{k}" value="$image{k}"/>' for k in range(many)) if many < most else images
+    if kind in ("questions", "accept"):
+        shown += f'<RectangleLabels name="{BOXES}" toName="image0" value="$labels"/>'
+    if kind == "questions":
+        boxes = ('<Header value="$captions"/>', shown, *(_question(k) for k in range(MOST_QUESTIONS)))
+        return f"<View>{''.join(boxes)}</View>"
     if kind in ("validate", "accept"):
         texts = ("sentence",) if kind == "validate" else ("question", "answer", "rationale")
         head = "".join(f'<Header value="${name}"/>' for name in texts)
@@ -271,6 +325,15 @@ def config(kind: Kind, most: int = 16) -> str:
         return f"<View>{shown}{text}</View>"
     several = _single("selected", "0", "1", "2", "3", several=True)
     return f"<View>{shown}{several}{text}{_single('flag', *kinds.FLAG_REASONS)}</View>"
+
+
+def _question(k: int) -> str:
+    """The fields of a question; objects are written as `[person1]`."""
+    areas = "".join(
+        f'<TextArea name="{part}-{k}" toName="image0" maxSubmissions="1" placeholder="{part}, objects as [person1]"/>'
+        for part in PARTS
+    )
+    return f'<Header value="Question {k + 1}"/>{areas}{_single(f"likelihood-{k}", *kinds.LIKELIHOODS)}'
 
 
 def _single(name: str, *values: str, to: str = "image0", several: bool = False) -> str:

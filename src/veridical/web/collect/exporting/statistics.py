@@ -62,6 +62,7 @@ class Statistics:
     gold: float | None = None  # accuracy on gold
     mills: int = 0
     bonuses: int = 0
+    qualification: int = 0  # mills
     fee: int = 0
     per_sentence: float | None = None  # mills
     warnings: dict[str, int] = field(default_factory=dict)  # guidelines that sentences seem to break
@@ -112,6 +113,7 @@ def statistics(project: Project, state: progress.State, workers: Sequence[Worker
         gold=_share(golden),
         mills=money.mills,
         bonuses=money.by_why.get("bonus", 0),
+        qualification=money.by_why.get("qualification", 0),
         fee=with_fee(project, money.mills) - money.mills,
         per_sentence=with_fee(project, money.mills) / count if count else None,
         warnings=_counted(name for one in written for name in one.warnings),

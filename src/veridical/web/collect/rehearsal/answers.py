@@ -48,8 +48,9 @@ def _prune(one: Person, world: World, shown: kinds.Prune, offer: Offer, qualifyi
     if one.guesses:
         return {"removed": {}}  # clicks on
     out = {}
+    planted = (world.known(offer.task.payload) or {"removed": []})["removed"]
     for picture in shown.pictures:
-        reason = world.reason_to_remove(picture.name)
+        reason = kinds.PRUNE_REASONS[0] if picture.name in planted else world.reason_to_remove(picture.name)
         slips = one.rng.random() < (1 - one.character.skill) / 5  # nobody takes a good one for bad so easily
         if slips or (reason and one.right(qualifying)):
             out[picture.name] = reason or kinds.PRUNE_REASONS[0]

@@ -29,6 +29,7 @@ __all__ = ["Begun", "init", "is_project", "open_project"]
 BENCHMARKS = ("nlvr", "nlvr2", "vcr", "vprom")
 SECONDS = {"prune": 900.0, "sets": 900.0, "sentence": 1800.0, "contrast": 1800.0, "questions": 2700.0,
            "validate": 600.0, "accept": 600.0, "choose": 600.0, "tutorial": 900.0, "guideline": 900.0}  # fmt: skip
+FEW_HELD_OUT = 6  # sets of NLVR2: some are lost on the way, and three must be left
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _USED = {
     "nlvr": {"presentations"},
@@ -48,6 +49,7 @@ class Begun(Result):
     gold: int
     qualification: int
     pictures: int
+    held_out: int  # sets, presentations or photographs
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -57,6 +59,7 @@ class Begun(Result):
             "gold": self.gold,
             "qualification": self.qualification,
             "pictures": self.pictures,
+            "held_out": self.held_out,
         }
 
     def parts(self) -> list[Table | str]:
@@ -64,10 +67,17 @@ class Begun(Result):
         counts = [(f"tasks, {kind}", f"{count:,}") for kind, count in self.tasks.items()]
         more = [("questions of qualification", f"{self.qualification:,}"), ("gold", f"{self.gold:,}")]
         rows = [*counts, *more, ("pictures", f"{self.pictures:,}"), *pay]
-        return [
+        out: list[Table | str] = [
             Table(f"{self.project.title} ({self.project.benchmark})", ("", ""), rows),
             f"{self.folder / 'project.json'} says how it is run: read it, and change what you like.",
         ]
+        if self.project.benchmark == "nlvr2" and self.held_out < FEW_HELD_OUT:
+            many = "1 set is" if self.held_out == 1 else f"{self.held_out} sets are"
+            out.append(
+                f"Only {many} held out, and three splits are made of those that are left in the end: give more "
+                "photographs or a larger --held-out, and rehearse it."
+            )
+        return out
 
 
 def init(
@@ -91,7 +101,8 @@ def init(
     project, tasks = open_project(folder)
     purposes = Counter(one.purpose for one in tasks)
     work = Counter(str(one.kind) for one in tasks if one.purpose == "work")
-    return Begun(folder, project, work, purposes["gold"], purposes["qualification"], pictures)
+    held = {one.origin for one in tasks if one.purpose == "work" and one.split != "train"}
+    return Begun(folder, project, work, purposes["gold"], purposes["qualification"], pictures, len(held))
 
 
 def _absolute(source: Any) -> Any:
@@ -159,7 +170,7 @@ def _project(
     if benchmark == "nlvr2":
         return replace(made, small_pool=0.25, round_size=0), room.start
     if study:
-        return replace(made, gold_accuracy=0.5, bonuses=(), held_out=0.0), room.start
+        return replace(made, gold_accuracy=0.6, bonuses=(), held_out=0.0), room.start
     if benchmark == "nlvr":
         return replace(made, bonuses=()), room.start
     return replace(made, bonuses=(Bonus(0.75, 100), Bonus(0.5, 40)), training_judgements=3), room.start

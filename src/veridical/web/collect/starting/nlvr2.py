@@ -7,7 +7,7 @@ be used, and splits can be kept apart.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from veridical.errors import UserError
 from veridical.options.building import NLVR2Options
 from veridical.options.collecting import CollectOptions
 from veridical.options.running import Workers
-from veridical.sources import Source
+from veridical.sources import Photograph, Source
 from veridical.sources.icons.worlds import IconSeries
 from veridical.web.collect import kinds
 from veridical.web.collect.following import contrast_task
@@ -34,6 +34,7 @@ from veridical.web.collect.starting.qualification import GUIDELINES, VALIDATOR, 
 
 WORK = "work"
 MOST = 16  # photographs of a set to prune
+PRUNE_GOLD = 12  # sets with a picture that is not one of them
 ICON_SETS = 100
 HELD_OUT, TRAIN = "held-out", "train"
 ROLES = (
@@ -51,8 +52,13 @@ def start(made: ProjectFolder, options: CollectOptions, project: Project) -> lis
         raise UserError(f"There is no first task {options.begin!r}.", "Choose prune or write.")
     source = opened(options)
     until = "found" if options.begin == "prune" else "tasks"
-    room.build(made.folder / "none", builder_options(options), until=until, work=made.source / WORK, workers=Workers(1))
     work = made.source / WORK
+    try:
+        room.build(made.folder / "none", builder_options(options), until=until, work=work, workers=Workers(1))
+    except UserError as error:
+        if "--detector" not in error.fix:
+            raise
+        raise UserError(error.problem, "Label the photographs in labels.csv, or give --search.") from None
     found = read_lines(work / "found.jsonl", Found)
     tasks = _writing(made, source, options, project) if options.begin == "write" else None
     if tasks is None:
@@ -117,10 +123,10 @@ def deal(origins: Sequence[str], synsets: Sequence[str], project: Project) -> di
     return dict(zip(origins, split_by_origin([[o] for o in origins], shares, rng, list(synsets)), strict=True))
 
 
-def _pictures(made: ProjectFolder, source: Source, names: Sequence[str]) -> dict[str, Picture]:
+def _pictures(made: ProjectFolder, source: Source, photographs: Mapping[str, Photograph]) -> dict[str, Picture]:
     """The pictures of photographs, kept; those that cannot be read are left out."""
     out = {}
-    for name, one in fetch(source, names, Workers(1)).items():
+    for name, one in photographs.items():
         try:
             out[name] = made.add(name, source.picture(one))
         except UserError:
@@ -129,7 +135,8 @@ def _pictures(made: ProjectFolder, source: Source, names: Sequence[str]) -> dict
 
 
 def _pruning(made: ProjectFolder, source: Source, found: Sequence[Found], project: Project) -> list[Task]:
-    shown = _pictures(made, source, [name for one in found for name in one.photographs])
+    known = fetch(source, [name for one in found for name in one.photographs], Workers(1))
+    shown = _pictures(made, source, known)
     splits = deal([one.set for one in found], [one.synset for one in found], project)
     out = []
     for one in found:
@@ -137,12 +144,35 @@ def _pruning(made: ProjectFolder, source: Source, found: Sequence[Found], projec
         if len(pictures) >= sets.SIZE:
             payload = plain(kinds.Prune(one.synset, one.query, pictures))
             out.append(Task(f"prune:{one.set}", "prune", payload, origin=one.set, split=splits[one.set]))
+    things = {shown[name].name: frozenset(o.category for o in known[name].panel.objects) for name in shown}
+    return [*out, *prune_gold(out, things, project.seed)]
+
+
+def prune_gold(tasks: Sequence[Task], shown: Mapping[str, frozenset[str]], seed: int) -> list[Task]:
+    """Sets with a picture that surely is not one of them: who prunes removes it. `shown` says what is known to be in a
+    picture. Nobody gets a set both with and without it."""
+    rng = np.random.default_rng([seed, 3])
+    others = [picture for task in tasks for picture in task.payload["pictures"]]
+    out: list[Task] = []
+    for place in rng.permutation(len(tasks)).tolist():
+        task = tasks[place]
+        own = {one["name"] for one in task.payload["pictures"]}
+        wanted = {task.payload["synset"], task.payload["query"]}
+        strange = [o for o in others if o["name"] not in own and shown.get(o["name"]) and not shown[o["name"]] & wanted]
+        if len(out) < PRUNE_GOLD and strange:
+            planted = strange[int(rng.integers(len(strange)))]
+            pictures = list(task.payload["pictures"])
+            pictures[int(rng.integers(1, len(pictures)))] = planted
+            payload = {**task.payload, "pictures": pictures}
+            expected = {"removed": [planted["name"]]}
+            out.append(Task(f"gold:{task.id}", "prune", payload, 0, "gold", expected, once=task.id))
     return out
 
 
 def _writing(made: ProjectFolder, source: Source, options: CollectOptions, project: Project) -> list[Task]:
     tasks = read_lines(made.source / WORK / "tasks.jsonl", PairTask)
-    shown = _pictures(made, source, sorted({name for one in tasks for pair in one.pairs for name in pair}))
+    wanted = sorted({name for one in tasks for pair in one.pairs for name in pair})
+    shown = _pictures(made, source, fetch(source, wanted, Workers(1)))
     by_set = {one.set: one.synset for one in tasks}
     splits = deal(list(by_set), list(by_set.values()), project)
     whole = [one for one in tasks if all(name in shown for pair in one.pairs for name in pair)]

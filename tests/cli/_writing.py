@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -93,9 +94,9 @@ WRITING = {
 
 
 def make_world(folder: Path) -> Path:
-    """The fuzzer's files, made by it."""
-    import subprocess
-
+    """The fuzzer's files, made by it; or a copy of those of FUZZ_WORLD, which takes a minute less."""
+    if made := os.environ.get("FUZZ_WORLD"):
+        return Path(shutil.copytree(made, folder / "world"))
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "tests.fuzz.run", str(folder / "world"), "--cases", "0"]
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)

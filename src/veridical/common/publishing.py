@@ -67,10 +67,10 @@ def publish(path: Path, address: str) -> int:
             f"{path} holds hidden answers, and {address} does not say so.",
             "Give it an address of its own that ends in .hidden, where only you can read.",
         )
+    refuse_hidden(path)
     refuse_links(path)
     if path.is_file():
         return _publish_file(path, address)
-    refuse_hidden(path)
     if kind == FILES:
         text = msgspec.json.format(msgspec.json.encode(Listed(_entries(path))), indent=1) + b"\n"
     else:

@@ -30,6 +30,7 @@ from veridical.common.addresses import (
     reading,
 )
 from veridical.common.files import write_whole
+from veridical.common.workplaces import refuse_links
 from veridical.errors import UserError
 
 _SECRET = (".hidden",)  # how the names of folders end that hold answers
@@ -66,9 +67,10 @@ def publish(path: Path, address: str) -> int:
             f"{path} holds hidden answers, and {address} does not say so.",
             "Give it an address of its own that ends in .hidden, where only you can read.",
         )
+    refuse_hidden(path)
+    refuse_links(path)
     if path.is_file():
         return _publish_file(path, address)
-    refuse_hidden(path)
     if kind == FILES:
         text = msgspec.json.format(msgspec.json.encode(Listed(_entries(path))), indent=1) + b"\n"
     else:
@@ -92,7 +94,7 @@ def _publish_file(path: Path, address: str) -> int:
     named = {own: path, f"{own}.meta.json": path.with_name(f"{path.name}.meta.json")}
     if path.suffix == ".html":
         named |= {Path(own).with_suffix(end).name: path.with_suffix(end) for end in (".json", ".md", ".tex")}
-    named = {name: one for name, one in named.items() if one.is_file()}
+    named = {name: one for name, one in named.items() if one == path or (one.is_file() and not one.is_symlink())}
     entries = {name: _entry(one) for name, one in named.items()}
     files = {f"{base}/{name}": (one, entries[name]) for name, one in named.items()}
     return _send(files, address, f"{address}.{FILES}", msgspec.json.encode(Listed(entries)) + b"\n")

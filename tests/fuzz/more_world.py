@@ -14,7 +14,7 @@ from veridical.benchmark import Benchmark
 from veridical.builders.vprom.elements import OURS
 
 ALIKE = "--encoder thumbnail --least-similarity -1 --exhaustive all --vectors none --distance 0 --processes 1"
-COUNTED = "--matrices 6 --least-images 1 --most-others 30 --schemes neutral --processes 1 --source coco:coco"
+COUNTED = "--images 60 --matrices 6 --least-images 1 --most-others 30 --schemes neutral --processes 1"
 
 
 def make() -> None:

@@ -235,10 +235,10 @@ TARGETS: dict[str, Target] = {
         ("out.hidden", "out.work", "work", "made"),
     ),
     "lists": Target(
-        ("coco", "lists", "answered.jsonl"),
+        ("coco", "vg", "lists", "answered.jsonl"),
         "lists/* answered.jsonl",
         (
-            f"build vprom {COUNTED} --lists lists --out out",
+            f"{MATRICES} --source vg:vg --lists lists", f"{MATRICES} --source coco:coco --lists lists",
             f"build vprom {COUNTED} --judgements answered.jsonl --out out",
         ),
         ("out.hidden",),

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from veridical.common import result as results
-from veridical.common.workplaces import beside, copy_files
 from veridical.errors import UserError
 
 Told = ParamSpec("Told")
@@ -93,6 +92,7 @@ def copied(source: Path | str, out: Path | str, replace: bool = False) -> Copied
     """Copy a benchmark, a hidden folder, a run or a file from one place to another."""
     from veridical.common.addresses import FILES, HIDDEN, is_address, local, spelled
     from veridical.common.publishing import check_free, publish
+    from veridical.common.workplaces import beside, copy_files
 
     path = local(source)
     if is_address(out):

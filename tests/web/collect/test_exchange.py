@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +173,37 @@ def test_an_export_beside_a_server_names_nobody(drawings: Path, tmp_path: Path) 
     with pytest.raises(UserError, match=r"has no source/presentations"):
         veridical.collect("export", bare, tmp_path / "again", data=data)
     assert not (tmp_path / "again").exists()
+
+
+def test_a_damaged_database_is_said(drawings: Path, tmp_path: Path) -> None:
+    """Its head is whole, so that it opens; what it holds is not."""
+    project, tasks = open_project(drawings)
+    path = tmp_path / DATABASE
+    with closing(Database(sqlite_address(path))) as database:
+        database.upgrade()
+        SqlStore(database).create(project, tasks, 0.0)
+    data = path.read_bytes()
+    page = int.from_bytes(data[16:18], "big")
+    for start in range(page, len(data), page):
+        path.write_bytes(data[:start] + b"\xff" * page + data[start + page :])
+        for left in tmp_path.glob("board.sqlite-*"):
+            left.unlink()
+        with suppress(UserError):
+            veridical.collect("export", drawings, tmp_path / f"out-{start}", data=tmp_path)
+    path.write_bytes(data[: len(data) // 2] + b"\xff" * (len(data) // 2))
+    with pytest.raises(UserError, match="cannot be used"):
+        veridical.collect("export", drawings, tmp_path / "out", data=tmp_path)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_rehearsal_that_fails_leaves_nothing(drawings: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(drawings, broken)
+    (broken / "tasks.jsonl").write_text("{}\n")
+    for _ in range(2):  # the second is not told that it is there already
+        with pytest.raises(UserError, match=r"tasks\.jsonl"):
+            veridical.collect("rehearse", broken, tmp_path / "out", workers=2)
+    assert [path.name for path in tmp_path.iterdir()] == ["broken"]
 
 
 def test_boxes_are_shown_in_another_order(drawings: Path) -> None:

@@ -176,11 +176,13 @@ def written(place: Path) -> Target:
     """What people wrote and judged of presentations that a seed made."""
     build_nlvr(place / "shown", presentations=60, seed=7, until="presentations", secret=SECRET, processes=1)
     lines = [json.loads(line) for line in (place / "shown" / "presentations.jsonl").read_text().splitlines()]
-    names = [one["presentation"] for one in lines]
-    said = [{"presentation": n, "sentence": f"There is box {n}.", "writer": "w"} for n in names]
-    (place / "said.jsonl").write_text("".join(json.dumps(one) + "\n" for one in said))
+    said = [{"presentation": one["presentation"], "sentence": "There is a box.", "writer": "w"} for one in lines]
+    images = [(image["id"], k < 2) for one in lines for k, image in enumerate(one["images"])]  # A and B are true
+    judged = [{"item": name, "worker": f"v{k}", "verdict": true} for name, true in images for k in range(3)]
+    for name, rows in (("said.jsonl", said), ("judged.jsonl", judged)):
+        (place / name).write_text("".join(json.dumps(one) + "\n" for one in rows))
     given: dict[str, Any] = {"split": {"train": 1, "test": 1}, "hide": ["test"], "seed": 7, "processes": 1}
-    given |= {"scenes": place / "shown", "statements": place / "said.jsonl"}
+    given |= {"scenes": place / "shown", "statements": place / "said.jsonl", "judgements": place / "judged.jsonl"}
     build_nlvr(place / "made", secret=SECRET, **given)
     return Target(place / "made")
 

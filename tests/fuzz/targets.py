@@ -221,7 +221,7 @@ TARGETS: dict[str, Target] = {
     ),
     "people's marks": Target(
         ("photographs", "work", "removals.jsonl", "dull.jsonl", "labels.jsonl", "sentences.jsonl", "judgements.jsonl",
-         "costs.json", "synsets.txt", "searched.jsonl", "made", "made.hidden", "taken.txt"),
+         "costs.json", "synsets.txt", "searched.jsonl", "made", "taken.txt"),
         "removals.jsonl dull.jsonl labels.jsonl sentences.jsonl judgements.jsonl costs.json synsets.txt "
         "searched.jsonl taken.txt",
         (

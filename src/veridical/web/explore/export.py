@@ -1,6 +1,8 @@
 """A sample of a benchmark as files: pages, pictures, and a little JavaScript that filters what lies in the first page.
 
-Any web server can show them, or none. The pages are the explorer's own; hidden answers are never in them.
+Any web server can show them, or none. The pages are the explorer's own; hidden answers are never in them. What a filter
+keeps is shown by the same cards as the pages have: they lie beside the pages as scripts, a page's cards in each, since
+a page that was opened as a file may load scripts but no data.
 """
 
 from __future__ import annotations
@@ -91,7 +93,7 @@ def export(explorer: Explorer, out: Path | str, sample: int) -> Exported:
 
 
 def _write(explorer: Explorer, folder: Path, sample: int) -> tuple[int, int, int]:
-    for name in ("items", "pictures", "static"):
+    for name in ("items", "pictures", "static", "cards"):
         (folder / name).mkdir(parents=True)
     for name in SCRIPTS:
         shutil.copyfile(look.STATIC / name, folder / "static" / name)
@@ -150,9 +152,12 @@ class _Scheme:
         count = max(1, -(-len(cards) // PER_PAGE))
         stem = "" if first == "index.html" else f"{first.removesuffix('.html')}-"
         names = [first, *(f"{stem}page-{number}.html" for number in range(2, count + 1))]
-        data = _filterable(catalogue, self.numbers, cards)
-        for place, name in enumerate(names):
+        scripts = [f"cards/{name.removesuffix('.html')}.js" for name in names]
+        data = _filterable(catalogue, self.numbers, cards, scripts)
+        for place, (name, script) in enumerate(zip(names, scripts, strict=True)):
             shown = cards[PER_PAGE * place : PER_PAGE * (place + 1)]
+            drawn = msgspec.json.encode([str(Markup(card)) for card in shown]).decode()
+            (self.addresses.folder / script).write_text(f"takeCards({place}, {drawn});\n", encoding="utf-8")
             title = f"{self.explorer.benchmark.name}: {len(cards):,} items"
             text = _page(self.explorer, "site_grid.html", title, "", cards=shown, page=place + 1, names=names,
                          total=catalogue.count(catalogue.everything).items, count=len(cards), firsts=self.firsts,
@@ -165,8 +170,10 @@ def _tags(catalogue: Catalogue, tags: Sequence[tuple[str, str]]) -> list[tuple[s
     return [(tag, value, catalogue.facets.tag_facet(tag)) for tag, value in dict.fromkeys(tags)]
 
 
-def _filterable(catalogue: Catalogue, numbers: Sequence[int], cards: Sequence[ItemCard]) -> Markup:
-    """Facets and items as JSON for a page: what `site.js` filters and shows."""
+def _filterable(
+    catalogue: Catalogue, numbers: Sequence[int], cards: Sequence[ItemCard], scripts: Sequence[str]
+) -> Markup:
+    """Facets and items as JSON for a page: what `site.js` filters, and where the cards are that it shows."""
     own = catalogue.values_of(numbers)
     used = {(name, code) for values in own.values() for name, codes in values.items() for code in codes}
     number_of: dict[tuple[str, int], int] = {}  # each value that can be chosen has a number of its own
@@ -178,17 +185,18 @@ def _filterable(catalogue: Catalogue, numbers: Sequence[int], cards: Sequence[It
             facets.append({"title": facet.title, "values": values})
     items = [
         {
-            "id": card.id,
-            "href": card.link,
-            "text": "" if card.query is None else Markup(card.query).striptags(),
-            "more": " ".join(Markup(one.text).striptags() for one in card.candidates),
-            "label": card.label,
-            "image": next((frame.source for frame in card.picture.frames if frame.source), ""),
+            "words": " ".join([card.id, *(Markup(text).striptags() for text in _texts(card))]).lower(),
             "values": [number_of[f, c] for f, codes in own[number].items() for c in codes if (f, c) in number_of],
         }
         for number, card in zip(numbers, cards, strict=True)
     ]
-    return Markup(msgspec.json.encode({"facets": facets, "items": items}).decode().translate(_ESCAPES))
+    known = {"facets": facets, "items": items, "cards": scripts, "per_page": PER_PAGE}
+    return Markup(msgspec.json.encode(known).decode().translate(_ESCAPES))
+
+
+def _texts(card: ItemCard) -> list[str]:
+    """What is searched, as markup."""
+    return [*([] if card.query is None else [card.query]), *(one.text for one in card.candidates)]
 
 
 def _page(explorer: Explorer, template: str, title: str, root: str, **values: Any) -> str:

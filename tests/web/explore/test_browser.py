@@ -146,6 +146,11 @@ def test_an_exported_site_works_from_files(new_page: NewPage, opened: Explorer, 
     assert page.locator(".card.whole img").first.evaluate("one => one.decode().then(() => one.naturalWidth)") > 0
     assert serious(page) == []
     page.get_by_role("link", name="Next →").click()
+    name = page.get_by_role("heading", level=1).inner_text()
+    page.locator(".facts a").first.click()  # a tag leads to all that have it
+    expect(page.locator("#matches").get_by_role("link", name=name, exact=True)).to_be_visible()
+    expect(page.get_by_role("complementary").get_by_role("checkbox", checked=True)).to_have_count(1)
+    page.go_back()
     page.locator("a[rel=up]").click()
     assert page.locator(".card").count() == 24
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -27,9 +28,9 @@ def ranked(benchmarks: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("ranked")
     blind, people = folder / "blind.jsonl", folder / "people.jsonl"
     blind.write_bytes(predictions(benchmarks["boxes"], 0.5, 99))
-    people.write_bytes(predictions(benchmarks["boxes"], 0.95, 98))
+    people.write_bytes(predictions(benchmarks["boxes"], 0.3, 98))
     with opened([benchmarks["boxes"]], folder / "data", replace(OPTIONS, per_day=9)) as town:
-        prepare(town.site, BoardRows(blind={"text only": str(blind)}, human={"five people": str(people)}))
+        prepare(town.site, BoardRows(blind={"text only": str(blind)}, human={"tired people": str(people)}))
         ada = town.person("ada", "=cmd|' /C calc'!A0")
         token = ada.token()
         for seed, (name, share) in enumerate(SHARES.items()):
@@ -54,7 +55,7 @@ def test_entries_are_ranked_beside_chance_blind_rows_and_people(ranked: Town) ->
         "random": "computed",
         "majority of train": "computed",
         "text only": "blind",
-        "five people": "human",
+        "tired people": "human",
     }
 
 
@@ -108,6 +109,7 @@ def test_the_page_shows_parts_time_and_no_private_entry(ranked: Town) -> None:
     page = ranked.client.get("/boards/boxes-test").text
     assert "By part" in page
     assert "Over time" in page
+    assert re.search(r"<title>Good, days since \d{4}-\d\d-\d\d 0: \d\d\.\d%</title>", page)
     assert "Private" not in page
     assert "<small>people</small>" in page
     assert "really below the entry above" in page

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from veridical.errors import UserError
-from veridical.options import ARGUMENTS, ServeOptions, given, several
+from veridical.options import ARGUMENTS, BoardRows, ServeOptions, gathered, several
 
 if TYPE_CHECKING:
     from veridical.web.board.sending import Submitted
@@ -61,9 +61,8 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8000,
     database: str | None = None,
-    baseline: Mapping[str, str] = {},
-    blind: Mapping[str, str] = {},
     demo: bool = False,
+    rows: BoardRows = BoardRows(),
     options: ServeOptions = ServeOptions(),
     **fields: Any,
 ) -> Served:
@@ -79,12 +78,11 @@ def serve(
         host: The address to listen on; behind a proxy the default.
         port: The port to listen on.
         database: The address of a PostgreSQL database; a file in DATA if left out.
-        baseline: A row of your own, such as 'program solver=programs.jsonl'; may be repeated.
-        blind: A row of a system that does not see the pictures, 'text only=blind.jsonl'; may be repeated.
         demo: Fill a board with small benchmarks and simulated teams, for a first look.
+        rows: What stands beside the teams.
         options: How the boards are run.
     """
-    made = given(options, fields)
+    beside, made = gathered((rows, options), fields)
     if demo:
         from veridical.web.board import demo as filled
 
@@ -93,7 +91,6 @@ def serve(
         raise UserError("No benchmark is to be hosted.", "Give folders of benchmarks, or --demo for a first look.")
     from veridical.web.board import serving
 
-    beside = {"baseline": baseline, "blind": blind}
     return serving.serve(several(benchmarks), Path(data), (host, port), made, database, beside)
 
 

@@ -59,13 +59,13 @@ from veridical.options.running import (
     TrainOptions,
     Workers,
 )
-from veridical.options.serving import ServeOptions
+from veridical.options.serving import BoardRows, ServeOptions
 
 __all__ = [  # noqa: RUF022 - the dataclasses, then what makes them
     "TableOptions", "NLVROptions", "NLVR2Options", "VPROMOptions", "Mining", "VCROptions", "AugmentOptions",
     "MatchOptions", "Matching", "Columns",
     "AuditOptions", "FeatureOptions", "TrainOptions", "SweepOptions", "SolverOptions", "Asking", "Sending",
-    "Generating", "ReportOptions", "ServeOptions", "CollectOptions", "RunningOptions", "Workers",
+    "Generating", "ReportOptions", "BoardRows", "ServeOptions", "CollectOptions", "RunningOptions", "Workers",
     "ARGUMENTS", "COMMAS", "FROM", "LAMBDA", "MODEL_ARG", "NEGATIVE", "RENAMED", "NamedAnswers", "Spelled",
     "check_choices", "check_seed", "filled", "gathered", "given", "given_names", "option", "refuse_unused", "several",
 ]  # fmt: skip

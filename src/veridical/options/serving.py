@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class BoardRows:
+    """Rows beside those of teams: files of predictions for every item of a hidden split."""
+
+    baseline: Mapping[str, str] | None = None
+    """A row of your own, such as 'program solver=programs.jsonl'; may be repeated."""
+    blind: Mapping[str, str] | None = None
+    """A row of a system that does not see the pictures, 'text only=blind.jsonl'; may be repeated."""
+    human: Mapping[str, str] | None = None
+    """A row of people, by what they answered, 'five people=people.jsonl'; may be repeated."""
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ class ItemPicture(Block):
     candidates: tuple[tuple[str, PictureFrame], ...] = ()  # of a matrix, with their letters
     program: str = ""  # whose deciding boxes and objects are marked
     boxed: bool = False  # by boxes over photographs
+    right: str = ""  # the letter of the right candidate of a matrix, where it may be seen
 
 
 @dataclass(frozen=True)

@@ -123,12 +123,28 @@ def test_host_publishes_a_board_and_a_team_withdraws(
     assert not host.get_by_role("link", name="To be withdrawn").is_visible()
 
 
+@pytest.mark.parametrize("path", ["/", "/rules", "/sign-up", "/boards/boxes-test", "/nothing"])
+def test_pages_that_nobody_signs_in_for(server: Server, browser: Browser, path: str) -> None:
+    page = browser.new_context().new_page()
+    page.goto(f"{server.address}{path}")
+    looked_at(page, f"open-{path.strip('/').replace('/', '-') or 'front'}")
+
+
+def test_the_rules_say_what_is_taken_limited_and_not_stopped(server: Server, browser: Browser) -> None:
+    page = browser.new_context().new_page()
+    page.goto(f"{server.address}/boards/boxes-test")
+    page.get_by_role("link", name="All formats and rules").click()
+    said = page.get_by_role("main").inner_text()
+    for words in ("annot_id", "tries a day", "rounded to 0.1 points", "at least 20 items", "Not stopped"):
+        assert words in said, words
+
+
 def test_it_can_be_used_without_a_mouse(server: Server, browser: Browser) -> None:
     page = browser.new_context().new_page()
     page.goto(f"{server.address}/log-in")
     looked_at(page, "log-in")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
-    for _ in range(5):
+    for _ in range(6):  # the name of the site, boards, rules, log in, sign up, and the first field
         page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.name") == "name"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from tests.web.board.town import OPTIONS, Town, opened, predictions
 
 from veridical.evaluation import compare
+from veridical.options import BoardRows
 from veridical.web.board.app import make_site
 from veridical.web.board.hosted import hosted
 from veridical.web.board.serving import prepare
@@ -24,10 +26,11 @@ SHARES = {"Best": 1.0, "Good": 0.9, "Nearly as good": 0.88, "Poor": 0.6}
 def ranked(benchmarks: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Town:
     """A board with four public entries, a private one, and rows of the host."""
     folder = tmp_path_factory.mktemp("ranked")
-    blind = folder / "blind.jsonl"
+    blind, people = folder / "blind.jsonl", folder / "people.jsonl"
     blind.write_bytes(predictions(benchmarks["boxes"], 0.5, 99))
+    people.write_bytes(predictions(benchmarks["boxes"], 0.3, 98))
     with opened([benchmarks["boxes"]], folder / "data", replace(OPTIONS, per_day=9)) as town:
-        prepare(town.site, {"blind": {"text only": blind}})
+        prepare(town.site, BoardRows(blind={"text only": str(blind)}, human={"tired people": str(people)}))
         ada = town.person("ada", "=cmd|' /C calc'!A0")
         token = ada.token()
         for seed, (name, share) in enumerate(SHARES.items()):
@@ -44,7 +47,7 @@ def rows(town: Town, sort: str | None = None) -> list[dict[str, object]]:
     return list(found.json()["rows"])
 
 
-def test_entries_are_ranked_beside_chance_and_blind_rows(ranked: Town) -> None:
+def test_entries_are_ranked_beside_chance_blind_rows_and_people(ranked: Town) -> None:
     found = rows(ranked)
     assert [row["name"] for row in found if row["kind"] == "team"] == list(SHARES)
     assert [row["rank"] for row in found if row["kind"] == "team"] == [1, 2, 3, 4]
@@ -52,6 +55,7 @@ def test_entries_are_ranked_beside_chance_and_blind_rows(ranked: Town) -> None:
         "random": "computed",
         "majority of train": "computed",
         "text only": "blind",
+        "tired people": "human",
     }
 
 
@@ -105,7 +109,9 @@ def test_the_page_shows_parts_time_and_no_private_entry(ranked: Town) -> None:
     page = ranked.client.get("/boards/boxes-test").text
     assert "By part" in page
     assert "Over time" in page
+    assert re.search(r"<title>Good, days since \d{4}-\d\d-\d\d 0: \d\d\.\d%</title>", page)
     assert "Private" not in page
+    assert "<small>people</small>" in page
     assert "really below the entry above" in page
     assert len(page) < 200_000
 
@@ -150,5 +156,5 @@ def test_the_hosts_rows_are_added_once(ranked: Town, benchmarks: dict[str, Path]
     path = tmp_path / "blind.jsonl"
     path.write_bytes(predictions(benchmarks["boxes"], 0.5, 99))
     site = make_site(hosted([benchmarks["boxes"]]), ranked.site.data, OPTIONS)
-    prepare(site, {"blind": {"text only": path}})
+    prepare(site, BoardRows(blind={"text only": str(path)}))
     assert sum(row["name"] == "text only" for row in rows(ranked)) == 1

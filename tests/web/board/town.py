@@ -158,7 +158,7 @@ def opened(
     folders: list[Path], data: Path, options: ServeOptions = OPTIONS, database: str | None = None
 ) -> Iterator[Town]:
     site = make_site(hosted(folders), data, options, database)
-    prepare(site, {})
+    prepare(site)
     with TestClient(make_app(site, options.largest_file << 20), raise_server_exceptions=False) as client:
         yield Town(site, client)
 

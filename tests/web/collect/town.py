@@ -188,7 +188,7 @@ def lease_on(page: str) -> str:
 def camp(folder: Path, data: Path, database: str | None = None, start: bool = True) -> Iterator[Camp]:
     options = ServeOptions()
     site = make_site({}, data, options, database, [folder])
-    prepare(site, {})
+    prepare(site)
     [one] = site.collections.values()
     if start:
         one.service.start()

@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 from veridical.benchmark import Benchmark
 from veridical.builders.nlvr import build_nlvr
+from veridical.builders.nlvr2 import build_nlvr2
 from veridical.builders.vcr import build_vcr
 from veridical.builders.vprom import build_vprom
 from veridical.builders.vprom.mining import Mining
@@ -28,6 +29,14 @@ def nlvr(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Drawings and sentences: dev, and test-u whose answers are hidden."""
     out = tmp_path_factory.mktemp("explore") / "nlvr"
     build_nlvr(out, presentations=12, split={"dev": 2, "test-u": 1}, secret=SECRET, seed=3, processes=1)
+    return out
+
+
+@pytest.fixture(scope="session")
+def nlvr2(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pairs of photographs of the icon world, and sentences."""
+    out = tmp_path_factory.mktemp("explore") / "nlvr2"
+    build_nlvr2(out, sets=4, split={"dev": 1}, hide=(), seed=3, processes=1)
     return out
 
 

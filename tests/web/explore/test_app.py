@@ -96,6 +96,23 @@ def test_two_solvers_are_compared_as_the_verb_does(client: TestClient, opened: E
         assert f"<b>{count}</b>" in client.get(link).text
 
 
+def test_a_difference_by_tag_leads_to_what_makes_it(client: TestClient, opened: Explorer) -> None:
+    """A tag to its items, a difference to those that only the better solver gets right; no tag without a difference."""
+    page = client.get("/diff", params={"a": "keen", "b": "dull"}).text
+    rows = re.findall(r'<tr><th class="name" scope="row">.*?</tr>', page)
+    assert len(rows) > 1
+    clear = []
+    for row in rows:
+        tagged, won = (client.get(one).text for one in links(row, r"/\?"))
+        items, keen, dull, lead = (float(one) for one in re.findall(r"([+-]?[0-9.]+)(?:</a>)?</td>", row))
+        assert f"<b>{items:.0f}</b> of" in tagged
+        assert lead == pytest.approx(keen - dull, abs=0.11)
+        assert lead > 0  # keen is right wherever dull is
+        assert f"<b>{items * lead / 100:.0f}</b> of" in won
+        clear.append(lead * items**0.5)
+    assert clear == sorted(clear, reverse=True)
+
+
 def test_pictures_are_small_and_kept_for_ever(client: TestClient) -> None:
     address = re.search(r'src="(/picture/[^"]+)"', client.get("/").text)[1]
     found = client.get(address)
@@ -219,12 +236,24 @@ def test_a_rationale_is_shown_with_its_question(vcr: Path, tmp_path: Path) -> No
     assert int(re.search(r"<b>([0-9,]+)</b> of", grid)[1]) / questions == scores.staged["QA->R"].value
 
 
+def test_two_files_of_one_solver_are_told_apart_by_their_names(nlvr: Path, tmp_path: Path) -> None:
+    files = [predict(nlvr, "dev", tmp_path / f"{name}.jsonl", lambda n, item: n % 2 > 0) for name in ("a", "b", "c")]
+    names = [one.name for one in Explorer(nlvr, [f"net={file}" for file in [*files, files[2]]]).solvers]
+    assert names == ["net", "net (b)", "net (c)", "net (2)"]
+
+
 def test_matrices_and_their_schemes(vprom: Path) -> None:
     client = TestClient(app(Explorer(vprom)), base_url="http://127.0.0.1")
     grid = client.get("/", params={"scheme": "att.held"}).text
     assert 'href="/?scheme=neutral"' in grid
     page = client.get(links(grid, "/item")[0]).text
     assert page.count("<img") == 16
+    name = re.search(r"<h1>(.*?)</h1>", page)[1]
+    bench = Benchmark(vprom)
+    items = [item for split in bench.splits_of("att.held") for item in bench.items(split, "att.held")]
+    [answer] = [item.answer for item in items if item.id == name]
+    right = re.findall(r'<figure class="right">.*?<figcaption>(\w) right</figcaption>', page, re.DOTALL)
+    assert right == ["ABCDEFGH"[answer]]
     assert "scheme=att.held" in links(grid, "/item")[0]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 from tests.web.conftest import NARROW, NewPage, serious
 from tests.web.explore.conftest import predict
 
@@ -130,16 +131,26 @@ def test_an_exported_site_works_from_files(new_page: NewPage, opened: Explorer, 
     page.get_by_role("complementary").get_by_label("dev").check()
     dev = int(status(page).split()[0])
     assert 0 < dev < 30
-    assert page.locator("#matches .card").count() == dev
+    expect(page.locator("#matches .card")).to_have_count(dev)
     page.get_by_label("Words in the text").fill("no such word")
-    assert page.locator("#matches .card").count() == 0
+    expect(page.locator("#matches .card")).to_have_count(0)
     page.get_by_label("Words in the text").fill("")
     page.reload()  # what is chosen stands in the address
-    assert page.locator("#matches .card").count() == dev
+    expect(page.locator("#matches .card")).to_have_count(dev)
+    assert page.locator("#matches .card").first.get_by_text("keen").is_visible()  # what solvers said, as on the pages
+    for _ in range(dev + 1):  # keys go through what is shown, and stay at its end
+        page.keyboard.press("j")
+    last = page.locator("#matches a.open").last.inner_text()
+    assert page.evaluate("document.activeElement.textContent") == last
     page.locator("#matches a.open").first.click()
     assert page.locator(".card.whole img").first.evaluate("one => one.decode().then(() => one.naturalWidth)") > 0
     assert serious(page) == []
     page.get_by_role("link", name="Next →").click()
+    name = page.get_by_role("heading", level=1).inner_text()
+    page.locator(".facts a").first.click()  # a tag leads to all that have it
+    expect(page.locator("#matches").get_by_role("link", name=name, exact=True)).to_be_visible()
+    expect(page.get_by_role("complementary").get_by_role("checkbox", checked=True)).to_have_count(1)
+    page.go_back()
     page.locator("a[rel=up]").click()
     assert page.locator(".card").count() == 24
 

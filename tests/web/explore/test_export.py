@@ -43,24 +43,45 @@ def test_a_site_holds_every_scheme(vprom: Path, tmp_path: Path) -> None:
 
 
 def follow_links(site: Path) -> None:
-    """Every link of every page leads to a file of the site."""
+    """Every link of every page leads to a file of the site, and none is heavy."""
+    assert all(script.stat().st_size < 200_000 for script in site.glob("cards/*.js"))
     for page in site.rglob("*.html"):
         text = page.read_text()
         assert len(text) < 200_000
         for link in re.findall(r'(?:href|src)="([^"]+)"', text):
-            target = unescape(link)
-            assert target.startswith(("data:", "#")) or (page.parent / target).exists(), (page, target)
+            target = unescape(link).partition("#")[0]
+            assert target.startswith("data:") or (page.parent / target).exists(), (page, target)
 
 
 def test_a_site_holds_nothing_hidden(nlvr: Path, opened: Explorer, tmp_path: Path) -> None:
     made = export(opened, tmp_path / "site", 48)
     programs = {item.program for item in Benchmark(nlvr).items("test-u", answers=True)}
-    whole = "".join(unescape(page.read_text()) for page in made.out.rglob("*.html"))
+    files = [*made.out.rglob("*.html"), *made.out.glob("cards/*.js")]
+    whole = "".join(unescape(page.read_text()) for page in files)
     open_ones = {item.program for item in Benchmark(nlvr).items("dev")}
     assert all(program not in whole for program in programs - open_ones)
-    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', (made.out / "index.html").read_text())
-    items = {one["id"]: one for one in json.loads(data[1])["items"]}
-    assert {items[item.id]["label"] for item in Benchmark(nlvr).items("test-u")} == {"hidden"}
+    cards = [card for script in made.out.glob("cards/*.js") for card in cards_of(script)]
+    assert len(cards) == 48
+    for item in Benchmark(nlvr).items("test-u"):
+        [own] = [card for card in cards if f"<code>{item.id}</code>" in card]
+        assert re.search(r"label.{0,40}hidden", own)
+
+
+def cards_of(script: Path) -> list[str]:
+    """The cards that a script holds."""
+    text = script.read_text()
+    return list(json.loads(text[text.index("[") : text.rindex("]") + 1]))
+
+
+def test_what_a_filter_shows_is_the_card_of_its_page(nlvr2: Path, tmp_path: Path) -> None:
+    """Both photographs of a pair, and not one of them."""
+    made = export(Explorer(nlvr2), tmp_path / "site", 30)
+    pages = "".join(page.read_text() for page in made.out.glob("*.html"))
+    cards = [card for script in made.out.glob("cards/*.js") for card in cards_of(script)]
+    assert len(cards) == 30
+    for card in cards:
+        assert card.strip() in pages
+        assert card.count("<img") == 2
 
 
 def test_what_is_refused(nlvr: Path, opened: Explorer, tmp_path: Path) -> None:

@@ -1,13 +1,14 @@
-"""`veridical serve --demo`: a small benchmark with a hidden split, teams that are simulated, entries that are scored.
+"""`veridical serve --demo`: small benchmarks with hidden splits, teams that are simulated, entries that are scored.
 
-A simulated team knows the answers that were just made, and errs as often as its skill says, more often on hard items.
-What it sends is taken, scored and ranked as anybody's.
+Whoever is simulated knows the answers that were just made, and errs as often as their skill says, more often on hard
+items. What they send is taken, scored and ranked as anybody's. The program solver is the real one: it reads the
+sentences and looks at the pixels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from veridical.builders import load_builder
 from veridical.common.files import write_whole
 from veridical.common.result import remark
 from veridical.evaluation.grade import AnswerKey, read_key
-from veridical.options.serving import ServeOptions
+from veridical.options import BoardRows, ServeOptions, SolverOptions
+from veridical.solvers.solver import solve
 from veridical.web.accounts import digest
 from veridical.web.board.entries import Entries, Rules, Said
 from veridical.web.board.hosted import Hosted, hosted
@@ -47,20 +49,37 @@ BUILDS: Mapping[str, Mapping[str, object]] = {
     "nlvr": {"presentations": 110, "split": {"train": 0.1, "test": 0.9}, "hide": ("test",), "secret": "random"},
     "vcr": {"photographs": 240, "folds": 3, "hide": ("test",), "secret": "random"},
 }
-BLIND = {"nlvr": ("reads the sentences only", 0.53), "vcr": ("reads the questions only", 0.27)}  # and how much is right
+# rows beside the teams, simulated too, with the share of items that each gets right
+BESIDE: Mapping[str, Mapping[str, tuple[str, float]]] = {
+    "blind": {"nlvr": ("Reads the sentences only", 0.53), "vcr": ("Reads the questions only", 0.27)},
+    "human": {"nlvr": ("Five people", 0.95), "vcr": ("Four people", 0.92)},
+}
+TITLE = "Demo board: its teams and people are simulated"
 HARDNESS = 1.2  # how much items differ, in units of the logit
 
 
 def serve_demo(data: Path, address: tuple[str, int], options: ServeOptions) -> Served:
     """Build, fill and serve."""
-    folders = [built(data / "benchmarks" / name, name) for name in BUILDS]
-    rows: dict[str, dict[str, Path]] = {"blind": {}}
-    for place, (one, (name, skill)) in enumerate(zip(hosted(folders).values(), BLIND.values(), strict=True)):
-        path = data / "benchmarks" / f"blind-{one.id}.jsonl"
-        if not path.exists():
-            write_whole(path, simulated(_key(one), skill, np.random.default_rng(place)))
-        rows["blind"][name] = path
-    return serve(folders, data, address, options, None, rows, filled)
+    folders = {name: built(data / "benchmarks" / name, name) for name in BUILDS}
+    if options.title == ServeOptions.title:
+        options = replace(options, title=TITLE)
+    return serve(list(folders.values()), data, address, options, None, beside(folders), filled)
+
+
+def beside(folders: Mapping[str, Path]) -> BoardRows:
+    """The rows beside the teams, each in a file that is made once."""
+    rows: dict[str, dict[str, str]] = {}
+    for kind, of_builds in BESIDE.items():
+        for place, (name, (called, skill)) in enumerate(of_builds.items()):
+            [board] = hosted([folders[name]]).values()
+            path = folders[name].parent / f"{kind}-{board.id}.jsonl"
+            if not path.exists():
+                write_whole(path, simulated(_key(board), skill, np.random.default_rng([place, len(kind)])))
+            rows.setdefault(kind, {})[called] = str(path)
+    programs = folders["nlvr"].parent / "programs.jsonl"
+    if not programs.exists():
+        solve("programs", folders["nlvr"], SolverOptions(source="pixels"), split="test", out=programs)
+    return BoardRows(baseline={"Program solver": str(programs)}, **rows)
 
 
 def built(out: Path, name: str) -> Path:

@@ -39,14 +39,14 @@ def _cell(value: Value | None) -> Cell:
 def over_time(table: Standings) -> Markup | None:
     """The entries of teams by the day they came, and the best so far; None where there is nothing to see."""
     came = sorted(
-        (datetime.fromisoformat(row.date), row.values[table.metric].value)
+        (datetime.fromisoformat(row.date), row.values[table.metric].value, row.name)
         for row in table.rows
         if row.kind == TEAM and table.metric in row.values
     )
     if len(came) < 2:
         return None
     first = came[0][0]
-    points = [((moment - first).total_seconds() / DAY, value) for moment, value in came]
+    points = [(round((moment - first).total_seconds() / DAY, 2), value) for moment, value, _ in came]
     best = 0.0
     climb: list[tuple[float, float]] = []
     for day, value in points:
@@ -56,5 +56,6 @@ def over_time(table: Standings) -> Markup | None:
             climb.append((day, best))
     climb.append((points[-1][0], best))
     series = [Series("best so far", tuple(climb), colour(0))]
-    series += [Series("entry", (point,), colour(1)) for point in points]
-    return lines(f"{table.metric} over time", series, "days since the first entry", f"{table.metric}, %")
+    series += [Series(name, (point,), colour(1)) for point, (*_, name) in zip(points, came, strict=True)]
+    since = f"days since {first:%Y-%m-%d}"
+    return lines(f"{table.metric} over time", series, since, f"{table.metric}, %")

@@ -18,13 +18,20 @@ from veridical.web.board.drawn import breakdown, over_time
 from veridical.web.board.entries import Said
 from veridical.web.board.sent import take
 from veridical.web.board.site import Member, Site, TheSite, TheVisitor, nothing
-from veridical.web.board.standings import LOOKS, standings
+from veridical.web.board.standings import LOOKS, PART_POINTS, standings
 from veridical.web.board.tables import DRAFT, OPEN, Board, Entry, Team
 from veridical.web.board.teams import team_of, teams_of
 from veridical.web.visitors import Visitor, checked_form, field, page
 
 router = APIRouter(include_in_schema=False)
 CHUNK = 1 << 18
+FORMATS = (  # that are taken, with an example of each
+    ("JSON lines with scores", '{"item": "...", "scores": [0.1, 0.9]}'),
+    ("JSON lines with an answer", '{"item": "...", "answer": true}'),
+    ("CSV, as the scripts of NLVR and NLVR2 take it", "item,true"),
+    ("CSV of VCR's leaderboard", "annot_id and 20 probabilities"),
+    ("one JSON object", '{"item": true, "another item": false}'),
+)
 
 
 @router.get("/")
@@ -38,6 +45,16 @@ def front(request: Request, site: TheSite, visitor: TheVisitor) -> Response:
         run = [one for one in site.collections.values() if site.is_requester(session, one.name, visitor)]
     values = {**about(site), "boards": boards, "hosted": hosted, "collections": run}
     return page(request, visitor, "board/front.html", values)
+
+
+@router.get("/rules")
+def rules(request: Request, site: TheSite, visitor: TheVisitor) -> Response:
+    """What can be sent, what is limited and shown, and what that does not stop."""
+    values = {
+        "formats": FORMATS, "rules": site.entries.rules, "limits": site.workers.limits, "points": site.rounding.points,
+        "part_points": max(PART_POINTS, site.rounding.points), "show_items": site.show_items,
+    }  # fmt: skip
+    return page(request, visitor, "board/rules.html", {**about(site), **values})
 
 
 @router.get("/boards/{board}")

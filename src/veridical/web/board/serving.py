@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -19,13 +19,13 @@ from sqlalchemy import select
 from veridical.common.files import only_one, read_bytes, write_whole
 from veridical.common.result import Caution, Result, Table, remark
 from veridical.errors import UserError
-from veridical.options.serving import ServeOptions
+from veridical.options.serving import BoardRows, ServeOptions
 from veridical.web.accounts import checked_name
 from veridical.web.board.app import make_app, make_site
 from veridical.web.board.entries import file_name, sync_folder
 from veridical.web.board.hosted import hosted, keep_boards
 from veridical.web.board.site import Site
-from veridical.web.board.tables import BASELINE, BLIND, SCORED, Board, Entry
+from veridical.web.board.tables import BASELINE, BLIND, HUMAN, SCORED, Board, Entry
 from veridical.web.board.workers import Process, job_of
 from veridical.web.collect.starting import is_project
 from veridical.web.database import now, usable
@@ -66,12 +66,12 @@ def serve(
     address: tuple[str, int],
     options: ServeOptions,
     database: str | None = None,
-    beside: Mapping[str, Mapping[str, Path | str]] | None = None,
+    beside: BoardRows = BoardRows(),
     fill: Callable[[Site], None] | None = None,
 ) -> Served:
     """Run boards and collections until stopped.
 
-    `beside` are the host's own rows, baseline and blind: files by their names. `fill` is called once all is there.
+    `beside` are the host's own rows. `fill` is called once all is there.
     """
     check_options(options)
     for name in NEEDED:
@@ -81,7 +81,7 @@ def serve(
     with closing(bound(*address)) as listening, _alone(data):
         site = make_site(boards, data, options, database, collections)
         with usable(site.database):
-            prepare(site, beside or {})
+            prepare(site, beside)
             if fill is not None:
                 fill(site)
         listen(site, listening, options)
@@ -99,7 +99,7 @@ def _alone(data: Path) -> Iterator[None]:
         yield
 
 
-def prepare(site: Site, rows: Mapping[str, Mapping[str, Path | str]]) -> None:
+def prepare(site: Site, rows: BoardRows = BoardRows()) -> None:
     """Write down the boards, the rows beside them and the host's baselines."""
     with site.database.write() as session:
         keep_boards(session, site.boards)
@@ -115,9 +115,8 @@ def prepare(site: Site, rows: Mapping[str, Mapping[str, Path | str]]) -> None:
                 board = session.get(Board, one.id)
                 assert board is not None
                 board.beside = done.scores
-        for kind, files in rows.items():
-            assert kind in (BASELINE, BLIND)
-            for name, path in files.items():
+        for kind, files in ((BASELINE, rows.baseline), (BLIND, rows.blind), (HUMAN, rows.human)):
+            for name, path in (files or {}).items():
                 add_baseline(site, process, kind, name, Path(path))
     finally:
         process.close()

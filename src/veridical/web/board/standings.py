@@ -18,11 +18,11 @@ from sqlalchemy.orm import Session
 
 from veridical.common.files import as_cell
 from veridical.errors import UserError
-from veridical.web.board.tables import BASELINE, BLIND, COMPUTED, SCORED, TEAM, Board, Entry, Mark, Team
+from veridical.web.board.tables import BASELINE, BLIND, COMPUTED, HUMAN, SCORED, TEAM, Board, Entry, Mark, Team
 
 PART_POINTS = 1.0  # the points that the score of a part is rounded to
 LEADS = ("Q->AR", "accuracy")  # what a table is sorted by unless told, the first that it has
-LOOKS = {TEAM: "", BASELINE: "baseline", BLIND: "blind", COMPUTED: "computed"}
+LOOKS = {TEAM: "", BASELINE: "baseline", BLIND: "blind", HUMAN: "people", COMPUTED: "computed"}
 _COLUMNS = ("rank", "name", "team", "kind", "date", "paper", "code", "real_difference_to_above")
 
 
@@ -166,7 +166,8 @@ def _row(entry: Entry, team: Team | None, rounding: Rounding) -> Row:
 
 
 def _computed(name: str, known: Mapping[str, Any], rounding: Rounding) -> Row:
-    return Row(entry=None, name=name, kind=COMPUTED, values=rounding.values(known), note=known["rule"])
+    kind = HUMAN if name == HUMAN else COMPUTED
+    return Row(entry=None, name=name, kind=kind, values=rounding.values(known), note=known["rule"])
 
 
 def _metrics(rows: Iterable[Row]) -> tuple[str, ...]:

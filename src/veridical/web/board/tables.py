@@ -16,8 +16,8 @@ ADDRESS = 300  # characters of a link
 WAITING, SCORED, REFUSED, FAILED = "waiting", "scored", "refused", "failed"
 # of a board: seen by its hosts alone; taking entries; seen but taking none
 DRAFT, OPEN, CLOSED = "draft", "open", "closed"
-# what an entry is: of a team; of the host, with or without the pictures; computed by us
-TEAM, BASELINE, BLIND, COMPUTED = "team", "baseline", "blind", "computed"
+# what an entry is: of a team; of the host, with or without the pictures; of people; computed by us
+TEAM, BASELINE, BLIND, HUMAN, COMPUTED = "team", "baseline", "blind", "human", "computed"
 
 
 class Identity(Base):

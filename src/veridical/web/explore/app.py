@@ -19,6 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from veridical.errors import UserError
+from veridical.pages.shown import SHOWN_TAGS
 from veridical.records import Box
 from veridical.web import look
 from veridical.web.explore.cards import PageMaker, grid_cards
@@ -217,7 +218,8 @@ def shown_facets(
         )
         left = len(found) - len(kept)
         more = addresses.grid(wanted, **{WHOLE: facet.name}) if left and whole != facet.name else ""
-        opened = facet.name in wanted.facets or whole == facet.name or len(facet.values) <= SHOWN_VALUES or len(out) < 4
+        opened = facet.name in wanted.facets or whole == facet.name or len(facet.values) <= SHOWN_VALUES
+        opened = opened or facet.tag in SHOWN_TAGS
         out.append(ShownFacet(facet.title, values, opened, more, left))
     return out
 

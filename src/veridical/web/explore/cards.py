@@ -6,7 +6,7 @@ Where pictures and pages are found is somebody else's: a server has addresses, a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from veridical.benchmark.item import BenchmarkItem
@@ -150,7 +150,10 @@ class PageMaker:
             item=item,
             split=self.place.split,
             query=None if item.query is None else tagged_text(item.query, self.names, self.tagged),
-            picture=self.pictures.item(item, None, self.tagged if item.task == "choice" else ()),
+            picture=replace(
+                self.pictures.item(item, None, self.tagged if item.task == "choice" else ()),
+                right="" if item.answer is None else LETTERS[item.answer],
+            ),
             explained=explained if explained is not None and explained.program else None,
             objects=self.pictures.item(item, None, boxed)
             if boxed and not item.views and item.task != "matrix"

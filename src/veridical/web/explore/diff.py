@@ -5,6 +5,7 @@ The four counts are filters, so that each leads to its items.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from veridical.evaluation import Compared
@@ -16,6 +17,7 @@ from veridical.web.explore.solvers import GRADES, RIGHT, ExploredSolver, Part
 
 MOST_TAGS = 20  # values of tags that are listed
 FEWEST = 5  # items that a value must have to be listed
+_RIGHT = (GRADES[RIGHT],)
 _REST = tuple(grade for place, grade in enumerate(GRADES) if place != RIGHT)
 
 
@@ -37,6 +39,8 @@ class TagDifference:
     items: int
     one: float
     other: float
+    wanted: ItemFilter  # its items
+    won: ItemFilter  # those of them that only the better of the two gets right
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class Difference:
     parts: tuple[Part, ...]  # that both were run on
     outcomes: tuple[Outcome, ...]
     verdict: str  # what `veridical compare` says
-    tags: tuple[TagDifference, ...]  # the largest differences first
+    tags: tuple[TagDifference, ...]  # the clearest differences first
 
 
 def shared_parts(one: ExploredSolver, other: ExploredSolver) -> tuple[Part, ...]:
@@ -61,26 +65,44 @@ def difference(explorer: Explorer, one: ExploredSolver, other: ExploredSolver, p
     """Count and compare two solvers on a part that both were run on."""
     catalogue = explorer.catalogue(part[0])
     here = ItemFilter(part[0]).only(SPLIT, part[1])
+    only_one, only_other = _only(here, one, other), _only(here, other, one)
     each = {
-        "both right": (("right",), ("right",)),
-        f"only {one.name} right": (("right",), _REST),
-        f"only {other.name} right": (_REST, ("right",)),
-        "neither right": (_REST, _REST),
+        "both right": _marked(here, (one, _RIGHT), (other, _RIGHT)),
+        f"only {one.name} right": only_one,
+        f"only {other.name} right": only_other,
+        "neither right": _marked(here, (one, _REST), (other, _REST)),
     }
-    outcomes = []
-    for title, (mine, theirs) in each.items():
-        wanted = here.only(f"{SOLVER}{one.name}", *mine).only(f"{SOLVER}{other.name}", *theirs)
-        outcomes.append(Outcome(title, wanted, catalogue.count(wanted).items))
+    outcomes = [Outcome(title, wanted, catalogue.count(wanted).items) for title, wanted in each.items()]
     compared = explorer.compare(one, other, part)
+    tags = [
+        TagDifference(tag, value, items, mine, theirs, here.only(facet, value), won.only(facet, value))
+        for tag, value, items, mine, theirs in _by_tag(compared)
+        for facet in [catalogue.facets.tag_facet(tag)]
+        for won in [only_one if mine > theirs else only_other]
+    ]
     said = verdict(compared, (one.name, other.name))
-    return Difference(one, other, part, shared_parts(one, other), tuple(outcomes), said, _by_tag(compared))
+    return Difference(one, other, part, shared_parts(one, other), tuple(outcomes), said, tuple(tags))
 
 
-def _by_tag(compared: Compared) -> tuple[TagDifference, ...]:
+def _only(here: ItemFilter, one: ExploredSolver, other: ExploredSolver) -> ItemFilter:
+    """What one solver gets right and the other does not."""
+    return _marked(here, (one, _RIGHT), (other, _REST))
+
+
+def _marked(here: ItemFilter, *marks: tuple[ExploredSolver, tuple[str, ...]]) -> ItemFilter:
+    for solver, grades in marks:
+        here = here.only(f"{SOLVER}{solver.name}", *grades)
+    return here
+
+
+def _by_tag(compared: Compared) -> list[tuple[str, str, int, float, float]]:
+    """Tag, value, items, and the accuracy of either, where they differ most for so many items: of five, a point is
+    worth less than of five hundred."""
     found = [
-        TagDifference(tag, value, row.items, row.accuracy.value, compared.other.by[tag][value].accuracy.value)
+        (tag, value, row.items, row.accuracy.value, compared.other.by[tag][value].accuracy.value)
         for tag, rows in compared.one.by.items()
         for value, row in rows.items()
         if row.items >= FEWEST and value in compared.other.by.get(tag, {})
     ]
-    return tuple(sorted(found, key=lambda row: (-abs(row.one - row.other), row.tag, row.value))[:MOST_TAGS])
+    differing = [row for row in found if row[3] != row[4]]
+    return sorted(differing, key=lambda row: (-abs(row[3] - row[4]) * math.sqrt(row[2]), *row[:2]))[:MOST_TAGS]

@@ -1,13 +1,16 @@
 """A sample of a benchmark as files: pages, pictures, and a little JavaScript that filters what lies in the first page.
 
-Any web server can show them, or none. The pages are the explorer's own; hidden answers are never in them.
+Any web server can show them, or none. The pages are the explorer's own; hidden answers are never in them. What a filter
+keeps is shown by the same cards as the pages have: they lie beside the pages as scripts, a page's cards in each, since
+a page that was opened as a file may load scripts but no data.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,7 @@ from veridical.web import look
 from veridical.web.explore.cards import PageMaker, grid_cards
 from veridical.web.explore.catalogue import Catalogue
 from veridical.web.explore.explorer import Explorer
+from veridical.web.explore.facets import Facet
 from veridical.web.explore.filters import ItemFilter
 from veridical.web.explore.pictures import Thumbnails, picture_name
 
@@ -58,9 +62,15 @@ class SiteAddresses:
     names: dict[str, str]  # item -> the name of its page
     up: str = ""
     written: set[str] = field(default_factory=set)  # pictures
+    values: dict[tuple[str, str], int] = field(default_factory=dict)  # facet, value -> its number for `site.js`
 
     def grid(self, wanted: ItemFilter, **more: object) -> str:
         return f"{self.up}{self.first}"
+
+    def filtered(self, facet: str, value: str) -> str:
+        """Where the items of a value are; empty where they cannot be filtered by it."""
+        number = self.values.get((facet, value))
+        return "" if number is None else f"{self.up}{self.first}#v={number}"
 
     def item(self, name: str, wanted: ItemFilter) -> str:
         return f"{self.up}items/{self.names[name]}.html"
@@ -91,7 +101,7 @@ def export(explorer: Explorer, out: Path | str, sample: int) -> Exported:
 
 
 def _write(explorer: Explorer, folder: Path, sample: int) -> tuple[int, int, int]:
-    for name in ("items", "pictures", "static"):
+    for name in ("items", "pictures", "static", "cards"):
         (folder / name).mkdir(parents=True)
     for name in SCRIPTS:
         shutil.copyfile(look.STATIC / name, folder / "static" / name)
@@ -147,48 +157,71 @@ class _Scheme:
         """The pages of cards; the first holds what filters need."""
         catalogue, first = self.catalogue, self.addresses.first
         cards = grid_cards(self.explorer, catalogue, self.numbers, catalogue.everything, self.addresses)
-        count = max(1, -(-len(cards) // PER_PAGE))
+        pages = max(1, -(-len(cards) // PER_PAGE))
         stem = "" if first == "index.html" else f"{first.removesuffix('.html')}-"
-        names = [first, *(f"{stem}page-{number}.html" for number in range(2, count + 1))]
-        data = _filterable(catalogue, self.numbers, cards)
-        for place, name in enumerate(names):
+        names = [first, *(f"{stem}page-{number}.html" for number in range(2, pages + 1))]
+        scripts = [f"cards/{name.removesuffix('.html')}.js" for name in names]
+        own = catalogue.values_of(self.numbers)
+        facets = _numbered(catalogue, own)
+        for facet, numbers in facets:
+            self.addresses.values.update({(facet.name, facet.values[place]): n for place, n in numbers.items()})
+        data = _filterable(facets, [own[number] for number in self.numbers], cards, scripts)
+        for place, (name, script) in enumerate(zip(names, scripts, strict=True)):
             shown = cards[PER_PAGE * place : PER_PAGE * (place + 1)]
+            drawn = msgspec.json.encode([str(Markup(card)) for card in shown]).decode()
+            (self.addresses.folder / script).write_text(f"takeCards({place}, {drawn});\n", encoding="utf-8")
             title = f"{self.explorer.benchmark.name}: {len(cards):,} items"
             text = _page(self.explorer, "site_grid.html", title, "", cards=shown, page=place + 1, names=names,
                          total=catalogue.count(catalogue.everything).items, count=len(cards), firsts=self.firsts,
                          scheme=catalogue.scheme, data=data if place == 0 else None)  # fmt: skip
             (self.addresses.folder / name).write_text(text, encoding="utf-8")
-        return count
+        return pages
 
 
 def _tags(catalogue: Catalogue, tags: Sequence[tuple[str, str]]) -> list[tuple[str, str, str]]:
     return [(tag, value, catalogue.facets.tag_facet(tag)) for tag, value in dict.fromkeys(tags)]
 
 
-def _filterable(catalogue: Catalogue, numbers: Sequence[int], cards: Sequence[ItemCard]) -> Markup:
-    """Facets and items as JSON for a page: what `site.js` filters and shows."""
-    own = catalogue.values_of(numbers)
+Numbered = list[tuple[Facet, dict[int, int]]]  # facets, and the number of each place among their values
+
+
+def _numbered(catalogue: Catalogue, own: Mapping[int, Mapping[str, Sequence[int]]]) -> Numbered:
+    """The facets that tell the items of a sample apart; each value that can be chosen has a number of its own."""
     used = {(name, code) for values in own.values() for name, codes in values.items() for code in codes}
-    number_of: dict[tuple[str, int], int] = {}  # each value that can be chosen has a number of its own
-    facets = []
+    numbers = count()
+    out: Numbered = []
     for facet in catalogue.facets:
         places = [place for place in range(len(facet.values)) if (facet.name, place) in used]
         if 1 < len(places) <= MOST_VALUES:
-            values = [(number_of.setdefault((facet.name, p), len(number_of)), facet.values[p]) for p in places]
-            facets.append({"title": facet.title, "values": values})
-    items = [
-        {
-            "id": card.id,
-            "href": card.link,
-            "text": "" if card.query is None else Markup(card.query).striptags(),
-            "more": " ".join(Markup(one.text).striptags() for one in card.candidates),
-            "label": card.label,
-            "image": next((frame.source for frame in card.picture.frames if frame.source), ""),
-            "values": [number_of[f, c] for f, codes in own[number].items() for c in codes if (f, c) in number_of],
-        }
-        for number, card in zip(numbers, cards, strict=True)
-    ]
-    return Markup(msgspec.json.encode({"facets": facets, "items": items}).decode().translate(_ESCAPES))
+            out.append((facet, {place: next(numbers) for place in places}))
+    return out
+
+
+def _filterable(
+    facets: Numbered, own: Sequence[Mapping[str, Sequence[int]]], cards: Sequence[ItemCard], scripts: Sequence[str]
+) -> Markup:
+    """Facets and items as JSON for a page: what `site.js` filters, and where the cards are that it shows."""
+    known = {
+        "facets": [
+            {"title": facet.title, "values": [(number, facet.values[place]) for place, number in numbers.items()]}
+            for facet, numbers in facets
+        ],
+        "items": [
+            {
+                "words": " ".join([card.id, *(Markup(text).striptags() for text in _texts(card))]).lower(),
+                "values": [numbers[code] for facet, numbers in facets for code in values[facet.name]],
+            }
+            for card, values in zip(cards, own, strict=True)
+        ],
+        "cards": scripts,
+        "per_page": PER_PAGE,
+    }
+    return Markup(msgspec.json.encode(known).decode().translate(_ESCAPES))
+
+
+def _texts(card: ItemCard) -> list[str]:
+    """What is searched, as markup."""
+    return [*([] if card.query is None else [card.query]), *(one.text for one in card.candidates)]
 
 
 def _page(explorer: Explorer, template: str, title: str, root: str, **values: Any) -> str:

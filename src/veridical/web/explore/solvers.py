@@ -130,15 +130,16 @@ def open_solvers(benchmark: Benchmark, runs: Sequence[RunFile], hidden: bool) ->
         limit = opened.limit(grades)
         if limit is not None:
             grades = opened.grade(grades.key.first(limit))
-        name = _free(run.name, (scheme, split), found)
+        name = _free(run, (scheme, split), found)
         solver = found.setdefault(name, ExploredSolver(name, len(found)))
         solver.files[scheme, split] = MarkedFile(run.path, grades)
     return list(found.values())
 
 
-def _free(name: str, part: Part, taken: dict[str, ExploredSolver]) -> str:
-    """The solver's name; another trial on the same part is a solver of its own."""
-    out, number = name, 2
+def _free(run: RunFile, part: Part, taken: dict[str, ExploredSolver]) -> str:
+    """The solver's name; another file about the same part is a solver of its own, called after the file, too."""
+    out, number = run.name, 1
     while out in taken and part in taken[out].files:
-        out, number = f"{name} ({number})", number + 1
+        out = f"{run.name} ({run.path.stem})" if number == 1 else f"{run.name} ({number})"
+        number += 1
     return out

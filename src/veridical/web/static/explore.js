@@ -2,7 +2,7 @@
 "use strict";
 
 const help = document.getElementById("help");
-const cards = () => [...document.querySelectorAll(".cards .card:not([hidden]) a.open")];
+const cards = () => [...document.querySelectorAll(".cards .card a.open")].filter((one) => one.offsetParent);
 
 function step(by) {
   const links = cards();

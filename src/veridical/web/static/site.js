@@ -6,7 +6,6 @@ const search = document.getElementById("q");
 const found = document.getElementById("found");
 const all = found.innerHTML;
 const boxes = new Map(); // number of a value -> its checkbox
-const words = data.items.map((item) => `${item.id} ${item.text} ${item.more}`.toLowerCase());
 
 function make(name, text, attributes = {}) {
   const out = Object.assign(document.createElement(name), attributes);
@@ -26,12 +25,31 @@ function draw(facet) {
   return make("details", [make("summary", facet.title), list], { className: "facet", open: facet.values.length <= 10 });
 }
 
-function card(item) {
-  const link = make("a", make("code", item.id), { className: "open", href: item.href });
-  const image = item.image ? [make("img", [], { src: item.image, alt: "", loading: "lazy" })] : [];
-  const text = item.text ? [make("p", item.text, { className: "query" })] : [];
-  const label = make("div", make("div", [make("span", "label"), make("b", item.label)]), { className: "verdicts" });
-  return make("article", [...image, ...text, ...(item.label ? [label] : []), make("footer", link)], { className: "card" });
+// A page's cards are a script beside it, loaded when one of them is shown.
+const pages = new Map(); // page -> the promise of its cards, as markup
+const arrived = new Map();
+globalThis.takeCards = (page, cards) => arrived.set(page, cards);
+
+function load(page) {
+  if (!pages.has(page)) {
+    pages.set(page, new Promise((done) => {
+      const script = make("script", [], { src: data.cards[page] });
+      script.addEventListener("load", () => done(arrived.get(page)));
+      document.head.append(script);
+    }));
+  }
+  return pages.get(page);
+}
+
+async function show(places) {
+  const matches = document.getElementById("matches");
+  const wanted = String(places);
+  matches.dataset.wanted = wanted;
+  const page = (at) => Math.floor(at / data.per_page);
+  await Promise.all([...new Set(places.map(page))].map(load));
+  if (matches.dataset.wanted !== wanted) return; // something else is wanted by now
+  const markup = places.map((at) => arrived.get(page(at))[at % data.per_page]);
+  matches.innerHTML = markup.join(""); // as the pages have it
 }
 
 function chosen() {
@@ -44,12 +62,12 @@ function filter() {
   const groups = chosen();
   const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   const active = groups.length > 0 || wanted.length > 0;
-  const kept = data.items.filter((item, at) =>
-    groups.every((numbers) => numbers.some((number) => item.values.includes(number))) &&
-    wanted.every((word) => words[at].includes(word)));
+  const kept = [...data.items.keys()].filter((at) =>
+    groups.every((numbers) => numbers.some((number) => data.items[at].values.includes(number))) &&
+    wanted.every((word) => data.items[at].words.includes(word)));
   document.getElementById("cards").hidden = active;
   document.getElementById("matches").hidden = !active;
-  document.getElementById("matches").replaceChildren(...(active ? kept.map(card) : []));
+  show(active ? kept : []);
   if (active) found.replaceChildren(make("b", String(kept.length)), ` of ${data.items.length} items of this sample`);
   else found.innerHTML = all; // our own words, as the page had them
   const query = new URLSearchParams([["q", search.value], ["v", groups.flat().join(" ")]].filter((pair) => pair[1]));

@@ -22,5 +22,5 @@ And what joins them:
     starting/   `collect init`      exporting/  `collect export`, Label Studio      rehearsal/  `collect rehearse`
 
 And its pages: `hosted` (collections on a server), `entry_pages` (links, consent), `work_pages` and `forms` (tasks),
-`request_pages` (for whoever asked for it), `api` (for programs).
+`request_pages` (for whoever asked for it), `api` (for programs), `prolific` (links that it signed).
 """

@@ -262,6 +262,7 @@ class Project:
     contact: str = ""
     completion_code: str = ""  # Prolific's
     screen_out_code: str = ""
+    prolific_workspace: str = ""  # its id: only links that Prolific signed for a study of it let people in
     about: Mapping[str, Any] = field(default_factory=dict)  # what it was made from: source, options, hashes
 
     @property

@@ -142,11 +142,21 @@ class SqlTransaction(People):
         leased = self._run(select(func.count()).select_from(leases).where(*mine)).scalar_one()
         row = {**rows.row_of_task(task), "done": len(self.answers_of(task.id)), "leased": leased}
         self._set(tasks, **row)
+        self._keys.pop(task.id, None)
         self._count(task.id)
 
     def task(self, id: str) -> Task | None:
         row = self._one(tasks, id=id)
-        return None if row is None else rows.task_of(row)
+        if row is None:
+            return None
+        self._keys[id] = (row["key"], row["stratum"])
+        return rows.task_of(row)
+
+    def _key(self, id: str) -> tuple[str, str]:
+        """The key and the stratum of a task."""
+        if id not in self._keys:
+            self._keys[id] = tuple(self._run(_KEY, self._named(id=id)).one())
+        return self._keys[id]
 
     def tasks(self) -> Iterable[Task]:
         return map(rows.task_of, self._all(tasks, order=(tasks.c.id,)))
@@ -230,7 +240,7 @@ class SqlTransaction(People):
         return None if row is None else rows.lease_of(row)
 
     def add_lease(self, lease: Lease) -> None:
-        key, _ = self._run(_KEY, self._named(id=lease.task)).one()
+        key, _ = self._key(lease.task)
         self._insert(leases, rows.row_of_lease(lease, key))
         if lease.ended is None:
             self._count(lease.task, leased=1)
@@ -256,7 +266,7 @@ class SqlTransaction(People):
     # --- answers ---
 
     def add_answer(self, answer: Answer) -> None:
-        _, stratum = self._run(_KEY, self._named(id=answer.task)).one()
+        _, stratum = self._key(answer.task)
         self._insert(answers, rows.row_of_answer(answer, stratum))
         if not answer.void:
             self._count(answer.task, done=1)

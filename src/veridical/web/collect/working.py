@@ -6,7 +6,7 @@ answer brings (pay, tasks that follow, a qualification, a block) is written with
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,6 +53,14 @@ class Refused:
     gone: bool = False
 
 
+class NotTheirs(UserError):
+    """A task that somebody else holds, or that never was: both look the same."""
+
+    def __init__(self) -> None:
+        super().__init__("This task is not yours.", "Take the next one.")
+
+
+Said = Mapping[str, Any] | Callable[[Task], Mapping[str, Any]]  # an answer, or how to read it, of the task it answers
 GONE = Refused(("This task was given to somebody else in the meantime. Take the next one.",), gone=True)
 
 
@@ -216,13 +224,12 @@ def _none(tx: Transaction, one: Worker, roles: list[Role], waiting: bool) -> Not
 # --- an answer -------------------------------------------------------------------------------------------------------
 
 
-def submit(tx: Transaction, worker: str, lease: str, value: Mapping[str, Any], now: float) -> Taken | Refused:
+def submit(tx: Transaction, worker: str, lease: str, said: Said, now: float) -> Taken | Refused:
     """Take an answer, with all that follows from it."""
-    one = known(tx, worker)
     held = tx.lease(lease)
     if held is None or held.worker != worker:
-        raise UserError("This task is not yours.", "Take the next one.")
-    task = tx.task(held.task)
+        raise NotTheirs
+    one, task = known(tx, worker), tx.task(held.task)
     if task is None:
         return GONE
     if held.ended == "answered":
@@ -230,6 +237,7 @@ def submit(tx: Transaction, worker: str, lease: str, value: Mapping[str, Any], n
         return _told(found, task, again=True) if found else GONE
     if not one.active or tx.status not in ("open", "paused") or not _still_wanted(tx, held, task):
         return GONE
+    value = said(task) if callable(said) else said
     problems = kinds.check(task, value)
     if problems:
         return Refused(tuple(problems))
@@ -311,7 +319,7 @@ def give_back(tx: Transaction, worker: str, lease: str, now: float) -> None:
     """Not this one: it goes to somebody else, and comes back to nobody who gave it back before."""
     held = tx.lease(lease)
     if held is None or held.worker != worker:
-        raise UserError("This task is not yours.", "Take the next one.")
+        raise NotTheirs
     if held.ended is None:
         tx.end_lease(lease, "returned", now)
 

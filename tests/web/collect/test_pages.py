@@ -105,6 +105,19 @@ def test_only_requesters_see_the_other_side(judging: Camp) -> None:
     assert judging.one.title not in somebody.get("/").text
 
 
+def test_the_requester_sees_agreement_grow(judging: Camp) -> None:
+    people, admin = [judging.worker() for _ in range(3)], judging.stranger()
+    with judging.site.database.write() as session:
+        judging.site.accounts.make(session, "another admin", PASSWORD, admin=True)
+    assert admin.post("/log-in", {"name": "another admin", "password": PASSWORD}).status_code == 303
+    for person in people:
+        for place in range(8):
+            page = work(person, judging)
+            said = "true" if int(re.search(r"in set (\d+)", page)[1]) % 2 else "false"  # type: ignore[index]
+            send(person, judging, lease_on(page), {"verdict": said if place else "true"})
+    assert "Agreement as it grows" in admin.post(f"{judging.path}/run", {"do": "pay", "platform": "link"}).text
+
+
 def test_forms_of_strangers_do_nothing(judging: Camp) -> None:
     ada = judging.worker()
     lease = lease_on(work(ada, judging))

@@ -17,6 +17,8 @@ from starlette.datastructures import FormData
 from starlette.responses import RedirectResponse, Response
 
 from veridical.errors import UserError
+from veridical.pages import plots
+from veridical.pages.markup import PlotFigure
 from veridical.web.accounts import name_key
 from veridical.web.board.pages import about
 from veridical.web.board.site import Member, Site, TheSite, nothing
@@ -88,9 +90,25 @@ def _run_page(
     shown: dict[str, Any] = {
         **about(site), "one": one, "project": project, "state": status, "progress": found, "ends": ends,
         "money": lambda mills: money(mills, project.currency), "links": links, "requesters": people,
-        "problem": problem, "invited": (), "files": {}, **more,
+        "problem": problem, "invited": (), "files": {}, "grown": _grown(found), **more,
     }  # fmt: skip
     return page(request, visitor, "collect/run.html", shown, 422 if problem else 200)
+
+
+def _grown(found: Progress) -> PlotFigure | None:
+    """Agreement over judgements, once there are two moments to compare."""
+    named = {"Krippendorff's alpha": "alpha", "Fleiss' kappa": "kappa"}
+    series = []
+    for place, (name, field_) in enumerate(named.items()):
+        known = [(float(one.judgements), getattr(one, field_)) for one in found.grown]
+        points = tuple((at, value) for at, value in known if value is not None)
+        if len(points) > 1:
+            series.append(plots.Series(name, points, plots.colour(place), dashed=bool(place)))
+    if not series:
+        return None
+    drawn = plots.lines("Agreement as it grows", series, "judgements", "agreement", in_percent=False)
+    words = "How people agree, as judgements came in."
+    return PlotFigure(drawn, words, [(one.name, one.colour) for one in series])
 
 
 @router.post("/collections/{project}/run")

@@ -36,6 +36,7 @@ from veridical.web.collect import entry_pages, request_pages, work_pages
 from veridical.web.collect.entry_pages import JoinFirst
 from veridical.web.collect.hosted import Ticking, opened
 from veridical.web.collect.prolific import Keys, Unreachable
+from veridical.web.collect.reading import Reading
 from veridical.web.collect.sql_store import SqlStore
 from veridical.web.database import DATABASE, SECRET, Database, sqlite_address, usable
 from veridical.web.visitors import Forged, page, visitor_of
@@ -64,6 +65,7 @@ def make_site(
     site = Site(
         title=options.title,
         database=base,
+        reading=Reading(base),
         accounts=Accounts(base, secret, options.sign_up),
         boards=boards,
         entries=entries,
@@ -113,6 +115,7 @@ def make_app(site: Site, most: int) -> FastAPI:
         finally:
             await run_in_threadpool(ticking.stop)
             await run_in_threadpool(site.workers.stop)
+            await run_in_threadpool(site.reading.close)
             site.database.close()
 
     app = FastAPI(

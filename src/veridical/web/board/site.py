@@ -20,6 +20,7 @@ from veridical.web.board.tables import DRAFT, SCORED, Board, BoardHost, Entry, T
 from veridical.web.board.workers import Workers
 from veridical.web.collect.hosted import Collection, Signing
 from veridical.web.collect.prolific import Keys
+from veridical.web.collect.reading import Reading
 from veridical.web.collect.tables import requesters
 from veridical.web.database import Database
 from veridical.web.visitors import Visitor, may_be_signed_in, visitor_of
@@ -31,6 +32,7 @@ class Site:
 
     title: str
     database: Database
+    reading: Reading
     accounts: Accounts
     boards: dict[str, Hosted]
     entries: Entries

@@ -24,7 +24,6 @@ from veridical.web.board.pages import about
 from veridical.web.board.site import Member, Site, TheSite, nothing
 from veridical.web.collect import kinds
 from veridical.web.collect.entry_pages import TheCollection
-from veridical.web.collect.exporting import export
 from veridical.web.collect.hosted import LINKS, Collection
 from veridical.web.collect.ledger import money
 from veridical.web.collect.progress import Progress
@@ -61,10 +60,10 @@ def run(request: Request, site: TheSite, visitor: Member, one: Run) -> Response:
 _SEEN: dict[str, tuple[float, Progress]] = {}  # a progress reads everything: not for every look
 
 
-def _progress(one: Collection, fresh: bool) -> Progress:
+def _progress(site: Site, one: Collection, fresh: bool) -> Progress:
     moment, found = _SEEN.get(one.name, (0.0, None))
     if found is None or fresh or time.monotonic() - moment > FRESH:
-        found = one.service.progress()
+        found = site.reading.progress(one.service)
         _SEEN[one.name] = (time.monotonic(), found)
     return found
 
@@ -74,7 +73,7 @@ def _run_page(
 ) -> Response:
     with one.store.look(one.name) as session:
         project, status = session.project, session.status
-    found = _progress(one, problem is not None or bool(more))
+    found = _progress(site, one, problem is not None or bool(more))
     ends = None
     if found.seconds_left:
         ends = datetime.now(UTC) + timedelta(seconds=min(found.seconds_left, 1e9))
@@ -179,7 +178,7 @@ def _people_page(
 ) -> Response:
     project = one.service.project
     shown = {
-        **about(site), "one": one, "project": project, "people": one.service.people(), "problem": problem,
+        **about(site), "one": one, "project": project, "people": site.reading.people(one.service), "problem": problem,
         "money": lambda mills: money(mills, project.currency),
     }  # fmt: skip
     return page(request, visitor, "collect/people.html", shown, 422 if problem else 200)
@@ -233,7 +232,7 @@ def reviews(request: Request, site: TheSite, visitor: Member, one: Run) -> Respo
     def address(picture: Picture) -> str:
         return site.signing.picture(one.name, "run", picture)
 
-    waiting = one.service.reviews()
+    waiting = site.reading.reviews(one.service)
     shown: dict[str, Any] = {
         **about(site), "one": one, "waiting": len(waiting), "address": address, "text_of": text_of, "before": {},
         "reviews": [(found, kinds.payload(found.task)) for found in waiting[:20]],
@@ -266,11 +265,11 @@ def picture(site: TheSite, one: Run, mac: str, turned: str, name: str) -> Respon
 
 
 @router.get("/collections/{project}/run/export.zip")
-def export_all(one: Run) -> Response:
+def export_all(site: TheSite, one: Run) -> Response:
     """All that was collected so far, as `veridical collect export` writes it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / one.name
-        export(one.store, one.name, one.folder, folder)
+        site.reading.export(one.service, one.folder, folder)
         files = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
         return _zipped(files, f"{one.name}.zip")
 

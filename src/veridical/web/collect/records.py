@@ -31,6 +31,7 @@ Platform = Literal["link", "prolific", "mturk", "simulated"]
 Why = Literal["task", "bonus", "qualification", "adjustment"]
 
 WRITING: tuple[Kind, ...] = ("sentence", "contrast", "questions")
+FORGOTTEN = "forgotten"  # all that is left of an answer whose worker wanted it deleted
 GOLD, MEANT = "gold", "meant"  # what workers are measured by: known answers, and what writers meant
 
 

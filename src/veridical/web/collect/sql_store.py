@@ -17,8 +17,19 @@ from sqlalchemy import Connection, bindparam, exists, func, insert, or_, select,
 from sqlalchemy.sql.elements import ColumnElement
 
 from veridical.errors import UserError
-from veridical.web.collect import rows
-from veridical.web.collect.records import Answer, Candidate, Closed, Ended, Kind, Lease, Project, Status, Task
+from veridical.web.collect import kinds, rows
+from veridical.web.collect.records import (
+    FORGOTTEN,
+    Answer,
+    Candidate,
+    Closed,
+    Ended,
+    Kind,
+    Lease,
+    Project,
+    Status,
+    Task,
+)
 from veridical.web.collect.sql_people import People, batched
 from veridical.web.collect.tables import answers, groups, leases, projects, tasks
 from veridical.web.database import Database
@@ -307,6 +318,15 @@ class SqlTransaction(People):
             gone = self._run(counted.values(void=why).returning(answers.c.task)).scalars().all()
             for task in gone:
                 self._count(task, done=-1)
+
+    def erase(self, answers_: Collection[str], author: str) -> None:
+        nothing = {"value": rows.encoded({FORGOTTEN: True}), "warnings": rows.encoded([])}
+        for some in batched(answers_):
+            theirs = update(answers).where(answers.c.project == self._name, answers.c.id.in_(some))
+            self._run(theirs.values(**nothing))
+        made = [rows.task_of(row) for row in self._all(tasks, tasks.c.author == author, tasks.c.closed == "removed")]
+        for one in made:
+            self._set(tasks, one.id, payload=rows.encoded(kinds.blank(one)))
 
     def counts(self, worker: str) -> Mapping[str, int]:
         found = self._run(_STRATA, self._named(worker=worker))

@@ -343,8 +343,8 @@ def block(tx: Transaction, worker: str, because: str, void: bool, now: float) ->
 
 
 def withdraw(tx: Transaction, worker: str, forget: bool, now: float) -> None:
-    """Somebody leaves. What they said stays, unless they want to be forgotten: then it counts no more, and nothing that
-    says who they are is kept."""
+    """Somebody leaves. What they said stays, unless they want to be forgotten: then it counts no more and is deleted,
+    but for pictures that they sorted and that others wrote about since; and nothing that says who they are is kept."""
     _release(tx, worker, now)
     one = known(tx, worker)
     one = replace(one, withdrawn=one.withdrawn or now)
@@ -353,6 +353,7 @@ def withdraw(tx: Transaction, worker: str, forget: bool, now: float) -> None:
     tx.put_worker(one)
     if forget:
         void_answers(tx, worker, "withdrawn", now)
+        tx.erase([a.id for a in tx.answers_by(worker) if a.void or a.purpose == "qualification"], worker)
 
 
 def _release(tx: Transaction, worker: str, now: float) -> None:

@@ -129,6 +129,16 @@ def test_forms_of_strangers_do_nothing(judging: Camp) -> None:
         assert session.execute(held).scalar_one() is None
 
 
+def answer_one(person: Person, where: Camp) -> None:
+    """Go on until there is a sentence to judge, and judge it."""
+    for _ in range(12):
+        page = work(person, where)
+        if 'data-kind="validate"' in page:
+            assert send(person, where, lease_on(page), TRUE).status_code == 303
+            return
+        send(person, where, lease_on(page), {"back": "yes"})
+
+
 # --- coming in -------------------------------------------------------------------------------------------------------
 
 
@@ -148,6 +158,14 @@ def test_nothing_is_kept_of_who_does_not_agree(study: Camp) -> None:
     again = study.stranger()  # another browser, the same person
     assert again.get(link).status_code == 303
     assert study.name_of(again) == name
+    idle = study.stranger()  # who does nothing is not done
+    other = link.replace("aa&", "bb&")
+    assert idle.post(other, {"agree": "yes", "version": "1"}).status_code == 303
+    assert idle.post(f"{study.path}/me", {"do": "withdraw"}).status_code == 303
+    told = idle.get(f"{study.path}/work").text
+    assert CODES["completion_code"] not in told
+    assert "return your place on Prolific" in told
+    answer_one(grace, study)
     assert grace.post(f"{study.path}/me", {"do": "forget"}).status_code == 303
     with study.site.database.read() as session:
         dump = str(session.execute(text("SELECT * FROM collect_workers")).all())

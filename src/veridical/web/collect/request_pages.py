@@ -89,6 +89,7 @@ def _run_page(
     shown: dict[str, Any] = {
         **about(site), "one": one, "project": project, "state": status, "progress": found, "ends": ends,
         "money": lambda mills: money(mills, project.currency), "links": links, "requesters": people,
+        "cents": lambda mills: money(10 * round(mills / 10), project.currency),
         "problem": problem, "invited": (), "files": {}, "grown": _grown(found), **more,
     }  # fmt: skip
     return page(request, visitor, "collect/run.html", shown, 422 if problem else 200)

@@ -71,9 +71,11 @@ def _nothing(request: Request, site: Site, visitor: Visitor, one: Collection, wo
     if found.why == "consent":
         return RedirectResponse(f"/collections/{one.name}/consent", 303)
     with one.store.look(one.name) as session:
-        known = session.worker(worker)
+        known, project = session.worker(worker), session.project
     back = f"{PROLIFIC}{found.code}" if known and known.platform == "prolific" and found.code else ""
-    shown = {**about_study(site, one), "nothing": found, "back": back}
+    idle = found.why in ("waiting", "finished", "withdrawn") and not found.code and bool(project.completion_code)
+    idle = idle and known is not None and known.platform == "prolific"
+    shown = {**about_study(site, one), "nothing": found, "back": back, "idle": idle}
     return page(request, visitor, "collect/nothing.html", shown)
 
 

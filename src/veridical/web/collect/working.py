@@ -123,7 +123,7 @@ def next_task(tx: Transaction, worker: str, role: str, now: float) -> Offer | No
 def _barred(tx: Transaction, one: Worker) -> Nothing | None:
     project = tx.project
     if one.withdrawn is not None:
-        return Nothing("withdrawn", "You left this study. Thank you for what you did.", project.completion_code)
+        return Nothing("withdrawn", "You left this study. Thank you for what you did.", _completed(tx, one))
     if one.blocked is not None:
         return Nothing("blocked", one.blocked_because or "You cannot go on here.", project.screen_out_code)
     if one.consented is None or one.consent != project.consent_version:
@@ -131,8 +131,13 @@ def _barred(tx: Transaction, one: Worker) -> Nothing | None:
     if tx.status in ("draft", "paused"):
         return Nothing("paused", "There is a break. Come back later: nothing of yours is lost.")
     if tx.status == "finished":
-        return Nothing("finished", "All is done. Thank you!", project.completion_code)
+        return Nothing("finished", "All is done. Thank you!", _completed(tx, one))
     return None
+
+
+def _completed(tx: Transaction, one: Worker) -> str:
+    """The code for who is done: nobody is who did nothing."""
+    return tx.project.completion_code if any(tx.answers_by(one.id)) else ""
 
 
 def _gold(tx: Transaction, one: Worker, kind: Kind) -> Task | None:
@@ -211,7 +216,7 @@ def _shown(held: Lease, task: Task) -> Offer:
 
 
 def _none(tx: Transaction, one: Worker, roles: list[Role], waiting: bool) -> Nothing:
-    code = tx.project.completion_code
+    code = _completed(tx, one)
     if waiting:
         return Nothing("review", "A person reads what you wrote. Come back later.", code)
     stages = [_standing(one, role) for role in roles]

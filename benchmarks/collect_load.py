@@ -1,9 +1,10 @@
 """200 workers at once in a collection of 100,000 tasks: how long do a page and an answer take at 100 requests a second?
 
-Each worker opens the next task, thinks, and sends an answer; arrivals are spread so that the server gets as many
-requests a second as asked, whatever it answers (an open loop: a slow server is not spared). Beside it, in the same run,
-a bare Starlette route that returns a page of the same size under the same load. Pages and answers, the median and the
-99th percentile, and their ratio to the bare route; on SQLite, and on PostgreSQL where its programs are installed.
+Each worker opens the next task, thinks, and sends an answer; they come at random (a Poisson process) so that the server
+gets as many requests a second as asked, whatever it answers (an open loop: a slow server is not spared). Beside it, in
+the same run, a bare Starlette route that returns a page of the same size under the same load. Pages and answers, the
+median and the 99th percentile, and their ratio to the bare route; on SQLite, and on PostgreSQL where its programs are
+installed. With `--watched` the requester looks at progress, people and reviews all the while.
 
     python benchmarks/collect_load.py [--seconds 30] [--rate 100] [--tasks 100000] [--database sqlite|postgres|both]
 """
@@ -18,9 +19,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import httpx
@@ -34,6 +36,7 @@ from veridical.web.collect.records import Picture, Project, Role, Task
 from veridical.web.collect.starting.folder import making
 
 WORKERS = 200
+THINKS = 0.5  # seconds between a page and its answer
 BARE = """
 import sys, uvicorn
 from starlette.applications import Starlette
@@ -93,8 +96,8 @@ def postgres() -> Iterator[str | None]:
 
 
 @contextmanager
-def running(command: list[str], port: int) -> Iterator[str]:
-    """A server in a process of its own."""
+def running(command: list[str], port: int) -> Iterator[tuple[str, int]]:
+    """A server in a process of its own: its address, and the process."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     try:
@@ -105,7 +108,7 @@ def running(command: list[str], port: int) -> Iterator[str]:
             except httpx.TransportError:
                 assert process.poll() is None, "the server did not start"
                 time.sleep(0.1)
-        yield address
+        yield address, process.pid
     finally:
         process.terminate()
         process.wait()
@@ -123,13 +126,14 @@ class Load:
     async def run(self) -> None:
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
         async with httpx.AsyncClient(timeout=60, limits=limits) as client:
-            start, turns = time.monotonic(), int(self.rate * self.seconds / 2)  # a turn is a page and an answer
+            turns = int(self.rate * self.seconds / 2)  # a turn is a page and an answer
+            moments = time.monotonic() + np.cumsum(np.random.default_rng(0).exponential(2 / self.rate, turns))
             free: asyncio.Queue[dict[str, str]] = asyncio.Queue()
             for one in self.cookies:
                 free.put_nowait(one)
             jobs = []
-            for turn in range(turns):
-                await asyncio.sleep(max(0.0, start + 2 * turn / self.rate - time.monotonic()))
+            for moment in moments:
+                await asyncio.sleep(max(0.0, moment - time.monotonic()))
                 jobs.append(asyncio.create_task(self.turn(client, free)))
             await asyncio.gather(*jobs)
 
@@ -143,7 +147,7 @@ class Load:
             if page.status_code != 200:
                 self.errors.append(f"{page.status_code} {page.text[:80]}")
                 return
-            await asyncio.sleep(1 / self.rate)
+            await asyncio.sleep(THINKS)
             fields = {name: value_of(page.text, name) for name in ("form_token", "lease")}
             sent = time.monotonic()
             headers["accept"] = "application/json"
@@ -153,6 +157,34 @@ class Load:
                 self.errors.append(f"{taken.status_code} {taken.text[:80]}")
         finally:
             free.put_nowait(cookies)
+
+
+@contextmanager
+def watching(base: str, cookies: dict[str, str]) -> Iterator[list[tuple[str, float]]]:
+    """Somebody who opens the pages of whoever runs a collection, one after another; how long each took."""
+    looks: list[tuple[str, float]] = []
+    end = threading.Event()
+
+    def look() -> None:
+        while not end.wait(3):
+            for path in ("/run", "/run/people", "/run/reviews"):
+                sent = time.monotonic()
+                httpx.get(base + path, cookies=cookies, timeout=120).raise_for_status()
+                looks.append((path, time.monotonic() - sent))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield looks
+    finally:
+        end.set()
+        thread.join()
+
+
+def processor(process: int) -> float:
+    """Seconds of a processor that a process has used, in all of its threads."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def value_of(page: str, name: str) -> str:
@@ -179,19 +211,27 @@ def on(kind: str, address: str | None, folder: Path, data: Path, asked: argparse
         name = service.join("simulated").id
         service.consent(name, "1")
         cookies.append({"worker-load": site.signing.worker_pass("load", name), "visit": f"v{number}"})
+    with site.database.write() as session:
+        signed_in = site.accounts.signed_in(session, site.accounts.make(session, "host", "a long pass word", True).id)
     site.database.close()
     port = free_port()
     command = [sys.executable, "-m", "veridical", "serve", str(folder), "--data", str(data), "--port", str(port)]
-    with running([*command, "--quiet", *(["--database", address] if address else [])], port) as server:
+    with running([*command, "--quiet", *(["--database", address] if address else [])], port) as (server, process):
         base = f"{server}/collections/load"
         measure(base, cookies, asked.rate, 3)  # warm
         size = len(httpx.get(f"{base}/work", cookies=cookies[0]).text)
         other = free_port()
-        with running([sys.executable, "-c", BARE, str(other), str(size)], other) as bare:
+        with running([sys.executable, "-c", BARE, str(other), str(size)], other) as (bare, _):
             plainly = measure(bare, cookies, asked.rate, asked.seconds)
-        found = measure(base, cookies, asked.rate, asked.seconds)
+        with watching(base, {"session": signed_in}) if asked.watched else nullcontext([]) as looks:
+            before = processor(process)
+            found = measure(base, cookies, asked.rate, asked.seconds)
+            each = (processor(process) - before) / (len(found.pages) + len(found.answers))
     print(f"{kind}: {asked.rate:g} requests a second for {asked.seconds:g} s, {WORKERS} workers, {asked.tasks:,} tasks")
-    print(f"  {len(found.errors)} refused; load of the machine {os.getloadavg()[0]:.1f}")
+    print(f"  {len(found.errors)} refused; {1000 * each:.1f} ms of a processor a request; load of the machine "
+          f"{os.getloadavg()[0]:.1f}")  # fmt: skip
+    for path, seconds in looks:
+        print(f"  meanwhile {path}: {seconds:.1f} s")
     for what in ("pages", "answers"):
         ours, theirs = figures(getattr(found, what)), figures(getattr(plainly, what))
         print(f"  {what:8} median {ours[0]:6.1f} ms  p99 {ours[1]:7.1f} ms   bare Starlette: {theirs[0]:6.1f}, "
@@ -206,6 +246,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=100.0)
     parser.add_argument("--tasks", type=int, default=100_000)
     parser.add_argument("--database", choices=("sqlite", "postgres", "both"), default="both")
+    parser.add_argument("--watched", action="store_true")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = project(Path(name) / "load", asked.tasks)

@@ -54,3 +54,5 @@ class RunningOptions:
     """Prolific's code for who is done."""
     screen_out_code: str = ""
     """Prolific's code for who did not qualify."""
+    prolific_workspace: str = ""
+    """The id of your workspace there: only links that Prolific signed for it let people in."""

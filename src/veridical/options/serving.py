@@ -48,3 +48,5 @@ class ServeOptions:
     """Seconds that whoever sends a file is kept waiting for its score; after that it comes later."""
     proxy: str = "127.0.0.1"
     """The address of the proxy in front, whose word on who asks and whether by TLS is taken."""
+    prolific_keys: str = "https://api.prolific.com/.well-known/study/jwks.json"
+    """Where the public keys are that Prolific signs links with: an address, or a file."""

@@ -6,6 +6,7 @@
     accounts    signing up and in, with limits; `tables` holds what is kept of people
     visitors    who sent a request, and forms that only our own pages can send
     listening   a port, bound before anything else
+    beside      a process of ours that is asked a line and answers with one: scoring, long reads
     explore/    `veridical show`: a benchmark in a browser, read-only, no database
     board/      `veridical serve`: the leaderboard of hidden splits
     collect/    `veridical serve`, too: where people write, answer and judge

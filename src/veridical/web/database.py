@@ -53,7 +53,7 @@ class Database:
     """Where the app keeps what it knows."""
 
     def __init__(self, address: str) -> None:
-        self.engine = _engine(address)
+        self.address, self.engine = address, _engine(address)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._writing = threading.Lock()  # SQLite lets one write at a time; waiting here is fair, and cheaper
 

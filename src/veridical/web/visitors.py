@@ -45,6 +45,11 @@ class Visitor:
         return self.account is not None and self.account.admin
 
 
+def may_be_signed_in(request: Request) -> bool:
+    """Whether a request has a cookie that the database has to be asked about."""
+    return bool(request.cookies.get(cookie_name(request, "session")))
+
+
 def visitor_of(request: Request, accounts: Accounts) -> Visitor:
     """Who sent a request."""
     token = request.cookies.get(cookie_name(request, "session"))

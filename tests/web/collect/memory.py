@@ -9,8 +9,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
+from veridical.web.collect import kinds as shapes
 from veridical.web.collect.assigning import mixed
 from veridical.web.collect.records import (
+    FORGOTTEN,
     Answer,
     Candidate,
     Closed,
@@ -199,6 +201,13 @@ class MemoryTransaction:
         self._asked_again |= set(answers) if again else set()
         for name in answers:
             self._answers[name] = replace(self._answers[name], void=why)
+
+    def erase(self, answers: Collection[str], author: str) -> None:
+        for name in answers:
+            self._answers[name] = replace(self._answers[name], value={FORGOTTEN: True}, warnings=())
+        for name, one in self._tasks.items():
+            if one.author == author and self._closed.get(name) == "removed":
+                self._tasks[name] = replace(one, payload=shapes.blank(one))
 
     def counts(self, worker: str) -> Mapping[str, int]:
         mine = (one for one in self.answers_by(worker) if one.purpose == "work")

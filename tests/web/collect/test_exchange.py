@@ -240,6 +240,7 @@ def test_a_picture_that_is_a_link_is_not_shown(tmp_path: Path) -> None:
         ("roles", [], "no role does"),
         ("roles", [{"name": "gold", "kinds": ["validate", "sentence"]}], "cannot be called"),
         ("benchmark", "mnist", "project.json"),
+        ("prolific_worspace", "x", "has no field .prolific_worspace."),
     ],
 )
 def test_a_project_that_cannot_be_run_is_refused(

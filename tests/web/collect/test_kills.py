@@ -123,9 +123,9 @@ def check(working: list[Hand], database: Database) -> int:
         if row["ended"] in (None, "answered"):
             given[row["task"]].append(row["worker"])
     done = Counter(row["task"] for row in there)
+    open_now = Counter(row["task"] for row in held if row["ended"] is None)
     for name, row in every.items():
-        open_now = sum(lease["task"] == name and lease["ended"] is None for lease in held)
-        assert (row["done"], row["leased"]) == (done[name], open_now), name
+        assert (row["done"], row["leased"]) == (done[name], open_now[name]), name
         assert len(given[name]) <= row["needed"], name  # never to too many
         assert len(set(given[name])) == len(given[name]), name  # never twice to one
         assert row["free"] == (row["closed"] is None and row["done"] + row["leased"] < row["needed"]), (

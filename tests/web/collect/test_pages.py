@@ -105,6 +105,19 @@ def test_only_requesters_see_the_other_side(judging: Camp) -> None:
     assert judging.one.title not in somebody.get("/").text
 
 
+def test_the_requester_sees_agreement_grow(judging: Camp) -> None:
+    people, admin = [judging.worker() for _ in range(3)], judging.stranger()
+    with judging.site.database.write() as session:
+        judging.site.accounts.make(session, "another admin", PASSWORD, admin=True)
+    assert admin.post("/log-in", {"name": "another admin", "password": PASSWORD}).status_code == 303
+    for person in people:
+        for place in range(8):
+            page = work(person, judging)
+            said = "true" if int(re.search(r"in set (\d+)", page)[1]) % 2 else "false"  # type: ignore[index]
+            send(person, judging, lease_on(page), {"verdict": said if place else "true"})
+    assert "Agreement as it grows" in admin.post(f"{judging.path}/run", {"do": "pay", "platform": "link"}).text
+
+
 def test_forms_of_strangers_do_nothing(judging: Camp) -> None:
     ada = judging.worker()
     lease = lease_on(work(ada, judging))
@@ -114,6 +127,16 @@ def test_forms_of_strangers_do_nothing(judging: Camp) -> None:
     with judging.site.database.read() as session:
         held = select(leases.c.ended).where(leases.c.id == lease, leases.c.project == judging.one.name)
         assert session.execute(held).scalar_one() is None
+
+
+def answer_one(person: Person, where: Camp) -> None:
+    """Go on until there is a sentence to judge, and judge it."""
+    for _ in range(12):
+        page = work(person, where)
+        if 'data-kind="validate"' in page:
+            assert send(person, where, lease_on(page), TRUE).status_code == 303
+            return
+        send(person, where, lease_on(page), {"back": "yes"})
 
 
 # --- coming in -------------------------------------------------------------------------------------------------------
@@ -135,6 +158,14 @@ def test_nothing_is_kept_of_who_does_not_agree(study: Camp) -> None:
     again = study.stranger()  # another browser, the same person
     assert again.get(link).status_code == 303
     assert study.name_of(again) == name
+    idle = study.stranger()  # who does nothing is not done
+    other = link.replace("aa&", "bb&")
+    assert idle.post(other, {"agree": "yes", "version": "1"}).status_code == 303
+    assert idle.post(f"{study.path}/me", {"do": "withdraw"}).status_code == 303
+    told = idle.get(f"{study.path}/work").text
+    assert CODES["completion_code"] not in told
+    assert "return your place on Prolific" in told
+    answer_one(grace, study)
     assert grace.post(f"{study.path}/me", {"do": "forget"}).status_code == 303
     with study.site.database.read() as session:
         dump = str(session.execute(text("SELECT * FROM collect_workers")).all())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.web.collect import making
 from tests.web.collect.test_people import came, opened
 
-from veridical.web.collect.progress import agreement
+from veridical.web.collect.progress import agreement, growth
 from veridical.web.collect.records import Offer
 
 
@@ -50,3 +50,22 @@ def test_agreement_is_what_others_compute(said: list[list[bool | str]]) -> None:
         return
     assert alpha is not None
     assert abs(alpha - krippendorff.alpha(table, level_of_measurement="nominal")) < 1e-9
+
+
+def test_agreement_is_seen_as_it_grows() -> None:
+    rng = np.random.default_rng(0)
+    said: list[tuple[str, object]] = []
+    for _ in range(5):  # each of five people judges all of the items
+        said += [(f"i{k}", bool(k % 2) if rng.random() < 0.9 else not k % 2) for k in range(40)]
+    found = growth(said, 5)
+    assert [one.judgements for one in found] == [40, 80, 120, 160, 200]
+    assert (found[0].alpha, found[0].kappa) == (None, None)  # nobody has judged what another did
+    for one in found[1:]:
+        first: dict[str, list[object]] = {}
+        for item, verdict in said[: one.judgements]:
+            first.setdefault(item, []).append(verdict)
+        assert (one.alpha, one.kappa) == agreement(first)
+        assert one.alpha is not None
+        assert 0.4 < one.alpha < 0.9
+    assert growth([]) == ()
+    assert [one.judgements for one in growth(said[:3])] == [1, 2, 3]

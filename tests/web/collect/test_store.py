@@ -265,6 +265,47 @@ def test_what_identifies_a_person_goes_with_them(sql: SqlStore) -> None:
     assert row("w2")["platform_id"] == ""
 
 
+def test_what_somebody_wrote_is_deleted_when_they_want_to_be_forgotten(sql: SqlStore) -> None:
+    """Their words are nowhere: in no answer, in no task that was made of them, in no export."""
+    roles = (Role("writer", ("contrast",), writing=True), Role("validator", ("validate",)))
+    quest: dict[str, Any] = {"purpose": "qualification", "needed": 0, "role": "writer", "step": 0}
+    sql.create(
+        making.project(roles=roles), [making.contrast_task("s1"), replace(making.contrast_task("q"), **quest)], 0.0
+    )
+    service = Service(sql, "dogs", lambda: 1000.0)
+    service.start()
+    writer, judge = (service.join("prolific", name).id for name in ("one", "two"))
+    for name in (writer, judge):
+        service.consent(name, "1")
+
+    def does(name: str, role: str, said: dict[str, Any]) -> str:
+        offer = service.next(name, role)
+        assert isinstance(offer, Offer)
+        service.submit(name, offer.lease.id, said)
+        return offer.lease.id
+
+    tried = does(writer, "writer", {"selected": [0, 1], "sentence": "my secret is one of the dogs"})
+    service.review(tried, True, "host")
+    does(writer, "writer", {"selected": [0, 1], "sentence": "my secret is two of the dogs"})
+    does(judge, "validator", {"verdict": True})
+    service.end_round()
+
+    def dump() -> str:
+        with sql.database.read() as session:
+            names = ("collect_answers", "collect_tasks", "collect_reviews", "collect_workers")
+            return "".join(str(session.execute(text(f"SELECT * FROM {name}")).all()) for name in names)
+
+    assert "two of the dogs" in dump()
+    service.withdraw(writer)
+    assert "my secret is one" in dump()
+    service.forget(writer)
+    assert "my secret" not in dump()
+    assert service.reviews() == []  # nobody is asked about it
+    assert {one.worker.id: (one.answers, one.void) for one in service.people()} == {writer: (1, 1), judge: (1, 1)}
+    assert service.progress().sentences == 0
+    assert isinstance(service.next(judge, "writer"), Offer)  # to qualify, for what is to be written again
+
+
 def test_a_transaction_that_fails_leaves_nothing(sql: SqlStore) -> None:
     beginning(sql, [1000.0])
     before = state(sql)

@@ -185,8 +185,9 @@ def lease_on(page: str) -> str:
 
 
 @contextmanager
-def camp(folder: Path, data: Path, database: str | None = None, start: bool = True) -> Iterator[Camp]:
-    options = ServeOptions()
+def camp(
+    folder: Path, data: Path, database: str | None = None, start: bool = True, options: ServeOptions = ServeOptions()
+) -> Iterator[Camp]:
     site = make_site({}, data, options, database, [folder])
     prepare(site)
     [one] = site.collections.values()

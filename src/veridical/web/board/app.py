@@ -35,12 +35,15 @@ from veridical.web.collect import api as collect_api
 from veridical.web.collect import entry_pages, request_pages, work_pages
 from veridical.web.collect.entry_pages import JoinFirst
 from veridical.web.collect.hosted import Ticking, opened
+from veridical.web.collect.prolific import Keys, Unreachable
+from veridical.web.collect.reading import Reading
 from veridical.web.collect.sql_store import SqlStore
 from veridical.web.database import DATABASE, SECRET, Database, sqlite_address, usable
 from veridical.web.visitors import Forged, page, visitor_of
 
 SECRET_BYTES = 32
 AGAIN = "Try again in a moment. Nothing was changed."
+STATUS: dict[type[UserError], int] = {Limited: 429, TooLong: 413, Unreachable: 503}  # other refusals are 422
 FORM = 1 << 16  # bytes that a form needs beside its file
 
 
@@ -62,6 +65,7 @@ def make_site(
     site = Site(
         title=options.title,
         database=base,
+        reading=Reading(base),
         accounts=Accounts(base, secret, options.sign_up),
         boards=boards,
         entries=entries,
@@ -71,6 +75,7 @@ def make_site(
         patience=options.patience,
         show_items=options.show_items,
         collections=projects,
+        prolific=Keys(options.prolific_keys),
     )
     site.workers.compare_later = partial(_compare, site)
     return site
@@ -110,6 +115,7 @@ def make_app(site: Site, most: int) -> FastAPI:
         finally:
             await run_in_threadpool(ticking.stop)
             await run_in_threadpool(site.workers.stop)
+            await run_in_threadpool(site.reading.close)
             site.database.close()
 
     app = FastAPI(
@@ -132,7 +138,7 @@ def _refusals(app: FastAPI) -> None:
 
     @app.exception_handler(UserError)
     async def refused(request: Request, error: UserError) -> Response:
-        status = 429 if isinstance(error, Limited) else 413 if isinstance(error, TooLong) else 422
+        status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 422)
         return await _problem(request, status, error)
 
     @app.exception_handler(RequestValidationError)

@@ -10,6 +10,7 @@ from typing import Annotated
 from fastapi import Depends, HTTPException, Request
 from sqlalchemy import select
 from sqlalchemy.orm import Session
+from starlette.concurrency import run_in_threadpool
 
 from veridical.web.accounts import Accounts
 from veridical.web.board.entries import Entries
@@ -18,9 +19,11 @@ from veridical.web.board.standings import Rounding
 from veridical.web.board.tables import DRAFT, SCORED, Board, BoardHost, Entry, TeamMember
 from veridical.web.board.workers import Workers
 from veridical.web.collect.hosted import Collection, Signing
+from veridical.web.collect.prolific import Keys
+from veridical.web.collect.reading import Reading
 from veridical.web.collect.tables import requesters
 from veridical.web.database import Database
-from veridical.web.visitors import Visitor, visitor_of
+from veridical.web.visitors import Visitor, may_be_signed_in, visitor_of
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class Site:
 
     title: str
     database: Database
+    reading: Reading
     accounts: Accounts
     boards: dict[str, Hosted]
     entries: Entries
@@ -38,6 +42,7 @@ class Site:
     patience: float = 4.0  # seconds that a request waits for its entry to be scored
     show_items: bool = False
     collections: Mapping[str, Collection] = field(default_factory=dict)
+    prolific: Keys = field(default_factory=Keys)
 
     @property
     def signing(self) -> Signing:
@@ -91,7 +96,10 @@ def nothing() -> HTTPException:
     return HTTPException(404, "There is nothing here.")
 
 
-def site_of(request: Request) -> Site:
+# What needs no database is async: a plain function would wait for a thread of its own, on every request.
+
+
+async def site_of(request: Request) -> Site:
     site: Site = request.app.state.site
     return site
 
@@ -99,7 +107,9 @@ def site_of(request: Request) -> Site:
 TheSite = Annotated[Site, Depends(site_of)]
 
 
-def _visitor(request: Request, site: TheSite) -> Visitor:
+async def _visitor(request: Request, site: TheSite) -> Visitor:
+    if may_be_signed_in(request):
+        return await run_in_threadpool(visitor_of, request, site.accounts)
     return visitor_of(request, site.accounts)
 
 
@@ -110,7 +120,7 @@ class SignInFirst(Exception):
     """Only somebody who is signed in can go on."""
 
 
-def _member(visitor: TheVisitor) -> Visitor:
+async def _member(visitor: TheVisitor) -> Visitor:
     if visitor.account is None:
         raise SignInFirst
     return visitor

@@ -6,11 +6,8 @@ is found there again: on start, and by a look at all that wait every few seconds
 
 from __future__ import annotations
 
-import os
 import queue
 import shutil
-import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -24,6 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from veridical.common.result import remark
+from veridical.web.beside import TRIES, Beside
 from veridical.web.board.hosted import Hosted
 from veridical.web.board.scoring import NOT_OURS, Done, Job
 from veridical.web.board.tables import REFUSED, SCORED, WAITING, Entry, Mark
@@ -31,7 +29,6 @@ from veridical.web.database import Database, now
 
 IDLE = 0.2  # seconds after which a worker without work asks whether it is to end
 LOOK = 5.0  # seconds between looks at what waits
-TRIES = 2  # times that a scoring process may die under an entry before the entry is at fault
 
 
 @dataclass(frozen=True)
@@ -53,50 +50,19 @@ def job_of(
     )  # fmt: skip
 
 
-class Process:
-    """A process that scores, started when it is needed, and again when it has died."""
+class Process(Beside):
+    """A process that scores."""
 
-    def __init__(self) -> None:
-        self._running: subprocess.Popen[bytes] | None = None
+    module = "veridical.web.board.scoring"
 
     def ask(self, job: Job) -> Done:
         """Have a job done."""
-        for _ in range(TRIES):
-            running = self._started()
-            assert running.stdin is not None
-            assert running.stdout is not None
-            try:
-                running.stdin.write(msgspec.json.encode(job) + b"\n")
-                running.stdin.flush()
-                line = running.stdout.readline()
-            except BrokenPipeError:
-                line = b""
-            done = _done(line)
-            if done is not None:
-                return done
-            self.close()
-        return Done("failed", NOT_OURS, why="the process that scores ended by itself")
-
-    def close(self) -> None:
-        if self._running is not None:
-            self._running.kill()
-            self._running.communicate()
-            self._running = None
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        if self._running is None:
-            command = [sys.executable, "-m", "veridical.web.board.scoring"]
-            quiet = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-            paths = os.pathsep.join(filter(None, sys.path))  # the same code as ours, wherever that is
-            env = {**os.environ, **quiet, "PYTHONPATH": paths}
-            self._running = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
-        return self._running
+        done = self.told(msgspec.json.encode(job), _done)
+        return done or Done("failed", NOT_OURS, why="the process that scores ended by itself")
 
 
 def _done(line: bytes) -> Done | None:
-    """What a line of a scoring process says, or None where it died before the line was whole."""
-    if not line.endswith(b"\n"):
-        return None
+    """What a line of a scoring process says."""
     try:
         return msgspec.json.decode(line, type=Done)
     except msgspec.DecodeError:

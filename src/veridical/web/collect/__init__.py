@@ -16,11 +16,11 @@ And what joins them:
 
     store       what a database must offer; `sql_store`, with `sql_people`, `rows` and `tables`, offers it
     working     what a worker does; `undoing`: what happens when somebody's answers count no more
-    managing    what a requester does
+    managing    what a requester does; `reading`: who looks at a large collection does not keep workers waiting
     service     both, each in one transaction of a store: what pages, commands and rehearsals use
     pictures    the pictures of a project
     starting/   `collect init`      exporting/  `collect export`, Label Studio      rehearsal/  `collect rehearse`
 
 And its pages: `hosted` (collections on a server), `entry_pages` (links, consent), `work_pages` and `forms` (tasks),
-`request_pages` (for whoever asked for it), `api` (for programs).
+`request_pages` (for whoever asked for it), `api` (for programs), `prolific` (links that it signed).
 """

@@ -22,7 +22,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def _worker(
+async def _worker(
     site: TheSite, project: str, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 ) -> str:
     found = site.signing.worker_of(project, given.credentials if given else None)

@@ -1,13 +1,15 @@
 """Where workers come in, and where they leave: links, consent, withdrawal.
 
 Nothing is kept of anybody who did not agree: a link only shows the text, and the form that agrees to it carries the
-platform's parameters on. Prolific adds PROLIFIC_PID, STUDY_ID and SESSION_ID to its link; MTurk shows a page of ours in
-a frame, without cookies, so that work is done in a tab of its own and only the end is said in the frame.
+platform's parameters on. Prolific adds PROLIFIC_PID, STUDY_ID and SESSION_ID to its link, and its signature where the
+study asks for it (`prolific`); MTurk shows a page of ours in a frame, without cookies, so that work is done in a tab of
+its own and only the end is said in the frame.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -17,9 +19,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 from starlette.responses import RedirectResponse, Response
 
+from veridical.errors import UserError
 from veridical.web import look
 from veridical.web.board.pages import about
 from veridical.web.board.site import Site, TheSite, TheVisitor, nothing
+from veridical.web.collect import prolific
 from veridical.web.collect.hosted import Collection
 from veridical.web.collect.ledger import money, totals
 from veridical.web.collect.records import Platform, Worker
@@ -34,10 +38,11 @@ PARAMETERS: Mapping[str, tuple[str, str]] = {
     "prolific": ("PROLIFIC_PID", "SESSION_ID"),
     "mturk": ("workerId", "assignmentId"),
 }
+CAME = "came"  # the parameter that has our own signature, of who was sent by Prolific
 _ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
-def _collection(site: TheSite, project: str) -> Collection:
+async def _collection(site: TheSite, project: str) -> Collection:
     return site.collection(project)
 
 
@@ -61,7 +66,7 @@ def known_as(request: Request, site: Site, project: str) -> str | None:
     return site.signing.worker_of(project, request.cookies.get(cookie_name(request, f"worker-{project}")))
 
 
-def _worker(request: Request, site: TheSite, project: str) -> str:
+async def _worker(request: Request, site: TheSite, project: str) -> str:
     found = known_as(request, site, project)
     if found is None:
         raise JoinFirst(site.collection(project).name)
@@ -97,6 +102,44 @@ def _who(site: Site, one: Collection, platform: str, key: str, given: Mapping[st
     return person, sitting
 
 
+def _known(request: Request, site: Site, one: Collection, platform: str, who: tuple[str, str]) -> Worker | None:
+    """The worker who comes, if there is one yet; refused where it is not shown that they are who they say.
+
+    A browser that has a worker's pass shows it. So does Prolific's signature, where the project asks for it; where it
+    does not, who is known comes in the sitting they came in: a person's id is known to others, that number is not.
+    """
+    (person, sitting), before = who, known_as(request, site, one.name)
+    with one.store.look(one.name) as session:
+        workspace = session.project.prolific_workspace
+        found = (
+            session.find_worker(_platform(platform), person) if person else session.worker(before) if before else None
+        )
+    if platform != "prolific" or (found is not None and found.id == before):
+        return found
+    if workspace:
+        _check_signed(request, site, one, workspace, prolific.Came(person, sitting))
+    elif found is not None and found.session != sitting:
+        problem = "Somebody with this Prolific id works here already, in another sitting."
+        raise UserError(
+            problem, "Open the link in the browser that you used before, or write to whoever runs the study."
+        )
+    return found
+
+
+def _check_signed(request: Request, site: Site, one: Collection, workspace: str, who: prolific.Came) -> None:
+    """Refuse whom Prolific did not send."""
+    given = request.query_params
+    if site.signing.holds(given.get(CAME, ""), *_sent(one, who)):
+        return
+    if prolific.came(given.get(prolific.TOKEN, ""), site.prolific, workspace, request.url.path, time.time()) != who:
+        raise prolific.Refused("Prolific signed this link for somebody else.", prolific.AGAIN)
+
+
+def _sent(one: Collection, who: prolific.Came) -> tuple[str, ...]:
+    """What we sign once Prolific's signature was seen: that is too old when somebody has read what to agree to."""
+    return CAME, one.name, who.person, who.sitting
+
+
 @router.get("/collections/{project}/join/{platform}/{key}")
 def join_page(
     request: Request, site: TheSite, visitor: TheVisitor, one: TheCollection, platform: str, key: str
@@ -104,19 +147,17 @@ def join_page(
     """The text to agree to; who agreed before goes on at once."""
     if platform == "mturk" and request.query_params.get("assignmentId", PREVIEW) == PREVIEW:
         return _in_a_frame(request, site, one, key, {})
-    person, _ = _who(site, one, platform, key, request.query_params)
+    who = _who(site, one, platform, key, request.query_params)
     if platform == "mturk" and "tab" not in request.query_params:
         return _in_a_frame(request, site, one, key, request.query_params)
-    known: Worker | None = None
-    with one.store.look(one.name) as session:
-        project = session.project
-        if person:
-            known = session.find_worker(_platform(platform), person)
-        elif before := known_as(request, site, one.name):
-            known = session.worker(before)
+    known, project = _known(request, site, one, platform, who), one.service.project
     if known is not None and known.consented is not None and known.withdrawn is None:
         return _let_in(request, site, one, known.id)
-    shown = {**about_study(site, one), "project": project, "action": "", "joined": False}
+    action = ""
+    if platform == "prolific" and project.prolific_workspace:
+        ours = {CAME: site.signing.mac(*_sent(one, prolific.Came(*who)))}
+        action = f"{request.url.path}?{urlencode(dict(zip(PARAMETERS[platform], who, strict=True)) | ours)}"
+    shown = {**about_study(site, one), "project": project, "action": action, "joined": False}
     return page(request, visitor, "collect/consent.html", shown)
 
 
@@ -135,9 +176,10 @@ async def join(
 
 
 def _join(request: Request, site: Site, one: Collection, platform: str, key: str, form: FormData) -> Response:
-    person, sitting = _who(site, one, platform, key, request.query_params)
+    person, sitting = who = _who(site, one, platform, key, request.query_params)
     if field(form, "agree") != "yes":
         return RedirectResponse(f"/collections/{one.name}", 303)
+    _known(request, site, one, platform, who)
     worker = one.service.join(_platform(platform), person, sitting)
     one.service.consent(worker.id, field(form, "version"))
     return _let_in(request, site, one, worker.id)

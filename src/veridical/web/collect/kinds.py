@@ -181,6 +181,15 @@ def payload(task: Task) -> Any:
     return msgspec.convert(dict(task.payload), SHAPES[task.kind][0])
 
 
+def blank(task: Task) -> dict[str, Any]:
+    """The payload of a task that was made of somebody's words, without them."""
+    words: dict[str, dict[str, Any]] = {
+        "validate": {"sentence": ""},
+        "accept": {"question": [], "answer": [], "rationale": []},
+    }
+    return {**task.payload, **words.get(task.kind, {})}
+
+
 def plain(shown: Any) -> dict[str, Any]:
     """A payload or an answer as JSON.
 

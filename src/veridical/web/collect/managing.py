@@ -12,6 +12,7 @@ import numpy as np
 from veridical.errors import UserError
 from veridical.web.collect import assigning, ledger, progress, qualifying, rounds, working
 from veridical.web.collect.records import (
+    FORGOTTEN,
     WRITING,
     Answer,
     Payment,
@@ -198,7 +199,9 @@ def reviews(tx: Transaction) -> list[ReviewShown]:
     for one in sorted(tx.reviews(), key=lambda r: (r.asked, r.answer)):
         said = tx.answer(one.answer) if one.follows is None else None
         task = tx.task(said.task) if said else None
-        if said is not None and task is not None and not (said.void and said.worker in blocked):
+        if said is None or task is None or FORGOTTEN in said.value:
+            continue
+        if not (said.void and said.worker in blocked):
             out.append(ReviewShown(one, said, task))
     return out
 

@@ -6,7 +6,7 @@ validated. How many go on is what was seen so far.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
@@ -20,6 +20,7 @@ from veridical.web.collect.records import WRITING, Answer, Kind, Payment, Projec
 from veridical.web.collect.rounds import sentences
 
 HOUR = 3600.0
+STEPS = 12  # moments at which agreement is looked at
 RECENT = 24 * HOUR  # how far back the rate looks
 _VALUES = {False: 0, True: 1, "nonsense": 2}
 
@@ -38,6 +39,15 @@ class KindProgress:
     mills: int
     seconds: float | None  # median of an answer
     workers: int
+
+
+@dataclass(frozen=True)
+class Grown:
+    """How people agreed when there were so many judgements."""
+
+    judgements: int
+    alpha: float | None
+    kappa: float | None
 
 
 @dataclass(frozen=True)
@@ -61,27 +71,37 @@ class Progress:
     judged_twice: int  # items with two judgements or more
     waiting_reviews: int = 0
     totals: Totals | None = field(default=None, repr=False)
+    grown: tuple[Grown, ...] = ()
 
 
 def agreement(judged: Mapping[str, Sequence[object]]) -> tuple[float | None, float | None]:
     """Krippendorff's alpha and Fleiss' kappa over verdicts by item; None where there is nothing to compare."""
-    names = [name for name, said in judged.items() if len(said) > 1]
-    if not names:
-        return None, None
-    pairs = [(row, _VALUES.get(verdict, 2)) for row, name in enumerate(names) for verdict in judged[name]]
-    counts = count_values([p[0] for p in pairs], [p[1] for p in pairs], (len(names), 3))
-    found = (krippendorff_alpha(counts), fleiss_kappa(counts))
-    alpha, kappa = (None if np.isnan(value) else float(value) for value in found)
-    return alpha, kappa
+    found = growth([(name, verdict) for name, some in judged.items() for verdict in some], 1)
+    return (found[-1].alpha, found[-1].kappa) if found else (None, None)
 
 
-def verdicts(tasks: Mapping[str, Task], answers: Iterable[Answer]) -> dict[str, list[object]]:
-    """What was said of each item, by its name."""
-    out: dict[str, list[object]] = defaultdict(list)
-    for one in answers:
-        if one.kind in ("validate", "accept") and one.purpose == "work" and not one.void:
-            out[tasks[one.task].key].append(one.value["verdict"])
-    return out
+def growth(said: Sequence[tuple[str, object]], steps: int = STEPS) -> tuple[Grown, ...]:
+    """How people agreed as judgements came in; `said` are verdicts by time, each with its item."""
+    rows: dict[str, int] = {}
+    items = np.array([rows.setdefault(item, len(rows)) for item, _ in said], np.int64)
+    values = np.array([_VALUES.get(verdict, 2) for _, verdict in said], np.int64)
+    out = []
+    for count in sorted({round_up(len(said) * step / steps) for step in range(1, steps + 1)} - {0}):
+        counts = count_values(items[:count], values[:count], (len(rows), 3))
+        several = counts[counts.sum(axis=1) > 1]
+        found = (krippendorff_alpha(several), fleiss_kappa(several)) if len(several) else (np.nan, np.nan)
+        alpha, kappa = (None if np.isnan(value) else float(value) for value in found)
+        out.append(Grown(count, alpha, kappa))
+    return tuple(out)
+
+
+def verdicts(tasks: Mapping[str, Task], answers: Iterable[Answer]) -> list[tuple[str, object]]:
+    """What was said of items, in its order."""
+    return [
+        (tasks[one.task].key, one.value["verdict"])
+        for one in answers
+        if one.kind in ("validate", "accept") and one.purpose == "work" and not one.void
+    ]
 
 
 @dataclass(frozen=True)
@@ -108,8 +128,8 @@ def progress(project: Project, status: Status, round: int, state: State, now: fl
     if recent:
         rate = len(recent) / (max(now - max(min(one.start for one in recent), now - RECENT), 60.0) / HOUR)
     left = sum(max(wanted[kind] - counted[kind], 0) for kind in wanted)
-    judged = verdicts(state.tasks, valid)
-    alpha, kappa = agreement(judged)
+    said = verdicts(state.tasks, valid)
+    grown = growth(said)
     ahead = sum(max(wanted[kind] - counted[kind], 0) * project.pay.get(kind, 0) for kind in wanted)
     return Progress(
         name=project.name,
@@ -124,11 +144,12 @@ def progress(project: Project, status: Status, round: int, state: State, now: fl
         cost=with_fee(project, money.mills),
         owed=sum(money.owed.values()),
         projected=with_fee(project, money.mills + round_up(ahead)),
-        alpha=alpha,
-        kappa=kappa,
-        judged_twice=sum(len(said) > 1 for said in judged.values()),
+        alpha=grown[-1].alpha if grown else None,
+        kappa=grown[-1].kappa if grown else None,
+        judged_twice=sum(count > 1 for count in Counter(item for item, _ in said).values()),
         waiting_reviews=state.waiting_reviews,
         totals=money,
+        grown=grown,
     )
 
 

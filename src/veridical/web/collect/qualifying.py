@@ -90,7 +90,7 @@ def gold(worker: Worker) -> Gold:
 
 # --- who guesses -----------------------------------------------------------------------------------------------------
 
-LEAST = 6  # answers before anybody is blocked: one bad gold question, or one bad sentence, is not the end
+LEAST = 6  # answers before anybody is blocked for more than gold: one bad sentence is judged four times
 TRUSTED = math.log(0.05)  # evidence below which somebody is one of twenty times likelier to guess than to look
 
 
@@ -107,15 +107,13 @@ def evidence(project: Project, worker: Worker) -> float:
     >>> round(evidence(Project("p", "nlvr2", "P"), some), 2)
     4.77
     """
-    out = 0.0
-    for name, chance, accuracy in (
-        (GOLD, project.chance, project.gold_accuracy),
-        (MEANT, 0.5, project.meant_accuracy),
-    ):
-        met = worker.standings.get(name, Standing())
-        right, wrong = met.right, met.asked - met.right
-        out += right * math.log(chance / accuracy) + wrong * math.log((1 - chance) / (1 - accuracy))
-    return out
+    meant = _evidence(worker.standings.get(MEANT, Standing()), 0.5, project.meant_accuracy)
+    return _evidence(worker.standings.get(GOLD, Standing()), project.chance, project.gold_accuracy) + meant
+
+
+def _evidence(met: Standing, chance: float, accuracy: float) -> float:
+    right, wrong = met.right, met.asked - met.right
+    return right * math.log(chance / accuracy) + wrong * math.log((1 - chance) / (1 - accuracy))
 
 
 def is_trusted(project: Project, worker: Worker) -> bool:
@@ -126,9 +124,11 @@ def is_trusted(project: Project, worker: Worker) -> bool:
 def caught(project: Project, worker: Worker) -> str:
     """Why a worker is to be blocked for guessing; nothing where they may go on."""
     known, meant = (worker.standings.get(name, Standing()) for name in (GOLD, MEANT))
-    if not project.false_alarms or known.asked + meant.asked < LEAST:
+    if not project.false_alarms:
         return ""
-    if evidence(project, worker) < -math.log(project.false_alarms):
+    enough = -math.log(project.false_alarms)
+    by_gold = _evidence(known, project.chance, project.gold_accuracy) >= enough  # three wrong, where a guess is a coin
+    if evidence(project, worker) < enough or (known.asked + meant.asked < LEAST and not by_gold):
         return ""
     return (
         f"{known.right} of {known.asked} answers to tasks with a known answer were right, and {meant.right} of "

@@ -31,6 +31,7 @@ Platform = Literal["link", "prolific", "mturk", "simulated"]
 Why = Literal["task", "bonus", "qualification", "adjustment"]
 
 WRITING: tuple[Kind, ...] = ("sentence", "contrast", "questions")
+FORGOTTEN = "forgotten"  # all that is left of an answer whose worker wanted it deleted
 GOLD, MEANT = "gold", "meant"  # what workers are measured by: known answers, and what writers meant
 
 
@@ -262,6 +263,7 @@ class Project:
     contact: str = ""
     completion_code: str = ""  # Prolific's
     screen_out_code: str = ""
+    prolific_workspace: str = ""  # its id: only links that Prolific signed for a study of it let people in
     about: Mapping[str, Any] = field(default_factory=dict)  # what it was made from: source, options, hashes
 
     @property

@@ -17,12 +17,13 @@ from starlette.datastructures import FormData
 from starlette.responses import RedirectResponse, Response
 
 from veridical.errors import UserError
+from veridical.pages import plots
+from veridical.pages.markup import PlotFigure
 from veridical.web.accounts import name_key
 from veridical.web.board.pages import about
 from veridical.web.board.site import Member, Site, TheSite, nothing
 from veridical.web.collect import kinds
 from veridical.web.collect.entry_pages import TheCollection
-from veridical.web.collect.exporting import export
 from veridical.web.collect.hosted import LINKS, Collection
 from veridical.web.collect.ledger import money
 from veridical.web.collect.progress import Progress
@@ -59,10 +60,10 @@ def run(request: Request, site: TheSite, visitor: Member, one: Run) -> Response:
 _SEEN: dict[str, tuple[float, Progress]] = {}  # a progress reads everything: not for every look
 
 
-def _progress(one: Collection, fresh: bool) -> Progress:
+def _progress(site: Site, one: Collection, fresh: bool) -> Progress:
     moment, found = _SEEN.get(one.name, (0.0, None))
     if found is None or fresh or time.monotonic() - moment > FRESH:
-        found = one.service.progress()
+        found = site.reading.progress(one.service)
         _SEEN[one.name] = (time.monotonic(), found)
     return found
 
@@ -72,7 +73,7 @@ def _run_page(
 ) -> Response:
     with one.store.look(one.name) as session:
         project, status = session.project, session.status
-    found = _progress(one, problem is not None or bool(more))
+    found = _progress(site, one, problem is not None or bool(more))
     ends = None
     if found.seconds_left:
         ends = datetime.now(UTC) + timedelta(seconds=min(found.seconds_left, 1e9))
@@ -88,9 +89,26 @@ def _run_page(
     shown: dict[str, Any] = {
         **about(site), "one": one, "project": project, "state": status, "progress": found, "ends": ends,
         "money": lambda mills: money(mills, project.currency), "links": links, "requesters": people,
-        "problem": problem, "invited": (), "files": {}, **more,
+        "cents": lambda mills: money(10 * round(mills / 10), project.currency),
+        "problem": problem, "invited": (), "files": {}, "grown": _grown(found), **more,
     }  # fmt: skip
     return page(request, visitor, "collect/run.html", shown, 422 if problem else 200)
+
+
+def _grown(found: Progress) -> PlotFigure | None:
+    """Agreement over judgements, once there are two moments to compare."""
+    named = {"Krippendorff's alpha": "alpha", "Fleiss' kappa": "kappa"}
+    series = []
+    for place, (name, field_) in enumerate(named.items()):
+        known = [(float(one.judgements), getattr(one, field_)) for one in found.grown]
+        points = tuple((at, value) for at, value in known if value is not None)
+        if len(points) > 1:
+            series.append(plots.Series(name, points, plots.colour(place), dashed=bool(place)))
+    if not series:
+        return None
+    drawn = plots.lines("Agreement as it grows", series, "judgements", "agreement", in_percent=False)
+    words = "How people agree, as judgements came in."
+    return PlotFigure(drawn, words, [(one.name, one.colour) for one in series])
 
 
 @router.post("/collections/{project}/run")
@@ -161,7 +179,7 @@ def _people_page(
 ) -> Response:
     project = one.service.project
     shown = {
-        **about(site), "one": one, "project": project, "people": one.service.people(), "problem": problem,
+        **about(site), "one": one, "project": project, "people": site.reading.people(one.service), "problem": problem,
         "money": lambda mills: money(mills, project.currency),
     }  # fmt: skip
     return page(request, visitor, "collect/people.html", shown, 422 if problem else 200)
@@ -215,7 +233,7 @@ def reviews(request: Request, site: TheSite, visitor: Member, one: Run) -> Respo
     def address(picture: Picture) -> str:
         return site.signing.picture(one.name, "run", picture)
 
-    waiting = one.service.reviews()
+    waiting = site.reading.reviews(one.service)
     shown: dict[str, Any] = {
         **about(site), "one": one, "waiting": len(waiting), "address": address, "text_of": text_of, "before": {},
         "reviews": [(found, kinds.payload(found.task)) for found in waiting[:20]],
@@ -248,11 +266,11 @@ def picture(site: TheSite, one: Run, mac: str, turned: str, name: str) -> Respon
 
 
 @router.get("/collections/{project}/run/export.zip")
-def export_all(one: Run) -> Response:
+def export_all(site: TheSite, one: Run) -> Response:
     """All that was collected so far, as `veridical collect export` writes it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / one.name
-        export(one.store, one.name, one.folder, folder)
+        site.reading.export(one.service, one.folder, folder)
         files = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
         return _zipped(files, f"{one.name}.zip")
 

@@ -19,7 +19,7 @@ HALF = 0.5  # of sentences follow the guidelines, at least, where no bonus says 
 def sentences(answer: Answer) -> int:
     """How many sentences, or questions, an answer to a writing task is: none where the pictures were flagged."""
     if answer.kind == "questions":
-        return len(answer.value["questions"])
+        return len(answer.value.get("questions", ()))
     return int(bool(answer.value.get("sentence")))
 
 

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from veridical.web.collect import managing, working
 from veridical.web.collect.ledger import Batch
@@ -26,7 +25,7 @@ from veridical.web.collect.records import (
     Worker,
 )
 from veridical.web.collect.store import Store
-from veridical.web.collect.working import Refused, Taken
+from veridical.web.collect.working import Refused, Said, Taken
 
 
 class Service:
@@ -60,10 +59,10 @@ class Service:
         with self.store.begin(self.name) as tx:
             return working.next_task(tx, worker, role, self.now())
 
-    def submit(self, worker: str, lease: str, value: Mapping[str, Any]) -> Taken | Refused:
+    def submit(self, worker: str, lease: str, said: Said) -> Taken | Refused:
         """Take an answer; once taken, however often it is sent."""
         with self.store.begin(self.name) as tx:
-            return working.submit(tx, worker, lease, value, self.now())
+            return working.submit(tx, worker, lease, said, self.now())
 
     def give_back(self, worker: str, lease: str) -> None:
         with self.store.begin(self.name) as tx:

@@ -25,6 +25,7 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.elements import ColumnElement
 
 from veridical.web.collect import rows
@@ -56,6 +57,12 @@ def _into(table: Table) -> Insert:
 
 
 @cache
+def _unless_there(table: Table, dialect: str) -> sqlite.Insert | postgresql.Insert:
+    made = sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+    return made.on_conflict_do_nothing(index_elements=["project", "id"])
+
+
+@cache
 def _change(table: Table, *names: str) -> Update:
     where = (table.c[name] == bindparam(f"{name}_") for name in ("project", "id"))
     return update(table).where(*where).values({name: bindparam(name) for name in names})
@@ -70,6 +77,9 @@ class People:
         self.status: Status = head["status"]
         self.since: float = head["since"]
         self.round: int = head["round"]
+        # what this transaction has read or written, and nobody else changes until it ends
+        self._people: dict[str, Worker] = {}
+        self._keys: dict[str, tuple[str, str]] = {}  # task -> its key and stratum
 
     # --- statements ---
 
@@ -104,8 +114,9 @@ class People:
     # --- people ---
 
     def worker(self, id: str) -> Worker | None:
-        row = self._one(workers, id=id)
-        return None if row is None else rows.worker_of(row)
+        if id not in self._people and (row := self._one(workers, id=id)) is not None:
+            self._people[id] = rows.worker_of(row)
+        return self._people.get(id)
 
     def find_worker(self, platform: Platform, platform_id: str) -> Worker | None:
         key = self._platform_key(platform, platform_id)
@@ -129,6 +140,7 @@ class People:
             del row["platform_key"]  # as it was
         if not self._set(workers, **row):
             self._insert(workers, {"platform_key": None, **row})
+        self._people[worker.id] = worker
 
     def workers(self) -> list[Worker]:
         order = (func.length(workers.c.id), workers.c.id)
@@ -167,9 +179,8 @@ class People:
         return [rows.review_of(row) for row in self._all(reviews, *where, order=(reviews.c.asked, reviews.c.answer))]
 
     def add_payment(self, payment: Payment) -> None:
-        if self._one(payments, id=payment.id) is None:
-            row = {name: getattr(payment, name) for name in payment.__dataclass_fields__}
-            self._insert(payments, row)
+        row = {name: getattr(payment, name) for name in payment.__dataclass_fields__}
+        self._run(_unless_there(payments, self._connection.dialect.name), {"project": self._name, **row})
 
     def payments(self, worker: str | None = None) -> list[Payment]:
         where = [] if worker is None else [payments.c.worker == worker]

@@ -17,8 +17,19 @@ from sqlalchemy import Connection, bindparam, exists, func, insert, or_, select,
 from sqlalchemy.sql.elements import ColumnElement
 
 from veridical.errors import UserError
-from veridical.web.collect import rows
-from veridical.web.collect.records import Answer, Candidate, Closed, Ended, Kind, Lease, Project, Status, Task
+from veridical.web.collect import kinds, rows
+from veridical.web.collect.records import (
+    FORGOTTEN,
+    Answer,
+    Candidate,
+    Closed,
+    Ended,
+    Kind,
+    Lease,
+    Project,
+    Status,
+    Task,
+)
 from veridical.web.collect.sql_people import People, batched
 from veridical.web.collect.tables import answers, groups, leases, projects, tasks
 from veridical.web.database import Database
@@ -142,11 +153,21 @@ class SqlTransaction(People):
         leased = self._run(select(func.count()).select_from(leases).where(*mine)).scalar_one()
         row = {**rows.row_of_task(task), "done": len(self.answers_of(task.id)), "leased": leased}
         self._set(tasks, **row)
+        self._keys.pop(task.id, None)
         self._count(task.id)
 
     def task(self, id: str) -> Task | None:
         row = self._one(tasks, id=id)
-        return None if row is None else rows.task_of(row)
+        if row is None:
+            return None
+        self._keys[id] = (row["key"], row["stratum"])
+        return rows.task_of(row)
+
+    def _key(self, id: str) -> tuple[str, str]:
+        """The key and the stratum of a task."""
+        if id not in self._keys:
+            self._keys[id] = tuple(self._run(_KEY, self._named(id=id)).one())
+        return self._keys[id]
 
     def tasks(self) -> Iterable[Task]:
         return map(rows.task_of, self._all(tasks, order=(tasks.c.id,)))
@@ -230,7 +251,7 @@ class SqlTransaction(People):
         return None if row is None else rows.lease_of(row)
 
     def add_lease(self, lease: Lease) -> None:
-        key, _ = self._run(_KEY, self._named(id=lease.task)).one()
+        key, _ = self._key(lease.task)
         self._insert(leases, rows.row_of_lease(lease, key))
         if lease.ended is None:
             self._count(lease.task, leased=1)
@@ -256,7 +277,7 @@ class SqlTransaction(People):
     # --- answers ---
 
     def add_answer(self, answer: Answer) -> None:
-        _, stratum = self._run(_KEY, self._named(id=answer.task)).one()
+        _, stratum = self._key(answer.task)
         self._insert(answers, rows.row_of_answer(answer, stratum))
         if not answer.void:
             self._count(answer.task, done=1)
@@ -297,6 +318,15 @@ class SqlTransaction(People):
             gone = self._run(counted.values(void=why).returning(answers.c.task)).scalars().all()
             for task in gone:
                 self._count(task, done=-1)
+
+    def erase(self, answers_: Collection[str], author: str) -> None:
+        nothing = {"value": rows.encoded({FORGOTTEN: True}), "warnings": rows.encoded([])}
+        for some in batched(answers_):
+            theirs = update(answers).where(answers.c.project == self._name, answers.c.id.in_(some))
+            self._run(theirs.values(**nothing))
+        made = [rows.task_of(row) for row in self._all(tasks, tasks.c.author == author, tasks.c.closed == "removed")]
+        for one in made:
+            self._set(tasks, one.id, payload=rows.encoded(kinds.blank(one)))
 
     def counts(self, worker: str) -> Mapping[str, int]:
         found = self._run(_STRATA, self._named(worker=worker))

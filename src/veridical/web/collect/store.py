@@ -158,6 +158,10 @@ class Transaction(Protocol):
         about is gone, and another sentence comes in its place."""
         ...
 
+    def erase(self, answers: Collection[str], author: str) -> None:
+        """Delete what these answers say, and the words of removed tasks that were made of this author's."""
+        ...
+
     def counts(self, worker: str) -> Mapping[str, int]:
         """Answers of the purpose work by this worker, by stratum."""
         ...

@@ -23,9 +23,9 @@ from veridical.web.collect import forms, kinds, rules
 from veridical.web.collect.entry_pages import TheCollection, TheWorker, about_study
 from veridical.web.collect.hosted import Collection
 from veridical.web.collect.pictures import picture_bytes
-from veridical.web.collect.records import Nothing, Offer, Picture, Task
+from veridical.web.collect.records import Nothing, Offer, Picture
 from veridical.web.collect.tagging import text_of
-from veridical.web.collect.working import Refused
+from veridical.web.collect.working import NotTheirs, Refused
 from veridical.web.visitors import Visitor, checked_form, field, page
 
 router = APIRouter(include_in_schema=False)
@@ -71,9 +71,11 @@ def _nothing(request: Request, site: Site, visitor: Visitor, one: Collection, wo
     if found.why == "consent":
         return RedirectResponse(f"/collections/{one.name}/consent", 303)
     with one.store.look(one.name) as session:
-        known = session.worker(worker)
+        known, project = session.worker(worker), session.project
     back = f"{PROLIFIC}{found.code}" if known and known.platform == "prolific" and found.code else ""
-    shown = {**about_study(site, one), "nothing": found, "back": back}
+    idle = found.why in ("waiting", "finished", "withdrawn") and not found.code and bool(project.completion_code)
+    idle = idle and known is not None and known.platform == "prolific"
+    shown = {**about_study(site, one), "nothing": found, "back": back, "idle": idle}
     return page(request, visitor, "collect/nothing.html", shown)
 
 
@@ -102,9 +104,10 @@ def _answered(request: Request, site: Site, visitor: Visitor, one: Collection, w
         one.service.give_back(worker, lease)
         return _go(f"/collections/{one.name}/work", by_script)
     try:
-        value = forms.answer_of(_task_of(one, worker, lease), form)
-        taken = one.service.submit(worker, lease, value)
+        taken = one.service.submit(worker, lease, lambda task: forms.answer_of(task, form))
         problems = taken.problems if isinstance(taken, Refused) else ()
+    except NotTheirs:
+        raise nothing() from None
     except UserError as error:
         taken, problems = Refused((str(error),)), (f"{error.problem} {error.fix}".strip(),)
     if not isinstance(taken, Refused):
@@ -120,16 +123,6 @@ def _answered(request: Request, site: Site, visitor: Visitor, one: Collection, w
 
 def _go(to: str, by_script: bool) -> Response:
     return JSONResponse({"to": to}) if by_script else RedirectResponse(to, 303)
-
-
-def _task_of(one: Collection, worker: str, lease: str) -> Task:
-    """The task of a lease of this worker's; of anybody else's, and of one that never was, nothing is said."""
-    with one.store.look(one.name) as session:
-        held = session.lease(lease)
-        found = session.task(held.task) if held is not None and held.worker == worker else None
-    if found is None:
-        raise nothing()
-    return found
 
 
 # --- pictures and rules ----------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ answer brings (pay, tasks that follow, a qualification, a block) is written with
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,6 +53,14 @@ class Refused:
     gone: bool = False
 
 
+class NotTheirs(UserError):
+    """A task that somebody else holds, or that never was: both look the same."""
+
+    def __init__(self) -> None:
+        super().__init__("This task is not yours.", "Take the next one.")
+
+
+Said = Mapping[str, Any] | Callable[[Task], Mapping[str, Any]]  # an answer, or how to read it, of the task it answers
 GONE = Refused(("This task was given to somebody else in the meantime. Take the next one.",), gone=True)
 
 
@@ -115,7 +123,7 @@ def next_task(tx: Transaction, worker: str, role: str, now: float) -> Offer | No
 def _barred(tx: Transaction, one: Worker) -> Nothing | None:
     project = tx.project
     if one.withdrawn is not None:
-        return Nothing("withdrawn", "You left this study. Thank you for what you did.", project.completion_code)
+        return Nothing("withdrawn", "You left this study. Thank you for what you did.", _completed(tx, one))
     if one.blocked is not None:
         return Nothing("blocked", one.blocked_because or "You cannot go on here.", project.screen_out_code)
     if one.consented is None or one.consent != project.consent_version:
@@ -123,8 +131,13 @@ def _barred(tx: Transaction, one: Worker) -> Nothing | None:
     if tx.status in ("draft", "paused"):
         return Nothing("paused", "There is a break. Come back later: nothing of yours is lost.")
     if tx.status == "finished":
-        return Nothing("finished", "All is done. Thank you!", project.completion_code)
+        return Nothing("finished", "All is done. Thank you!", _completed(tx, one))
     return None
+
+
+def _completed(tx: Transaction, one: Worker) -> str:
+    """The code for who is done: nobody is who did nothing."""
+    return tx.project.completion_code if any(tx.answers_by(one.id)) else ""
 
 
 def _gold(tx: Transaction, one: Worker, kind: Kind) -> Task | None:
@@ -203,7 +216,7 @@ def _shown(held: Lease, task: Task) -> Offer:
 
 
 def _none(tx: Transaction, one: Worker, roles: list[Role], waiting: bool) -> Nothing:
-    code = tx.project.completion_code
+    code = _completed(tx, one)
     if waiting:
         return Nothing("review", "A person reads what you wrote. Come back later.", code)
     stages = [_standing(one, role) for role in roles]
@@ -216,13 +229,12 @@ def _none(tx: Transaction, one: Worker, roles: list[Role], waiting: bool) -> Not
 # --- an answer -------------------------------------------------------------------------------------------------------
 
 
-def submit(tx: Transaction, worker: str, lease: str, value: Mapping[str, Any], now: float) -> Taken | Refused:
+def submit(tx: Transaction, worker: str, lease: str, said: Said, now: float) -> Taken | Refused:
     """Take an answer, with all that follows from it."""
-    one = known(tx, worker)
     held = tx.lease(lease)
     if held is None or held.worker != worker:
-        raise UserError("This task is not yours.", "Take the next one.")
-    task = tx.task(held.task)
+        raise NotTheirs
+    one, task = known(tx, worker), tx.task(held.task)
     if task is None:
         return GONE
     if held.ended == "answered":
@@ -230,6 +242,7 @@ def submit(tx: Transaction, worker: str, lease: str, value: Mapping[str, Any], n
         return _told(found, task, again=True) if found else GONE
     if not one.active or tx.status not in ("open", "paused") or not _still_wanted(tx, held, task):
         return GONE
+    value = said(task) if callable(said) else said
     problems = kinds.check(task, value)
     if problems:
         return Refused(tuple(problems))
@@ -311,7 +324,7 @@ def give_back(tx: Transaction, worker: str, lease: str, now: float) -> None:
     """Not this one: it goes to somebody else, and comes back to nobody who gave it back before."""
     held = tx.lease(lease)
     if held is None or held.worker != worker:
-        raise UserError("This task is not yours.", "Take the next one.")
+        raise NotTheirs
     if held.ended is None:
         tx.end_lease(lease, "returned", now)
 
@@ -335,8 +348,8 @@ def block(tx: Transaction, worker: str, because: str, void: bool, now: float) ->
 
 
 def withdraw(tx: Transaction, worker: str, forget: bool, now: float) -> None:
-    """Somebody leaves. What they said stays, unless they want to be forgotten: then it counts no more, and nothing that
-    says who they are is kept."""
+    """Somebody leaves. What they said stays, unless they want to be forgotten: then it counts no more and is deleted,
+    but for pictures that they sorted and that others wrote about since; and nothing that says who they are is kept."""
     _release(tx, worker, now)
     one = known(tx, worker)
     one = replace(one, withdrawn=one.withdrawn or now)
@@ -345,6 +358,7 @@ def withdraw(tx: Transaction, worker: str, forget: bool, now: float) -> None:
     tx.put_worker(one)
     if forget:
         void_answers(tx, worker, "withdrawn", now)
+        tx.erase([a.id for a in tx.answers_by(worker) if a.void or a.purpose == "qualification"], worker)
 
 
 def _release(tx: Transaction, worker: str, now: float) -> None:

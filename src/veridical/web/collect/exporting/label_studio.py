@@ -22,7 +22,7 @@ import msgspec
 from veridical.common.files import read_json
 from veridical.errors import UserError
 from veridical.web.collect import kinds
-from veridical.web.collect.records import Answer, Kind, Task
+from veridical.web.collect.records import FORGOTTEN, Answer, Kind, Task
 from veridical.web.collect.tagging import text_of, tokens_of
 
 Json = dict[str, Any]
@@ -135,7 +135,7 @@ def _annotation(task: Task, one: Answer) -> Json:
         "created_at": datetime.fromtimestamp(one.time, UTC).isoformat(),
         "was_cancelled": bool(one.void),
         "ground_truth": False,
-        "result": _result(task, one.value),
+        "result": [] if FORGOTTEN in one.value else _result(task, one.value),
     }
 
 

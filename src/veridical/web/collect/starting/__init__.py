@@ -164,6 +164,7 @@ def _project(
         consent=words.consent,
         contact=running.contact,
         completion_code=running.completion_code,
+        prolific_workspace=running.prolific_workspace,
         screen_out_code=running.screen_out_code,
         about=about,
     )  # fmt: skip

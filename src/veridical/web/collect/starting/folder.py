@@ -110,6 +110,8 @@ def open_project(folder: Path | str) -> tuple[Project, list[Task]]:
         raise UserError(f"{folder} is no collection.", "Make one with `veridical collect init`.")
     fix = "Correct it, or make the project again with `veridical collect init`."
     found = read_json(folder / PROJECT, dict[str, Any], "a collection's project", fix)
+    if unknown := sorted(found.keys() - {"format", *Project.__dataclass_fields__}):
+        raise UserError(f"{folder / PROJECT} has no field {unknown[0]!r}: it would do nothing.", fix)
     try:
         project = msgspec.convert(found, Project)
     except msgspec.ValidationError as error:

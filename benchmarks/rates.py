@@ -1,8 +1,13 @@
 """What a unit of each kind of work costs: the numbers that `veridical plan` reckons with.
 
 Each kind runs twice in a process of its own, a small and a larger lot; what differs is the larger lot's. Measured are
-processor seconds (of workers and of the process that leads them), bytes on disk and peak memory: on a busy machine they
-are what they are on an idle one. Run: `python benchmarks/rates.py [--write] [KIND...]`.
+processor seconds (of the worker and of the process that leads it), bytes on disk and peak memory: on a busy machine
+they are what they are on an idle one. The larger lots of pictures, and of matrices where memory is measured, are ten
+times the papers' benchmarks: their peaks are printed, and a quarter of an hour of a processor goes into them. `batches`
+is what the engines add to a batch, by the clock: for a quiet machine.
+
+Run: `python benchmarks/rates.py [--write] [KIND...]`; with `--write`, what was measured goes into
+src/veridical/engine/rates.json, and other kinds that were measured on the same machine stay.
 """
 
 from __future__ import annotations
@@ -18,8 +23,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
+ENGINES = {"processes": "", "ray": "_ray"}  # engine -> how its key ends
 RATES = Path(__file__).resolve().parents[1] / "src" / "veridical" / "engine" / "rates.json"
 
 
@@ -27,22 +34,31 @@ def size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def pictures(count: int, folder: Path) -> int:
+def pictures(count: int, folder: Path) -> None:
     """24 pictures a presentation: four scenes, six drawings each."""
     from veridical.builders.nlvr import build_nlvr
 
-    build_nlvr(folder / "made", presentations=count // 24, split={"train": 1.0}, hide=[], processes=2)
-    return count
+    build_nlvr(folder / "made", presentations=count // 24, split={"train": 1.0}, hide=[], processes=1)
 
 
-def matrices(count: int, folder: Path) -> int:
+def matrices(count: int, folder: Path) -> None:
+    """Built from icons."""
     from veridical.builders.vprom import build_vprom
 
-    build_vprom(folder / "made", matrices=count, schemes=["neutral"], hide=[], processes=2)
-    return count
+    build_vprom(folder / "made", matrices=count, schemes=["neutral"], hide=[], processes=1)
 
 
-def images(count: int, folder: Path) -> int:
+def matrices_of_photographs(count: int, folder: Path) -> None:
+    """Over annotations of Visual Genome's size, as benchmarks/vprom_build.py --alone."""
+    import numpy as np
+
+    import vprom_build
+
+    pool = vprom_build.visual_genome_like(np.random.default_rng(0))
+    vprom_build.ours(vprom_build.Ready.of(pool, 0), count, 0, folder / "made")
+
+
+def images(count: int, folder: Path) -> None:
     """One picture for each item, of 224 x 224 pixels of noise."""
     import numpy as np
 
@@ -52,10 +68,9 @@ def images(count: int, folder: Path) -> int:
     rng = np.random.default_rng(0)
     for _ in range(count // 4):
         encoder.images(rng.standard_normal((4, 3, 224, 224)).astype(np.float32))
-    return count
 
 
-def texts(count: int, folder: Path) -> int:
+def texts(count: int, folder: Path) -> None:
     """Of 12 words."""
     import numpy as np
 
@@ -66,10 +81,9 @@ def texts(count: int, folder: Path) -> int:
     encoder = open_encoder("minilm", device="cpu")
     for start in range(0, count, 64):
         encoder.texts([" ".join(rng.choice(words, 12)) for _ in range(min(64, count - start))])
-    return count
 
 
-def pairs(count: int, folder: Path) -> int:
+def pairs(count: int, folder: Path) -> None:
     """Of 24 words, by a BERT of the usual size with random weights: 12 layers, 768 wide."""
     import torch
     from transformers import BertConfig, BertForSequenceClassification
@@ -79,67 +93,98 @@ def pairs(count: int, folder: Path) -> int:
     with torch.inference_mode():
         for _ in range(count // 32):
             model(input_ids=torch.randint(5, 30000, (32, 32)))
-    return count
 
 
-# kind -> what is done, the unit, two sizes, whether workers do it (else all that it costs is a worker's)
-KINDS: dict[str, tuple[Callable[[int, Path], int], str, tuple[int, int], bool]] = {
-    "pictures": (pictures, "pictures", (9_600, 48_000), True),
-    "matrices": (matrices, "matrices", (3_000, 60_000), True),
-    "images": (images, "images", (16, 144), False),
-    "texts": (texts, "texts", (64, 448), False),
-    "pairs": (pairs, "pairs", (32, 160), False),
+@dataclass(frozen=True)
+class Kind:
+    """A kind of work, and how it is measured."""
+
+    do: Callable[[int, Path], None]
+    sizes: tuple[int, int]  # of the two lots
+    led: bool = False  # a worker does it, and another process leads it; else all that it costs is a worker's
+    grow: Callable[[int, Path], None] | None = None  # where the leader's memory is measured on something larger
+    grown: tuple[int, int] = (0, 0)
+
+    @property
+    def how(self) -> str:
+        about = f"{self.sizes[1] - self.sizes[0]:,} more than {self.sizes[0]:,}: {said(self.do)}"
+        if self.grow is None:
+            return about
+        return f"{about} The leader's memory: {self.grown[1]:,} and {self.grown[0]:,}. {said(self.grow)}"
+
+
+def said(function: Callable[[int, Path], None]) -> str:
+    return (function.__doc__ or "").splitlines()[0]
+
+
+KINDS = {
+    "pictures": Kind(pictures, (48_000, 920_016), led=True),
+    "matrices": Kind(matrices, (3_000, 30_000), True, matrices_of_photographs, (235_000, 2_300_000)),
+    "images": Kind(images, (16, 144)),
+    "texts": Kind(texts, (64, 448)),
+    "pairs": Kind(pairs, (32, 160)),
 }
+BATCHES = "batches"
 
 
-def child(kind: str, count: int) -> None:
+def child(function: str, count: int) -> None:
     """In a process of its own: what it cost, as JSON on stdout."""
     os.environ["VERIDICAL_PROGRESS"] = "0"
     with tempfile.TemporaryDirectory() as folder:
-        KINDS[kind][0](count, Path(folder))
+        globals()[function](count, Path(folder))
         bytes_ = size(Path(folder))
     own, others = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    print(
-        json.dumps(
-            {
-                "leader": own.ru_utime + own.ru_stime,
-                "workers": others.ru_utime + others.ru_stime,
-                "peak": own.ru_maxrss * 1024,
-                "peak_worker": others.ru_maxrss * 1024,
-                "bytes": bytes_,
-            }
-        )
-    )
+    found = {
+        "leader": own.ru_utime + own.ru_stime,
+        "workers": others.ru_utime + others.ru_stime,
+        "peak": own.ru_maxrss * 1024,
+        "peak_worker": others.ru_maxrss * 1024,
+        "bytes": bytes_,
+    }
+    print(json.dumps(found))
 
 
-def measure(kind: str) -> dict[str, object]:
-    _, unit, (small, large), led = KINDS[kind]
-    found = []
-    for count in (small, large):
-        words = [sys.executable, __file__, "--child", kind, str(count)]
+Found = dict[str, float]
+
+
+def two_lots(function: Callable[[int, Path], None], sizes: tuple[int, int]) -> tuple[Found, Found]:
+    """What the two lots cost; each is said as it is known."""
+    made = []
+    for count in sizes:
+        words = [sys.executable, __file__, "--child", function.__name__, str(count)]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         out = subprocess.run(words, stdout=subprocess.PIPE, env=environment, check=True).stdout
-        found.append(json.loads(out.splitlines()[-1]))
-    more = large - small
-    each = {name: max(0.0, (found[1][name] - found[0][name]) / more) for name in found[0]}
-    if not led:  # this process stands for a worker; who leads it writes a row
+        found: Found = json.loads(out.splitlines()[-1])
+        print(
+            f"{function.__name__}, {count:,}: {found['leader'] + found['workers']:.1f} s of processors, peak "
+            f"{found['peak'] / 1e6:,.0f} MB, of its worker {found['peak_worker'] / 1e6:,.0f} MB",
+            flush=True,
+        )
+        made.append(found)
+    return made[0], made[1]
+
+
+def measure(name: str) -> dict[str, object]:
+    kind = KINDS[name]
+    small, large = two_lots(kind.do, kind.sizes)
+    each = {what: max(0.0, (large[what] - small[what]) / (kind.sizes[1] - kind.sizes[0])) for what in small}
+    if kind.led:
+        held = (small, large) if kind.grow is None else two_lots(kind.grow, kind.grown)
+        counts = kind.sizes if kind.grow is None else kind.grown
+        grows = max(0.0, (held[1]["peak"] - held[0]["peak"]) / (counts[1] - counts[0]))
+        base, worker_base = held[0]["peak"] - counts[0] * grows, large["peak_worker"]
+    else:  # this process stands for a worker; who leads it writes a row
         each |= {"workers": each["leader"], "leader": 0.0}
-        found[0] |= {"peak_worker": found[0]["peak"], "peak": 0.0}
-        each["peak"] = 0.0
-    print(
-        f"{kind:10} {1 / each['workers']:10.1f} a core and second, {1e6 * each['leader']:8.1f} us each to lead, "
-        f"{each['bytes']:8.0f} bytes on disk, {each['peak']:6.0f} of memory, from {found[0]['peak'] / 1e6:.0f} MB",
-        flush=True,
-    )
+        grows, base, worker_base = 0.0, 0.0, large["peak"]
     return {
-        "unit": unit,
-        "how": f"{more:,} {unit} more: {(KINDS[kind][0].__doc__ or 'built from icons.').splitlines()[0]}",
+        "unit": name,
+        "how": kind.how,
         "worker_seconds": round(each["workers"], 9),
         "leader_seconds": round(each["leader"], 9),
         "bytes": round(each["bytes"], 1),
-        "leader_bytes": round(each["peak"], 1),
-        "leader_base": float(found[0]["peak"]),
-        "worker_base": float(found[0]["peak_worker"]),
+        "leader_bytes": round(grows, 1),
+        "leader_base": float(round(base)),
+        "worker_base": float(worker_base),
     }
 
 
@@ -156,34 +201,40 @@ def batch_seconds(engine: str, batches: int = 1000) -> float:
     next(results)
     start = time.perf_counter()
     list(results)
-    return round((time.perf_counter() - start) / batches, 6)
+    spent = (time.perf_counter() - start) / batches
+    print(f"a batch by {engine}: {1e6 * spent:.0f} us", flush=True)
+    return round(spent, 6)
+
+
+def this_machine() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return f"{os.cpu_count()} cores of {model or platform.machine()}"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("kinds", nargs="*", default=[])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kinds", nargs="*", default=[], help=f"any of {', '.join([*KINDS, BATCHES])}; else all")
     parser.add_argument("--write", action="store_true", help="keep them, for `veridical plan`")
-    parser.add_argument("--child", nargs=2)
+    parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         child(options.child[0], int(options.child[1]))
         return
     os.environ["VERIDICAL_PROGRESS"] = "0"
-    old = json.loads(RATES.read_bytes()) if RATES.exists() else {"work": {}}
-    work = old["work"] | {kind: measure(kind) for kind in options.kinds or KINDS}
-    model = next((line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
-                  if line.startswith("model name")), platform.machine())  # fmt: skip
-    record = {
-        "machine": f"{os.cpu_count()} cores of {model}",
-        "measured": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
-        "batch_seconds": batch_seconds("processes"),
-        "batch_seconds_ray": batch_seconds("ray"),
-        "work": {kind: work[kind] for kind in KINDS if kind in work},
-    }
-    spent = {name: 1e6 * float(str(record[name])) for name in ("batch_seconds", "batch_seconds_ray")}
-    print("a batch: {batch_seconds:.0f} us by processes, {batch_seconds_ray:.0f} us by Ray".format(**spent))
-    if options.write:
-        RATES.write_text(json.dumps(record, indent=1) + "\n")
+    kinds = options.kinds or [*KINDS, BATCHES]
+    record = json.loads(RATES.read_bytes())
+    if record["machine"] != this_machine() and set(kinds) != {*KINDS, BATCHES}:
+        raise SystemExit(f"{RATES.name} is of {record['machine']}, and this is {this_machine()}: measure all kinds")
+    for kind in kinds:
+        if kind == BATCHES:
+            found = {f"batch_seconds{end}": batch_seconds(engine) for engine, end in ENGINES.items()}
+        else:
+            found = {"work": record["work"] | {kind: measure(kind)}}
+        today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
+        record |= found | {"machine": this_machine(), "measured": today}
+        if options.write:
+            RATES.write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -86,7 +86,19 @@ def spelled(place: str | os.PathLike[str]) -> str:
 
 def local(place: str | os.PathLike[str]) -> Path:
     """A path on this disk for a path or an address; what has an address is fetched, once."""
-    return fetch(spelled(place)) if is_address(place) else Path(place)
+    if not is_address(place):
+        return Path(place)
+    found = fetch(spelled(place))
+    _came_from[found] = spelled(place)
+    return found
+
+
+def everywhere(path: Path) -> str:
+    """By what name any machine finds something that `local` found here: its address, or the same path."""
+    return _came_from.get(path, str(path))
+
+
+_came_from: dict[Path, str] = {}  # what this process fetched
 
 
 def fetch(address: str, *manifests: str) -> Path:
@@ -122,11 +134,16 @@ def _gathered(text: bytes, manifest: str, base: str, name: str) -> Path:
     files = listed_files(text, manifest)
     folder = cache_folder() / "fetched" / hashlib.sha256(text).hexdigest() / name
     whole = folder / next(one for one in MANIFESTS if manifest.endswith(one))
+    mode = 0o400 if whole.name == HIDDEN else 0o444  # hidden answers are for nobody else on this machine
+
+    def take(one: str) -> None:
+        _link(folder / one, _fetched(f"{base}/{one}", files[one], mode))
+
     if not whole.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder.parent), ThreadPoolExecutor(AT_ONCE) as pool:  # one process fetches, others wait for it
             if not whole.is_file():
-                list(pool.map(lambda one: _link(folder / one, _fetched(f"{base}/{one}", files[one])), files))
+                list(pool.map(take, files))
                 write_whole(whole, text)
     return folder
 
@@ -152,13 +169,14 @@ def _link(place: Path, file: Path) -> None:
         shutil.copyfile(file, place)
 
 
-def _fetched(address: str, entry: Entry) -> Path:
+def _fetched(address: str, entry: Entry, mode: int) -> Path:
     """A file of the cache under its hash: it is there, or it is fetched now and proved."""
     path = cache_folder() / "files" / entry.sha256[:2] / entry.sha256
     if path.is_file() and path.stat().st_size == entry.bytes:
         return path
     digest = hashlib.sha256()
     with atomic(path) as out, reading(address), opened(address).open(bare(address), "rb") as source:
+        os.fchmod(out.fileno(), mode)
         for block in iter(partial(source.read, _BLOCK), b""):
             digest.update(block)
             out.write(block)
@@ -167,7 +185,6 @@ def _fetched(address: str, entry: Entry) -> Path:
                 f"{address} is not what its manifest says: it was damaged, or is being replaced just now.",
                 "Try again in a moment; if it stays so, publish it again.",
             )
-    path.chmod(0o444)
     return path
 
 
@@ -175,7 +192,9 @@ def read_object(address: str) -> bytes | None:
     """The bytes of a small object; None where there is none."""
     try:
         with reading(address):
-            data: bytes = opened(address).cat_file(bare(address))
+            store = opened(address)
+            store.invalidate_cache()  # hf:// remembers listings, whatever it is told
+            data: bytes = store.cat_file(bare(address))
             return data
     except FileNotFoundError:
         return None

@@ -1,13 +1,13 @@
 """What a unit of each kind of work costs: the numbers that `veridical plan` reckons with.
 
-Each kind runs twice in a process of its own, a small and a larger lot; what differs is the larger lot's. Measured are
-processor seconds (of the worker and of the process that leads it), bytes on disk and peak memory: on a busy machine
-they are what they are on an idle one. The larger lots of pictures, and of matrices where memory is measured, are ten
-times the papers' benchmarks: their peaks are printed, and a quarter of an hour of a processor goes into them. `batches`
-is what the engines add to a batch, by the clock: for a quiet machine.
+Each kind runs twice in a process of its own, a small and a larger lot; what differs is the larger lot's: processor
+seconds of the worker and of the process that leads it, and bytes on disk. (Of a processor, and not of a clock; but on a
+busy machine they are more by a third, for caches are shared.) `KIND:memory` is how the leader's memory grows, with a
+larger lot of ten times the paper's benchmark: pictures take a quarter of an hour of a processor, and any machine will
+do. `batches` is what the engines add to a batch, by the clock. Everything but memory is for a quiet machine.
 
-Run: `python benchmarks/rates.py [--write] [KIND...]`; with `--write`, what was measured goes into
-src/veridical/engine/rates.json, and other kinds that were measured on the same machine stay.
+Run: `python benchmarks/rates.py [--write] [WHAT...]`; with `--write`, what was measured goes into
+src/veridical/engine/rates.json, where what else was measured on the same machine stays.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ENGINES = {"processes": "", "ray": "_ray"}  # engine -> how its key ends
 RATES = Path(__file__).resolve().parents[1] / "src" / "veridical" / "engine" / "rates.json"
@@ -101,8 +102,7 @@ class Kind:
 
     do: Callable[[int, Path], None]
     sizes: tuple[int, int]  # of the two lots
-    led: bool = False  # a worker does it, and another process leads it; else all that it costs is a worker's
-    grow: Callable[[int, Path], None] | None = None  # where the leader's memory is measured on something larger
+    grow: Callable[[int, Path], None] | None = None  # where a process leads its workers: what shows its memory
     grown: tuple[int, int] = (0, 0)
 
     @property
@@ -118,13 +118,14 @@ def said(function: Callable[[int, Path], None]) -> str:
 
 
 KINDS = {
-    "pictures": Kind(pictures, (48_000, 920_016), led=True),
-    "matrices": Kind(matrices, (3_000, 30_000), True, matrices_of_photographs, (235_000, 2_300_000)),
+    "pictures": Kind(pictures, (9_600, 48_000), pictures, (48_000, 920_016)),
+    "matrices": Kind(matrices, (3_000, 30_000), matrices_of_photographs, (235_000, 2_300_000)),
     "images": Kind(images, (16, 144)),
     "texts": Kind(texts, (64, 448)),
     "pairs": Kind(pairs, (32, 160)),
 }
-BATCHES = "batches"
+BATCHES, MEMORY = "batches", ":memory"
+EVERYTHING = (*KINDS, *(f"{name}{MEMORY}" for name, kind in KINDS.items() if kind.grow is not None), BATCHES)
 
 
 def child(function: str, count: int) -> None:
@@ -164,28 +165,32 @@ def two_lots(function: Callable[[int, Path], None], sizes: tuple[int, int]) -> t
     return made[0], made[1]
 
 
-def measure(name: str) -> dict[str, object]:
+def cost(name: str) -> dict[str, object]:
+    """Seconds and bytes of a unit, and the memory of a worker."""
     kind = KINDS[name]
     small, large = two_lots(kind.do, kind.sizes)
     each = {what: max(0.0, (large[what] - small[what]) / (kind.sizes[1] - kind.sizes[0])) for what in small}
-    if kind.led:
-        held = (small, large) if kind.grow is None else two_lots(kind.grow, kind.grown)
-        counts = kind.sizes if kind.grow is None else kind.grown
-        grows = max(0.0, (held[1]["peak"] - held[0]["peak"]) / (counts[1] - counts[0]))
-        base, worker_base = held[0]["peak"] - counts[0] * grows, large["peak_worker"]
-    else:  # this process stands for a worker; who leads it writes a row
+    if kind.grow is None:  # this process stands for a worker; who leads it writes a row
         each |= {"workers": each["leader"], "leader": 0.0}
-        grows, base, worker_base = 0.0, 0.0, large["peak"]
+        large |= {"peak_worker": large["peak"]}
     return {
         "unit": name,
         "how": kind.how,
         "worker_seconds": round(each["workers"], 9),
         "leader_seconds": round(each["leader"], 9),
         "bytes": round(each["bytes"], 1),
-        "leader_bytes": round(grows, 1),
-        "leader_base": float(round(base)),
-        "worker_base": float(worker_base),
+        "worker_base": float(large["peak_worker"]),
     }
+
+
+def memory(name: str) -> dict[str, object]:
+    """Of the leading process: what it begins with, and what a unit adds."""
+    kind = KINDS[name]
+    if kind.grow is None:
+        return {"leader_bytes": 0.0, "leader_base": 0.0}
+    small, large = two_lots(kind.grow, kind.grown)
+    each = max(0.0, (large["peak"] - small["peak"]) / (kind.grown[1] - kind.grown[0]))
+    return {"leader_bytes": round(each, 1), "leader_base": float(round(small["peak"] - kind.grown[0] * each))}
 
 
 def nothing(batch: int) -> int:
@@ -212,9 +217,20 @@ def this_machine() -> str:
     return f"{os.cpu_count()} cores of {model or platform.machine()}"
 
 
+def measured(what: str, record: dict[str, Any]) -> dict[str, Any]:
+    """The record with one more thing in it."""
+    if what == BATCHES:
+        return record | {f"batch_seconds{end}": batch_seconds(engine) for engine, end in ENGINES.items()}
+    name, _, part = what.partition(":")
+    found = memory(name) if part else cost(name)
+    if not part and KINDS[name].grow is None:
+        found |= memory(name)
+    return record | {"work": record["work"] | {name: record["work"].get(name, {}) | found}}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kinds", nargs="*", default=[], help=f"any of {', '.join([*KINDS, BATCHES])}; else all")
+    parser.add_argument("what", nargs="*", help=f"any of {', '.join(EVERYTHING)}; else all")
     parser.add_argument("--write", action="store_true", help="keep them, for `veridical plan`")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -222,17 +238,15 @@ def main() -> None:
         child(options.child[0], int(options.child[1]))
         return
     os.environ["VERIDICAL_PROGRESS"] = "0"
-    kinds = options.kinds or [*KINDS, BATCHES]
+    wanted = options.what or EVERYTHING
+    if unknown := set(wanted) - set(EVERYTHING):
+        parser.error(f"nothing is called {unknown.pop()!r}")
     record = json.loads(RATES.read_bytes())
-    if record["machine"] != this_machine() and set(kinds) != {*KINDS, BATCHES}:
-        raise SystemExit(f"{RATES.name} is of {record['machine']}, and this is {this_machine()}: measure all kinds")
-    for kind in kinds:
-        if kind == BATCHES:
-            found = {f"batch_seconds{end}": batch_seconds(engine) for engine, end in ENGINES.items()}
-        else:
-            found = {"work": record["work"] | {kind: measure(kind)}}
+    if record["machine"] != this_machine() and set(wanted) != set(EVERYTHING):
+        raise SystemExit(f"{RATES.name} is of {record['machine']}, and this is {this_machine()}: measure everything")
+    for what in wanted:
         today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
-        record |= found | {"machine": this_machine(), "measured": today}
+        record = measured(what, record) | {"machine": this_machine(), "measured": today}
         if options.write:
             RATES.write_text(json.dumps(record, indent=1) + "\n")
 

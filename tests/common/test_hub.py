@@ -63,6 +63,8 @@ class Handler(BaseHTTPRequestHandler):
                 for one in json.loads(body)["files"]
             ]
             self.answer({"files": told})
+        elif self.path.endswith("/paths-info/main"):  # asked for what no listing has
+            self.answer([])
         elif "/commit/main" in self.path:
             self.commit([json.loads(line) for line in body.splitlines()])
         else:  # the head of a README
@@ -88,7 +90,8 @@ class Handler(BaseHTTPRequestHandler):
                 if str(line["key"]) == "file":
                     self.server.files[line["value"]["path"]] = base64.b64decode(line["value"]["content"])
                     self.server.order.append(line["value"]["path"])
-            return self.answer({"commitUrl": f"http://x/{REPOSITORY}/commit/{'0' * 40}", "commitOid": "0" * 40})
+            place = f"http://127.0.0.1:{self.server.server_address[1]}/datasets/{REPOSITORY}"
+            return self.answer({"commitUrl": f"{place}/commit/{'0' * 40}", "commitOid": "0" * 40})
         finally:
             self.server.committing.release()
 

@@ -192,9 +192,7 @@ def read_object(address: str) -> bytes | None:
     """The bytes of a small object; None where there is none."""
     try:
         with reading(address):
-            store = opened(address)
-            store.invalidate_cache()  # hf:// remembers listings, whatever it is told
-            data: bytes = store.cat_file(bare(address))
+            data: bytes = opened(address).cat_file(bare(address))
             return data
     except FileNotFoundError:
         return None
@@ -207,7 +205,9 @@ def opened(address: str) -> Any:
         import fsspec
 
         more = {"auto_mkdir": True} if scheme in _DISK else {}
-        return fsspec.filesystem(scheme, use_listings_cache=False, **more)
+        store = fsspec.filesystem(scheme, use_listings_cache=False, **more)
+        store.invalidate_cache()  # hf:// remembers listings whatever it is told, and reads as much as they say
+        return store
     except ImportError as error:
         raise missing_extra(_PACKAGES.get(scheme, str(error.name or "fsspec")), "cloud") from None
     except ValueError:

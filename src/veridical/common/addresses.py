@@ -166,7 +166,7 @@ def _link(place: Path, file: Path) -> None:
     try:
         os.link(file, place)
     except OSError:  # a disk that knows no links
-        shutil.copyfile(file, place)
+        shutil.copy(file, place)  # with its permissions
 
 
 def _fetched(address: str, entry: Entry, mode: int) -> Path:

@@ -110,7 +110,8 @@ class Kind:
         about = f"{self.sizes[1] - self.sizes[0]:,} more than {self.sizes[0]:,}: {said(self.do)}"
         if self.grow is None:
             return about
-        return f"{about} The leader's memory: {self.grown[1]:,} and {self.grown[0]:,}. {said(self.grow)}"
+        other = "" if self.grow is self.do else f" {said(self.grow)}"
+        return f"{about} The leader's memory: {self.grown[1]:,} and {self.grown[0]:,}.{other}"
 
 
 def said(function: Callable[[int, Path], None]) -> str:
@@ -184,13 +185,14 @@ def cost(name: str) -> dict[str, object]:
 
 
 def memory(name: str) -> dict[str, object]:
-    """Of the leading process: what it begins with, and what a unit adds."""
+    """Of the leading process: what it begins with, and what a unit adds; nothing where it only writes rows."""
     kind = KINDS[name]
     if kind.grow is None:
         return {"leader_bytes": 0.0, "leader_base": 0.0}
     small, large = two_lots(kind.grow, kind.grown)
     each = max(0.0, (large["peak"] - small["peak"]) / (kind.grown[1] - kind.grown[0]))
-    return {"leader_bytes": round(each, 1), "leader_base": float(round(small["peak"] - kind.grown[0] * each))}
+    base = float(round(small["peak"] - kind.grown[0] * each))
+    return {"how": kind.how, "leader_bytes": round(each, 1), "leader_base": base}
 
 
 def nothing(batch: int) -> int:
@@ -217,15 +219,25 @@ def this_machine() -> str:
     return f"{os.cpu_count()} cores of {model or platform.machine()}"
 
 
-def measured(what: str, record: dict[str, Any]) -> dict[str, Any]:
-    """The record with one more thing in it."""
+def measured(what: str) -> dict[str, Any]:
+    """What one thing comes to, as it stands in the record."""
     if what == BATCHES:
-        return record | {f"batch_seconds{end}": batch_seconds(engine) for engine, end in ENGINES.items()}
+        return {f"batch_seconds{end}": batch_seconds(engine) for engine, end in ENGINES.items()}
     name, _, part = what.partition(":")
     found = memory(name) if part else cost(name)
     if not part and KINDS[name].grow is None:
         found |= memory(name)
-    return record | {"work": record["work"] | {name: record["work"].get(name, {}) | found}}
+    return {"work": {name: found}}
+
+
+def write(found: dict[str, Any]) -> None:
+    """Put what was measured into the record, where others may have written meanwhile."""
+    record = json.loads(RATES.read_bytes())
+    today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
+    for name, rate in found.pop("work", {}).items():
+        record["work"][name] = record["work"].get(name, {}) | rate
+    record |= found | {"machine": this_machine(), "measured": today}
+    RATES.write_text(json.dumps(record, indent=1) + "\n")
 
 
 def main() -> None:
@@ -241,14 +253,13 @@ def main() -> None:
     wanted = options.what or EVERYTHING
     if unknown := set(wanted) - set(EVERYTHING):
         parser.error(f"nothing is called {unknown.pop()!r}")
-    record = json.loads(RATES.read_bytes())
-    if record["machine"] != this_machine() and set(wanted) != set(EVERYTHING):
-        raise SystemExit(f"{RATES.name} is of {record['machine']}, and this is {this_machine()}: measure everything")
+    here, there = this_machine(), json.loads(RATES.read_bytes())["machine"]
+    if here != there and set(wanted) != set(EVERYTHING):
+        raise SystemExit(f"{RATES.name} is of {there}, and this is {here}: measure everything")
     for what in wanted:
-        today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
-        record = measured(what, record) | {"machine": this_machine(), "measured": today}
+        found = measured(what)
         if options.write:
-            RATES.write_text(json.dumps(record, indent=1) + "\n")
+            write(found)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Each kind runs twice in a process of its own, a small and a larger lot; what differs is the larger lot's: processor
 seconds of the worker and of the process that leads it, and bytes on disk. (Of a processor, and not of a clock; but on a
-busy machine they are more by a third, for caches are shared.) `KIND:memory` is how the leader's memory grows, with a
+busy machine they are more, for caches are shared.) `KIND:memory` is how the leader's memory grows, with a
 larger lot of ten times the paper's benchmark: pictures take a quarter of an hour of a processor, and any machine will
 do. `batches` is what the engines add to a batch, by the clock. Everything but memory is for a quiet machine.
 

@@ -2,8 +2,7 @@
 
 Everything follows from `rates.json`, measured on one machine (`benchmarks/rates.py`; `how` says it of each kind):
 processor seconds of workers and of the process that leads them, bytes on disk, and memory that grows with the work.
-Seconds are of a processor and not of a clock, so that a busy machine measures the same. Prices are the user's; those
-here are assumptions.
+Seconds are of a processor and not of a clock. Prices are the user's; those here are assumptions.
 """
 
 from __future__ import annotations

@@ -2,9 +2,11 @@
 
 Each kind runs twice in a process of its own, a small and a larger lot; what differs is the larger lot's: processor
 seconds of the worker and of the process that leads it, and bytes on disk. (Of a processor, and not of a clock; but on a
-busy machine they are more, for caches are shared.) `KIND:memory` is how the leader's memory grows, with a
-larger lot of ten times the paper's benchmark: pictures take a quarter of an hour of a processor, and any machine will
-do. `batches` is what the engines add to a batch, by the clock. Everything but memory is for a quiet machine.
+busy machine they are more, for caches are shared.) `KIND:memory` is how the leader's memory grows, for which any
+machine will do. `batches` is what the engines add to a batch, by the clock. All but memory is for a quiet machine.
+
+`--peak KIND COUNT` runs one lot of any size, and says what it came to: `--peak pictures 920016` is ten times NLVR, and
+takes a quarter of an hour of a processor.
 
 Run: `python benchmarks/rates.py [--write] [WHAT...]`; with `--write`, what was measured goes into
 src/veridical/engine/rates.json, where what else was measured on the same machine stays.
@@ -119,7 +121,7 @@ def said(function: Callable[[int, Path], None]) -> str:
 
 
 KINDS = {
-    "pictures": Kind(pictures, (9_600, 48_000), pictures, (48_000, 920_016)),
+    "pictures": Kind(pictures, (9_600, 48_000), pictures, (9_600, 96_000)),
     "matrices": Kind(matrices, (3_000, 30_000), matrices_of_photographs, (235_000, 2_300_000)),
     "images": Kind(images, (16, 144)),
     "texts": Kind(texts, (64, 448)),
@@ -149,21 +151,22 @@ def child(function: str, count: int) -> None:
 Found = dict[str, float]
 
 
+def lot(function: Callable[[int, Path], None], count: int) -> Found:
+    """What a lot costs, which is said."""
+    words = [sys.executable, __file__, "--child", function.__name__, str(count)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    out = subprocess.run(words, stdout=subprocess.PIPE, env=environment, check=True).stdout
+    found: Found = json.loads(out.splitlines()[-1])
+    print(
+        f"{function.__name__}, {count:,}: {found['leader'] + found['workers']:.1f} s of processors, peak "
+        f"{found['peak'] / 1e6:,.0f} MB, of its worker {found['peak_worker'] / 1e6:,.0f} MB",
+        flush=True,
+    )
+    return found
+
+
 def two_lots(function: Callable[[int, Path], None], sizes: tuple[int, int]) -> tuple[Found, Found]:
-    """What the two lots cost; each is said as it is known."""
-    made = []
-    for count in sizes:
-        words = [sys.executable, __file__, "--child", function.__name__, str(count)]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        out = subprocess.run(words, stdout=subprocess.PIPE, env=environment, check=True).stdout
-        found: Found = json.loads(out.splitlines()[-1])
-        print(
-            f"{function.__name__}, {count:,}: {found['leader'] + found['workers']:.1f} s of processors, peak "
-            f"{found['peak'] / 1e6:,.0f} MB, of its worker {found['peak_worker'] / 1e6:,.0f} MB",
-            flush=True,
-        )
-        made.append(found)
-    return made[0], made[1]
+    return lot(function, sizes[0]), lot(function, sizes[1])
 
 
 def cost(name: str) -> dict[str, object]:
@@ -244,12 +247,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="*", help=f"any of {', '.join(EVERYTHING)}; else all")
     parser.add_argument("--write", action="store_true", help="keep them, for `veridical plan`")
+    parser.add_argument("--peak", nargs=2, metavar=("KIND", "COUNT"), help="one lot alone, of so many")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         child(options.child[0], int(options.child[1]))
         return
     os.environ["VERIDICAL_PROGRESS"] = "0"
+    if options.peak:
+        lot(KINDS[options.peak[0]].do, int(options.peak[1]))
+        return
     wanted = options.what or EVERYTHING
     if unknown := set(wanted) - set(EVERYTHING):
         parser.error(f"nothing is called {unknown.pop()!r}")

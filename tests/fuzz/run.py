@@ -70,8 +70,11 @@ def case(folder: Path, source: Path, target: str, seed: int) -> Iterator[Finding
     close = [p for p in files if any(word.startswith(p.relative_to(box).parts[0].split(".")[0]) for word in words)]
     done = [wrong(rng, rng.choice(close or files), box) for _ in range(rng.choice((1, 1, 1, 2)))]
     before = snapshot(folder)
+    os.environ["VERIDICAL_CACHE"] = str(box / "out.cache" if aim.own_cache else source / "cache")
+    os.environ["VERIDICAL_DATA"] = str(box / "out.data")
     with site(rng, box / aim.served) if aim.served else nullcontext("") as url:
-        for problem, detail in watched([word.replace("{url}", url) for word in words], box):
+        said = [word.replace("{url}", url).replace("{box}", str(box)) for word in words]
+        for problem, detail in watched(said, box):
             yield Finding(target, seed, command, done, problem, detail)
     allowed = tuple(str(Path("around/box", name)) for name in ("out", *aim.may_change))
     after = snapshot(folder)
@@ -241,8 +244,9 @@ def main() -> int:
     targets = args.target or list(TARGETS)
     source = args.world.resolve()
     os.environ |= {"VERIDICAL_WORKER": "1", "VERIDICAL_PROGRESS": "0", "VERIDICAL_CACHE": str(source / "cache")}
+    os.environ["VERIDICAL_DATA"] = str(source / "home")
     board.listen = lambda *_: None  # `serve` does all but serve, and ends
-    if not (source / "data").exists():
+    if not (source / "store").exists():
         source.mkdir(parents=True, exist_ok=True)
         world.make(source)
     folder = source.with_name(f"{source.name}.boxes-{os.getpid()}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.fuzz.more_world import ALIKE, COUNTED
 from tests.fuzz.world import NLVR2, WORDS
 
 
@@ -15,6 +16,7 @@ class Target:
     wrong: str  # which of their files are made wrong, a glob; several with spaces
     commands: tuple[str, ...]  # one of them is run
     may_change: tuple[str, ...] = ()  # what a command may change besides `out`
+    own_cache: bool = False  # what was fetched before is not known
     served: str = ""  # a folder that a web server on this machine offers, at {url}; it does not always behave
 
 
@@ -65,7 +67,10 @@ TARGETS: dict[str, Target] = {
     "pairs": Target(
         ("pairs", "pairs.jsonl"),
         "pairs/*",
-        _readers("pairs", "dev", "features thumbnail pairs", f"audit pairs {AUDIT}"),
+        _readers(
+            "pairs", "dev", f"audit pairs {AUDIT}", "features thumbnail pairs",
+            "features thumbnail pairs --reuse pairs",
+        ),
         ("pairs",),
     ),
     "choices": Target(
@@ -147,12 +152,49 @@ TARGETS: dict[str, Target] = {
     ),
     "a project": Target(
         ("project", "served", "labelled.json"),
-        "project/* labelled.json",
+        "project/* project/source/* labelled.json",
         (
             "collect label-studio project --data served --out out",
             "collect label-studio project --data served --take labelled.json",
+            "collect export project --data served --out out", "serve project --data served --port 0",
+            "collect rehearse project --workers 3 --out out",
         ),
         ("served",),
+    ),
+    "a project's database": Target(
+        ("project", "served"),
+        "served/*",
+        (
+            "collect export project --data served --out out", "serve project --data served --port 0",
+            "collect label-studio project --data served --out out",
+        ),
+        ("served",),
+    ),
+    "projects": Target(
+        ("begun-pairs", "begun-asked"),
+        "begun-pairs/* begun-pairs/source/**/* begun-asked/* begun-asked/pictures/*",
+        ("collect rehearse begun-pairs --workers 3 --out out", "collect rehearse begun-asked --workers 3 --out out"),
+    ),
+    "what projects are made from": Target(
+        ("photographs", "coco", "matrices", "questions", "synsets.txt", "searched.jsonl"),
+        "photographs/* coco/*.json coco/images/train2017/* matrices/* questions/* synsets.txt searched.jsonl",
+        (
+            "collect init nlvr2 out --source folder:photographs --sets 2", "collect init vcr out --source coco:coco",
+            "collect init nlvr2 out --source folder:photographs --synsets synsets.txt",
+            "collect init nlvr2 out --search searched.jsonl --synsets synsets.txt",
+            "collect init vprom out --benchmark matrices --items 4",
+            "collect init vcr out --benchmark questions --items 4",
+        ),
+    ),
+    "collections": Target(
+        ("collected-pairs", "collected-asked", "coco"),
+        "collected-pairs/**/* collected-asked/*",
+        (
+            f"build nlvr2 --from-collection collected-pairs {ALIKE} --out out",
+            "build nlvr2 --from-collection collected-pairs --processes 1 --out out",
+            f"build vcr --from-collection collected-asked --processes 1 {WORDS} --out out",
+        ),
+        ("out.hidden", "out.work"),
     ),
     "people's questions": Target(
         ("coco", "written.jsonl", "passed.jsonl", "interest.jsonl"),
@@ -177,6 +219,49 @@ TARGETS: dict[str, Target] = {
         (f"{PHOTOGRAPHS} --config nlvr2.json --work work", f"{PHOTOGRAPHS} --split train=2 --split dev=1 --work work"),
         ("out.hidden", "work"),
     ),
+    "people's marks": Target(
+        ("photographs", "work", "removals.jsonl", "dull.jsonl", "labels.jsonl", "sentences.jsonl", "judgements.jsonl",
+         "costs.json", "synsets.txt", "searched.jsonl", "made", "made.hidden", "taken.txt"),
+        "removals.jsonl dull.jsonl labels.jsonl sentences.jsonl judgements.jsonl costs.json synsets.txt "
+        "searched.jsonl taken.txt",
+        (
+            f"{PHOTOGRAPHS} --work work --removals removals.jsonl", f"{PHOTOGRAPHS} --work work --dull dull.jsonl",
+            f"{PHOTOGRAPHS} --work work --labels labels.jsonl", f"{PHOTOGRAPHS} --synsets synsets.txt",
+            f"{PHOTOGRAPHS} --work work --sentences sentences.jsonl",
+            f"{PHOTOGRAPHS} --work work --sentences sentences.jsonl --judgements judgements.jsonl --costs costs.json",
+            "build nlvr2 --search searched.jsonl --synsets synsets.txt --vectors none --until tasks --out out",
+            "build nlvr2 --takedown taken.txt --out made",
+        ),
+        ("out.hidden", "out.work", "work", "made"),
+    ),
+    "lists": Target(
+        ("coco", "lists", "answered.jsonl"),
+        "lists/* answered.jsonl",
+        (
+            f"build vprom {COUNTED} --lists lists --out out",
+            f"build vprom {COUNTED} --judgements answered.jsonl --out out",
+        ),
+        ("out.hidden",),
+    ),
+    "augmented": Target(
+        ("nlvr", "nlvr.hidden"),
+        "nlvr/* nlvr.hidden/*",
+        ("augment nlvr --items 4 --variants 1 --variant-items 2 --plain 4 --presentations 4 --out out",),
+        ("out.hidden",),
+    ),
+    "copies": Target(
+        ("pairs", "run-maxent", "nlvr.hidden", "pairs.jsonl", "store"),
+        "pairs/* run-maxent/**/* nlvr.hidden/* pairs.jsonl store/**/*",
+        (
+            *(f"copy {name} --out {out}{name}" for name in ("pairs", "run-maxent", "nlvr.hidden", "pairs.jsonl")
+              for out in ("out/", "file://{box}/out/")),
+            *(f"copy file://{{box}}/store/{name} --out out/copy" for name in ("pairs", "run-maxent", "pairs.jsonl")),
+            "check file://{box}/store/pairs",
+            "evaluate file://{box}/store/pairs file://{box}/store/pairs.jsonl --resamples 50",
+            "copy pairs --replace --out file://{box}/store/pairs",
+        ),
+        ("out.data", "out.cache", "store"), own_cache=True,
+    ),
     "tables to match": Target(
         ("table.csv", "table.jsonl", "table.parquet"),
         "table.*",
@@ -184,6 +269,10 @@ TARGETS: dict[str, Target] = {
             *(f"match table.{suffix} {MATCH}" for suffix in ("csv", "jsonl", "parquet")),
             f"match table.csv --keep-going --method paper {MATCH}", f"match table.csv --integrity {MATCH}",
         ),
+        ("out.hidden",),
+    ),
+    "answers to a sweep": Target(
+        ("table.csv", "people.csv"), "people.csv", (f"match table.csv {MATCH} --sweep 0.1,1 --people people.csv",),
         ("out.hidden",),
     ),
     "tables of questions": Target(
@@ -213,6 +302,7 @@ TARGETS: dict[str, Target] = {
             "solve run-matrices matrices --scheme neutral --split test --out out",
             "train text nlvr --out stopped --set epochs=2 --set batch=4 --set checkpoint_steps=1",
             "train maxent nlvr --out run-maxent",
+            "train text nlvr --out out --pretrained run-text --set epochs=1",
             "report run-maxent run-text --benchmark nlvr --resamples 100 --out out/page.html",
         ),
         ("run-maxent", "run-text", "run-matrices", "stopped"),

@@ -14,14 +14,17 @@ from tests.benchmark.conftest import write_small
 from tests.commands import Ran, invoke
 from tests.fuzz.mutate import NAMES
 
+from veridical.api.collecting import ACTIONS
 from veridical.builders import BUILDERS, load_builder
 from veridical.cli import VERBS
 from veridical.cli.commands import told
+from veridical.web.board import serving as board
 
 # options whose large values ask for much work, which is then done
 WORK = {
     "presentations", "photographs", "matrices", "images", "sets", "items", "resamples", "trials", "processes",
     "batch_size", "max_connections", "examples", "wordings", "orders", "limit", "folds", "best", "shortlist", "scale",
+    "workers", "sample", "variants", "variant_items", "plain",
 }  # fmt: skip
 SMALL = ["-1", "0", "1", "x", "", "nan", "1.5"]
 ANY = [*SMALL, "inf", "-inf", "1e308", str(2**31), str(2**63), str(2**64), "-" + str(2**70), "0x10", "1_0", "١"]
@@ -30,7 +33,15 @@ VERB_WORDS = {  # the arguments of each verb
     "stats": ["small"], "audit": ["small", "--check", "label"], "features": ["thumbnail", "small"],
     "train": ["majority", "small"], "sweep": ["small"], "models": [], "solve": ["random", "small"],
     "evaluate": ["small", "p.jsonl"], "report": ["p.jsonl", "--benchmark", "small"], "tag": ["p.jsonl"],
+    "compare": ["small", "p.jsonl", "p.jsonl"], "show": ["small", "--export", "out/shown"], "copy": ["small"],
+    "augment": ["small"], "plan": [], "serve": ["small", "--port", "0"], "submit": ["http://127.0.0.1:9", "p.jsonl"],
+    "get": ["nlvr", "--base-url", "http://127.0.0.1:99999"],
 }  # fmt: skip
+COLLECT_WORDS = {
+    "init": ["nlvr", "out/project"], "rehearse": ["small"], "export": ["small"],
+    "label-studio": ["small", "--out", "out/labels"],
+}  # fmt: skip
+UNTRIED = {"demo", "build", "collect"}  # minutes of work; its builders; its actions, below
 
 
 SIZES = {"nlvr": "--presentations=4", "nlvr2": "--sets=1", "vprom": "--matrices=3", "vcr": "--photographs=8"}
@@ -45,6 +56,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             patch.setenv(name, value)
         patch.setenv("VERIDICAL_CACHE", str(folder / "cache"))
         patch.chdir(folder)
+        patch.setenv("VERIDICAL_DATA", str(folder / "home"))
+        patch.setattr(board, "listen", lambda *_: None)  # `serve` does all but serve, and ends
         assert invoke("solve", "random", "small", "--out", "p.jsonl").exit_code == 0
         yield folder / "small"
 
@@ -68,6 +81,7 @@ def options(verb: Callable[..., Any]) -> list[tuple[str, list[str]]]:
 
 
 OPTIONS = {verb: options(VERBS[verb]) for verb in VERB_WORDS}
+COLLECTS = {name: options(ACTIONS[name]) for name in COLLECT_WORDS}
 BUILDS = {name: options(load_builder(name)) for name in BUILDERS}
 
 
@@ -82,6 +96,24 @@ def test_odd_words_for_options(small: Path, data: st.DataObject) -> None:
     if any(name == "--out" for name, _ in known) and not any(w.startswith("--out=") for w in words):
         words += ["--out", "out/it"]
     fine(invoke(*words))
+
+
+def test_every_verb_is_tried() -> None:
+    assert set(VERB_WORDS) | UNTRIED == set(VERBS)
+    assert set(COLLECT_WORDS) == set(ACTIONS)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_odd_words_for_collections(small: Path, data: st.DataObject) -> None:
+    action = data.draw(st.sampled_from(sorted(COLLECT_WORDS)))
+    known = [one for one in COLLECTS[action] if one[0] not in ("--rehearse", "--database")]
+    name, values = data.draw(st.sampled_from(known))
+    size = ["--presentations=2"] if action == "init" and name != "--presentations" else []
+    where = ["--out", "out/it"] if action in ("rehearse", "export") and name != "--out" else []
+    fine(
+        invoke("collect", action, *COLLECT_WORDS[action], f"{name}={data.draw(st.sampled_from(values))}", *size, *where)
+    )
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))

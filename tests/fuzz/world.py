@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from PIL import Image
 from tests.commands import invoke
 from tests.formats import _releases, _tables
+from tests.fuzz import more_world
 from tests.zoo import _matrices, _pictures, _small
 
 from veridical.options.running import TrainOptions
@@ -40,6 +41,7 @@ def make(folder: Path) -> None:
         tables()
         runs()
         web()
+        more_world.make()
 
 
 def run(command: str, *more: object) -> None:
@@ -114,7 +116,8 @@ def collected(names: list[str]) -> None:
     payload = {"sentence": "There is a box.", "pictures": [picture]}
     tasks = [Task(f"validate:{n}-0", "validate", payload, 3, once=f"{n}-0") for n in names]
     project = Project("drawn", "nlvr", "Drawn", roles=(Role("validator", ("validate",)),), pay={"validate": 30})
-    Path("project").mkdir()
+    Path("project/source").mkdir(parents=True)
+    shutil.copyfile("shown/presentations.jsonl", "project/source/presentations.jsonl")
     Path("served").mkdir()
     Path("project/project.json").write_bytes(msgspec.json.encode(project))
     lines("project/tasks.jsonl", msgspec.to_builtins(tasks))

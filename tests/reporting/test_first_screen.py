@@ -235,3 +235,21 @@ def test_checks_that_do_not_apply_are_only_named(read_page, tmp_path: Path) -> N
     assert "Not applicable: Places." in page.words
     assert "Labels" in page.cells
     assert "Places" not in page.cells
+
+
+@pytest.mark.parametrize(("right", "said"), [(2, True), (7, False)])
+def test_what_is_hardest_is_said_only_where_its_interval_lies_below(
+    nlvr, predict, read_page, tmp_path: Path, right: int, said: bool
+) -> None:
+    """Negated sentences are the worst either way; a little worse is nothing to speak of."""
+
+    def is_right(n: int, item: Item) -> bool:
+        negated = item.query is not None and " not " in item.query.raw
+        return n // 2 % 10 < (right if negated else 8)
+
+    folder = nlvr(
+        count=120, sentence=lambda n: f"There is a box with {n // 4} squares that are {'not ' * (n % 2)}black."
+    )
+    page = read_page(report([f"mine={predict(folder, 'dev', is_right)}"], tmp_path / "r.html", benchmark=folder).out)
+    assert ("hardest:" in page.words) == said
+    assert not said or "“mine” finds negation hardest" in page.words

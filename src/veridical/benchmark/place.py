@@ -8,21 +8,18 @@ benchmark or none, and the next build removes what it left.
 
 from __future__ import annotations
 
-import fcntl
-import glob
 import hashlib
 import json
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 
-from veridical.common.files import is_abandoned, locked
+from veridical.common.files import locked
+from veridical.common.workplaces import Workplace, hold
 from veridical.errors import UserError
 
 MANIFEST = "benchmark.json"
@@ -90,29 +87,10 @@ def refuse_other(out: Path, name: str, task: str) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Workplace:
-    """A folder to write in, beside what is made. It is locked while it is used: one that is not, a kill left there."""
-
-    path: Path
-    lock: int  # the open descriptor that holds it
-
-    def remove(self) -> None:
-        """The work is done, or given up."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        os.close(self.lock)
-
-
 def start(out: Path) -> Workplace:
     """Check that `out` may be written, remove what killed builds of it left, and make a folder to work in."""
     check_free(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with locked(out.parent):  # nobody sweeps between making a folder and holding it
-        sweep(out)
-        path = Path(tempfile.mkdtemp(prefix=_prefix(out), dir=out.parent))
-        lock = os.open(path, os.O_RDONLY)
-        fcntl.flock(lock, fcntl.LOCK_EX)
-    return Workplace(path, lock)
+    return hold(out)
 
 
 def put_in_place(work: Path, public: Path, secret: Path | None, out: Path) -> None:
@@ -169,13 +147,6 @@ def sync_files(folder: Path) -> None:
             _sync(path)
 
 
-def sweep(out: Path) -> None:
-    """Remove what a killed build of the same benchmark left behind."""
-    for left in out.parent.glob(glob.escape(_prefix(out)) + "*"):
-        if is_abandoned(left):
-            shutil.rmtree(left, ignore_errors=True)
-
-
 def _refuse_foreign(folder: Path, manifest: str) -> None:
     """Never replace what is not one of our folders, or has something else in it."""
     if not os.path.lexists(folder):
@@ -208,10 +179,6 @@ def _is_vectors(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return file.read(6) == b"ARROW1"
-
-
-def _prefix(out: Path) -> str:
-    return f".{out.name}.building-"
 
 
 def _sync(path: Path) -> None:

@@ -21,16 +21,18 @@ from typing import Annotated, Any
 
 import msgspec
 
-from veridical.common.files import atomic, locked, write_whole
+from veridical.common.files import atomic, locked, refuse_endless, write_whole
 from veridical.errors import UserError, in_the_way, missing_extra
 
 BENCHMARK, HIDDEN, FILES = MANIFESTS = ("benchmark.json", "hidden.json", "files.json")
 AT_ONCE = 8  # files that are fetched or sent at the same time
 _BLOCK = 8 << 20  # bytes read at a time
+_MOST = 64 << 20  # bytes of a manifest: of some 400,000 files
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/{1,3}(?=[^/])")
 _NAME = re.compile(r"(?!\.)[A-Za-z0-9_.=@#+-]{1,200}")  # a part of a file's name: none begins with a dot
 _DISK = ("file", "local")
 _PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "hf": "huggingface_hub", "az": "adlfs"}
+_OURS = ("fsspec", "s3fs")  # that `veridical[cloud]` brings
 _KEYS = "Check the address, and give the keys as its store wants them (for s3: AWS_ACCESS_KEY_ID and the others)."
 
 
@@ -152,7 +154,7 @@ def fetch_beside(address: str, path: Path) -> bool:
     """Fetch what lies beside a benchmark and proves itself (vectors), to a path; False where there is none."""
     one = f"{address}/{path.name}"
     try:
-        with reading(one), opened(one).open(bare(one), "rb") as source, atomic(path) as out:
+        with reading(one), _stored(one) as source, atomic(path) as out:
             for block in iter(partial(source.read, _BLOCK), b""):
                 out.write(block)
     except FileNotFoundError:
@@ -175,11 +177,13 @@ def _fetched(address: str, entry: Entry, mode: int) -> Path:
     if path.is_file() and path.stat().st_size == entry.bytes:
         return path
     digest = hashlib.sha256()
-    with atomic(path) as out, reading(address), opened(address).open(bare(address), "rb") as source:
+    with atomic(path) as out, reading(address), _stored(address) as source:
         os.fchmod(out.fileno(), mode)
-        for block in iter(partial(source.read, _BLOCK), b""):
+        left = entry.bytes + 1  # one more than there should be: what has no end is not fetched for ever
+        while left and (block := source.read(min(left, _BLOCK))):
             digest.update(block)
             out.write(block)
+            left -= len(block)
         if digest.hexdigest() != entry.sha256:
             raise UserError(
                 f"{address} is not what its manifest says: it was damaged, or is being replaced just now.",
@@ -191,11 +195,21 @@ def _fetched(address: str, entry: Entry, mode: int) -> Path:
 def read_object(address: str) -> bytes | None:
     """The bytes of a small object; None where there is none."""
     try:
-        with reading(address):
-            data: bytes = opened(address).cat_file(bare(address))
-            return data
+        with reading(address), _stored(address) as source:
+            data: bytes = source.read(_MOST + 1)
     except FileNotFoundError:
         return None
+    if len(data) > _MOST:
+        raise UserError(f"{address} has more than {_MOST >> 20} MB: it is no manifest.", "Do not trust it.")
+    return data
+
+
+def _stored(address: str) -> Any:
+    """An object that is open for reading; a folder as a store may have pipes and devices in it."""
+    store = opened(address)
+    if address.partition("://")[0] in _DISK:
+        refuse_endless(Path(bare(address)))
+    return store.open(bare(address), "rb")
 
 
 def opened(address: str) -> Any:
@@ -209,9 +223,17 @@ def opened(address: str) -> Any:
         store.invalidate_cache()  # hf:// remembers listings whatever it is told, and reads as much as they say
         return store
     except ImportError as error:
-        raise missing_extra(_PACKAGES.get(scheme, str(error.name or "fsspec")), "cloud") from None
+        raise _missing(scheme, error.name) from None
     except ValueError:
         raise UserError(f"{address}: there is no store called {scheme!r}.", "Use s3://, gs:// or hf://.") from None
+
+
+def _missing(scheme: str, module: str | None) -> UserError:
+    """The package that a store needs: our extra brings those of S3, others are their owners'."""
+    package = "fsspec" if module == "fsspec" else _PACKAGES.get(scheme, module or scheme)
+    if package in _OURS:
+        return missing_extra(package, "cloud")
+    return UserError(f"This needs the package {package}, which is not installed.", f"Run: pip install {package}")
 
 
 def bare(address: str) -> str:

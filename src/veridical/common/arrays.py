@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
+from pathlib import Path
+from tokenize import TokenError
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veridical.errors import missing_extra
+from veridical.common.files import atomic, refuse_endless
+from veridical.errors import UserError, missing_extra
 
 Array = NDArray[Any]  # of whatever type
 Bools = NDArray[np.bool_]
@@ -27,6 +31,9 @@ Mask = NDArray[np.bool_]  # (height, width): which pixels belong to something
 
 MMAP_THRESHOLD = -3  # the C library's number for the size from which memory is asked of the system
 LARGE = 1 << 23  # bytes
+
+# A header is a Python literal that may say anything: more rows than there is memory, shapes that are no numbers.
+BAD_HEADER = (ValueError, TypeError, OverflowError, MemoryError, RecursionError, EOFError, OSError, TokenError)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -80,3 +87,24 @@ def give_back() -> None:
             function = getattr(library, name, None)
             if function is not None:
                 function(*arguments)
+
+
+def write_array(path: Path, array: Array) -> None:
+    """Write an array as .npy, whole or not at all.
+
+    NumPy gets no real file: of a full disk it would say neither the reason nor the number that tells it.
+    """
+    with atomic(path) as file:
+        np.save(SimpleNamespace(write=file.write), array)  # type: ignore[arg-type]
+
+
+def read_array(path: Path, fix: str) -> Array:
+    """The array of an .npy file that somebody may have changed."""
+    refuse_endless(path)
+    try:
+        found: Array = np.load(path, allow_pickle=False)
+    except BAD_HEADER as error:
+        raise UserError(f"{path} is not a plain NumPy array: {str(error).rstrip('.')}.", fix) from None
+    if not isinstance(found, np.ndarray) or not np.issubdtype(found.dtype, np.floating):
+        raise UserError(f"{path} holds no numbers.", fix)
+    return found

@@ -10,14 +10,13 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from veridical.common import result as results
+from veridical.common.workplaces import beside, copy_files
 from veridical.errors import UserError
 from veridical.options.fields import given, option
 
@@ -119,7 +118,7 @@ class Copied(results.Result):
 
 def copied(source: Path | str, out: Path | str, replace: bool = False) -> Copied:
     """Copy a benchmark, a hidden folder, a run or a file from one place to another."""
-    from veridical.common.addresses import HIDDEN, is_address, local, spelled
+    from veridical.common.addresses import FILES, HIDDEN, is_address, local, spelled
     from veridical.common.publishing import check_free, publish
 
     path = local(source)
@@ -132,16 +131,15 @@ def copied(source: Path | str, out: Path | str, replace: bool = False) -> Copied
         raise UserError(f"{path} does not exist.", "Check the path.")
     if target.exists() and (target.is_file() or any(target.iterdir())):
         raise UserError(f"{target} exists.", "Choose another --out.")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.copying-", dir=target.parent) as folder:
-        whole = Path(folder) / target.name
-        if path.is_file():
-            shutil.copyfile(path, whole)
-        else:
-            shutil.copytree(path, whole, copy_function=shutil.copyfile)
-            (whole / "files.json").unlink(missing_ok=True)
-        if (whole / HIDDEN).is_file():
-            for one in (*whole.rglob("*"), whole):
+    if target.resolve().is_relative_to(path.resolve()):
+        raise UserError(f"{target} is within {path}, of which it would be a copy.", "Choose another --out.")
+    with beside(target) as folder:
+        whole = folder / target.name
+        copy_files(path, whole)
+        if whole.is_dir():
+            (whole / FILES).unlink(missing_ok=True)
+        for manifest in list(whole.rglob(HIDDEN)):  # it may lie further down
+            for one in (*manifest.parent.rglob("*"), manifest.parent):
                 one.chmod(0o700 if one.is_dir() else 0o600)
         whole.replace(target)
     files = 1 if target.is_file() else sum(one.is_file() for one in target.rglob("*"))

@@ -30,6 +30,7 @@ from veridical.common.addresses import (
     reading,
 )
 from veridical.common.files import write_whole
+from veridical.common.workplaces import refuse_links
 from veridical.errors import UserError
 
 _SECRET = (".hidden",)  # how the names of folders end that hold answers
@@ -68,6 +69,7 @@ def publish(path: Path, address: str) -> int:
             "Give it an address of its own that ends in .hidden, where only you can read.",
         )
     refuse_hidden(path)
+    refuse_links(path)
     if path.is_file():
         return _publish_file(path, address)
     if kind == FILES:
@@ -96,9 +98,9 @@ def _publish_file(path: Path, address: str) -> int:
     sent = 0
     if path.suffix == ".html":
         named |= {Path(own).with_suffix(end).name: path.with_suffix(end) for end in (".json", ".md", ".tex")}
-        if numbers.is_file():
+        if numbers.is_file() and not numbers.is_symlink():
             sent = _publish_file(numbers, f"{base}/{Path(own).with_suffix('.json').name}")
-    named = {name: one for name, one in named.items() if one.is_file()}
+    named = {name: one for name, one in named.items() if one == path or (one.is_file() and not one.is_symlink())}
     entries = {name: _entry(one) for name, one in named.items()}
     files = {f"{base}/{name}": (one, entries[name]) for name, one in named.items()}
     return sent + _send(files, address, f"{address}.{FILES}", msgspec.json.encode(Listed(entries)) + b"\n")

@@ -10,11 +10,10 @@ import io
 import zipfile
 import zlib
 from pathlib import Path
-from tokenize import TokenError
 
 import numpy as np
 
-from veridical.common.arrays import Doubles, Ints
+from veridical.common.arrays import BAD_HEADER, Doubles, Ints
 from veridical.common.files import read_bytes, refuse_endless
 from veridical.errors import UserError
 from veridical.evaluation.grade import AnswerKey
@@ -30,8 +29,6 @@ BYTES_OF_A_QUESTION = 16 * 20  # a score for each of twenty choices, in NumPy's 
 
 # What the standard library says of a damaged archive: also of encryption and of methods that it does not know.
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, MemoryError)
-# A header is a Python literal that may say anything: more rows than there is memory, shapes that are no numbers.
-_BAD_HEADER = (ValueError, TypeError, OverflowError, MemoryError, RecursionError, EOFError, OSError, TokenError)
 
 
 def are_arrays(path: Path) -> bool:
@@ -92,7 +89,7 @@ def _load(path: Path, count: int) -> dict[str, Doubles]:
 def _array(path: Path, data: bytes) -> Doubles:
     try:
         array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
-    except _BAD_HEADER as error:
+    except BAD_HEADER as error:
         raise UserError(f"{path} is not a plain NumPy array: {str(error).rstrip('.')}.", _FIX) from None
     if not np.issubdtype(array.dtype, np.number) or np.issubdtype(array.dtype, np.complexfloating):
         raise UserError(f"{path} holds {array.dtype} values where scores were expected.", _FIX)

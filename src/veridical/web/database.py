@@ -6,6 +6,7 @@ when it commits, and is on disk when it ends. Migrations run on start.
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -89,13 +90,27 @@ class Database:
                 command.upgrade(config, "head")
                 connection.commit()
         except (DatabaseError, CommandError) as error:  # not there, no database, or one of a newer version
-            reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0].rstrip(".")
-            where = self.engine.url.render_as_string(hide_password=True)
-            fix = "Check its address, or put a backup back; a newer version of Veridical may have changed it."
-            raise UserError(f"The database {where} cannot be used: {reason}.", fix) from None
+            raise self.unusable(error) from None
+
+    def unusable(self, error: Exception) -> UserError:
+        """What a database says against being used, in words."""
+        said = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
+        reason = said.splitlines()[0].rstrip(".")
+        where = self.engine.url.render_as_string(hide_password=True)
+        fix = "Check its address and the disk, or put a backup back; a newer version of Veridical may have changed it."
+        return UserError(f"The database {where} cannot be used: {reason}.", fix)
 
     def close(self) -> None:
         self.engine.dispose()
+
+
+@contextmanager
+def usable(database: Database) -> Iterator[None]:
+    """Say in words where a database is damaged, or has no room, for a command that is not a server."""
+    try:
+        yield
+    except (SQLAlchemyError, sqlite3.DatabaseError) as error:
+        raise database.unusable(error) from None
 
 
 def sqlite_address(path: Path) -> str:

@@ -73,6 +73,11 @@ def test_what_people_look_at(tmp_path: Path) -> None:
         build_nlvr(tmp_path / "shown", presentations=6, until="presentations", processes=1)
 
 
+def test_the_secret_of_presentations_is_for_their_owner_alone(tmp_path: Path) -> None:
+    build_nlvr(tmp_path / "shown", presentations=2, until="presentations", secret="random", processes=1)
+    assert (tmp_path / "shown" / "secret.txt").stat().st_mode & 0o777 == 0o600
+
+
 def test_labels_and_removals_follow_the_votes(collected: dict[str, Path], tmp_path: Path) -> None:
     report = build_nlvr(tmp_path / "bench", processes=1, **collected)  # type: ignore[arg-type]
     assert report.removed == {MAJORITY_NONSENSE: COUNT - 1, SMALL_GAP: COUNT - 1}

@@ -241,6 +241,15 @@ def test_a_takedown_removes_a_photograph_and_every_item_that_shows_it(small: Pat
         takedown(small, ["nothing"], tmp_path / "x")
 
 
+def test_a_takedown_is_remembered_even_where_it_cannot_be_done(small: Path, tmp_path: Path) -> None:
+    """Whatever stops it, no later build shows these photographs."""
+    everything = list(Benchmark(small).panels)
+    with pytest.raises(UserError, match="would be left"):
+        takedown(small, everything, tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    assert (tmp_path / "none.work" / "takedown.txt").read_text().splitlines() == everything
+
+
 def test_it_is_exported_as_the_official_release_and_read_again(small: Path, tmp_path: Path) -> None:
     export("official", small, tmp_path / "official")
     import_release("nlvr2", tmp_path / "official", tmp_path / "again")

@@ -170,6 +170,7 @@ def do_all(page: Page, seen: set[str]) -> None:
         form = page.locator("form.task")
         if not form.count():
             return
+        page.wait_for_load_state()  # keys are heard from then on
         kind, lease = str(form.get_attribute("data-kind")), form.get_attribute("data-lease")
         name = f"{kind}-matrix" if page.locator(".matrix").count() else kind
         if name not in seen:

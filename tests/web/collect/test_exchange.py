@@ -193,6 +193,14 @@ def test_boxes_are_shown_in_another_order(drawings: Path) -> None:
         picture_bytes(drawings, Picture(name, order=(0, 0, 1)))
 
 
+def test_a_picture_that_is_a_link_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "key").write_text("what nobody may see")
+    (tmp_path / "pictures" / "a.png").symlink_to(tmp_path / "key")
+    with pytest.raises(UserError, match=r"no picture 'a\.png'"):
+        picture_bytes(tmp_path, Picture("a.png"))
+
+
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [

@@ -266,6 +266,7 @@ def _present(job: NLVRJob, count: int) -> BuildReport:
         if job.hidden:  # which presentations will be is not known yet
             data = job.mix_secret(job.out / SECRET, None)
             if data:
+                (folder / SECRET).touch(mode=0o600)
                 (folder / SECRET).write_bytes(data)
         examples = _run(job, scenes.present_batch, [(n, bool(job.hidden)) for n in range(count)], "sampling")
         with (folder / PRESENTATIONS).open("wb") as file:

@@ -24,6 +24,7 @@ from veridical.builders.collected import (
 from veridical.builders.nlvr2.takedown import work_folder
 from veridical.builders.nlvr2.work import Work
 from veridical.common.files import read_json, write_json
+from veridical.common.workplaces import copy_files
 from veridical.errors import UserError
 from veridical.options import filled, given_names
 from veridical.options.building import NLVR2Options
@@ -67,7 +68,7 @@ def _go_on_from(found: Collected, place: Path) -> None:
         if read_json(marker, dict[str, str], "what a work folder was made from", "Delete it.") == made_from:
             return
         shutil.rmtree(place)
-    shutil.copytree(found.path(WORK), place, dirs_exist_ok=True)
+    copy_files(found.path(WORK), place)
     write_json(place / HELD, sorted(name for name, split in found.splits().items() if split != "train"))
     write_json(marker, made_from)
 

@@ -26,6 +26,7 @@ from veridical.builders.nlvr2.photographs import ANNOTATIONS, near_duplicates, u
 from veridical.builders.nlvr2.queries import Query, Synset
 from veridical.builders.nlvr2.sets import INTERESTING, Rule, classifier
 from veridical.builders.nlvr2.work import Found, ImageSet, PrunedSet, Seen, Sentence, Task, Verdict, Work
+from veridical.common.arrays import Array, read_array
 from veridical.common.files import Json, read_json, read_text
 from veridical.encoders import open_encoder
 from veridical.errors import UserError
@@ -140,10 +141,12 @@ class Photographs:
         return {one.id: one for one in self.seen}
 
     @cached_property
-    def vectors(self) -> np.ndarray:
+    def vectors(self) -> Array:
         """(N, D), a row for each photograph."""
-        found: np.ndarray = np.load(self.file) if self.file.exists() else np.zeros((0, 1), np.float32)
-        if len(found) != len(self.seen):
+        found: Array = np.zeros((0, 1), np.float32)
+        if self.file.exists():
+            found = read_array(self.file, "Delete it and photographs.jsonl to make them again.")
+        if found.ndim != 2 or len(found) != len(self.seen):
             raise UserError(f"{self.file} does not fit photographs.jsonl.", "Delete both to make them again.")
         return found
 

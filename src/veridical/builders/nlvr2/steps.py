@@ -12,8 +12,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from veridical.benchmark.writer import file_hash
 from veridical.builders.nlvr2 import pairs, people, queries, search, sets, work
 from veridical.builders.nlvr2.collection import Collection, Photographs, hashes, seeds
@@ -22,6 +20,7 @@ from veridical.builders.nlvr2.queries import Query, Synset
 from veridical.builders.nlvr2.visible import about_thresholds, visible
 from veridical.builders.nlvr2.word_vectors import open_vectors
 from veridical.builders.nlvr2.work import Found, ImageSet, PrunedSet, Seen, Sentence, Task, Verdict
+from veridical.common.arrays import write_array
 from veridical.errors import UserError
 from veridical.language.english import icon_nouns, nouns_of
 from veridical.options.building import NLVR2Options
@@ -46,8 +45,7 @@ def look_at_photographs(made: Collection) -> None:
         seen, vectors = look(made.source, made.reader, made.encoder, coverage, workers=made.workers, work=batches)
         # The two belong together: a build that is killed between them must not leave those of different encoders.
         made.work.path("photographs.jsonl").unlink(missing_ok=True)
-        with vectors_file.open("wb") as file:
-            np.save(file, vectors)
+        write_array(vectors_file, vectors)
         return seen
 
     facts: dict[str, object] = {"source": made.about_source, "name": options.source, "encoder": made.encoder}

@@ -6,6 +6,7 @@ content; what is left is written anew, so that hashes, counts and the hidden par
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,7 +67,9 @@ def takedown(
     gone, unknown = _find(panels, names)
     if not gone:
         raise UserError("The benchmark has none of these photographs.", "Name them by address, id or content address.")
-    target = Path(out) if out is not None else opened.directory
+    target = Path(os.path.abspath(out)) if out is not None else opened.directory
+    # before anything else: where this is stopped, no later build shows them
+    kept = remember(Path(work) if work is not None else work_folder(target), [*names, *sorted(gone)])
     manifest = opened.manifest
     config = dict(manifest["config"])
     config["takedowns"] = int(config.get("takedowns", 0)) + len(gone)
@@ -88,7 +91,6 @@ def takedown(
         removed, groups = _keep_items(opened, writer, gone)
         _copy(opened, writer, panels, gone, removed)
     made = Benchmark(target)
-    kept = remember(Path(work) if work is not None else work_folder(made.directory), [*names, *sorted(gone)])
     items = {split: n for splits in made.manifest["counts"]["items"].values() for split, n in splits.items()}
     return TakedownReport(
         made.directory, len(gone), unknown, len(removed), items, made.manifest["counts"]["images"], groups, kept

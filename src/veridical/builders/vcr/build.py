@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from veridical.benchmark import Benchmark, BenchmarkWriter, splits, tables
-from veridical.benchmark.place import hidden_dir
+from veridical.benchmark.place import hidden_dir, staging
 from veridical.benchmark.splits import SECRET, secret_words
 from veridical.builders import BuildReport
 from veridical.builders.collected import answers_file, check_answers, read_answers, study
@@ -28,6 +28,7 @@ from veridical.builders.vcr.questions import tell
 from veridical.builders.vcr.written import Written
 from veridical.common.arrays import Ints
 from veridical.common.files import Json
+from veridical.common.workplaces import copy_files
 from veridical.engine.progress import Clock
 from veridical.errors import UserError
 from veridical.formats.card import describe
@@ -196,12 +197,17 @@ def _sheets(job: VCRJob) -> BuildReport:
         raise UserError("What people wrote is not needed to show them photographs.", "Leave their files out.")
     if job.out.exists():
         raise UserError(f"{job.out} is there already.", "Choose another folder for the sheets.")
-    job.out.mkdir(parents=True)
-    opened, photographs, kept, pruned, _ = _opened(job, job.out / worth.DETECTED)
-    if not kept:
-        shutil.rmtree(job.out)
-        raise UserError("No photograph is worth asking about.", f"Left out: {dict(Counter(p.reason for p in pruned))}.")
-    sheets = worth.write_sheets(job.out, opened, [photographs[panel.id] for panel in kept])
+    with staging(job.out) as work:
+        # what a detector found is kept beside: a run that was stopped continues from it
+        opened, photographs, kept, pruned, _ = _opened(job, job.work / worth.DETECTED)
+        if not kept:
+            reasons = dict(Counter(p.reason for p in pruned))
+            raise UserError("No photograph is worth asking about.", f"Left out: {reasons}.")
+        sheets = worth.write_sheets(work / "made", opened, [photographs[panel.id] for panel in kept])
+        if (job.work / worth.DETECTED).is_file():
+            copy_files(job.work / worth.DETECTED, work / "made" / worth.DETECTED)
+        (work / "made").rename(job.out)
+    shutil.rmtree(job.work, ignore_errors=True)
     form = job.out / worth.FORM
     job.notes.append(f"Sheets with named boxes: {job.out}. Fill in {form}, one to {people.MOST_ASKED} lines each.")
     job.clock.done("photographs and sheets")

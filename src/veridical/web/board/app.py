@@ -36,7 +36,7 @@ from veridical.web.collect import entry_pages, request_pages, work_pages
 from veridical.web.collect.entry_pages import JoinFirst
 from veridical.web.collect.hosted import Ticking, opened
 from veridical.web.collect.sql_store import SqlStore
-from veridical.web.database import DATABASE, SECRET, Database, sqlite_address
+from veridical.web.database import DATABASE, SECRET, Database, sqlite_address, usable
 from veridical.web.visitors import Forged, page, visitor_of
 
 SECRET_BYTES = 32
@@ -51,12 +51,14 @@ def make_site(
     """The parts of a server, its database ready; `collections` are folders of projects."""
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     base = Database(database or sqlite_address(data / DATABASE))
-    base.upgrade()
     entries = Entries(base, data / "entries", Rules(options.per_day, options.total))
-    check_belongs(base, entries, data)
-    entries.sweep()
     limits = Limits(options.seconds, options.megabytes, options.smallest_part)
-    secret = _secret(data / SECRET)
+    with usable(base):
+        base.upgrade()
+        check_belongs(base, entries, data)
+        entries.sweep()
+        secret = _secret(data / SECRET)
+        projects = opened(collections, SqlStore(base, secret))
     site = Site(
         title=options.title,
         database=base,
@@ -68,7 +70,7 @@ def make_site(
         data=data,
         patience=options.patience,
         show_items=options.show_items,
-        collections=opened(collections, SqlStore(base, secret)),
+        collections=projects,
     )
     site.workers.compare_later = partial(_compare, site)
     return site

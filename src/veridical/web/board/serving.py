@@ -28,7 +28,7 @@ from veridical.web.board.site import Site
 from veridical.web.board.tables import BASELINE, BLIND, SCORED, Board, Entry
 from veridical.web.board.workers import Process, job_of
 from veridical.web.collect.starting import is_project
-from veridical.web.database import now
+from veridical.web.database import now, usable
 from veridical.web.listening import bound
 
 NEEDED = (
@@ -80,9 +80,10 @@ def serve(
     boards, data = hosted(folder for folder in folders if folder not in collections), data.absolute()
     with closing(bound(*address)) as listening, _alone(data):
         site = make_site(boards, data, options, database, collections)
-        prepare(site, beside or {})
-        if fill is not None:
-            fill(site)
+        with usable(site.database):
+            prepare(site, beside or {})
+            if fill is not None:
+                fill(site)
         listen(site, listening, options)
     return Served(tuple(boards), data, tuple(site.collections))
 

@@ -30,7 +30,7 @@ def picture_bytes(folder: Path, picture: Picture) -> bytes:
     if not is_name(picture.name):
         raise UserError(f"{picture.name!r} names no picture.", "Load the page again.")
     path = folder / PICTURES / picture.name
-    if not path.is_file():
+    if not path.is_file() or path.is_symlink():  # what lies elsewhere on this disk is not shown
         raise UserError(f"There is no picture {picture.name!r}.", f"It should lie in {path.parent}.")
     if picture.order in ((), (0, 1, 2)):
         return path.read_bytes()

@@ -23,13 +23,13 @@ from veridical.web.collect.store import Store, Transaction
 def opened(folder: Path | str, data: Path | str, database: str | None) -> Iterator[tuple[Store, Project]]:
     """The store of a server's data folder, and a project that it hosts."""
     from veridical.web.collect.sql_store import SqlStore
-    from veridical.web.database import DATABASE, SECRET, Database, sqlite_address
+    from veridical.web.database import DATABASE, SECRET, Database, sqlite_address, usable
 
     project, _ = open_project(folder)
     path = Path(data) / DATABASE
     if database is None and not path.is_file():
         raise UserError(f"{data} has no database.", "Give the --data folder of `veridical serve`, or its --database.")
-    with closing(Database(database or sqlite_address(path))) as base:
+    with closing(Database(database or sqlite_address(path))) as base, usable(base):
         base.upgrade()
         secret = Path(data) / SECRET
         store = SqlStore(base, secret.read_bytes() if secret.is_file() else b"")

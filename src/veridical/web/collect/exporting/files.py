@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ from veridical.builders.collected import ANSWERS, DULL, JUDGEMENTS, QUESTIONS, R
 from veridical.builders.nlvr2 import sets
 from veridical.builders.nlvr2.work import LEDGER, Found, ImageSet, PrunedSet
 from veridical.common.files import read_json, write_json, write_lines
+from veridical.common.workplaces import copy_files
 from veridical.errors import UserError
 from veridical.web.collect import kinds
 from veridical.web.collect.following import question_id
@@ -101,7 +101,7 @@ def _judged(said: Said, kind: str) -> Iterable[tuple[Task, dict[str, Any]]]:
 
 
 def _nlvr(said: Said, out: Path) -> None:
-    shutil.copyfile(said.folder / SOURCE / "presentations.jsonl", out / SCENES)
+    copy_files(said.folder / SOURCE / "presentations.jsonl", out / SCENES)
     rows = [
         {"presentation": task.origin, "sentence": one.value["sentence"], "writer": one.worker}
         for task, one in said.done("sentence")
@@ -115,7 +115,7 @@ def _nlvr(said: Said, out: Path) -> None:
 
 def _nlvr2(said: Said, out: Path) -> None:
     work = out / WORK
-    shutil.copytree(said.folder / SOURCE / WORK, work, ignore=shutil.ignore_patterns(".batches"))
+    copy_files(said.folder / SOURCE / WORK, work, but=".batches")
     if said.project.about.get("begin") == "prune":
         _redo(work, ("found.jsonl", "pruned.jsonl", "sets.jsonl", "tasks.jsonl"))
         _write_sets(said, out, work)

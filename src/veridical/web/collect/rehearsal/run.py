@@ -7,15 +7,17 @@ the benchmark is built and checked.
 from __future__ import annotations
 
 import heapq
+import os
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from veridical.benchmark.place import staging
 from veridical.common.result import Result, Table
 from veridical.errors import UserError
 from veridical.web.collect.exporting import Exported, export
@@ -117,16 +119,22 @@ def rehearse(
 ) -> Rehearsed:
     """Let simulated people do the whole collection of a project; see `veridical.api.collect`."""
     from veridical.web.collect.sql_store import SqlStore
-    from veridical.web.database import Database, sqlite_address
+    from veridical.web.database import Database, sqlite_address, usable
 
     if workers < 1:
         raise UserError(f"{workers} workers were asked for.", "Ask for 1 or more.")
     if out.exists():
         raise UserError(f"{out} is there already.", "Choose another folder, or delete it.")
-    out.mkdir(parents=True)
-    with closing(Database(sqlite_address(out / DATABASE))) as database:
-        database.upgrade()
-        return rehearse_on(SqlStore(database), folder, out, crowd(workers, seed, characters), seed=seed, build=build)
+    with staging(Path(os.path.abspath(out))) as work:
+        made = work / "made"
+        made.mkdir()
+        with closing(Database(sqlite_address(made / DATABASE))) as database, usable(database):
+            database.upgrade()
+            people = crowd(workers, seed, characters)
+            found = rehearse_on(SqlStore(database), folder, made, people, seed=seed, build=build)
+        made.rename(out)
+    exported = replace(found.exported, out=out / EXPORT)
+    return replace(found, folder=out, exported=exported, benchmark=found.benchmark and out / BENCHMARK)
 
 
 def rehearse_on(

@@ -9,7 +9,6 @@ source/          what the builder needs later: presentations, or the work folder
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from typing import Any
 import msgspec
 
 from veridical.common.files import read_json, read_lines, write_json, write_lines
+from veridical.common.workplaces import beside
 from veridical.errors import UserError
 from veridical.web.collect.pictures import PICTURES, is_name
 from veridical.web.collect.records import GOLD, MEANT, Picture, Project, Task
@@ -91,16 +91,11 @@ def making(folder: Path) -> Iterator[ProjectFolder]:
     """A new project; nothing is left behind where it cannot be made."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder} is there already.", "Choose another folder for the project.")
-    work = folder.with_name(f".{folder.name}.making")
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
-    try:
-        yield ProjectFolder(work)
+    with beside(folder.absolute()) as work:
+        yield ProjectFolder(work / "made")
         if folder.exists():
             folder.rmdir()
-        work.rename(folder)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+        (work / "made").rename(folder)
 
 
 def is_project(folder: Path | str) -> bool:

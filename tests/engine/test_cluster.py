@@ -213,6 +213,27 @@ def test_an_abandoned_run_leaves_no_actor(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize(("each", "workers"), [(1.0, 2), (0.5, 4), (2.0, 1)])
+def test_a_worker_holds_its_share_of_the_cards(each: float, workers: int) -> None:
+    """A node that says it has two: Ray gives cards by number, whether or not there are any."""
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    try:
+        made.add_node(num_cpus=4, num_gpus=2)
+        made.wait_for_nodes()
+        found = list(run(jobs.card, range(40), workers=Workers(None, "ray", made.address, each)))
+        cards = dict(found)
+        assert len(cards) == workers
+        assert len(set(found)) == workers  # nobody's card changes
+        held = [number for number in "01" for card in cards.values() if number in card.split(",")]
+        assert sorted(held) == sorted("01" * max(1, round(1 / each)))
+    finally:
+        ray.shutdown()
+        made.shutdown()
+
+
+@pytest.mark.soak
 def test_a_card_that_is_not_there() -> None:
     with pytest.raises(UserError, match="this machine has 0"):
         list(run(jobs.square, [1], workers=Workers(1, "ray", gpus_per_worker=1)))

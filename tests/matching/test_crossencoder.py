@@ -15,6 +15,7 @@ from veridical.errors import UserError
 from veridical.matching.scores.crossencoder import Overridden, rerank, shortlist
 from veridical.matching.scores.models import Calibration, SparseScores, word_vectors
 from veridical.matching.stages import StageOptions, fit_models, match_stage, responses_of
+from veridical.options import Workers
 from veridical.records import Text
 
 QUESTIONS = [f"what is near the {k} gate" for k in range(24)]
@@ -146,6 +147,20 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     transformers.set_seed(0)
     transformers.BertForSequenceClassification(config).save_pretrained(folder)
     return folder
+
+
+@pytest.mark.parametrize("engine", ["processes", pytest.param("ray", marks=pytest.mark.soak)])
+def test_workers_score_what_one_process_scores(checkpoint: Path, engine: str) -> None:
+    """Also one that was trained here: its weights go along."""
+    if engine == "ray":
+        pytest.importorskip("ray")
+    pairs = [(q, a) for q in QUESTIONS[:8] for a in ("thing near gate", "0 of 1")]
+    config, workers = FineTuning(epochs=2, batch=16, rate=3e-3), Workers(2, engine)
+    alone, spread = (CrossEncoder(str(checkpoint), training=config, batch=4, workers=w) for w in (Workers(), workers))
+    np.testing.assert_array_equal(spread.score(pairs), alone.score(pairs))
+    taught = [model.trained(pairs, [1, 0] * 8, seed=1) for model in (alone, spread)]
+    np.testing.assert_array_equal(taught[1].score(pairs), taught[0].score(pairs))
+    assert (taught[0].score(pairs) != alone.score(pairs)).any()
 
 
 def test_a_checkpoint_is_trained_and_scores_the_same_whatever_the_batch(checkpoint: Path) -> None:

@@ -12,6 +12,7 @@ from PIL import Image
 
 from veridical.encoders.detectors import Detection, TransformersDetector
 from veridical.errors import UserError
+from veridical.options import Workers
 from veridical.sources.coco import Coco
 from veridical.sources.detections import Detections
 from veridical.sources.folder import Folder
@@ -110,6 +111,22 @@ def test_any_transformers_detector_adds_objects(checkpoints: Path, photos: Path,
     assert said["source"] == "folder"
     assert said["detections"]["threshold"] == 0.2
     assert list(Detections(Folder(photos), str(checkpoints / kind), threshold=0.2, batch=3).photographs()) == found
+
+
+@pytest.mark.parametrize("engine", ["processes", pytest.param("ray", marks=pytest.mark.soak)])
+def test_workers_find_what_one_process_finds(checkpoints: Path, photos: Path, tmp_path: Path, engine: str) -> None:
+    """Each holds a detector; what they found is remembered here, so that nobody looks twice."""
+    how = {"threshold": 0.2, "batch": 2}
+    alone = list(Detections(Folder(photos), str(checkpoints / "yolos"), **how).photographs())
+    workers, cache = Workers(2, engine), tmp_path / "found.jsonl"
+    if engine == "ray":
+        pytest.importorskip("ray")
+    spread = Detections(Folder(photos), str(checkpoints / "yolos"), cache=cache, workers=workers, **how)
+    assert list(spread.photographs()) == alone
+    before = cache.read_bytes()
+    again = Detections(Folder(photos), str(checkpoints / "yolos"), cache=cache, workers=workers, **how)
+    assert list(again.photographs()) == alone
+    assert cache.read_bytes() == before
 
 
 class Corners:

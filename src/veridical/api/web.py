@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from veridical.common.places import anywhere
 from veridical.errors import UserError
 from veridical.options import ARGUMENTS, BoardRows, ServeOptions, gathered, several
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 TOKEN = "VERIDICAL_TOKEN"  # the variable that holds a team's token
 
 
+@anywhere
 def show(
     benchmark: Path | str | PathLike[str],
     predictions: Annotated[Sequence[Path | str], ARGUMENTS] = (),
@@ -55,6 +57,7 @@ def show(
     return serve(explorer, port, open) if export is None else write(explorer, export, sample)
 
 
+@anywhere
 def serve(
     benchmarks: Annotated[Sequence[Path | str], ARGUMENTS] = (),
     data: Path | str = "board",
@@ -94,6 +97,7 @@ def serve(
     return serving.serve(several(benchmarks), Path(data), (host, port), made, database, beside)
 
 
+@anywhere
 def submit(
     url: str,
     file: Path | str,

@@ -97,10 +97,10 @@ class Benchmark:
         found = self.hidden_manifest()
         if found is None or found["benchmark"] != self.hash:
             which = "is not here" if found is None else "belongs to another build of this benchmark"
-            raise UserError(
-                f"{self.hidden_directory}, which holds the answers, {which}.",
-                "Put the hidden folder that was written together with the benchmark beside it.",
-            )
+            fix = "Put the hidden folder that was written together with the benchmark beside it."
+            if addresses.is_address(self.address):
+                fix = f"Use `veridical copy {self.address} --out DIR`, and put the answers into DIR.hidden."
+            raise UserError(f"{self.hidden_directory}, which holds the answers, {which}.", fix)
         return found
 
     @property

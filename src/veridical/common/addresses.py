@@ -88,7 +88,19 @@ def spelled(place: str | os.PathLike[str]) -> str:
 
 def local(place: str | os.PathLike[str]) -> Path:
     """A path on this disk for a path or an address; what has an address is fetched, once."""
-    return fetch(spelled(place)) if is_address(place) else Path(place)
+    if not is_address(place):
+        return Path(place)
+    found = fetch(spelled(place))
+    _came_from[found] = spelled(place)
+    return found
+
+
+def everywhere(path: Path) -> str:
+    """By what name any machine finds something that `local` found here: its address, or the same path."""
+    return _came_from.get(path, str(path))
+
+
+_came_from: dict[Path, str] = {}  # what this process fetched
 
 
 def fetch(address: str, *manifests: str) -> Path:
@@ -124,11 +136,16 @@ def _gathered(text: bytes, manifest: str, base: str, name: str) -> Path:
     files = listed_files(text, manifest)
     folder = cache_folder() / "fetched" / hashlib.sha256(text).hexdigest() / name
     whole = folder / next(one for one in MANIFESTS if manifest.endswith(one))
+    mode = 0o400 if whole.name == HIDDEN else 0o444  # hidden answers are for nobody else on this machine
+
+    def take(one: str) -> None:
+        _link(folder / one, _fetched(f"{base}/{one}", files[one], mode))
+
     if not whole.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder.parent), ThreadPoolExecutor(AT_ONCE) as pool:  # one process fetches, others wait for it
             if not whole.is_file():
-                list(pool.map(lambda one: _link(folder / one, _fetched(f"{base}/{one}", files[one])), files))
+                list(pool.map(take, files))
                 write_whole(whole, text)
     return folder
 
@@ -151,16 +168,17 @@ def _link(place: Path, file: Path) -> None:
     try:
         os.link(file, place)
     except OSError:  # a disk that knows no links
-        shutil.copyfile(file, place)
+        shutil.copy(file, place)  # with its permissions
 
 
-def _fetched(address: str, entry: Entry) -> Path:
+def _fetched(address: str, entry: Entry, mode: int) -> Path:
     """A file of the cache under its hash: it is there, or it is fetched now and proved."""
     path = cache_folder() / "files" / entry.sha256[:2] / entry.sha256
     if path.is_file() and path.stat().st_size == entry.bytes:
         return path
     digest = hashlib.sha256()
     with atomic(path) as out, reading(address), _stored(address) as source:
+        os.fchmod(out.fileno(), mode)
         left = entry.bytes + 1  # one more than there should be: what has no end is not fetched for ever
         while left and (block := source.read(min(left, _BLOCK))):
             digest.update(block)
@@ -171,7 +189,6 @@ def _fetched(address: str, entry: Entry) -> Path:
                 f"{address} is not what its manifest says: it was damaged, or is being replaced just now.",
                 "Try again in a moment; if it stays so, publish it again.",
             )
-    path.chmod(0o444)
     return path
 
 
@@ -202,7 +219,9 @@ def opened(address: str) -> Any:
         import fsspec
 
         more = {"auto_mkdir": True} if scheme in _DISK else {}
-        return fsspec.filesystem(scheme, use_listings_cache=False, **more)
+        store = fsspec.filesystem(scheme, use_listings_cache=False, **more)
+        store.invalidate_cache()  # hf:// remembers listings whatever it is told, and reads as much as they say
+        return store
     except ImportError as error:
         raise _missing(scheme, error.name) from None
     except ValueError:

@@ -2,7 +2,7 @@
 
 `anywhere` is the one place where that makes a difference. What a verb reads by an address is fetched before it begins;
 what it writes to one is written here first, and published when it is whole. (A benchmark opens by its address itself:
-workers on other machines do the same.)
+workers on other machines do the same.) tests/common/test_every_address.py holds every verb to it.
 """
 
 from __future__ import annotations
@@ -10,18 +10,25 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from veridical.common import result as results
 from veridical.errors import UserError
+from veridical.options.fields import given, option
 
 Told = ParamSpec("Told")
 Result = TypeVar("Result")
-# parameters that may be addresses of files or runs
-READ = ("predictions", "against", "a", "b", "runs", "solver", "also", "file")
+# what may name files or runs by their addresses: parameters of verbs, and fields of their options
+READ = (
+    "predictions", "against", "a", "b", "runs", "solver", "also", "file", "pretrained", "relevance", "similarity",
+    "weights", "audit",
+)  # fmt: skip
+NAMED = ("baseline", "blind")  # the same, by the names of rows
+# what is written while a verb works: on this disk alone
+HERE = ("export", "save_weights", "logs", "data")
 
 
 def anywhere(verb: Callable[Told, Result]) -> Callable[Told, Result]:
@@ -34,9 +41,8 @@ def anywhere(verb: Callable[Told, Result]) -> Callable[Told, Result]:
         from veridical.common.publishing import check_free, publish, staged
 
         bound = signature.bind(*args, **kwargs)
-        fields = bound.arguments.get("fields", {})
-        for given in (bound.arguments, fields):
-            given.update({name: _fetched(given[name]) for name in READ if name in given})
+        for told in (bound.arguments, bound.arguments.get("fields", {})):
+            told.update({name: _located(name, value) for name, value in told.items()})
         out = bound.arguments.get("out")
         if out is None or not is_address(out):
             return verb(*bound.args, **bound.kwargs)
@@ -61,16 +67,37 @@ def anywhere(verb: Callable[Told, Result]) -> Callable[Told, Result]:
     return located
 
 
+def _located(name: str, value: Any) -> Any:
+    """What a verb is told, with paths of this disk where addresses are read; also within options."""
+    from veridical.common.addresses import is_address
+
+    if name in READ:
+        return _fetched(value)
+    if name in NAMED and isinstance(value, Mapping):
+        return {row: _fetched(one) for row, one in value.items()}
+    if name in HERE and is_address(value):
+        raise UserError(f"{option(name)} is written on this disk, and {value} is an address.", "Give it a path.")
+    if is_dataclass(value) and not isinstance(value, type):
+        held = {one.name: getattr(value, one.name) for one in fields(value)}
+        found = {one: _located(one, was) for one, was in held.items()}
+        changed = {one: now for one, now in found.items() if now is not held[one]}
+        return given(value, changed) if changed else value
+    return value
+
+
 def _fetched(value: Any) -> Any:
-    """A value whose addresses are paths in the cache; `NAME=ADDRESS` keeps its name."""
+    """A value whose addresses are paths in the cache, the same value where it has none; `NAME=ADDRESS` keeps a name."""
     from veridical.common.addresses import is_address, local
 
     if isinstance(value, str | Path):
         name, equals, rest = str(value).partition("=")
         if equals and is_address(rest):
             return f"{name}={local(rest)}"
-        return local(value) if is_address(value) else value
-    return [_fetched(one) for one in value] if isinstance(value, list | tuple) else value
+        return type(value)(local(value)) if is_address(value) else value
+    if not isinstance(value, list | tuple):
+        return value
+    found = [_fetched(one) for one in value]
+    return value if all(now is was for now, was in zip(found, value, strict=True)) else found
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from veridical.common.workplaces import refuse_links
 from veridical.errors import UserError
 
 _SECRET = (".hidden",)  # how the names of folders end that hold answers
+_ONE_BY_ONE = ("hf",)  # stores where each file is a commit: several at a time refuse one another
 _LEFT_OUT = (".part", ".lock", ".journal", ".work")  # what a run that was stopped continues from
 
 
@@ -89,25 +90,45 @@ def publish_beside(path: Path, address: str) -> None:
 
 
 def _publish_file(path: Path, address: str) -> int:
-    """A file, and what lies beside it: what made predictions, the numbers and tables of a page."""
+    """A file, and what lies beside it: what made predictions, the numbers and tables of a page. The numbers of a page
+    have an address of their own, too: that is what others read."""
     base, _, own = address.rpartition("/")
     named = {own: path, f"{own}.meta.json": path.with_name(f"{path.name}.meta.json")}
+    numbers = path.with_suffix(".json")
+    sent = 0
     if path.suffix == ".html":
         named |= {Path(own).with_suffix(end).name: path.with_suffix(end) for end in (".json", ".md", ".tex")}
+        if numbers.is_file() and not numbers.is_symlink():
+            sent = _publish_file(numbers, f"{base}/{Path(own).with_suffix('.json').name}")
     named = {name: one for name, one in named.items() if one == path or (one.is_file() and not one.is_symlink())}
     entries = {name: _entry(one) for name, one in named.items()}
     files = {f"{base}/{name}": (one, entries[name]) for name, one in named.items()}
-    return _send(files, address, f"{address}.{FILES}", msgspec.json.encode(Listed(entries)) + b"\n")
+    return sent + _send(files, address, f"{address}.{FILES}", msgspec.json.encode(Listed(entries)) + b"\n")
 
 
-def refuse_hidden(folder: Path) -> None:
-    """Refuse a folder in which something hidden lies, unless it is itself a hidden folder."""
-    for path in folder.rglob("*"):
-        if path.name.endswith(_SECRET) or (path.name == HIDDEN and path.parent != folder):
+def refuse_hidden(place: Path) -> None:
+    """Refuse a file that is hidden, and a folder in which something hidden lies, unless it is itself a hidden folder;
+    links are seen through."""
+    top = place.resolve()
+    if place.is_file() and _holder(top) is not None:
+        raise UserError(
+            f"{place} is a part of {_holder(top)}, which holds hidden answers.",
+            "Name that folder itself, with an address of its own that ends in .hidden, where only you can read.",
+        )
+    for path in top.rglob("*") if place.is_dir() else ():
+        real = path.resolve()
+        outside = not real.is_relative_to(top) and _holder(real) is not None
+        if outside or path.name.endswith(_SECRET) or (path.name == HIDDEN and path.parent != top):
             raise UserError(
-                f"{folder} has {path.relative_to(folder)} in it, which holds hidden answers.",
+                f"{place} has {path.relative_to(top)} in it, which holds hidden answers.",
                 "Publish the benchmark itself; a hidden folder only goes to an address of its own.",
             )
+
+
+def _holder(path: Path) -> Path | None:
+    """The hidden folder that something lies in, or that it is."""
+    folders = (one for one in (path, *path.parents) if one.is_dir())
+    return next((one for one in folders if one.name.endswith(_SECRET) or (one / HIDDEN).is_file()), None)
 
 
 def _entries(folder: Path, paths: list[Path] | None = None) -> dict[str, Entry]:
@@ -149,7 +170,7 @@ def _send(files: dict[str, tuple[Path, Entry]], address: str, manifest: str, tex
         return one, _version(store, one), True
 
     count = 0
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(1 if address.partition("://")[0] in _ONE_BY_ONE else AT_ONCE) as pool:
         for one, version, new in pool.map(send, files):
             before.objects[one] = (files[one][1].sha256, version)
             count += new
@@ -176,5 +197,5 @@ def _version(store: Any, address: str) -> str:
             found = store.info(bare(address))
     except FileNotFoundError:
         return ""
-    names = [found[key] for key in ("ETag", "etag", "md5Hash") if found.get(key)]
+    names = [found[key] for key in ("ETag", "etag", "md5Hash", "blob_id") if found.get(key)]
     return str(names[0] if names else (found.get("size"), str(found.get("mtime", found.get("created")))))

@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.tables import panels_from
+from veridical.common.addresses import is_address
 from veridical.common.files import only_one
 from veridical.common.pictures import stored_picture
 from veridical.encoders import store
@@ -74,12 +75,12 @@ def extract(
         raise UserError(f"A batch of {batch_size} images is none.", "Use a --batch-size of 1 or more.")
     ready = open_encoder(encoder, device=device)
     wanted = _wanted(opened, splits, views, objects)
-    path = feature_path(opened.directory, ready)
+    path = store.vectors_path(opened, ready)
     with only_one(path.with_suffix(".lock"), f"Another process is extracting {path.name}."):
         header = {**asdict(ready.identity), "kind": "image", "normalised": normalise}
         digest = hashlib.sha256(repr(sorted(header.items())).encode()).hexdigest()[:12]
         log = VectorLog(path.with_suffix(f".{digest}.part"), header)
-        earlier = _earlier(ready, normalise, [path, *(feature_path(Path(r), ready) for r in reuse)])
+        earlier = _earlier(ready, normalise, [path, *(_lent(place, ready) for place in reuse)])
         known = [({key_hash(k): row for row, k in enumerate(e.keys.to_pylist())}, e.matrix) for e in earlier]
         batches = _missing(wanted, [log.read()[0], *(places for places, _ in known)], batch_size)
         _compute(opened, ready, wanted, batches, log, normalise, workers)
@@ -141,6 +142,11 @@ def _parts(opened: Benchmark, splits: Sequence[str] | None) -> list[tuple[str, s
     if unknown := sorted(set(splits) - names):
         raise UserError(f"{opened.name} has no split {unknown[0]!r}.", f"It has: {', '.join(sorted(names))}.")
     return [(scheme, split) for scheme, split in opened.parts if split in splits]
+
+
+def _lent(place: Path | str, encoder: Encoder) -> Path:
+    """Where another benchmark has its vectors."""
+    return store.vectors_path(Benchmark(place), encoder) if is_address(place) else feature_path(Path(place), encoder)
 
 
 def _earlier(encoder: Encoder, normalise: bool, paths: Iterable[Path]) -> list[Features]:

@@ -159,6 +159,14 @@ def feature_path(directory: Path, encoder: str | Encoder) -> Path:
     return directory / f"features-{slug(encoder) if isinstance(encoder, str) else encoder.slug}.arrow"
 
 
+def vectors_path(opened: Benchmark, encoder: str | Encoder) -> Path:
+    """Where an encoder's vectors of a benchmark lie, if there are any; of an address they are fetched, once."""
+    path = feature_path(opened.directory, encoder)
+    if not path.exists() and is_address(opened.address):
+        fetch_beside(opened.address, path)
+    return path
+
+
 def load(
     benchmark: Benchmark | Path | str, encoder: str | Encoder, *, normalise: bool = False, verify: bool = False
 ) -> Features:
@@ -167,10 +175,10 @@ def load(
     With `normalise`, `rows` gives vectors of length 1; with `verify`, every byte is hashed.
     """
     opened = benchmark if isinstance(benchmark, Benchmark) else Benchmark(benchmark)
-    path = feature_path(opened.directory, encoder)
+    path = vectors_path(opened, encoder)
     name = encoder if isinstance(encoder, str) else encoder.name
-    again = f"Run `veridical features {name} {opened.directory}`"
-    if not path.exists() and not (is_address(opened.address) and fetch_beside(opened.address, path)):
+    again = f"Run `veridical features {name} {opened.address}`"
+    if not path.exists():
         others = sorted(p.name[9:-6] for p in opened.directory.glob("features-*.arrow"))
         here = f" (there are vectors of: {', '.join(others)})" if others else ""
         raise UserError(f"{opened.directory} has no vectors of the encoder {name}{here}.", f"{again}.")

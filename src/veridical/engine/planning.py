@@ -2,8 +2,7 @@
 
 Everything follows from `rates.json`, measured on one machine (`benchmarks/rates.py`; `how` says it of each kind):
 processor seconds of workers and of the process that leads them, bytes on disk, and memory that grows with the work.
-Seconds are of a processor and not of a clock, so that a busy machine measures the same. Prices are the user's; those
-here are assumptions.
+Seconds are of a processor and not of a clock. Prices are the user's; those here are assumptions.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from veridical.common.files import read_bytes
-from veridical.common.result import Result, Table
+from veridical.common.result import Caution, Result, Table
 from veridical.errors import UserError
 
 HOUR, GIGA = 3600.0, 1e9
@@ -84,6 +83,15 @@ def rates() -> Rates:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """Something that there is only so much of."""
+
+    what: str  # in words, with how much of it is used
+    used: float  # the share of it; above 1 it breaks
+    fix: str  # what helps then
+
+
+@dataclass(frozen=True)
 class Stage:
     """One kind of work, planned."""
 
@@ -95,8 +103,8 @@ class Stage:
     dollars: float
     disk_gb: float
     leader_gb: float  # of memory in the leading process
-    limits: tuple[str, ...]  # what breaks, the first first
     most_workers: int  # that one leading process keeps busy
+    limits: tuple[Limit, ...]  # what breaks, the nearest to it first
 
 
 @dataclass(frozen=True)
@@ -113,15 +121,28 @@ class Planned(Result):
 
     def parts(self) -> Iterator[Table | str]:
         rows = [
-            (s.name, f"{s.count:,}", f"{s.core_hours:,.1f}", s.machines, f"{s.hours:,.1f}", f"{s.dollars:,.2f}",
+            (s.name, f"{s.count:,}", f"{s.core_hours:,.1f}", s.machines, _time(s.hours), f"{s.dollars:,.2f}",
              f"{s.disk_gb:,.1f}", f"{s.leader_gb:,.1f}")
             for s in self.stages
         ]  # fmt: skip
-        head = ("work", "how much", "core-hours", "machines", "hours", "dollars", "disk, GB", "leader's memory, GB")
+        head = ("work", "how much", "core-hours", "machines", "time", "dollars", "disk, GB", "leader's memory, GB")
         yield Table(f"On machines of {self.asked.machine.cores} cores, in {self.asked.hours:g} hours", head, rows)
+        nearest = [(s.name, f"{one.used:.0%}", one.what) for s in self.stages for one in s.limits[:2]]
+        yield Table("What breaks first", ("work", "used", "of what"), nearest)
         for stage in self.stages:
-            yield f"{stage.name}: " + " ".join(stage.limits)
+            for one in stage.limits:
+                if one.used > 1:
+                    yield Caution(f"{stage.name}: {one.what}, which is too little. {one.fix}")
         yield from self.notes
+
+
+def _time(hours: float) -> str:
+    """
+    >>> _time(0.02), _time(0.75), _time(30)
+    ('1.2 min', '45 min', '30 h')
+    """
+    number, unit = (60 * hours, "min") if hours < 1 else (hours, "h")
+    return f"{number:,.1f} {unit}" if number < 10 else f"{number:,.0f} {unit}"
 
 
 def plan(config: Path | str | None = None) -> Planned:
@@ -129,8 +150,7 @@ def plan(config: Path | str | None = None) -> Planned:
     asked = DEFAULT if config is None else read_asked(Path(config))
     if not asked.work():
         raise UserError("There is nothing to plan.", _FIX)
-    if asked.hours <= 0 or min(msgspec.to_builtins(asked.machine).values()) < 0 or asked.machine.cores < 1:
-        raise UserError("A machine has at least one core, and work takes time.", _FIX)
+    _check(asked)
     stages = tuple(_stage(name, count, asked) for name, count in asked.work().items())
     found = rates()
     notes = (
@@ -141,6 +161,18 @@ def plan(config: Path | str | None = None) -> Planned:
         f"A price of {asked.machine.dollars_per_hour:g} dollars an hour and machine is what was given, or assumed.",
     )
     return Planned(asked, stages, notes)
+
+
+def _check(asked: Asked) -> None:
+    """Refuse what no plan could be made of."""
+    has = msgspec.to_builtins(asked.machine)
+    free = has.pop("dollars_per_hour")  # some have their machines for nothing
+    told = {**asked.work(), "hours": asked.hours, **has}
+    for name, value in told.items():
+        if not 0 < value < math.inf:
+            raise UserError(f"{name} is {value:g}.", f"Give a number above 0. {_FIX}")
+    if not 0 <= free < math.inf:
+        raise UserError(f"dollars_per_hour is {free:g}.", "Give a number from 0.")
 
 
 def read_asked(path: Path) -> Asked:
@@ -164,37 +196,37 @@ def _stage(name: str, count: int, asked: Asked) -> Stage:
     rate, machine = rates().work[name], asked.machine
     worker_hours = count * rate.worker_seconds / HOUR
     leader_hours = count * rate.leader_seconds / HOUR
+    spent = worker_hours + leader_hours
     most = math.floor(rate.worker_seconds / rate.leader_seconds) if rate.leader_seconds else _NO_LIMIT
-    each = machine.cores
-    machines = max(1, math.ceil((worker_hours + leader_hours) / asked.hours / each))
-    hours = max((worker_hours + leader_hours) / (machines * each), leader_hours)
+    machines = max(1, math.ceil(spent / asked.hours / machine.cores))
+    hours = max(spent / (machines * machine.cores), leader_hours)
     disk, leader = count * rate.bytes / GIGA, (rate.leader_base + count * rate.leader_bytes) / GIGA
-    limits = _limits(rate, count, machines, hours, disk, leader, most, machine)
-    return Stage(
-        name, count, worker_hours + leader_hours, machines, hours, machines * hours * machine.dollars_per_hour, disk,
-        leader, tuple(limits), most,
-    )  # fmt: skip
+    found = [_leading(rate, leader_hours, most, asked), *_holding(rate, disk, leader, hours, machine)]
+    limits = tuple(sorted((one for one in found if one.used > 0), key=lambda one: -one.used))
+    dollars = machines * hours * machine.dollars_per_hour
+    return Stage(name, count, spent, machines, hours, dollars, disk, leader, most, limits)
 
 
-def _limits(
-    rate: Rate, count: int, machines: int, hours: float, disk: float, leader: float, most: int, machine: Machine
-) -> list[str]:
-    """What breaks, the nearest to its limit first, each with the share of it that is used."""
-    workers = machines * machine.cores
+def _leading(rate: Rate, hours: float, most: int, asked: Asked) -> Limit:
+    """However many machines there are, one process leads."""
+    used = hours / asked.hours
+    what = f"the leading process: {_time(hours)} of {_time(asked.hours)}; it keeps {most:,} workers busy"
+    return Limit(what, used, f"Cut the {rate.unit} into {math.ceil(used)} benchmarks with seeds of their own.")
+
+
+def _holding(rate: Rate, disk: float, leader: float, hours: float, machine: Machine) -> Iterator[Limit]:
+    """What the leader's machine has room for, and its network."""
+    used = disk / machine.disk_gb
+    fix = f"Take a larger one, or cut the {rate.unit} into {math.ceil(used)} benchmarks, each on a disk of its own."
+    yield Limit(f"the disk: {disk:,.1f} of {machine.disk_gb:,.0f} GB", used, fix)
+    workers = machine.cores * rate.worker_base / GIGA
+    memory = workers + leader
+    fix = f"Cut the {rate.unit} into several benchmarks with seeds of their own, or take more memory."
+    if workers > leader:
+        fits = max(1, int((machine.memory_gb - leader) * GIGA / rate.worker_base))
+        fix = f"Take more memory, or --processes {fits:,} on a machine."
+    what = f"memory where the leader runs, with its {machine.cores:,} workers: {memory:,.1f} of "
+    yield Limit(f"{what}{machine.memory_gb:,.0f} GB", memory / machine.memory_gb, fix)
     sent = disk * 8 / (hours * HOUR)  # gigabits a second, all to the leading process
-    led = workers / most if most < _NO_LIMIT else 0.0
-    memory = machine.cores * rate.worker_base / GIGA + leader
-    found = [
-        (led, f"the leading process, which keeps {most:,} workers busy, and there are {workers:,}"),
-        (disk / machine.disk_gb, f"the disk: {disk:,.1f} of {machine.disk_gb:,.0f} GB"),
-        (memory / machine.memory_gb, f"memory where the leader runs: {memory:,.1f} of {machine.memory_gb:,.0f} GB"),
-        (sent / machine.network_gbit, f"the network: {sent:,.2f} of {machine.network_gbit:,.0f} Gbit/s"),
-    ]
-    found = [one for one in found if one[0] > 0]
-    found.sort(key=lambda one: -one[0])
-    share, words = found[0]
-    verb = "breaks" if share > 1 else "would break"
-    first = f"first {verb} {words} ({share:.0%} used)"
-    if share > 1:
-        first += f"; cut the {rate.unit} into {math.ceil(share)} benchmarks with seeds of their own"
-    return [f"{first}.", *(f"Then {words} ({share:.0%})." for share, words in found[1:2])]
+    what = f"the network: {sent:,.2f} of {machine.network_gbit:,.0f} Gbit/s"
+    yield Limit(what, sent / machine.network_gbit, "Give it more hours, or a faster network.")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veridical.benchmark import Benchmark
+from veridical.common.addresses import everywhere, local
 from veridical.encoders.spread import spread
 from veridical.errors import UserError
 from veridical.options.running import Context, Workers
@@ -66,8 +67,8 @@ class TrainedSolver(Solver):
         self._also = also
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A worker gets the name of the run, and loads it itself."""
-        return TrainedSolver, (self.run, self.trial, self.device, self.context, self.seed)
+        """A worker gets the name of the run, and loads it itself: by its address, if it has one, on any machine."""
+        return _opened, (everywhere(self.run), self.trial, self.device, self.context, self.seed)
 
     @cached_property
     def also(self) -> TrainedSolver | None:
@@ -161,6 +162,10 @@ class TrainedSolver(Solver):
             )
         check_device(self.device)
         return load_trained(folder)
+
+
+def _opened(run: str, *told: Any) -> TrainedSolver:
+    return TrainedSolver(local(run), *told)
 
 
 @dataclass(frozen=True)

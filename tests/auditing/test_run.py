@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from pkgutil import resolve_name
 from types import ModuleType
@@ -14,6 +14,7 @@ import pytest
 
 from veridical import audit
 from veridical.auditing import CHECKS, Audit, Finding
+from veridical.auditing.blind import of_stages
 from veridical.auditing.findings import ORDER
 from veridical.auditing.run import NEURAL, batches, run_check
 from veridical.benchmark import Benchmark
@@ -133,6 +134,20 @@ def test_the_worst_stage_speaks(benchmarks: ModuleType, tmp_path: Path) -> None:
     assert {stage["verdict"] for stage in found.details["stages"].values()} == {"fail"}
     assert found.number == rationale > answer
     assert found.says.startswith("Rationale stage:")
+
+
+def test_what_one_stage_found_is_not_hidden_by_another_that_cannot_tell() -> None:
+    unsure = Finding("text-only", "Text", "cannot tell", "Nothing.", number=0.25, advantage=0.0)
+    warned = Finding("text-only", "Text", "warn", "A guesser is right.", number=0.3, advantage=0.07)
+    said = of_stages({"answer": unsure, "rationale": warned})
+    assert (said.verdict, said.number) == ("warn", 0.3)
+    assert said.says == "Rationale stage: a guesser is right. Of the answer stage this check cannot tell."
+    assert {stage: one["verdict"] for stage, one in said.details["stages"].items()} == {
+        "answer": "cannot tell",
+        "rationale": "warn",
+    }
+    better = of_stages({"answer": unsure, "rationale": replace(warned, verdict="pass", number=0.25)})
+    assert better.verdict == "cannot tell"
 
 
 def test_what_was_not_run_is_listed_everywhere(

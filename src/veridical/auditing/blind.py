@@ -6,7 +6,7 @@ line there: a function `fit(train, rng) -> predict(test)` over `Sample`s, or the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pkgutil import resolve_name
 
@@ -26,6 +26,7 @@ from veridical.options.running import AuditOptions
 _SLOW = Effort(plants=1, tries=0)
 _SLOWER_THAN_WORDS = Effort(plants=1, tries=1)
 _FEW = 1000  # items, with which a slow model is tried more often
+_SPEAKS: tuple[findings.Verdict, ...] = ("fail", "warn", "cannot tell", "pass", "not applicable")  # of two stages
 _NO_TASK = {
     "statement": "For true/false statements this is covered by the labels and by the text-only check.",
     "choice": "Candidates that are texts are covered by the other checks.",
@@ -38,13 +39,18 @@ def check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     if data.task not in ABOUT[name].guesses:
         return not_applicable(name, _NO_TASK[data.task], data.task)
     found = [_stage(name, data, options, stage) for stage in data.stages]
-    worst = min(found, key=lambda f: (findings.ORDER.index(f.verdict), -(f.advantage or 0.0)))
-    if len(found) == 1:
-        return worst
-    of_stage = list(zip(data.stages, found, strict=True))
-    parts = [part._replace(name=f"{stage}: {part.name}") for stage, f in of_stage for part in f.parts]
-    stages = {stage: f.to_json() for stage, f in of_stage}
-    says = f"{data.stages[found.index(worst)].capitalize()} stage: {worst.says[:1].lower()}{worst.says[1:]}"
+    return found[0] if len(found) == 1 else of_stages(dict(zip(data.stages, found, strict=True)))
+
+
+def of_stages(found: Mapping[str, Finding]) -> Finding:
+    """What is said of all stages: what was found in one speaks before what another cannot tell, which is said too."""
+    name, worst = min(found.items(), key=lambda one: (_SPEAKS.index(one[1].verdict), -(one[1].advantage or 0.0)))
+    says = f"{name.capitalize()} stage: {worst.says[:1].lower()}{worst.says[1:]}"
+    if worst.verdict in ("fail", "warn"):
+        unsure = [stage for stage, f in found.items() if f.verdict == "cannot tell"]
+        says += "".join(f" Of the {stage} stage this check cannot tell." for stage in unsure)
+    parts = [part._replace(name=f"{stage}: {part.name}") for stage, f in found.items() for part in f.parts]
+    stages = {stage: f.to_json() for stage, f in found.items()}
     return replace(worst, says=says, parts=tuple(parts), details=worst.details | {"stages": stages})
 
 

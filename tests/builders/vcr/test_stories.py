@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from functools import lru_cache
 from itertools import combinations
@@ -202,6 +203,24 @@ def test_counts_are_counted_in_good_english() -> None:
                         assert noun.plural not in said
                         assert "there are" not in said
     assert found > 10
+
+
+SLIPS = re.compile(
+    r"\b(they|you) (was|is|has|does)\b|\b(\w+) \3\b|\ba [aeio]|\ban [^aeiou ]"
+    r"|\bprobably\b.*\bprobably\b|\? (i think that )?somebody\b"
+)
+
+
+def test_nobody_would_stumble_over_the_english() -> None:
+    """Verbs agree, articles too, no word comes twice, and who was asked about is not "somebody" in the answer."""
+    for seed in range(40):
+        panels, blocks = asked(seed)
+        for block in blocks:
+            for one, shown in zip(block, panels, strict=True):
+                question, answer, reason = (plain(t, shown) for t in (one.question, one.answer, one.rationale))
+                for said in (f"{question} {answer}", reason):
+                    assert not SLIPS.search(said.lower()), said
+                    assert said[-1] == "."
 
 
 def test_a_blind_reader_learns_nothing() -> None:

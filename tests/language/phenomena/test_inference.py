@@ -24,6 +24,8 @@ from veridical.language.phenomena.tagger import INFERENCES, inferences
         ("Does person like person ?", {"mental"}),
         ("What is person 's job ?", {"role"}),
         ("Who is person ?", {"role"}),
+        ("Who could person be , judging by that position ?", {"role"}),
+        ("Who might person be waiting for ?", set()),
         ("Where are they ?", {"scene"}),
         ("What kind of place is this ?", {"scene"}),
         ("What would person do if person fell ?", {"hypothetical"}),

@@ -26,6 +26,7 @@ from veridical.formats.releases import import_release
 from veridical.records import split_view
 from veridical.training.pretrained import best_trial
 from veridical.zoo import MODELS
+from veridical.zoo.figures import Measured, record
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr"
 HELD: dict[str, Any] = {"validation": 0.1}  # of train: what `augment` leaves out, too
@@ -80,6 +81,7 @@ def main() -> None:
     options.add_argument("--data", type=Path, default=DATA)
     options.add_argument("--generated", action="store_true", help="generated statements, dev: held-out presentations")
     options.add_argument("--presentations", type=int, default=8000, help="of the generated statements")
+    options.add_argument("--record", action="store_true", help="put the rows into the list of `veridical models`")
     options.add_argument("--trials", type=int, help="instead of each row's own")
     given = options.parse_args()
     if not given.generated and not given.data.is_dir():
@@ -97,7 +99,7 @@ def main() -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(found, indent=1) + "\n")
         print(log_line(json.loads(path.read_text())), flush=True)
-    show(given.work, kind)
+    show(given.work, kind, given.record)
 
 
 def statements(work: Path, kind: str, data: Path, presentations: int) -> tuple[Path, Path]:
@@ -121,7 +123,8 @@ def measure(name: str, work: Path, kind: str, plain: Path, more: Path, trials: i
     first = None
     if row.first is not None:
         first = run.with_name(f"{run.name}-first")
-        done = veridical.train(row.model, more, first, set=row.first, validate="validation")
+        seen = {"seen_by": str(eyes(work, kind, more))}
+        done = veridical.train(row.model, more, first, set=row.first | seen, validate="validation")
     if row.options is not None:
         own = {**row.options, **HELD}
         done = veridical.train(row.model, plain, run, set=own, trials=trials, pretrained=first)
@@ -145,6 +148,33 @@ def measure(name: str, work: Path, kind: str, plain: Path, more: Path, trials: i
         "by": each[0].get("by", {}),
         "minutes": (time.time() - started) / 60,
     }
+
+
+def measured(name: str, kind: str, found: dict[str, Any]) -> Measured:
+    """A row as `veridical models` shows it."""
+    accuracy, consistency = found["accuracy"], found["consistency"]
+    plain = found["title"].partition(" ")[2] if ROWS[name].first or "," in found["title"] else ""
+    return Measured(
+        model=ROWS[name].model,
+        benchmark="NLVR dev" if kind == "nlvr" else "generated NLVR",
+        accuracy=sum(one["value"] for one in accuracy) / len(accuracy),
+        low=accuracy[0]["low"],
+        high=accuracy[0]["high"],
+        minutes=found["minutes"],
+        script="benchmarks/nlvr_table.py",
+        when=found["when"],
+        row=plain.removeprefix("(ours)").strip(" ,"),
+        consistency=sum(one["value"] for one in consistency) / len(consistency),
+        trials=found["trials"],
+    )
+
+
+def eyes(work: Path, kind: str, more: Path) -> Path:
+    """A trial whose CNN learned to see the drawn objects of training; all rows over seen objects look with it."""
+    run = work / "runs" / f"{kind}-eyes"
+    few = {"limit": 8000, "epochs": 1, "epoch_items": 64}
+    veridical.train("slot-reasoner", more, run, set=few, validate="validation")
+    return run / "trial-0"
 
 
 def pretraining(run: Path | None) -> dict[str, Any] | None:
@@ -183,7 +213,7 @@ def log_line(row: dict[str, Any]) -> str:
     )
 
 
-def show(work: Path, kind: str) -> None:
+def show(work: Path, kind: str, recorded: bool) -> None:
     """Every row that is done, and the names of the others."""
     print("\n| when (UTC) | row | published, dev | accuracy | consistency | unseen | validation | minutes |")
     print("|---|---|---|---|---|---|---|---|")
@@ -191,7 +221,10 @@ def show(work: Path, kind: str) -> None:
     for name in ROWS if kind == "nlvr" else GENERATED:
         path = work / "rows" / f"{kind}-{name}.json"
         if path.exists():
-            print(log_line(json.loads(path.read_text())))
+            found = json.loads(path.read_text())
+            print(log_line(found))
+            if recorded:
+                record(measured(name, kind, found))
         else:
             left.append(name)
     print(f"\nNot measured here: {', '.join(left) or 'none'}.")

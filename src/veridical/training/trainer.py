@@ -161,13 +161,14 @@ class Trainer:
         return loss.item(), int((scores.argmax(1) == answers).sum())
 
     def _loss(self, scores: Tensor, extra: Mapping[str, Tensor], rows: Ints, answers: Tensor) -> Tensor:
-        """Cross-entropy of the answers, or what the module says itself; and of auxiliary targets."""
+        """Cross-entropy of the answers with what the module adds to it, or what it says itself; and of targets."""
         known = self.training.targets.keys()
         if isinstance(self.module, OwnLoss):
             more = {name: tensor for name, tensor in extra.items() if name not in known}
             loss = self.module.loss(scores, more, answers)
         else:
-            loss = functional.cross_entropy(scores, answers)
+            added = (own.mean() for name, own in extra.items() if name not in known and own.dim() == 1)  # (B,) each
+            loss = sum(added, functional.cross_entropy(scores, answers))
         for name in (name for name in extra if name in known):
             wanted = torch.from_numpy(self.training.targets[name][rows]).to(self.device)  # (B, K)
             loss = loss + self.config.auxiliary_weight * functional.cross_entropy(extra[name], wanted)

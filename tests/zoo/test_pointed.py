@@ -1,4 +1,4 @@
-"""Pointing as a lesson: which slots belong to a program's sets, in which panels it holds, in whatever order they lie."""
+"""Pointing as a lesson: which slots belong to a program's sets, in which panels it holds, in every view."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ one before it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from veridical.errors import UserError
 from veridical.language.phenomena.parse import parse_many
@@ -86,6 +86,15 @@ def _compares(phrase: Phrase) -> bool:
 
 def assemble(phrases: Sequence[Phrase], leaves: int) -> Layout:
     """A layout with at most so many leaves (`find`); phrases past them are left out."""
+    for most in range(leaves, 0, -1):
+        found = _assembled(phrases, most)
+        if len(found) <= LONGEST and sum(step.module == "find" for step in found) <= leaves:
+            return found
+    return _assembled([replace(phrase, said=()) for phrase in phrases], 1)
+
+
+def _assembled(phrases: Sequence[Phrase], leaves: int) -> Layout:
+    """A layout of the first phrases that name things."""
     holder = next((p for p in phrases if p.contains), None)
     claims: dict[int, _Claim] = {}
     used = 0
@@ -108,7 +117,7 @@ def assemble(phrases: Sequence[Phrase], leaves: int) -> Layout:
         steps = _inside(own)
     else:
         steps = _held(own, holder)
-    return tuple(steps) if len(steps) <= LONGEST else assemble(phrases, leaves - 1)
+    return tuple(steps)
 
 
 def _held(claims: Sequence[_Claim], holder: Phrase | None) -> list[Step]:

@@ -49,7 +49,8 @@ class Cell(nn.Module):
         super().__init__()
         self.control, self.weigh_word = nn.Linear(2 * width, width), nn.Linear(width, 1, bias=False)
         self.from_memory, self.from_knowledge = nn.Linear(width, width), nn.Linear(width, width)
-        self.combine, self.weigh_cell = nn.Linear(2 * width, width), nn.Linear(width, 1, bias=False)
+        self.combine, self.combine_known = nn.Linear(width, width), nn.Linear(width, width, bias=False)  # W [I; k]
+        self.weigh_cell = nn.Linear(width, 1, bias=False)
         self.counted = nn.Linear(2 * width, width) if sums else None
         self.weigh_sum = nn.Linear(width, 1) if sums else None
         self.write = nn.Linear(2 * width, width)
@@ -66,11 +67,16 @@ class Cell(nn.Module):
         fit = self.weigh_word(wanted[:, None] * words).squeeze(2)  # (B, T)
         return torch.einsum("bt,btd->bd", fit.masked_fill(~real, -1e9).softmax(1), words)
 
-    def read(self, control: Tensor, memory: Tensor, knowledge: Tensor, there: Tensor) -> tuple[Tensor, Tensor]:
-        """control and memory (B, D), knowledge (B, P, N, D), there (B, P, N) -> what was found (B, D), and logits of
-        what is meant (B, P, N)."""
-        meant = self.from_memory(memory)[:, None, None] * self.from_knowledge(knowledge)  # (B, P, N, D)
-        both = self.combine(torch.cat([meant, knowledge], dim=3))
+    def know(self, knowledge: Tensor) -> tuple[Tensor, Tensor]:
+        """knowledge (B, P, N, D) -> its parts of I and of I', the same in every step."""
+        return self.from_knowledge(knowledge), self.combine_known(knowledge)
+
+    def read(
+        self, control: Tensor, memory: Tensor, knowledge: Tensor, known: tuple[Tensor, Tensor], there: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """control and memory (B, D), knowledge (B, P, N, D) and what is known of it, there (B, P, N) -> what was found
+        (B, D), and logits of what is meant (B, P, N)."""
+        both = self.combine(self.from_memory(memory)[:, None, None] * known[0]) + known[1]  # (B, P, N, D)
         fit = control[:, None, None] * functional.elu(both)  # (B, P, N, D)
         weights = self.weigh_cell(fit).squeeze(3).masked_fill(there == 0, -1e9)  # (B, P, N)
         shares = weights.flatten(1).softmax(1)  # (B, P N)
@@ -124,10 +130,11 @@ class Mac(nn.Module):
         there = present(panels, maps).unflatten(0, (-1, panels.shape[1]))  # (B, P, h w)
         controls = [self.first_control.expand_as(sentence)]
         memories = [self.first_memory.expand_as(sentence)]
+        parts = self.cell.know(known)
         meant: list[Tensor] = []  # (B, P, h w) of each step
         for ask in self.asks:
             control = self.cell.attend_words(ask(sentence), controls[-1], said, real)
-            found, sure = self.cell.read(control, memories[-1], known, there)
+            found, sure = self.cell.read(control, memories[-1], known, parts, there)
             meant.append(sure)
             memories.append(self.cell.remember(control, found, controls, memories))
             controls.append(control)

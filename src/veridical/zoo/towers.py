@@ -110,7 +110,7 @@ class Tower(nn.Module):
 class Around(nn.Module):
     """What lies around each object of a list."""
 
-    def __init__(self, width: int = 96) -> None:
+    def __init__(self, width: int = 64) -> None:
         super().__init__()
         self.width = width
         self.geometry, self.other = nn.Linear(LIES, width), nn.Linear(LOOKS, width, bias=False)

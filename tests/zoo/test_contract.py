@@ -94,8 +94,9 @@ def _cases(name: str) -> Iterator[Case]:
             world = "pictures-objects" if name == "maxent-objects" else task
             yield Case(name, task, world, tuple({**small_pictures, **LIGHT.get(name, {})}.items()))
             if "maps" in {f.name for f in fields(model.config)}:
-                seen = {"maps": "object-list", "seeing": 2, **LIGHT.get(name, {})}
-                yield Case(name, task, "said", tuple(seen.items()))
+                for objects in ("object-list", "given-objects"):
+                    seen = {"maps": objects, "seeing": 2, **LIGHT.get(name, {})}
+                    yield Case(name, task, "said", tuple(seen.items()))
 
 
 CASES = [case for name in MODELS for case in _cases(name)]

@@ -81,7 +81,7 @@ class Trainer:
         after_step: AfterStep | None = None,
         team: Team = ALONE,
     ) -> None:
-        self.module, self.team = module.to(device), team
+        self.module, self.team = laid_out(module).to(device), team
         team.join_norms(module)
         self.training, self.validation, self.config, self.folder = training, validation, config, folder
         self.seed, self.device, self.about, self.after_step = seed, device, about or {}, after_step
@@ -227,6 +227,11 @@ class Trainer:
         if self.team.is_first:
             about = self.about | {"place": asdict(self.place), "optimizer": rest}
             save_tensors(self.folder / CHECKPOINT, tensors, about)
+
+
+def laid_out(module: nn.Module) -> nn.Module:
+    """The module with the weights of its convolutions in the order that CPUs and tensor cores want, channels last."""
+    return module.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
 def _optimizer(module: nn.Module, config: TrainingConfig, device: str) -> Optimizer:

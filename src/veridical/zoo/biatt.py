@@ -26,9 +26,9 @@ import torch
 from torch import Tensor, nn
 
 from veridical.zoo.architecture import Architecture
-from veridical.zoo.counted import Scores, targets
+from veridical.zoo.counted import Scores
 from veridical.zoo.layers import TwoWayReader, largest
-from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, is_list, present, with_places
+from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, is_list, lessons, present, with_places
 from veridical.zoo.verdict import RARE, RARE_CELLS, SOFT, Verdict
 
 
@@ -78,8 +78,8 @@ class CnnBiatt(nn.Module):
         each = torch.cat([largest(heard, real), found.amax(2), found.mean(2)], dim=1).unflatten(0, (-1, count))
         meant = (grid[:, :SOFT] + self.rare).transpose(1, 2).unflatten(0, (-1, count))  # (B, P, K, 8)
         shown_in = there.unflatten(0, (-1, count))
-        scores, lessons = self.verdict(meant, shown_in, each, each.amax(1), wanted)  # each: (B, P, 3 H)
-        return (scores, lessons) if self.training else scores
+        scores, more = self.verdict(meant, shown_in, each, each.amax(1), wanted)  # each: (B, P, 3 H)
+        return (scores, more) if self.training else scores
 
 
 def _fused(own: Tensor, other: Tensor) -> Tensor:
@@ -95,7 +95,7 @@ MODEL = Architecture(
     config=BiattConfig,
     inputs=inputs,
     module=CnnBiatt,
-    targets=targets,
+    targets=lessons,
     training={"rate": 1e-3, "epochs": 40, "patience": 5.0, "weight_decay": 1e-5, "auxiliary_weight": 0.2},
     sees=("text", "image"),
 )

@@ -20,9 +20,9 @@ import torch
 from torch import Tensor, nn
 
 from veridical.zoo.architecture import Architecture
-from veridical.zoo.counted import Scores, targets
+from veridical.zoo.counted import Scores
 from veridical.zoo.film import Block, leaving
-from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, is_list, present, with_places
+from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, is_list, lessons, present, with_places
 from veridical.zoo.verdict import SOFT, Verdict
 
 
@@ -82,8 +82,8 @@ class Cmm(nn.Module):
             asked = (shares[:, :, None] * each).sum(1)  # (B P, H)
         each_panel = torch.relu(self.panel(torch.cat([seen, asked], dim=1)))  # (B P, D)
         of_panels = (one.unflatten(0, (-1, count)) for one in (told[:, :SOFT].transpose(1, 2), there, each_panel))
-        scores, lessons = self.verdict(*of_panels, sentence, wanted)
-        return (scores, lessons) if self.training else scores
+        scores, more = self.verdict(*of_panels, sentence, wanted)
+        return (scores, more) if self.training else scores
 
 
 MODEL = Architecture(
@@ -94,7 +94,7 @@ MODEL = Architecture(
     config=CmmConfig,
     inputs=inputs,
     module=Cmm,
-    targets=targets,
+    targets=lessons,
     training={"rate": 1e-3, "epochs": 40, "patience": 5.0, "weight_decay": 1e-5, "auxiliary_weight": 0.2},
     sees=("text", "image"),
 )

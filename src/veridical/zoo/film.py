@@ -23,9 +23,9 @@ import torch
 from torch import Tensor, nn
 
 from veridical.zoo.architecture import Architecture, Input
-from veridical.zoo.counted import Scores, targets
+from veridical.zoo.counted import Scores
 from veridical.zoo.probe import QueryVector
-from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, is_list, panels, present, with_places
+from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, is_list, lessons, panels, present, with_places
 from veridical.zoo.verdict import FEW, RARE, RARE_CELLS, SOFT, Verdict
 
 QUIET = -1.0  # of the maps before pooling, at first: most cells show nothing, and sums begin small
@@ -35,6 +35,7 @@ QUIET = -1.0  # of the maps before pooling, at first: most cells show nothing, a
 class FilmConfig(PanelConfig):
     """Sizes of FiLM; the paper's: 128 channels, a GRU of 4,096, a classifier of 512 maps and 1,024 units."""
 
+    strides: tuple[int, ...] = (2, 2, 2)  # of the tower's convolutions: a cell is their product of pixels wide
     blocks: int = 4  # residual blocks
     classifier: int = 128  # maps before pooling, and width of the perceptron
 
@@ -103,8 +104,8 @@ class Film(nn.Module):
         pooled = torch.cat([found.amax(2), found.sum(2) / FEW], dim=1)  # (B P, 2 D)
         each = torch.relu((1 + scale) * self.panel(pooled) + shift)  # (B P, D)
         of_panels = (one.unflatten(0, (-1, count)) for one in (told[:, :SOFT].transpose(1, 2), there, each))
-        scores, lessons = self.verdict(*of_panels, sentence, wanted)
-        return (scores, lessons) if self.training else scores
+        scores, more = self.verdict(*of_panels, sentence, wanted)
+        return (scores, more) if self.training else scores
 
 
 def leaving(config: PanelConfig, width: int) -> nn.Conv2d:
@@ -129,7 +130,7 @@ MODEL = Architecture(
     config=FilmConfig,
     inputs=inputs,
     module=Film,
-    targets=targets,
+    targets=lessons,
     training={"rate": 1e-3, "epochs": 40, "patience": 5.0, "weight_decay": 1e-5, "auxiliary_weight": 0.2},
     sees=("text", "image"),
 )
@@ -141,7 +142,7 @@ SENTENCE = Architecture(
     config=FilmSentenceConfig,
     inputs=_with_sentence,
     module=Film,
-    targets=targets,
+    targets=lessons,
     training=MODEL.training,
     sees=("text", "image"),
 )

@@ -24,8 +24,8 @@ from torch.nn import functional
 
 from veridical.errors import UserError
 from veridical.zoo.architecture import Architecture
-from veridical.zoo.counted import SETS, Scores, targets
-from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, is_list, present, with_places
+from veridical.zoo.counted import SETS, Scores
+from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, is_list, lessons, present, with_places
 from veridical.zoo.verdict import RARE, RARE_CELLS, Verdict
 
 MOST_PANELS = 3
@@ -143,8 +143,8 @@ class Mac(nn.Module):
             assert self.output is not None
             scores: Tensor = self.output(told)
             return scores
-        scores, lessons = self.verdict(torch.stack(meant, dim=3), there, None, told, wanted)
-        return (scores, lessons) if self.training else scores
+        scores, more = self.verdict(torch.stack(meant, dim=3), there, None, told, wanted)
+        return (scores, more) if self.training else scores
 
 
 MODEL = Architecture(
@@ -155,7 +155,7 @@ MODEL = Architecture(
     config=MacConfig,
     inputs=inputs,
     module=Mac,
-    targets=targets,
+    targets=lessons,
     training={"rate": 1e-3, "epochs": 40, "patience": 5.0, "clip": 2.0, "auxiliary_weight": 0.2},
     sees=("text", "image"),
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 from torch import Tensor
@@ -22,7 +23,7 @@ from veridical.language.programs.terms import Term, parse, term
 from veridical.records import Panel
 from veridical.zoo.architecture import Example
 from veridical.zoo.counted import SETS
-from veridical.zoo.slots import KINDS, SIDE, PanelSlots
+from veridical.zoo.slots import KINDS, SIDE
 
 TRUTHS = 2  # conditions of panels that are pointed at
 NEAR = 8.0  # pixels: how far the middle of a slot may lie from that of the thing it shows
@@ -55,6 +56,16 @@ def sets_of(program: str) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
     return tuple(things)[:SETS], tuple(panels)[:TRUTHS]
 
 
+class Listed(Protocol):
+    """An input that keeps a list of things of each picture: seen (`slots`) or annotated (`given`)."""
+
+    count: int
+
+    def encode(self, example: Example) -> Ints: ...
+
+    def slots(self, rows: Ints) -> Floats: ...
+
+
 class Pointed:
     """What is meant, panel by panel: (V, P) row numbers, looked up as (P, K + 1, 4).
 
@@ -66,7 +77,7 @@ class Pointed:
     state: None = None
     size = SETS
 
-    def __init__(self, slots: PanelSlots) -> None:
+    def __init__(self, slots: Listed) -> None:
         self.slots = slots
         self._domains: dict[tuple[str, ...], Domain] = {}
         self._shown: dict[tuple[int, str], Ints] = {}  # by picture and panel: which thing each slot is

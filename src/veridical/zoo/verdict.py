@@ -48,7 +48,7 @@ class Verdict(nn.Module):
         self, meant: Tensor, there: Tensor, features: Tensor | None, said: Tensor, wanted: Tensor | None = None
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """meant (B, P, K, S) logits of sets, there (B, P, K), features (B, P, D), said (B, H) -> scores (B, 2); and
-        what lessons are about, with one of pointing where `wanted` (B, P, K + 1, 4) is given."""
+        what lessons are about: pointing where `wanted` (B, P, K + 1, 4) is given, else counting."""
         counts = (torch.sigmoid(meant) * there[..., None]).sum(2)  # (B, P, S)
         rest = [] if features is None else [features]
         scale, shift = self.panel_film(said)[:, None].chunk(2, dim=2)  # (B, 1, W)
@@ -61,7 +61,6 @@ class Verdict(nn.Module):
         scores: Tensor = self.output(torch.relu((1 + scale) * known + shift))
         if not self.training:
             return scores, {}
-        lessons = close_to(counts.sum(1)[:, :SETS], holds[:, :, 0].sum(1))
         if wanted is not None:
-            lessons["astray"] = LESSON * astray(meant[..., :SETS], truths[..., :TRUTHS], wanted)
-        return scores, lessons
+            return scores, {"astray": LESSON * astray(meant[..., :SETS], truths[..., :TRUTHS], wanted)}
+        return scores, close_to(counts.sum(1)[:, :SETS], holds[:, :, 0].sum(1))

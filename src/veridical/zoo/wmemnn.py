@@ -21,9 +21,9 @@ from torch import Tensor, nn
 
 from veridical.errors import UserError
 from veridical.zoo.architecture import Architecture
-from veridical.zoo.counted import SETS, Scores, targets
+from veridical.zoo.counted import SETS, Scores
 from veridical.zoo.layers import perceptron
-from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, is_list, present, with_places
+from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, is_list, lessons, present, with_places
 from veridical.zoo.verdict import RARE, RARE_CELLS, Verdict
 
 
@@ -84,8 +84,8 @@ class WMemNN(nn.Module):
         pairs = self.first(working)[:, :, None] + self.second(working)[:, None]  # (B, N, N, R)
         related = self.relate(torch.relu(pairs + self.asked(question)[:, None, None]))  # (B, N, N, R)
         told = torch.cat([question, torch.relu(related).mean(dim=(1, 2))], dim=1)  # (B, H + R)
-        scores, lessons = self.verdict(torch.cat(meant, dim=3), there, None, told, wanted)
-        return (scores, lessons) if self.training else scores
+        scores, more = self.verdict(torch.cat(meant, dim=3), there, None, told, wanted)
+        return (scores, more) if self.training else scores
 
 
 MODEL = Architecture(
@@ -96,7 +96,7 @@ MODEL = Architecture(
     config=WMemNNConfig,
     inputs=inputs,
     module=WMemNN,
-    targets=targets,
+    targets=lessons,
     training={"rate": 1e-3, "epochs": 40, "patience": 5.0, "weight_decay": 1e-5, "auxiliary_weight": 0.2},
     sees=("text", "image"),
 )

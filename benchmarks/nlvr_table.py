@@ -65,14 +65,14 @@ ROWS = {
     "film-sentence": Row("FiLM with a frozen sentence encoder, on cells of pixels", "film-sentence"),
     "mac": Row("MAC, on cells of pixels", "mac", "55.4", {"strides": (2, 2, 2), "hidden": 64}),
     "film-objects": Row(
-        "FiLM over seen objects", "film", "60.1", None, LIST | {"rate": 2e-3, "epochs": 10, "blocks": 3}
+        "FiLM over seen objects", "film", "60.1", None, LIST | {"rate": 2e-3, "epochs": 8, "blocks": 3}
     ),
-    "mac-objects": Row("MAC over seen objects", "mac", "55.4", None, LIST | {"rate": 1.5e-3, "epochs": 8}),
+    "mac-objects": Row("MAC over seen objects", "mac", "55.4", None, LIST | {"rate": 1.5e-3, "epochs": 7}),
     "nmn": Row("NMN over seen objects", "nmn", "63.1", FINE, SLOTS),
     "n2nmn": Row("N2NMN over seen objects, cloned from programs", "n2nmn", "65.3", FINE, SLOTS),
-    "cnn-biatt": Row("CNN-BiATT over seen objects", "cnn-biatt", "66.9", None, LIST | {"epochs": 6}),
-    "w-memnn": Row("W-MemNN over seen objects", "w-memnn", "65.6", None, LIST | {"epochs": 10}),
-    "cmm": Row("CMM over seen objects", "cmm", "68.0", None, LIST | {"epochs": 9}),
+    "cnn-biatt": Row("CNN-BiATT over seen objects", "cnn-biatt", "66.9", None, LIST | {"rate": 1.5e-3, "epochs": 4}),
+    "w-memnn": Row("W-MemNN over seen objects", "w-memnn", "65.6", None, LIST | {"rate": 1.5e-3, "epochs": 6}),
+    "cmm": Row("CMM over seen objects", "cmm", "68.0", None, LIST | {"rate": 1.5e-3, "epochs": 5}),
     "slot-reasoner": Row("Slot reasoner (ours)", "slot-reasoner", "", None, LONG | {"width": 96, "epochs": 15}),
 }
 GENERATED = ("text", "image", "film-objects", "mac-objects", "nmn", "n2nmn", "slot-reasoner")

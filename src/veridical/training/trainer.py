@@ -306,15 +306,18 @@ def restore(
     """Put back what `snapshot` took; `rank` is whose random numbers go on."""
     module.load_state_dict(_under("model.", tensors))
     state: dict[int, dict[str, Any]] = {int(number): dict(values) for number, values in rest.items()}
+    own = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     for name, tensor in _under("optimizer.", tensors).items():
         number, _, key = name.partition(".")
+        if tensor.shape == own[int(number)].shape:  # laid out in memory as its parameter is: fused steps go by memory
+            tensor = torch.empty_like(own[int(number)]).copy_(tensor)
         state.setdefault(int(number), {})[key] = tensor
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-    own = f".{rank}" if rank else ""
-    if f"random.cpu{own}" in tensors or not rank:  # a team may have grown
-        torch.set_rng_state(tensors[f"random.cpu{own}"])
-    if f"random.cuda{own}" in tensors:
-        torch.cuda.set_rng_state(tensors[f"random.cuda{own}"], device)
+    mine = f".{rank}" if rank else ""
+    if f"random.cpu{mine}" in tensors or not rank:  # a team may have grown
+        torch.set_rng_state(tensors[f"random.cpu{mine}"])
+    if f"random.cuda{mine}" in tensors:
+        torch.cuda.set_rng_state(tensors[f"random.cuda{mine}"], device)
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

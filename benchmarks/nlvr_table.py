@@ -29,6 +29,7 @@ from veridical.zoo import MODELS
 from veridical.zoo.figures import Measured, record
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr"
+PRESENTATIONS = 8000
 HELD: dict[str, Any] = {"validation": 0.1}  # of train: what `augment` leaves out, too
 
 
@@ -41,6 +42,7 @@ class Row:
     published: str = ""  # accuracy on dev
     options: dict[str, Any] | None = field(default_factory=dict)  # on train; None: the first run answers
     first: dict[str, Any] | None = None  # options of a run on augmented statements that it continues from
+    after: str = ""  # or a row of generated statements whose run it continues from
     trials: int = 1
     generated: dict[str, Any] = field(default_factory=dict)  # more options on generated statements
 
@@ -67,6 +69,9 @@ ROWS = {
     "film-objects": Row(
         "FiLM over seen objects", "film", "60.1", None, LIST | {"rate": 2e-3, "epochs": 8, "blocks": 3}
     ),
+    "film-generated": Row(
+        "FiLM over seen objects, of generated statements", "film", "60.1", FINE, after="film-objects"
+    ),
     "mac-objects": Row("MAC over seen objects", "mac", "55.4", None, LIST | {"rate": 1.5e-3, "epochs": 7}),
     "nmn": Row("NMN over seen objects", "nmn", "63.1", FINE, SLOTS),
     "n2nmn": Row("N2NMN over seen objects, cloned from programs", "n2nmn", "65.3", FINE, SLOTS),
@@ -84,7 +89,7 @@ def main() -> None:
     options.add_argument("--work", type=Path, required=True)
     options.add_argument("--data", type=Path, default=DATA)
     options.add_argument("--generated", action="store_true", help="generated statements, dev: held-out presentations")
-    options.add_argument("--presentations", type=int, default=8000, help="of the generated statements")
+    options.add_argument("--presentations", type=int, default=PRESENTATIONS, help="of the generated statements")
     options.add_argument("--record", action="store_true", help="put the rows into the list of `veridical models`")
     options.add_argument("--trials", type=int, help="instead of each row's own")
     given = options.parse_args()
@@ -129,6 +134,8 @@ def measure(name: str, work: Path, kind: str, plain: Path, more: Path, trials: i
         first = run.with_name(f"{run.name}-first")
         seen = {"seen_by": str(eyes(work, more))}
         done = veridical.train(row.model, more, first, set=row.first | seen, validate="validation")
+    if row.after:
+        first = work / "runs" / f"generated-{row.after}-first"
     if row.options is not None:
         own = {**row.options, **HELD, **(row.generated if kind == "generated" else {})}
         done = veridical.train(row.model, plain, run, set=own, trials=trials, pretrained=first)
@@ -210,7 +217,7 @@ def log_line(row: dict[str, Any]) -> str:
     same = sum(one["value"] for one in consistency) / len(consistency)
     unseen = f"{100 * sum(row['unseen']) / len(row['unseen']):.1f}" if row["unseen"] else ""
     first = row["first"]
-    told = f" after {first['statements']:,} augmented statements" if first else ""
+    told = f" after {first['statements']:,} statements" if first else ""
     return (
         f"| {row['when']} | {row['title']}{told}{spread} | {row['published']} "
         f"| {100 * mean:.2f} [{low:.1f}, {high:.1f}] | {100 * same:.2f} | {unseen} "

@@ -28,6 +28,7 @@ SPLITS = {"train": 0.8, "dev": 0.2}
 MAP, VECTOR = "efficientnet-lite0-map", "efficientnet-lite0"
 SEEN = {"width": 100, "height": 75, "strides": (2, 2, 2), "epochs": 15, "patience": 5.0}
 MAPS = {"maps": MAP, "channels": 64, "epochs": 10, "patience": 4.0}
+GIVEN = {"maps": "given-objects", "rate": 2e-3, "epochs": 30, "patience": 8.0}
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ ROWS = {
     "maxent-objects": Row("MAXENT", "maxent-objects"),
     "pair-cnn-rnn": Row("CNN+RNN over a backbone", "pair-cnn-rnn", needs=VECTOR),
     "film": Row("FiLM", "film", SEEN, MAPS, MAP),
+    "film-objects": Row("FiLM over annotated objects", "film", GIVEN, GIVEN),
     "mac": Row("MAC", "mac", SEEN, MAPS, MAP),
     "n2nmn": Row("N2NMN-CLONING, of programs", "n2nmn", SEEN, MAPS, MAP),
     "n2nmn-parse": Row("N2NMN-CLONING, of a parse", "n2nmn", {**SEEN, "learning": "parse"},

@@ -26,8 +26,10 @@ from veridical.formats.releases import import_release
 from veridical.records import split_view
 from veridical.training.pretrained import best_trial
 from veridical.zoo import MODELS
+from veridical.zoo.figures import Measured, record
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "nlvr"
+PRESENTATIONS = 8000
 HELD: dict[str, Any] = {"validation": 0.1}  # of train: what `augment` leaves out, too
 
 
@@ -40,19 +42,22 @@ class Row:
     published: str = ""  # accuracy on dev
     options: dict[str, Any] | None = field(default_factory=dict)  # on train; None: the first run answers
     first: dict[str, Any] | None = None  # options of a run on augmented statements that it continues from
+    after: str = ""  # or a row of generated statements whose run it continues from
     trials: int = 1
+    generated: dict[str, Any] = field(default_factory=dict)  # more options on generated statements
 
 
 LONG: dict[str, Any] = {"epoch_items": 51_200, "patience": 100.0, "checkpoint_steps": 400}
 LIST: dict[str, Any] = {
     "maps": "object-list", "batch": 64, "epoch_items": 25_600, "schedule": "linear", "warmup": 100, "patience": 100.0,
+    "limit": 100_000, "hidden": 96,
 }  # fmt: skip
-SLOTS = {name: value for name, value in LIST.items() if name != "maps"} | {"slots": 8, "epochs": 7}
+SLOTS = {name: value for name, value in LIST.items() if name not in ("maps", "hidden")} | {"slots": 8, "epochs": 7}
 FINE: dict[str, Any] = {"epochs": 5, "rate": 5e-4, "schedule": "linear", "warmup": 20, "patience": 4.0}
 ROWS = {
     "majority": Row("Majority", "majority", "55.3"),
     "text": Row("TEXT", "text", "56.6 ± 0.5", trials=3),
-    "image": Row("IMAGE", "image", "55.4 ± 0.1"),
+    "image": Row("IMAGE", "image", "55.4 ± 0.1", generated={"limit": 6000, "epochs": 10}),
     "cnn-rnn": Row("CNN+RNN", "cnn-rnn", "56.6 ± 0.3"),
     "maxent": Row("MaxEnt, on the structure", "maxent", "68.0"),
     "maxent-no-counts": Row("MaxEnt without counts, on the structure", "maxent", "57.7", {"counts": False}),
@@ -61,13 +66,18 @@ ROWS = {
     "film": Row("FiLM, on cells of pixels", "film", "60.1"),
     "film-sentence": Row("FiLM with a frozen sentence encoder, on cells of pixels", "film-sentence"),
     "mac": Row("MAC, on cells of pixels", "mac", "55.4", {"strides": (2, 2, 2), "hidden": 64}),
-    "film-objects": Row("FiLM over seen objects", "film", "60.1", None, LIST | {"rate": 1.5e-3, "epochs": 14}),
-    "mac-objects": Row("MAC over seen objects", "mac", "55.4", None, LIST | {"epochs": 16}),
+    "film-objects": Row(
+        "FiLM over seen objects", "film", "60.1", None, LIST | {"rate": 2e-3, "epochs": 8, "blocks": 3}
+    ),
+    "film-generated": Row(
+        "FiLM over seen objects, of generated statements", "film", "60.1", FINE, after="film-objects"
+    ),
+    "mac-objects": Row("MAC over seen objects", "mac", "55.4", None, LIST | {"rate": 1.5e-3, "epochs": 7}),
     "nmn": Row("NMN over seen objects", "nmn", "63.1", FINE, SLOTS),
     "n2nmn": Row("N2NMN over seen objects, cloned from programs", "n2nmn", "65.3", FINE, SLOTS),
-    "cnn-biatt": Row("CNN-BiATT over seen objects", "cnn-biatt", "66.9", None, LIST | {"epochs": 6}),
-    "w-memnn": Row("W-MemNN over seen objects", "w-memnn", "65.6", None, LIST | {"epochs": 10}),
-    "cmm": Row("CMM over seen objects", "cmm", "68.0", None, LIST | {"epochs": 9}),
+    "cnn-biatt": Row("CNN-BiATT over seen objects", "cnn-biatt", "66.9", None, LIST | {"rate": 1.5e-3, "epochs": 4}),
+    "w-memnn": Row("W-MemNN over seen objects", "w-memnn", "65.6", None, LIST | {"rate": 1.5e-3, "epochs": 6}),
+    "cmm": Row("CMM over seen objects", "cmm", "68.0", None, LIST | {"rate": 1.5e-3, "epochs": 5}),
     "slot-reasoner": Row("Slot reasoner (ours)", "slot-reasoner", "", None, LONG | {"width": 96, "epochs": 15}),
 }
 GENERATED = ("text", "image", "film-objects", "mac-objects", "nmn", "n2nmn", "slot-reasoner")
@@ -79,7 +89,8 @@ def main() -> None:
     options.add_argument("--work", type=Path, required=True)
     options.add_argument("--data", type=Path, default=DATA)
     options.add_argument("--generated", action="store_true", help="generated statements, dev: held-out presentations")
-    options.add_argument("--presentations", type=int, default=8000, help="of the generated statements")
+    options.add_argument("--presentations", type=int, default=PRESENTATIONS, help="of the generated statements")
+    options.add_argument("--record", action="store_true", help="put the rows into the list of `veridical models`")
     options.add_argument("--trials", type=int, help="instead of each row's own")
     given = options.parse_args()
     if not given.generated and not given.data.is_dir():
@@ -97,7 +108,7 @@ def main() -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(found, indent=1) + "\n")
         print(log_line(json.loads(path.read_text())), flush=True)
-    show(given.work, kind)
+    show(given.work, kind, given.record)
 
 
 def statements(work: Path, kind: str, data: Path, presentations: int) -> tuple[Path, Path]:
@@ -121,9 +132,12 @@ def measure(name: str, work: Path, kind: str, plain: Path, more: Path, trials: i
     first = None
     if row.first is not None:
         first = run.with_name(f"{run.name}-first")
-        done = veridical.train(row.model, more, first, set=row.first, validate="validation")
+        seen = {"seen_by": str(eyes(work, more))}
+        done = veridical.train(row.model, more, first, set=row.first | seen, validate="validation")
+    if row.after:
+        first = work / "runs" / f"generated-{row.after}-first"
     if row.options is not None:
-        own = {**row.options, **HELD}
+        own = {**row.options, **HELD, **(row.generated if kind == "generated" else {})}
         done = veridical.train(row.model, plain, run, set=own, trials=trials, pretrained=first)
     elif first is not None:
         run, trials = first, 1
@@ -145,6 +159,34 @@ def measure(name: str, work: Path, kind: str, plain: Path, more: Path, trials: i
         "by": each[0].get("by", {}),
         "minutes": (time.time() - started) / 60,
     }
+
+
+def measured(name: str, kind: str, found: dict[str, Any]) -> Measured:
+    """A row as `veridical models` shows it."""
+    accuracy, consistency = found["accuracy"], found["consistency"]
+    plain = found["title"].partition(" ")[2] if ROWS[name].first or "," in found["title"] else ""
+    return Measured(
+        model=ROWS[name].model,
+        benchmark="NLVR dev" if kind == "nlvr" else "generated NLVR",
+        accuracy=sum(one["value"] for one in accuracy) / len(accuracy),
+        low=accuracy[0]["low"],
+        high=accuracy[0]["high"],
+        minutes=found["minutes"],
+        script="benchmarks/nlvr_table.py",
+        when=found["when"],
+        row=plain.removeprefix("(ours)").strip(" ,"),
+        consistency=sum(one["value"] for one in consistency) / len(consistency),
+        trials=found["trials"],
+    )
+
+
+def eyes(work: Path, more: Path) -> Path:
+    """A trial whose CNN learned to see drawn objects, of training alone; all rows over seen objects look with it."""
+    run = work / "runs" / "eyes"
+    few = {"limit": 8000, "epochs": 1, "epoch_items": 64, "seeing": 1200}
+    if not (run / "trial-0" / "result.json").exists():
+        veridical.train("slot-reasoner", more, run, set=few, validate="validation")
+    return run / "trial-0"
 
 
 def pretraining(run: Path | None) -> dict[str, Any] | None:
@@ -175,7 +217,7 @@ def log_line(row: dict[str, Any]) -> str:
     same = sum(one["value"] for one in consistency) / len(consistency)
     unseen = f"{100 * sum(row['unseen']) / len(row['unseen']):.1f}" if row["unseen"] else ""
     first = row["first"]
-    told = f" after {first['statements']:,} augmented statements" if first else ""
+    told = f" after {first['statements']:,} statements" if first else ""
     return (
         f"| {row['when']} | {row['title']}{told}{spread} | {row['published']} "
         f"| {100 * mean:.2f} [{low:.1f}, {high:.1f}] | {100 * same:.2f} | {unseen} "
@@ -183,7 +225,7 @@ def log_line(row: dict[str, Any]) -> str:
     )
 
 
-def show(work: Path, kind: str) -> None:
+def show(work: Path, kind: str, recorded: bool) -> None:
     """Every row that is done, and the names of the others."""
     print("\n| when (UTC) | row | published, dev | accuracy | consistency | unseen | validation | minutes |")
     print("|---|---|---|---|---|---|---|---|")
@@ -191,7 +233,10 @@ def show(work: Path, kind: str) -> None:
     for name in ROWS if kind == "nlvr" else GENERATED:
         path = work / "rows" / f"{kind}-{name}.json"
         if path.exists():
-            print(log_line(json.loads(path.read_text())))
+            found = json.loads(path.read_text())
+            print(log_line(found))
+            if recorded:
+                record(measured(name, kind, found))
         else:
             left.append(name)
     print(f"\nNot measured here: {', '.join(left) or 'none'}.")

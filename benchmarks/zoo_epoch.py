@@ -31,6 +31,7 @@ from veridical.benchmark import Benchmark
 from veridical.training.batches import Dataset, epoch_batches, examples_of, run_module
 from veridical.training.config import configure
 from veridical.training.trained import build as new_model
+from veridical.training.trainer import laid_out
 from veridical.zoo import load_model
 from veridical.zoo.slots import SIDE, SlotMaps
 
@@ -81,7 +82,7 @@ def step(module: nn.Module, optimizer: torch.optim.Optimizer, scores: Any, answe
 def ours(module: nn.Module, data: Dataset, epoch: int) -> float:
     """Seconds of an epoch as the trainer runs it."""
     rng, optimizer = np.random.default_rng(epoch), torch.optim.AdamW(module.parameters(), fused=True)
-    module.train()
+    laid_out(module).train()
     start = time.perf_counter()
     views = rng.integers(6, size=len(data))
     for rows in epoch_batches(data.lengths, BATCH, rng):

@@ -40,7 +40,9 @@ class Case:
     options: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
-        shown = ("images", "photograph", "query", "reasoning", "start", "slots") + ("hidden",) * (self.name == "probe")
+        shown = ("images", "photograph", "query", "reasoning", "start", "slots", "maps") + ("hidden",) * (
+            self.name == "probe"
+        )
         return "-".join([self.name, self.task, *(f"{k}={v}" for k, v in self.options if k in shown)])
 
 
@@ -91,6 +93,10 @@ def _cases(name: str) -> Iterator[Case]:
             small_pictures = {"width": 80, "height": 20} if "image" in model.sees and name != "slot-reasoner" else {}
             world = "pictures-objects" if name == "maxent-objects" else task
             yield Case(name, task, world, tuple({**small_pictures, **LIGHT.get(name, {})}.items()))
+            if "maps" in {f.name for f in fields(model.config)}:
+                for objects in ("object-list", "given-objects"):
+                    seen = {"maps": objects, "seeing": 2, **LIGHT.get(name, {})}
+                    yield Case(name, task, "said", tuple(seen.items()))
 
 
 CASES = [case for name in MODELS for case in _cases(name)]

@@ -81,7 +81,7 @@ class Trainer:
         after_step: AfterStep | None = None,
         team: Team = ALONE,
     ) -> None:
-        self.module, self.team = module.to(device), team
+        self.module, self.team = laid_out(module).to(device), team
         team.join_norms(module)
         self.training, self.validation, self.config, self.folder = training, validation, config, folder
         self.seed, self.device, self.about, self.after_step = seed, device, about or {}, after_step
@@ -161,13 +161,14 @@ class Trainer:
         return loss.item(), int((scores.argmax(1) == answers).sum())
 
     def _loss(self, scores: Tensor, extra: Mapping[str, Tensor], rows: Ints, answers: Tensor) -> Tensor:
-        """Cross-entropy of the answers, or what the module says itself; and of auxiliary targets."""
+        """Cross-entropy of the answers with what the module adds to it, or what it says itself; and of targets."""
         known = self.training.targets.keys()
         if isinstance(self.module, OwnLoss):
             more = {name: tensor for name, tensor in extra.items() if name not in known}
             loss = self.module.loss(scores, more, answers)
         else:
-            loss = functional.cross_entropy(scores, answers)
+            added = (own.mean() for name, own in extra.items() if name not in known and own.dim() == 1)  # (B,) each
+            loss = sum(added, functional.cross_entropy(scores, answers))
         for name in (name for name in extra if name in known):
             wanted = torch.from_numpy(self.training.targets[name][rows]).to(self.device)  # (B, K)
             loss = loss + self.config.auxiliary_weight * functional.cross_entropy(extra[name], wanted)
@@ -226,6 +227,11 @@ class Trainer:
         if self.team.is_first:
             about = self.about | {"place": asdict(self.place), "optimizer": rest}
             save_tensors(self.folder / CHECKPOINT, tensors, about)
+
+
+def laid_out(module: nn.Module) -> nn.Module:
+    """The module with the weights of its convolutions in the order that CPUs and tensor cores want, channels last."""
+    return module.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
 def _optimizer(module: nn.Module, config: TrainingConfig, device: str) -> Optimizer:
@@ -300,15 +306,18 @@ def restore(
     """Put back what `snapshot` took; `rank` is whose random numbers go on."""
     module.load_state_dict(_under("model.", tensors))
     state: dict[int, dict[str, Any]] = {int(number): dict(values) for number, values in rest.items()}
+    own = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     for name, tensor in _under("optimizer.", tensors).items():
         number, _, key = name.partition(".")
+        if tensor.shape == own[int(number)].shape:  # laid out in memory as its parameter is: fused steps go by memory
+            tensor = torch.empty_like(own[int(number)]).copy_(tensor)
         state.setdefault(int(number), {})[key] = tensor
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-    own = f".{rank}" if rank else ""
-    if f"random.cpu{own}" in tensors or not rank:  # a team may have grown
-        torch.set_rng_state(tensors[f"random.cpu{own}"])
-    if f"random.cuda{own}" in tensors:
-        torch.cuda.set_rng_state(tensors[f"random.cuda{own}"], device)
+    mine = f".{rank}" if rank else ""
+    if f"random.cpu{mine}" in tensors or not rank:  # a team may have grown
+        torch.set_rng_state(tensors[f"random.cpu{mine}"])
+    if f"random.cuda{mine}" in tensors:
+        torch.cuda.set_rng_state(tensors[f"random.cuda{mine}"], device)
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -8,8 +8,10 @@ In reading order:
     layers            readers of words, a small CNN, attention, perceptrons
     cnn_rnn, structure, pair_baselines                         NLVR's baselines, and NLVR2's
     panels, towers    what models of drawings and pairs share: one to three panels as pixels or maps; a tower, a reader
+    given             annotated objects in place of pixels
+    counted, pointed, verdict   lessons where programs are known: to count, to point; and from soft sets to an answer
     film, mac, cmm, biatt, wmemnn        models of pixels
-    layouts, parsed_layouts, eyes, modules; nmn, n2nmn   what module networks share; the models
+    layouts, phrases, parsed_layouts, eyes, modules; nmn, n2nmn   what module networks share; the models
     slots, slot_reasoner   objects that a CNN learned to see; soft sets over them, asked for by the sentence
     matrices; mlp_panels, gru_panels, vqa_panels, relation_network   what V-PROM's models share; the models
     spoken, objects, regions   what VCR's models share: words in context with their tags; classes, places and features

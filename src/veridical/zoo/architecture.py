@@ -152,7 +152,7 @@ class Architecture:
     """A model of the zoo.
 
     Its module returns scores (B, C). One with targets returns them in training with its logits (B, K) for each target
-    by name, and in evaluation the scores alone.
+    by name, and in evaluation the scores alone. What else it returns of each example (B,) is added to the loss.
     """
 
     name: str

@@ -4,13 +4,17 @@
     B_tk = h_t' M g_k          c_t = sum_k softmax_k(B_tk) g_k        d_k = sum_t softmax_t(B_tk) h_t
     h^_t = relu(W1 [h_t; c_t; h_t - c_t; h_t * c_t])        g^_k = relu(W2 [g_k; d_k; g_k - d_k; g_k * d_k])
     h- = max_t BiLSTM(h^)      g- = [max, mean]_k conv3x3(g^)
-    s = W4 relu(W3 max_p [h-; g-])
+    s = verdict of sigmoid(the first maps of conv3x3(g^)) and [h-; g-] of each panel, told max_p [h-; g-]   `verdict`
 
-Written from the paper's abstract, introduction and summaries of it; its own equations were not at hand. The matching is
-made in each panel and pooled over panels. The paper's pointer network orders objects of the structured
-scene; over pixels there are none to order, and a convolution reads the places where the LSTM read objects (CNN-BiATT,
-66.9 on dev). The mean beside the maximum over places is ours: it counts, and where programs
-are known its first maps are taught to (`counted`).
+Of the paper (section 2; its abstract and two summaries were at hand, its numbered equations were not): a two-way LSTM
+reads the words; one matrix of bilinear scores is normalised both ways, so that words are matched with places and places
+with words; each is fused with its match as [own; match; difference; product] and read again; the sub-images share all
+weights and are pooled by a maximum. Its pointer network orders the objects of the structured scene, and is not here:
+over pixels (CNN-BiATT, 66.9 on dev) there are none to order, and convolutions stand where its LSTMs read objects.
+
+Ours: the mean beside the maximum over places; that places which a list of objects leaves empty are not matched; the
+`verdict` after the pooling, in place of a perceptron; that the first maps of conv3x3(g^) are taught what they should
+find where programs are known (`pointed`, `counted`); conv1x1 over a list of objects, whose neighbours are none.
 """
 
 from __future__ import annotations
@@ -22,9 +26,10 @@ import torch
 from torch import Tensor, nn
 
 from veridical.zoo.architecture import Architecture
-from veridical.zoo.counted import SETS, Scores, close_to, targets
-from veridical.zoo.layers import TwoWayReader, largest, perceptron
-from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, with_places
+from veridical.zoo.counted import Scores
+from veridical.zoo.layers import TwoWayReader, largest
+from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, is_list, lessons, present, with_places
+from veridical.zoo.verdict import RARE, RARE_CELLS, SOFT, Verdict
 
 
 @dataclass(frozen=True)
@@ -48,11 +53,13 @@ class CnnBiatt(nn.Module):
         self.fuse_words = nn.Linear(4 * width, width)
         self.fuse_places = nn.Linear(4 * width, width)
         self.read_again = TwoWayReader(width, width)
-        self.look_again = nn.Conv2d(width, width, 3, padding=1)
+        reach = 1 if is_list(config) else 3
+        self.look_again = nn.Conv2d(width, width, reach, padding=reach // 2)
         self.dropout = nn.Dropout(config.dropout)
-        self.output = perceptron([3 * width, width, 2], config.dropout)
+        self.verdict = Verdict(SOFT, 3 * width, 3 * width, width, config.dropout)
+        self.rare = RARE if is_list(config) else RARE_CELLS
 
-    def forward(self, panels: Tensor, words: Tensor) -> Scores:
+    def forward(self, panels: Tensor, words: Tensor, wanted: Tensor | None = None) -> Scores:
         """panels (B, P, 3, height, width) bytes, words (B, T) ids -> scores (B, 2)."""
         count = panels.shape[1]
         states, real, _ = self.reader(words)  # (B, T, H), (B, T)
@@ -61,17 +68,18 @@ class CnnBiatt(nn.Module):
         maps = self.place(with_places(self.tower(panels).flatten(0, 1)))  # (B P, H, h, w)
         seen = maps.flatten(2).transpose(1, 2)  # (B P, K, H)
         fit = self.match(said) @ seen.transpose(1, 2) / seen.shape[2] ** 0.5  # (B P, T, K)
-        shown = fit.softmax(2) @ seen  # (B P, T, H): what each word is about
+        there = present(panels, maps)  # (B P, K)
+        shown = fit.masked_fill(there[:, None] == 0, -1e9).softmax(2) @ seen  # (B P, T, H): what each word is about
         meant = fit.masked_fill(~real[:, :, None], -1e9).softmax(1).transpose(1, 2) @ said  # (B P, K, H)
         heard = self.read_again(self.dropout(torch.relu(self.fuse_words(_fused(said, shown)))), real)  # (B P, T, H)
         looked = torch.relu(self.fuse_places(_fused(seen, meant)))  # (B P, K, H)
         grid = self.look_again(looked.transpose(1, 2).reshape(maps.shape)).flatten(2)  # (B P, H, K)
-        each = torch.cat([largest(heard, real), grid.amax(2), torch.relu(grid).mean(2)], dim=1)  # (B P, 3 H)
-        scores: Tensor = self.output(each.view(-1, count, each.shape[1]).amax(1))
-        if not self.training:
-            return scores
-        numbers = torch.relu(grid[:, : SETS + 1]).reshape(-1, count, SETS + 1, grid.shape[2])  # (B, P, 5, K)
-        return scores, close_to(numbers[:, :, :SETS].sum(dim=(1, 3)), numbers[:, :, SETS].amax(2).sum(1))
+        found = torch.relu(grid) * there[:, None]
+        each = torch.cat([largest(heard, real), found.amax(2), found.mean(2)], dim=1).unflatten(0, (-1, count))
+        meant = (grid[:, :SOFT] + self.rare).transpose(1, 2).unflatten(0, (-1, count))  # (B, P, K, 8)
+        shown_in = there.unflatten(0, (-1, count))
+        scores, more = self.verdict(meant, shown_in, each, each.amax(1), wanted)  # each: (B, P, 3 H)
+        return (scores, more) if self.training else scores
 
 
 def _fused(own: Tensor, other: Tensor) -> Tensor:
@@ -87,7 +95,7 @@ MODEL = Architecture(
     config=BiattConfig,
     inputs=inputs,
     module=CnnBiatt,
-    targets=targets,
+    targets=lessons,
     training={"rate": 1e-3, "epochs": 40, "patience": 5.0, "weight_decay": 1e-5, "auxiliary_weight": 0.2},
     sees=("text", "image"),
 )

@@ -21,8 +21,7 @@ from torch.nn import functional
 from veridical.zoo.architecture import Input
 from veridical.zoo.inputs import Words
 from veridical.zoo.layers import perceptron
-from veridical.zoo.slot_reasoner import LIES, lies
-from veridical.zoo.slots import LOOKS, PanelSlots, looks
+from veridical.zoo.slots import LIES, LOOKS, PanelSlots, lies, looks
 from veridical.zoo.towers import PanelConfig, Tower, inputs, with_places
 
 BASIS = 12  # kernels, or sorts of relations, that those of a text are mixed from

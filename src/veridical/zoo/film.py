@@ -3,13 +3,14 @@
     FiLM(F | g, b) = g F + b                         g_n = 1 + W_n q, b_n = U_n q   for block n (section 2.1)
     x' = relu(conv1x1([x; places]))                  block n (section 3.1, figure 3)
     x  = x' + relu(FiLM(norm(conv3x3(x')) | g_n, b_n))
-    v_p = [max, sum over cells of relu(conv1x1([x; places]))]                        of panel p
-    u_p = relu(FiLM(W v_p | g, b))     s = W2 relu(W1 [sum_p u_p; max_p u_p; q])
+    m = conv1x1([x; places])     v_p = W [max, sum over cells of relu(m)]            of panel p
+    s = verdict of sigmoid(m_1 .. m_8) and u_p = relu(FiLM(v_p | g, b))              `verdict`
 
 q is the state of a GRU over the words in the paper, of an LSTM here; `film-sentence` takes the vector of a frozen
 sentence encoder instead. The paper pools by the maximum alone; the sum beside it counts. Panels share all weights, and
-meet in the last line, which is ours: CLEVR has one picture. Where programs are known, the first maps before pooling
-are also taught to count (`counted`).
+meet in the last line, which is ours: CLEVR has one picture. Over a list of objects (`maps`) the convolution of a block
+sees one object, and the tower what is around it. Where programs are known, the first maps before pooling are also
+taught what they should find (`pointed`, `counted`).
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ import torch
 from torch import Tensor, nn
 
 from veridical.zoo.architecture import Architecture, Input
-from veridical.zoo.counted import SETS, Scores, close_to, targets
-from veridical.zoo.layers import perceptron
+from veridical.zoo.counted import Scores
 from veridical.zoo.probe import QueryVector
-from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, with_places
+from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, is_list, lessons, panels, present, with_places
+from veridical.zoo.verdict import FEW, RARE, RARE_CELLS, SOFT, Verdict
 
 QUIET = -1.0  # of the maps before pooling, at first: most cells show nothing, and sums begin small
-FEW = 4.0  # things of a kind in a panel: sums are given in this unit
 
 
 @dataclass(frozen=True)
 class FilmConfig(PanelConfig):
     """Sizes of FiLM; the paper's: 128 channels, a GRU of 4,096, a classifier of 512 maps and 1,024 units."""
 
+    strides: tuple[int, ...] = (2, 2, 2)  # of the tower's convolutions: a cell is their product of pixels wide
     blocks: int = 4  # residual blocks
     classifier: int = 128  # maps before pooling, and width of the perceptron
 
@@ -49,10 +50,10 @@ class FilmSentenceConfig(FilmConfig):
 class Block(nn.Module):
     """A residual block whose second half is modulated."""
 
-    def __init__(self, channels: int) -> None:
+    def __init__(self, channels: int, reach: int = 3) -> None:
         super().__init__()
         self.enter = nn.Conv2d(channels + 2, channels, 1)
-        self.convolution = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.convolution = nn.Conv2d(channels, channels, reach, padding=reach // 2, bias=False)
         self.norm = nn.BatchNorm2d(channels, affine=False)
 
     def forward(self, maps: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
@@ -72,15 +73,20 @@ class Film(nn.Module):
         asked = config.hidden if reads else sizes["sentence"]
         self.reader = Reader(config, sizes, two_way=False) if reads else None
         self.tower = Tower(config, sizes)
-        self.blocks = nn.ModuleList(Block(config.channels) for _ in range(config.blocks))
-        self.leave = nn.Conv2d(config.channels + 2, config.classifier, 1)
-        nn.init.constant_(cast(Tensor, self.leave.bias), QUIET)
+        self.blocks = nn.ModuleList(Block(config.channels, 1 if is_list(config) else 3) for _ in range(config.blocks))
+        self.leave = leaving(config, config.classifier)
         self.panel = nn.Linear(2 * config.classifier, config.classifier)
         self.widths = [config.channels] * config.blocks + [config.classifier]
         self.generator = nn.Linear(asked, 2 * sum(self.widths))
-        self.output = perceptron([2 * config.classifier + asked, config.classifier, 2], config.dropout)
+        self.verdict = Verdict(SOFT, config.classifier, asked, config.classifier, config.dropout)
 
-    def forward(self, panels: Tensor, words: Tensor | None = None, sentence: Tensor | None = None) -> Scores:
+    def forward(
+        self,
+        panels: Tensor,
+        words: Tensor | None = None,
+        sentence: Tensor | None = None,
+        wanted: Tensor | None = None,
+    ) -> Scores:
         """panels (B, P, 3, height, width) bytes, words (B, T) ids or sentence (B, D) -> scores (B, 2)."""
         if self.reader is not None and words is not None:
             sentence = self.reader(words)[2]  # (B, H)
@@ -91,19 +97,29 @@ class Film(nn.Module):
         for block, part in zip(self.blocks, parts, strict=False):
             scale, shift = part.chunk(2, dim=1)  # (B P, C)
             maps = block(maps, 1 + scale, shift)
-        found = torch.relu(self.leave(with_places(maps))).flatten(2)  # (B P, D, h w)
+        told = self.leave(with_places(maps)).flatten(2)  # (B P, D, h w)
+        there = present(panels, maps)  # (B P, h w)
+        found = torch.relu(told) * there[:, None]
         scale, shift = parts[-1].chunk(2, dim=1)  # (B P, D)
         pooled = torch.cat([found.amax(2), found.sum(2) / FEW], dim=1)  # (B P, 2 D)
-        each = torch.relu((1 + scale) * self.panel(pooled) + shift).view(-1, count, scale.shape[1])  # (B, P, D)
-        scores: Tensor = self.output(torch.cat([each.sum(1), each.amax(1), sentence], dim=1))
-        if not self.training:
-            return scores
-        things = found[:, :SETS].sum(2).view(-1, count, SETS).sum(1)  # (B, 4)
-        return scores, close_to(things, each[:, :, 0].sum(1))
+        each = torch.relu((1 + scale) * self.panel(pooled) + shift)  # (B P, D)
+        of_panels = (one.unflatten(0, (-1, count)) for one in (told[:, :SOFT].transpose(1, 2), there, each))
+        scores, more = self.verdict(*of_panels, sentence, wanted)
+        return (scores, more) if self.training else scores
+
+
+def leaving(config: PanelConfig, width: int) -> nn.Conv2d:
+    """The convolution to maps that are pooled: the first of them are soft sets, of which few things are members."""
+    leave = nn.Conv2d(config.channels + 2, width, 1)
+    with torch.no_grad():
+        bias = cast(Tensor, leave.bias)
+        bias.fill_(QUIET)
+        bias[:SOFT] = RARE if is_list(config) else RARE_CELLS
+    return leave
 
 
 def _with_sentence(config: FilmSentenceConfig) -> dict[str, Input]:
-    return {"panels": inputs(config)["panels"], "sentence": QueryVector("", config.sentence)}
+    return panels(config) | {"sentence": QueryVector("", config.sentence)}
 
 
 MODEL = Architecture(
@@ -114,7 +130,7 @@ MODEL = Architecture(
     config=FilmConfig,
     inputs=inputs,
     module=Film,
-    targets=targets,
+    targets=lessons,
     training={"rate": 1e-3, "epochs": 40, "patience": 5.0, "weight_decay": 1e-5, "auxiliary_weight": 0.2},
     sees=("text", "image"),
 )
@@ -126,7 +142,7 @@ SENTENCE = Architecture(
     config=FilmSentenceConfig,
     inputs=_with_sentence,
     module=Film,
-    targets=targets,
+    targets=lessons,
     training=MODEL.training,
     sees=("text", "image"),
 )

@@ -9,8 +9,8 @@
 
 The knowledge k are the cells of all panels, each of which also knows in which panel it lies. Attention with softmax
 says what is there, not how often; `sums` adds, as an option that the paper does not have, what a sigmoid in place of
-the softmax finds, added up over the cells of each panel; where programs are known, its sums are taught to count
-(`counted`).
+the softmax finds, added up over the cells of each panel, and then the answer is the `verdict` of what the steps
+counted, told [q; m_p]; where programs are known, these sets are also taught (`pointed`, `counted`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from veridical.errors import UserError
 from veridical.zoo.architecture import Architecture
-from veridical.zoo.counted import SETS, Scores, close_to, targets
-from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, with_places
+from veridical.zoo.counted import SETS, Scores
+from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, is_list, lessons, present, with_places
+from veridical.zoo.verdict import RARE, RARE_CELLS, Verdict
 
 MOST_PANELS = 3
 
@@ -43,11 +45,12 @@ class MacConfig(PanelConfig):
 class Cell(nn.Module):
     """One step of control, reading and writing; all steps share its weights but `ask`."""
 
-    def __init__(self, width: int, sums: bool, gate: float) -> None:
+    def __init__(self, width: int, sums: bool, gate: float, rare: float) -> None:
         super().__init__()
         self.control, self.weigh_word = nn.Linear(2 * width, width), nn.Linear(width, 1, bias=False)
         self.from_memory, self.from_knowledge = nn.Linear(width, width), nn.Linear(width, width)
-        self.combine, self.weigh_cell = nn.Linear(2 * width, width), nn.Linear(width, 1, bias=False)
+        self.combine, self.combine_known = nn.Linear(width, width), nn.Linear(width, width, bias=False)  # W [I; k]
+        self.weigh_cell = nn.Linear(width, 1, bias=False)
         self.counted = nn.Linear(2 * width, width) if sums else None
         self.weigh_sum = nn.Linear(width, 1) if sums else None
         self.write = nn.Linear(2 * width, width)
@@ -55,6 +58,8 @@ class Cell(nn.Module):
         self.earlier, self.own = nn.Linear(width, width, bias=False), nn.Linear(width, width)
         self.gate = nn.Linear(width, 1)
         nn.init.constant_(self.gate.bias, gate)
+        if self.weigh_sum is not None:
+            nn.init.constant_(self.weigh_sum.bias, rare)
 
     def attend_words(self, asked: Tensor, control: Tensor, words: Tensor, real: Tensor) -> Tensor:
         """asked and control (B, D), words (B, T, D), real (B, T) -> the next control (B, D)."""
@@ -62,19 +67,26 @@ class Cell(nn.Module):
         fit = self.weigh_word(wanted[:, None] * words).squeeze(2)  # (B, T)
         return torch.einsum("bt,btd->bd", fit.masked_fill(~real, -1e9).softmax(1), words)
 
-    def read(self, control: Tensor, memory: Tensor, knowledge: Tensor) -> tuple[Tensor, Tensor]:
-        """control and memory (B, D), knowledge (B, P, N, D) -> what was found (B, D), how often in a panel (B, P)."""
-        meant = self.from_memory(memory)[:, None, None] * self.from_knowledge(knowledge)  # (B, P, N, D)
-        both = self.combine(torch.cat([meant, knowledge], dim=3))
+    def know(self, knowledge: Tensor) -> tuple[Tensor, Tensor]:
+        """knowledge (B, P, N, D) -> its parts of I and of I', the same in every step."""
+        return self.from_knowledge(knowledge), self.combine_known(knowledge)
+
+    def read(
+        self, control: Tensor, memory: Tensor, knowledge: Tensor, known: tuple[Tensor, Tensor], there: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """control and memory (B, D), knowledge (B, P, N, D) and what is known of it, there (B, P, N) -> what was found
+        (B, D), and logits of what is meant (B, P, N)."""
+        both = self.combine(self.from_memory(memory)[:, None, None] * known[0]) + known[1]  # (B, P, N, D)
         fit = control[:, None, None] * functional.elu(both)  # (B, P, N, D)
-        shares = self.weigh_cell(fit).flatten(1).softmax(1)  # (B, P N)
+        weights = self.weigh_cell(fit).squeeze(3).masked_fill(there == 0, -1e9)  # (B, P, N)
+        shares = weights.flatten(1).softmax(1)  # (B, P N)
         found = torch.einsum("bn,bnd->bd", shares, knowledge.flatten(1, 2))
         if self.counted is None or self.weigh_sum is None:
-            return found, found[:, :1].expand(-1, knowledge.shape[1])
-        share = torch.sigmoid(self.weigh_sum(fit) - 2)  # (B, P, N, 1)
-        sums = (share * knowledge).sum(2)  # (B, P, D)
+            return found, weights
+        meant = self.weigh_sum(fit).squeeze(3)  # (B, P, N)
+        sums = ((torch.sigmoid(meant) * there)[..., None] * knowledge).sum(2)  # (B, P, D)
         counted = self.counted(torch.cat([sums, control[:, None].expand_as(sums)], dim=2))  # (B, P, D)
-        return found + functional.elu(counted).sum(1), share.sum((2, 3))
+        return found + functional.elu(counted).sum(1), meant
 
     def remember(self, control: Tensor, found: Tensor, controls: list[Tensor], memories: list[Tensor]) -> Tensor:
         """What was found and all steps before -> the next memory (B, D)."""
@@ -93,6 +105,8 @@ class Mac(nn.Module):
     def __init__(self, config: MacConfig, sizes: Mapping[str, int]) -> None:
         super().__init__()
         width = config.hidden
+        if config.sums and config.cells < SETS:
+            raise UserError(f"The option cells is {config.cells}.", f"Give {SETS} or more, or sums=False.")
         self.reader = Reader(config, sizes)
         self.tower = Tower(config, sizes)
         reach = 1 if config.maps else 3  # of a list, neighbours say nothing
@@ -100,32 +114,37 @@ class Mac(nn.Module):
         self.which = nn.Parameter(torch.zeros(MOST_PANELS, width))
         self.words = nn.Linear(width, width)
         self.asks = nn.ModuleList(nn.Linear(width, width) for _ in range(config.cells))
-        self.cell = Cell(width, config.sums, config.gate)
+        self.cell = Cell(width, config.sums, config.gate, RARE if is_list(config) else RARE_CELLS)
         self.first_control, self.first_memory = (nn.Parameter(0.1 * torch.randn(width)) for _ in range(2))
-        self.output = nn.Sequential(
-            nn.Linear(2 * width, width), nn.ELU(), nn.Dropout(config.dropout), nn.Linear(width, 2)
-        )
+        self.verdict = Verdict(config.cells, 0, 2 * width, width, config.dropout) if config.sums else None
+        plain = nn.Linear(2 * width, width), nn.ELU(), nn.Dropout(config.dropout), nn.Linear(width, 2)
+        self.output = None if config.sums else nn.Sequential(*plain)
 
-    def forward(self, panels: Tensor, words: Tensor) -> Scores:
+    def forward(self, panels: Tensor, words: Tensor, wanted: Tensor | None = None) -> Scores:
         """panels (B, P, 3, height, width) bytes, words (B, T) ids -> scores (B, 2)."""
         states, real, sentence = self.reader(words)  # (B, T, D), (B, T), (B, D)
         said = self.words(states)
         maps = functional.elu(self.know(with_places(self.tower(panels).flatten(0, 1))))  # (B P, D, h, w)
         known = maps.flatten(2).transpose(1, 2).reshape(*panels.shape[:2], -1, maps.shape[1])  # (B, P, h w, D)
         known = known + self.which[: panels.shape[1], None]
+        there = present(panels, maps).unflatten(0, (-1, panels.shape[1]))  # (B, P, h w)
         controls = [self.first_control.expand_as(sentence)]
         memories = [self.first_memory.expand_as(sentence)]
-        counts: list[Tensor] = []  # (B,) of each step
+        parts = self.cell.know(known)
+        meant: list[Tensor] = []  # (B, P, h w) of each step
         for ask in self.asks:
             control = self.cell.attend_words(ask(sentence), controls[-1], said, real)
-            found, counted = self.cell.read(control, memories[-1], known)
-            counts.append(counted.sum(1))
+            found, sure = self.cell.read(control, memories[-1], known, parts, there)
+            meant.append(sure)
             memories.append(self.cell.remember(control, found, controls, memories))
             controls.append(control)
-        scores: Tensor = self.output(torch.cat([sentence, memories[-1]], dim=1))
-        if not self.training or self.cell.counted is None or len(counts) <= SETS:
+        told = torch.cat([sentence, memories[-1]], dim=1)  # (B, 2 D)
+        if self.verdict is None:
+            assert self.output is not None
+            scores: Tensor = self.output(told)
             return scores
-        return scores, close_to(torch.stack(counts[:SETS], dim=1), counts[SETS])
+        scores, more = self.verdict(torch.stack(meant, dim=3), there, None, told, wanted)
+        return (scores, more) if self.training else scores
 
 
 MODEL = Architecture(
@@ -136,7 +155,7 @@ MODEL = Architecture(
     config=MacConfig,
     inputs=inputs,
     module=Mac,
-    targets=targets,
+    targets=lessons,
     training={"rate": 1e-3, "epochs": 40, "patience": 5.0, "clip": 2.0, "auxiliary_weight": 0.2},
     sees=("text", "image"),
 )

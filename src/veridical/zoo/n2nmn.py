@@ -36,7 +36,7 @@ from veridical.zoo.inputs import text_words
 from veridical.zoo.layouts import ARITY, LONGEST, MODULES, NUMBER, Layout, program_layout
 from veridical.zoo.modules import Machine, evidence, shortest
 from veridical.zoo.nmn import ParsedLayouts
-from veridical.zoo.parsed_layouts import lemma
+from veridical.zoo.phrases import lemma
 from veridical.zoo.towers import Reader
 
 Learning = Literal["programs", "parse", "search"]

@@ -14,48 +14,27 @@ one before it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from veridical.errors import UserError
-from veridical.language.phenomena.parse import Parse, ParsedWord, parse_many
+from veridical.language.phenomena.parse import parse_many
 from veridical.language.phenomena.parse import words as listed
-from veridical.language.reading.lexicon import NUMBERS, words
+from veridical.language.reading.lexicon import words
 from veridical.zoo.layouts import LONGEST, Layout, Step
+from veridical.zoo.phrases import Phrase, cut_phrases, parsed_phrases
 
-CONTAINERS = listed("box tower image picture photo photograph pair scene")
-PLACES = listed("wall edge corner side base bottom top middle border floor ceiling ground left right")
-AMOUNTS = listed(
-    "a an the exactly only least most more less fewer no not all every each both any one of single just none neither "
-    "either another same different"
-)
-LINKS = listed(
-    "with has have having contains containing contain in on at under above below beneath over touching touch touches "
-    "near next to left right behind beside between inside from by against directly closely that which is are there "
-    "than second third first fourth"
-)
 HOLDS = listed("with have has having contain contains containing include includes show shows of in be")
 CARRIES = listed("with have has contain contains")  # at the end of a link: in a box, not of a thing
 PLAIN = listed("a an the of")  # amounts of a box that say nothing of how many
-AMOUNTS_AFTER_AT = listed("least most")
-JOINS = frozenset({"and", "or", ",", "but"})
-
-
-@dataclass(frozen=True)
-class Phrase:
-    """A noun with what belongs to it."""
-
-    noun: tuple[str, ...]  # with its describing words
-    amount: tuple[str, ...] = ()
-    link: tuple[str, ...] = ()  # how it hangs on another phrase
-    parent: int | None = None  # which; None: it stands by itself
-
-    @property
-    def contains(self) -> bool:
-        return self.noun[-1] in CONTAINERS
-
-    @property
-    def is_place(self) -> bool:
-        return self.noun[-1] in PLACES
+EMPTY = listed("be have has with where that which there")  # of links: they name no relation
+UNIVERSAL = listed("all every each")
+ANYTHING = (
+    ("item",),
+    ("object",),
+    ("block",),
+    ("thing",),
+    ("shape",),
+)  # nouns for whatever is there: no set of a program
 
 
 def layouts(sentences: Iterable[str], leaves: int, parser: str = "spacy") -> dict[str, Layout]:
@@ -75,107 +54,6 @@ def best_parser() -> str:
     return "spacy"
 
 
-# --- phrases by lists of words ----------------------------------------------------------------------------------------
-
-
-def lemma(word: str) -> str:
-    """A noun without its plural ending.
-
-    >>> [lemma(w) for w in ("boxes", "circles", "is", "grass")]
-    ['box', 'circle', 'is', 'grass']
-    """
-    if word.endswith("xes"):
-        return word[:-2]
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
-
-
-def cut_phrases(sentence: Sequence[str]) -> list[Phrase]:
-    """Phrases of a sentence, where words that are neither amounts nor links are nouns and what describes them.
-
-    >>> [(p.amount, p.noun, p.link) for p in cut_phrases("a box with two blue circles".split())]
-    [(('a',), ('box',), ()), (('two',), ('blue', 'circle'), ('with',))]
-    """
-    found: list[Phrase] = []
-    link: list[str] = []
-    amount: list[str] = []
-    noun: list[str] = []
-
-    def close() -> None:
-        if noun:
-            joined = bool(JOINS & {*link})
-            parent = None if not found or joined else len(found) - 1
-            found.append(Phrase(tuple(noun), tuple(amount), tuple(w for w in link if w not in JOINS), parent))
-            for kept in (link, amount, noun):
-                kept.clear()
-
-    for word, after in zip(sentence, [*sentence[1:], ""], strict=False):
-        is_amount = word in AMOUNTS or word in NUMBERS or word.isdigit() or (word == "at" and after in AMOUNTS_AFTER_AT)
-        if is_amount or word in LINKS or word in JOINS:
-            close()
-            (amount if is_amount else link).append(word)
-        else:
-            noun.append(lemma(word))
-    close()
-    if not found and (link or amount):  # "on the left": places that are links, and nothing else
-        found.append(Phrase((*amount, *link)))
-    return found
-
-
-# --- phrases by a dependency parse ------------------------------------------------------------------------------------
-
-_OF_AMOUNTS = ("RB", "RBR", "RBS", "CD", "DT", "PDT", "IN")  # tags
-
-
-def parsed_phrases(parse: Parse) -> list[Phrase]:
-    """The noun phrases of a dependency parse, in order."""
-    nouns = [w for w in parse if _is_head(parse, w)]
-    number = {noun.index: n for n, noun in enumerate(nouns)}
-    found = []
-    for noun in nouns:
-        own = sorted(_before(parse, noun), key=lambda w: w.index)
-        counts = [w.tag in _OF_AMOUNTS or w.text in AMOUNTS for w in own]
-        amount = tuple(w.text for w, counting in zip(own, counts, strict=True) if counting)
-        describing = tuple(
-            w.lemma for w, counting in zip(own, counts, strict=True) if not counting and w.index not in number
-        )
-        link, parent = _hangs_on(parse, noun, number)
-        found.append(Phrase((*describing, noun.lemma), amount, link, parent))
-    return found
-
-
-def _is_head(parse: Parse, word: ParsedWord) -> bool:
-    """A noun that is no mere part of another's name."""
-    return word.tag.startswith(("NN", "PRP")) and word.text not in ("it", "there") and word.dep != "compound"
-
-
-def _before(parse: Parse, noun: ParsedWord) -> Iterator[ParsedWord]:
-    """The words before a noun that belong to it, and to them ("at least two", "yellow and black")."""
-    for child in parse.children(noun):
-        if child.index < noun.index and child.dep not in ("nsubj", "relcl", "cc"):
-            yield child
-            yield from _below(parse, child)
-
-
-def _below(parse: Parse, word: ParsedWord) -> Iterator[ParsedWord]:
-    for child in parse.children(word):
-        yield child
-        yield from _below(parse, child)
-
-
-def _hangs_on(parse: Parse, noun: ParsedWord, number: dict[int, int]) -> tuple[tuple[str, ...], int | None]:
-    """The words on the way up to the next noun, and which it is; words of a conjunct are those of the first."""
-    at, way, alone = noun, list[str](), False
-    for _ in range(len(parse)):
-        if at.head == at.index:
-            return tuple(way), None
-        alone |= at.dep == "conj"
-        at = parse.head(at)
-        if at.index in number:
-            return tuple(way), None if alone and not way else number[at.index]
-        way = [w.text for w in parse.children(at, "advmod", "neg", "npadvmod") if w.index < at.index] + [at.lemma, *way]
-    return tuple(way), None
-
-
 # --- layouts ----------------------------------------------------------------------------------------------------------
 
 
@@ -189,11 +67,34 @@ class _Claim:
     @property
     def compared(self) -> bool:
         """Whether its number is compared with that of other things."""
-        return any("than" in phrase.link for phrase in self.more)
+        return any(_compares(phrase) for phrase in self.more)
+
+    @property
+    def universal(self) -> bool:
+        """Whether it is said of all such things: "all the squares are yellow"."""
+        return bool({*self.phrase.amount} & UNIVERSAL) and bool(self.phrase.said or self.more) and not self.compared
+
+    @property
+    def looks(self) -> list[Phrase]:
+        """What is the same, or different, of such things: "all of the same color"."""
+        return [phrase for phrase in self.more if phrase.is_look]
+
+
+def _compares(phrase: Phrase) -> bool:
+    return bool({"than", "as"} & {*phrase.link})
 
 
 def assemble(phrases: Sequence[Phrase], leaves: int) -> Layout:
     """A layout with at most so many leaves (`find`); phrases past them are left out."""
+    for most in range(leaves, 0, -1):
+        found = _assembled(phrases, most)
+        if len(found) <= LONGEST and sum(step.module == "find" for step in found) <= leaves:
+            return found
+    return _assembled([replace(phrase, said=()) for phrase in phrases], 1)
+
+
+def _assembled(phrases: Sequence[Phrase], leaves: int) -> Layout:
+    """A layout of the first phrases that name things."""
     holder = next((p for p in phrases if p.contains), None)
     claims: dict[int, _Claim] = {}
     used = 0
@@ -216,7 +117,7 @@ def assemble(phrases: Sequence[Phrase], leaves: int) -> Layout:
         steps = _inside(own)
     else:
         steps = _held(own, holder)
-    return tuple(steps) if len(steps) <= LONGEST else assemble(phrases, leaves - 1)
+    return tuple(steps)
 
 
 def _held(claims: Sequence[_Claim], holder: Phrase | None) -> list[Step]:
@@ -225,8 +126,10 @@ def _held(claims: Sequence[_Claim], holder: Phrase | None) -> list[Step]:
     one = len(claims) == 1 and holder is None
     for n, claim in enumerate(claims):
         steps += _attended(claim)
-        if not claim.compared or one:
+        if not (claim.compared or claim.universal) or one:
             steps.append(Step("total" if one else "count", _said(claim.phrase)))
+        for look in claim.looks:
+            steps += [Step("find", claim.phrase.noun), Step("describe", (*look.amount, *look.noun)), Step("and")]
         steps += [Step("and")] * (n > 0)
     if not one:
         steps.append(Step("boxes", _said(holder) if holder else ()))
@@ -238,7 +141,7 @@ def _inside(claims: Sequence[_Claim]) -> list[Step]:
     steps = list(_attended(claims[0]))
     for claim in claims[1:]:
         steps += _attended(claim)
-        steps += [Step("count", _said(claim.phrase))] * (not claim.compared)
+        steps += [Step("count", _said(claim.phrase))] * (not (claim.compared or claim.universal))
         steps.append(Step("and"))
     return [*steps, Step("total", _said(claims[0].phrase))]
 
@@ -248,8 +151,8 @@ def _claim_of(phrase: Phrase, phrases: Sequence[Phrase], claims: dict[int, _Clai
 
     Parsers often hang "above a square" on the box or the verb: no such phrase stands by itself.
     """
-    at, holds = phrase, {*phrase.link} <= HOLDS or {*phrase.link[-1:]} <= CARRIES
-    if holds and not phrase.is_place:
+    at, holds = phrase, {*phrase.link} - EMPTY <= HOLDS or {*phrase.link[-1:]} <= CARRIES
+    if holds and not phrase.is_place and not phrase.is_look:
         return None
     while at.parent is not None:
         if at.parent in claims:
@@ -275,6 +178,8 @@ def sets_of(layout: Layout) -> list[int]:
     names = [step.module for step in layout]
     if names[-1] == "total" and "count" in names:
         return out  # things in such a box: a program names them first, and what they stand in relation to among them
+    if any(step.module == "compare" and {*step.words} & UNIVERSAL for step in layout):
+        return out  # a program names what holds of all in another way
     for number, step in enumerate(layout):
         if step.module in ("relocate", "compare"):
             related.append(number - 1)
@@ -283,25 +188,39 @@ def sets_of(layout: Layout) -> list[int]:
             if step.module == "count" and number and layout[number - 1].module == "compare":
                 continue
             for place in [claim, *(r for r in related if r != claim)]:
-                done += 1
-                out[place] = done
+                if layout[place].words not in ANYTHING:
+                    done += 1
+                    out[place] = done
             related = []
     return out
 
 
 def _attended(claim: _Claim) -> Iterator[Step]:
+    """The things of a claim; where they are compared, or all are said to be something, a truth."""
+    if claim.universal:  # as many as there are at all
+        yield Step("find", claim.phrase.noun)
     yield Step("find", claim.phrase.noun)
+    if claim.phrase.said:
+        yield from (Step("find", claim.phrase.said), Step("and"))
     for phrase in claim.more:
-        if "than" in phrase.link:
+        if _compares(phrase):
+            continue
+        if phrase.is_place:
+            yield from (Step("find", (*_link(phrase), *phrase.noun)), Step("and"))
+        elif not phrase.is_look:
+            yield from (Step("find", phrase.noun), Step("relocate", _link(phrase) or phrase.amount), Step("and"))
+    if claim.universal:
+        yield Step("compare", claim.phrase.amount)
+    for phrase in claim.more:
+        if _compares(phrase):
             yield Step("find", phrase.noun)
-            yield Step("compare", phrase.link)
-        elif phrase.is_place:
-            yield Step("find", (*phrase.link, *phrase.noun))
-            yield Step("and")
-        else:
-            yield Step("find", phrase.noun)
-            yield Step("relocate", phrase.link or phrase.amount)
-            yield Step("and")
+            yield Step("compare", (*claim.phrase.amount, *phrase.link))
+            break
+
+
+def _link(phrase: Phrase) -> tuple[str, ...]:
+    """What names the relation, without words that only hold a sentence together."""
+    return tuple(word for word in phrase.link if word not in EMPTY) or phrase.link
 
 
 def _described(phrases: Sequence[Phrase]) -> Layout:

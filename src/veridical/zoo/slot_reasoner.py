@@ -31,11 +31,9 @@ from veridical.zoo.architecture import Architecture, Input
 from veridical.zoo.counted import SETS, Scores, close_to, targets
 from veridical.zoo.inputs import Words
 from veridical.zoo.layers import perceptron
-from veridical.zoo.slots import KINDS, LOOKS, PARTS, PanelSlots, looks
+from veridical.zoo.slots import LIES, LOOKS, PanelSlots, lies, looks
 from veridical.zoo.towers import Reader
-
-NUMBERS = 8  # steps of a soft number
-SHARP = 4.0  # of a step
+from veridical.zoo.verdict import NUMBERS, steps
 
 
 @dataclass(frozen=True)
@@ -54,30 +52,6 @@ class SlotReasonerConfig:
     dropout: float = 0.1  # of word vectors and in the last perceptron
     unread: float = 0.0  # share of words that are not read in training
     least: int = 2  # times a word must occur in training to have a vector of its own
-
-
-def steps(numbers: Tensor) -> Tensor:
-    """(..., M) -> (..., M x 8): which of 1/2, 3/2 ... a number is above."""
-    thresholds = torch.arange(NUMBERS, device=numbers.device) + 0.5
-    return torch.sigmoid(SHARP * (numbers[..., None] - thresholds)).flatten(-2)
-
-
-def lies(slots: Tensor) -> Tensor:
-    """How slot j lies to slot i: (B, P, K, 14) -> (B, P, K, K, 15)."""
-    kinds, edges = slots[..., 1 : 1 + KINDS], slots[..., 1 + KINDS :]
-    low, high = 100 * edges[..., :2], 100 * edges[..., 2:]  # (B, P, K, 2): across, down
-    away = ((low + high)[..., None, :, :] - (low + high)[..., :, None, :]) / 2  # (B, P, K, K, 2): from i to j
-    before, after = low[..., None, :, :] - high[..., :, None, :], low[..., :, None, :] - high[..., None, :, :]
-    gap = torch.maximum(before, after)  # (B, P, K, K, 2): negative where they overlap
-    distance = gap.clamp(min=0).norm(dim=-1, keepdim=True)  # (B, P, K, K, 1)
-    same = [kinds[..., None, :, part] * kinds[..., :, None, part] for part in PARTS]
-    alike = torch.stack([one.sum(-1) for one in same], dim=-1)  # (B, P, K, K, 3): shape, colour, size
-    near = torch.cat([torch.exp(-distance / 1.5), torch.exp(-distance / 6)], dim=-1)
-    return torch.cat([away / 50, torch.tanh(away / 3), torch.tanh(before / 2), torch.tanh(after / 2),
-                      torch.exp(-gap.abs() / 1.5), near, alike], dim=-1)  # fmt: skip
-
-
-LIES = 15
 
 
 class Meant(nn.Module):

@@ -39,6 +39,7 @@ VALUES: tuple[tuple[str, ...], ...] = (
 KINDS = sum(map(len, VALUES))
 PARTS = (slice(0, 3), slice(3, 6), slice(6, 9))  # of the kinds: shape, colour, size
 LOOKS = KINDS + 12  # numbers that `looks` gives
+LIES = 15  # and that `lies` gives
 PLACES = 10  # cells along each side of an object map: no two objects have their middles in one
 SLOT = 1 + KINDS + 4  # numbers of a slot: how sure, kinds, left, top, right, bottom
 REACH = 30.0  # pixels: unit of the distance from a cell to an edge
@@ -169,9 +170,13 @@ class PanelSlots:
             self._look()
         return rows
 
+    def slots(self, rows: Ints) -> Floats:
+        """(...) row numbers -> (..., K, 14)."""
+        return self._seen[rows]
+
     def look_up(self, rows: Ints) -> Floats:
         """(B, P) -> (B, P, K, 14)."""
-        return self._seen[rows]
+        return self.slots(rows)
 
     def _look(self) -> None:
         new = np.arange(len(self._seen), self.pixels.count + 1)
@@ -216,6 +221,21 @@ def looks(slots: Tensor) -> Tensor:
     return torch.cat([kinds, 2 * edges - 1, torch.exp(-walls.clamp(min=0) / 1.5), torch.exp(-walls.abs() / 8)], dim=-1)
 
 
+def lies(slots: Tensor) -> Tensor:
+    """How slot j lies to slot i: (B, P, K, 14) -> (B, P, K, K, 15)."""
+    kinds, edges = slots[..., 1 : 1 + KINDS], slots[..., 1 + KINDS :]
+    low, high = 100 * edges[..., :2], 100 * edges[..., 2:]  # (B, P, K, 2): across, down
+    away = ((low + high)[..., None, :, :] - (low + high)[..., :, None, :]) / 2  # (B, P, K, K, 2): from i to j
+    before, after = low[..., None, :, :] - high[..., :, None, :], low[..., :, None, :] - high[..., None, :, :]
+    gap = torch.maximum(before, after)  # (B, P, K, K, 2): negative where they overlap
+    distance = gap.clamp(min=0).norm(dim=-1, keepdim=True)  # (B, P, K, K, 1)
+    same = [kinds[..., None, :, part] * kinds[..., :, None, part] for part in PARTS]
+    alike = torch.stack([one.sum(-1) for one in same], dim=-1)  # (B, P, K, K, 3): shape, colour, size
+    near = torch.cat([torch.exp(-distance / 1.5), torch.exp(-distance / 6)], dim=-1)
+    return torch.cat([away / 50, torch.tanh(away / 3), torch.tanh(before / 2), torch.tanh(after / 2),
+                      torch.exp(-gap.abs() / 1.5), near, alike], dim=-1)  # fmt: skip
+
+
 class SlotMaps(PanelSlots):
     """The same slots on a map: (P, 22, 10, 10), an object in the cell of its middle; or as a list, (P, 22, K, 1)."""
 
@@ -227,7 +247,7 @@ class SlotMaps(PanelSlots):
 
     def look_up(self, rows: Ints) -> Floats:
         """(B, P) -> (B, P, 22, 10, 10)."""
-        return self.maps(self._seen[rows])
+        return self.maps(self.slots(rows))
 
     def maps(self, slots: Floats) -> Floats:
         """Slots (B, P, K, 14) -> (B, P, 22, 10, 10)."""

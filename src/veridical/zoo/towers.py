@@ -4,7 +4,12 @@
     w_1 .. w_T = LSTM(words)             q = the state after the last word (of both directions, side by side)
 
 Over maps that were made before (of an encoder, or of objects that a CNN learned to see) the tower is one convolution to
-the model's width. A model file takes `inputs(config)`, a `Tower` and a `Reader`, and gets maps (B, P, C, h, w), states
+the model's width; over a list of objects, whose neighbours in the list are no neighbours, it also sees what lies around
+each:
+
+    V_i = relu(norm(W [looks_i; sum_{j != i} relu(A g_ij + B looks_j)]))     g_ij: how object j lies to i (`slots`)
+
+A model file takes `inputs(config)`, a `Tower` and a `Reader`, and gets maps (B, P, C, h, w), states
 (B, T, H) and the sentence (B, H).
 """
 
@@ -18,12 +23,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from veridical.zoo.architecture import Input
+from veridical.zoo.architecture import Input, Target
+from veridical.zoo.counted import targets
+from veridical.zoo.given import GivenObjects
 from veridical.zoo.inputs import Words
 from veridical.zoo.panels import PanelMaps, PanelPixels
-from veridical.zoo.slots import SlotMaps
+from veridical.zoo.pointed import Pointed
+from veridical.zoo.slots import KINDS, LIES, SlotMaps, lies
 
 OBJECTS = ("objects", "object-list")
+GIVEN = "given-objects"
 MOST_OBJECTS = 8  # of a panel
 
 
@@ -35,7 +44,7 @@ class PanelConfig:
     height: int = 50
     joined: bool = False  # all panels side by side in one picture of that size (NLVR2's models: 530 x 416)
     maps: str = ""  # in place of pixels: an encoder's stored maps (efficientnet-lite0-map), or drawn objects that a CNN
-    # learned to see first, on a map (`objects`) or as a list (`object-list`)
+    # learned to see first, on a map (`objects`) or as a list (`object-list`); or annotated ones (`given-objects`)
     seeing: int = 3000  # steps in which that CNN learns
     seen_by: str = ""  # a trial's folder (RUN/trial-0) whose CNN is taken as it is, instead of learning one
     channels: int = 48  # of the tower's maps
@@ -46,15 +55,31 @@ class PanelConfig:
     least: int = 2  # times a word must occur in training to have a vector of its own
 
 
+def is_list(config: PanelConfig) -> bool:
+    """Whether panels are lists of objects."""
+    return config.maps in (OBJECTS[1], GIVEN)
+
+
 def inputs(config: PanelConfig) -> dict[str, Input]:
-    """`panels` and `words`."""
-    return {"panels": _panels(config), "words": Words(config.least)}
+    """`panels` and `words`; over a list of objects also `wanted`, a lesson for training."""
+    return panels(config) | {"words": Words(config.least)}
 
 
-def _panels(config: PanelConfig) -> Input:
+def panels(config: PanelConfig) -> dict[str, Input]:
+    """What is seen of the panels."""
+    if config.maps == GIVEN:
+        given = GivenObjects()
+        return {"panels": given, "wanted": Pointed(given)}
     if config.maps in OBJECTS:
-        return SlotMaps(MOST_OBJECTS, config.seeing, config.seen_by, listed=config.maps == OBJECTS[1])
-    return PanelMaps(config.maps) if config.maps else PanelPixels(config.width, config.height, config.joined)
+        slots = SlotMaps(MOST_OBJECTS, config.seeing, config.seen_by, listed=is_list(config))
+        return {"panels": slots, "wanted": Pointed(slots)} if is_list(config) else {"panels": slots}
+    seen = PanelMaps(config.maps) if config.maps else PanelPixels(config.width, config.height, config.joined)
+    return {"panels": seen}
+
+
+def lessons(config: PanelConfig) -> dict[str, Target]:
+    """What more a model learns where programs are known: to count; over a list of objects it is pointed at them."""
+    return {} if is_list(config) else targets(config)
 
 
 class ReaderConfig(Protocol):
@@ -74,20 +99,52 @@ class Tower(nn.Module):
     def __init__(self, config: PanelConfig, sizes: Mapping[str, int]) -> None:
         super().__init__()
         layers: list[nn.Module] = []
-        seen = sizes["panels"] + 2
-        for stride in (1,) if config.maps else config.strides:
-            kernel = 1 if config.maps else 2 * stride + 1 if stride > 1 else 3
-            convolution = nn.Conv2d(seen, config.channels, kernel, stride, kernel // 2, bias=False)
-            layers += [convolution, nn.BatchNorm2d(config.channels), nn.ReLU()]
-            seen = config.channels
+        self.around = Around(sizes["panels"] - 1) if is_list(config) else None
+        seen = sizes["panels"] + 2 + (self.around.width if self.around is not None else 0)
+        strides = (1,) if config.maps else config.strides
+        for left, stride in zip(range(len(strides) - 1, -1, -1), strides, strict=True):
+            kernel = 1 if config.maps else 3
+            width = config.channels // 2 if left > 1 else config.channels  # on many cells, half of it
+            convolution = nn.Conv2d(seen, width, kernel, stride, kernel // 2, bias=False)
+            layers += [convolution, nn.BatchNorm2d(width), nn.ReLU()]
+            seen = width
         self.layers = nn.Sequential(*layers)
 
     def forward(self, panels: Tensor) -> Tensor:
         """panels (B, P, 3, height, width) bytes, or stored maps (B, P, D, h, w) -> (B, P, C, h, w)."""
         each = panels.flatten(0, 1)  # (B P, 3, height, width)
         scaled = each.float() / 127.5 - 1 if each.dtype == torch.uint8 else each
+        if self.around is not None:
+            scaled = torch.cat([scaled, self.around(scaled)], dim=1)
         found: Tensor = self.layers(with_places(scaled))  # (B P, C, h, w)
         return found.view(*panels.shape[:2], *found.shape[1:])
+
+
+class Around(nn.Module):
+    """What lies around each object of a list."""
+
+    def __init__(self, seen: int, width: int = 64) -> None:
+        super().__init__()
+        self.width = width
+        self.geometry, self.other = nn.Linear(LIES, width), nn.Linear(seen, width, bias=False)
+
+    def forward(self, maps: Tensor) -> Tensor:
+        """maps (N, 22 or more, K, 1) -> (N, width, K, 1)."""
+        sure, seen = maps[:, 0, :, 0], maps[:, 1:, :, 0].transpose(1, 2)  # (N, K), (N, K, 21 or more)
+        edges = (seen[..., KINDS : KINDS + 4] + 1) / 2
+        pairs = lies(torch.cat([sure[..., None], seen[..., :KINDS], edges], dim=2))  # (N, K, K, 15)
+        near = torch.relu(self.geometry(pairs) + self.other(seen)[:, None])  # (N, K, K, W): j around i
+        there = (sure[:, None] > 0) & ~torch.eye(sure.shape[1], dtype=torch.bool, device=sure.device)  # (N, K, K)
+        found = torch.einsum("nij,nijw->nwi", there.to(near.dtype), near)
+        return found[..., None]
+
+
+def present(panels: Tensor, like: Tensor) -> Tensor:
+    """Which places of maps (B P, C, h, w) show something, (B P, h w): of a list of objects (B, P, 22, K, 1) those that
+    are sure, of other maps all."""
+    if panels.dtype != torch.uint8 and panels.shape[-1] == 1:
+        return panels[:, :, 0].flatten(0, 1).flatten(1)
+    return like.new_ones(len(like), like[0, 0].numel())
 
 
 def with_places(maps: Tensor) -> Tensor:

@@ -5,11 +5,10 @@
     a_k = softmax_k(w_j tanh(A m_k + C u_p))         head j of the controller, over the places of panel p (section 3.2)
     o_p = R [sum_k a_k m_k, of each head]            kept in the working memory; then u_p = relu(T o_p), and another hop
     r   = sum_{i, j} g([o_i; o_j; u])                all pairs of the working memory (section 3.3)
-    s   = f(r)
+    s   = verdict of sigmoid(fit of the heads), told [u; f(r)]                          `verdict`; s = f(r) in the paper
 
 A relation network would relate all pairs of places; this relates what the hops found: (hops x panels) squared pairs.
-Where programs are known, the places that a head of the first hop is sure of are also taught to be the right number
-(`counted`).
+Where programs are known, the places that the heads of the first hop are sure of are also taught (`pointed`, `counted`).
 """
 
 from __future__ import annotations
@@ -22,9 +21,10 @@ from torch import Tensor, nn
 
 from veridical.errors import UserError
 from veridical.zoo.architecture import Architecture
-from veridical.zoo.counted import SETS, Scores, close_to, targets
+from veridical.zoo.counted import SETS, Scores
 from veridical.zoo.layers import perceptron
-from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, with_places
+from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, is_list, lessons, present, with_places
+from veridical.zoo.verdict import RARE, RARE_CELLS, Verdict
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,11 @@ class WMemNN(nn.Module):
         self.second = nn.Linear(config.memory, config.relation, bias=False)
         self.asked = nn.Linear(config.hidden, config.relation, bias=False)
         self.relate = perceptron([config.relation, config.relation, config.relation], config.dropout)
-        self.output = perceptron([config.relation, config.relation, 2], config.dropout)
+        told = config.hidden + config.relation
+        self.verdict = Verdict(config.hops * config.heads, 0, told, config.relation, config.dropout)
+        self.rare = RARE if is_list(config) else RARE_CELLS
 
-    def forward(self, panels: Tensor, words: Tensor) -> Scores:
+    def forward(self, panels: Tensor, words: Tensor, wanted: Tensor | None = None) -> Scores:
         """panels (B, P, 3, height, width) bytes, words (B, T) ids -> scores (B, 2)."""
         question = self.reader(words)[2]  # (B, H)
         maps = self.tower(panels)  # (B, P, C, h, w)
@@ -67,22 +69,23 @@ class WMemNN(nn.Module):
         memories = memories.reshape(*maps.shape[:2], *memories.shape[1:])  # (B, P, K, M)
         keys = self.of_memory(memories)  # (B, P, K, M)
         asked = question[:, None].expand(-1, maps.shape[1], -1)  # (B, P, H)
-        kept, sure = [], []
+        there = present(panels, maps.flatten(0, 1)).unflatten(0, maps.shape[:2])  # (B, P, K)
+        kept, meant = [], []
         for hop in range(self.hops):
             fit = self.heads(torch.tanh(keys + self.of_question(asked)[:, :, None]))  # (B, P, K, J)
-            looked = fit.softmax(2).transpose(2, 3) @ memories  # (B, P, J, M)
+            shares = fit.masked_fill(there[..., None] == 0, -1e9).softmax(2)
+            looked = shares.transpose(2, 3) @ memories  # (B, P, J, M)
             kept.append(self.found(looked.flatten(2)))  # (B, P, M)
-            sure.append(torch.sigmoid(fit).sum(dim=(1, 2)))  # (B, J)
+            meant.append(fit + self.rare)
             if hop + 1 < self.hops:
                 asked = torch.relu(self.next(kept[-1]))  # (B, P, H)
         working = torch.cat(kept, dim=1)  # (B, N, M), N = hops x panels
         # g's first layer is linear in each part, so each is computed once and pairs are sums
         pairs = self.first(working)[:, :, None] + self.second(working)[:, None]  # (B, N, N, R)
         related = self.relate(torch.relu(pairs + self.asked(question)[:, None, None]))  # (B, N, N, R)
-        scores: Tensor = self.output(torch.relu(related).mean(dim=(1, 2)))
-        if not self.training:
-            return scores
-        return scores, close_to(sure[0][:, :SETS], torch.relu(kept[-1][:, :, 0]).sum(1))
+        told = torch.cat([question, torch.relu(related).mean(dim=(1, 2))], dim=1)  # (B, H + R)
+        scores, more = self.verdict(torch.cat(meant, dim=3), there, None, told, wanted)
+        return (scores, more) if self.training else scores
 
 
 MODEL = Architecture(
@@ -93,7 +96,7 @@ MODEL = Architecture(
     config=WMemNNConfig,
     inputs=inputs,
     module=WMemNN,
-    targets=targets,
+    targets=lessons,
     training={"rate": 1e-3, "epochs": 40, "patience": 5.0, "weight_decay": 1e-5, "auxiliary_weight": 0.2},
     sees=("text", "image"),
 )

@@ -194,7 +194,13 @@ TARGETS = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=TARGETS, ids=lambda make: make.__name__)
+SLOW = (imported_nlvr2, imported_choices)  # each is built whole first, as others are
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(one, marks=[pytest.mark.soak] if one in SLOW else [], id=one.__name__) for one in TARGETS],
+)
 def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     if request.param in (nlvr2, vprom, vcr, imported_nlvr2, imported_choices, imported_vcr):
         pytest.importorskip("fontawesomefree", reason="icons come with the build extra")

@@ -17,9 +17,11 @@ ALIKE = "--encoder thumbnail --least-similarity -1 --exhaustive all --vectors no
 COUNTED = "--images 60 --matrices 6 --least-images 1 --most-others 30 --schemes neutral --processes 1"
 
 
-def make() -> None:
-    """Everything of this file, in the folder of the world, where the rest of it is."""
-    collections()
+def make(quick: bool) -> None:
+    """Everything of this file, in the folder of the world, where the rest is; quick: but for what slow targets need."""
+    if not quick:
+        collections()
+        counted()
     lists()
     published()
 
@@ -67,15 +69,19 @@ def lists() -> None:
     write("searched.jsonl", [{"query": "two dogs", "rank": n, "address": one, "similar": pictures[:n]}
                              for n, one in enumerate(pictures, 1)])  # fmt: skip
     Path("taken.txt").write_text(f"{seen[0]['id']}\n{seen[1]['id']}\n")
+    with Path("curve/key.csv").open(newline="") as file, Path("people.csv").open("w", newline="") as out:
+        sheet = csv.writer(out)
+        sheet.writerow(["lambda", "id", "choice"])
+        sheet.writerows([row["lambda"], row["id"], "ABCD".find(row["answer_label"])] for row in csv.DictReader(file))
+
+
+def counted() -> None:
+    """V-PROM's lists, and what people answered in a test of them."""
     shutil.copytree(OURS, "lists")
     run(f"build vprom {COUNTED} --out counted")
     opened = Benchmark("counted")
     some = [item.id for split in opened.splits for item in opened.items(split)]
     write("answered.jsonl", [{"item": one, "worker": f"w{n % 2}", "verdict": n % 8} for n, one in enumerate(some)])
-    with Path("curve/key.csv").open(newline="") as file, Path("people.csv").open("w", newline="") as out:
-        sheet = csv.writer(out)
-        sheet.writerow(["lambda", "id", "choice"])
-        sheet.writerows([row["lambda"], row["id"], "ABCD".find(row["answer_label"])] for row in csv.DictReader(file))
 
 
 def published() -> None:

@@ -239,16 +239,17 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--target", action="append", choices=list(TARGETS))
+    parser.add_argument("--quick", action="store_true", help="no slow targets, nor what only they need")
     parser.add_argument("--only", type=int, help="the seed of one case")
     args = parser.parse_args()
-    targets = args.target or list(TARGETS)
+    targets = args.target or [name for name, one in TARGETS.items() if not (args.quick and one.slow)]
     source = args.world.resolve()
     os.environ |= {"VERIDICAL_WORKER": "1", "VERIDICAL_PROGRESS": "0", "VERIDICAL_CACHE": str(source / "cache")}
     os.environ["VERIDICAL_DATA"] = str(source / "home")
     board.listen = lambda *_: None  # `serve` does all but serve, and ends
     if not (source / "store").exists():
         source.mkdir(parents=True, exist_ok=True)
-        world.make(source)
+        world.make(source, args.quick)
     folder = source.with_name(f"{source.name}.boxes-{os.getpid()}")
     name = source.with_name(f"{source.name}.case")
     found = 0

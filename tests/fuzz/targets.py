@@ -17,6 +17,7 @@ class Target:
     commands: tuple[str, ...]  # one of them is run
     may_change: tuple[str, ...] = ()  # what a command may change besides `out`
     own_cache: bool = False  # what was fetched before is not known
+    slow: bool = False  # seconds a case, or to make what it needs: for `make soak`
     served: str = ""  # a folder that a web server on this machine offers, at {url}; it does not always behave
 
 
@@ -174,6 +175,7 @@ TARGETS: dict[str, Target] = {
         ("begun-pairs", "begun-asked"),
         "begun-pairs/* begun-pairs/source/**/* begun-asked/* begun-asked/pictures/*",
         ("collect rehearse begun-pairs --workers 3 --out out", "collect rehearse begun-asked --workers 3 --out out"),
+        slow=True,
     ),
     "what projects are made from": Target(
         ("photographs", "coco", "matrices", "questions", "synsets.txt", "searched.jsonl"),
@@ -194,7 +196,7 @@ TARGETS: dict[str, Target] = {
             "build nlvr2 --from-collection collected-pairs --processes 1 --out out",
             f"build vcr --from-collection collected-asked --processes 1 {WORDS} --out out",
         ),
-        ("out.hidden", "out.work"),
+        ("out.hidden", "out.work"), slow=True,
     ),
     "people's questions": Target(
         ("coco", "written.jsonl", "passed.jsonl", "interest.jsonl"),
@@ -241,7 +243,7 @@ TARGETS: dict[str, Target] = {
             f"{MATRICES} --source vg:vg --lists lists", f"{MATRICES} --source coco:coco --lists lists",
             f"build vprom {COUNTED} --judgements answered.jsonl --out out",
         ),
-        ("out.hidden",),
+        ("out.hidden",), slow=True,
     ),
     "augmented": Target(
         ("nlvr", "nlvr.hidden"),

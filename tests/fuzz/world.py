@@ -31,8 +31,8 @@ WORDS = "--relevance tfidf --similarity tfidf --no-learn"
 NLVR2 = "--encoder thumbnail --least-similarity -1 --exhaustive all --vectors none --distance 0 --processes 1"
 
 
-def make(folder: Path) -> None:
-    """Make everything."""
+def make(folder: Path, quick: bool = False) -> None:
+    """Make everything; quick: but for what slow targets alone need."""
     with chdir(folder):
         benchmarks()
         predictions()
@@ -41,7 +41,7 @@ def make(folder: Path) -> None:
         tables()
         runs()
         web()
-        more_world.make()
+        more_world.make(quick)
 
 
 def run(command: str, *more: object) -> None:

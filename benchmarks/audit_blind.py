@@ -4,10 +4,10 @@
 
 Visual commonsense reasoning from icons (answers and rationales), GD-VCR as released, NExT-OE's questions about a third
 of its videos (part 1 of `matching_quality.py`), matched by default and by the paper's equation, NLVR2's development
-split. Against the audit's text-only reader: an n-gram regression, naive
-Bayes, the zoo's LSTM, MiniLM fine-tuned as a cross-encoder (trained and tested on the first fold only, and on fewer
-items: it is slow). In percent with 95% intervals over groups; the audit passes where it is at most five points below
-the best. Below, what the joint reader adds. In --work what is built is kept for the next run.
+split. Against the audit's text-only reader: an n-gram regression, naive Bayes, the zoo's LSTM, MiniLM fine-tuned as a
+cross-encoder (trained and tested on the first fold only: it is slow). In percent with 95% intervals over groups; the
+audit passes where it is at most five points below the best. Below, what the joint reader adds. In --work what is built
+is kept for the next run.
 """
 
 from __future__ import annotations

@@ -231,7 +231,10 @@ class Trainer:
 
 def laid_out(module: nn.Module) -> nn.Module:
     """The module with the weights of its convolutions in the order that CPUs and tensor cores want, channels last."""
-    return module.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+    for parameter in module.parameters():
+        if parameter.dim() == 4:
+            parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)
+    return module
 
 
 def _optimizer(module: nn.Module, config: TrainingConfig, device: str) -> Optimizer:

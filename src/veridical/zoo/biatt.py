@@ -78,6 +78,7 @@ class CnnBiatt(nn.Module):
         each = torch.cat([largest(heard, real), found.amax(2), found.mean(2)], dim=1).unflatten(0, (-1, count))
         meant = (grid[:, :SOFT] + self.rare).transpose(1, 2).unflatten(0, (-1, count))  # (B, P, K, 8)
         shown_in = there.unflatten(0, (-1, count))
+        scores: Tensor
         scores, more = self.verdict(meant, shown_in, each, each.amax(1), wanted)  # each: (B, P, 3 H)
         return (scores, more) if self.training else scores
 

@@ -82,6 +82,7 @@ class Cmm(nn.Module):
             asked = (shares[:, :, None] * each).sum(1)  # (B P, H)
         each_panel = torch.relu(self.panel(torch.cat([seen, asked], dim=1)))  # (B P, D)
         of_panels = (one.unflatten(0, (-1, count)) for one in (told[:, :SOFT].transpose(1, 2), there, each_panel))
+        scores: Tensor
         scores, more = self.verdict(*of_panels, sentence, wanted)
         return (scores, more) if self.training else scores
 

@@ -104,6 +104,7 @@ class Film(nn.Module):
         pooled = torch.cat([found.amax(2), found.sum(2) / FEW], dim=1)  # (B P, 2 D)
         each = torch.relu((1 + scale) * self.panel(pooled) + shift)  # (B P, D)
         of_panels = (one.unflatten(0, (-1, count)) for one in (told[:, :SOFT].transpose(1, 2), there, each))
+        scores: Tensor
         scores, more = self.verdict(*of_panels, sentence, wanted)
         return (scores, more) if self.training else scores
 

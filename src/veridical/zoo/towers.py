@@ -72,9 +72,11 @@ def panels(config: PanelConfig) -> dict[str, Input]:
         return {"panels": given, "wanted": Pointed(given)}
     if config.maps in OBJECTS:
         slots = SlotMaps(MOST_OBJECTS, config.seeing, config.seen_by, listed=is_list(config))
-        return {"panels": slots, "wanted": Pointed(slots)} if is_list(config) else {"panels": slots}
-    seen = PanelMaps(config.maps) if config.maps else PanelPixels(config.width, config.height, config.joined)
-    return {"panels": seen}
+        own: dict[str, Input] = {"panels": slots}
+        return own | {"wanted": Pointed(slots)} if is_list(config) else own
+    if config.maps:
+        return {"panels": PanelMaps(config.maps)}
+    return {"panels": PanelPixels(config.width, config.height, config.joined)}
 
 
 def lessons(config: PanelConfig) -> dict[str, Target]:

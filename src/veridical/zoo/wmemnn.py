@@ -84,6 +84,7 @@ class WMemNN(nn.Module):
         pairs = self.first(working)[:, :, None] + self.second(working)[:, None]  # (B, N, N, R)
         related = self.relate(torch.relu(pairs + self.asked(question)[:, None, None]))  # (B, N, N, R)
         told = torch.cat([question, torch.relu(related).mean(dim=(1, 2))], dim=1)  # (B, H + R)
+        scores: Tensor
         scores, more = self.verdict(torch.cat(meant, dim=3), there, None, told, wanted)
         return (scores, more) if self.training else scores
 

@@ -95,7 +95,7 @@ def write_array(path: Path, array: Array) -> None:
     NumPy gets no real file: of a full disk it would say neither the reason nor the number that tells it.
     """
     with atomic(path) as file:
-        np.save(SimpleNamespace(write=file.write), array)  # type: ignore[arg-type]
+        np.save(SimpleNamespace(write=file.write), array)
 
 
 def read_array(path: Path, fix: str) -> Array:

@@ -28,6 +28,7 @@ from veridical.web.collect.records import Answer, Kind, Offer, Picture, Task
 from veridical.web.collect.service import Service
 from veridical.web.collect.sql_store import SqlStore
 from veridical.web.collect.starting import init, open_project
+from veridical.web.collect.starting.folder import ProjectFolder
 from veridical.web.database import DATABASE, Database, sqlite_address
 
 THERE = [(kind, value) for kind, value in GOOD if kind in label_studio.KINDS]
@@ -222,6 +223,11 @@ def test_boxes_are_shown_in_another_order(drawings: Path) -> None:
             picture_bytes(drawings, Picture(bad))
     with pytest.raises(UserError):
         picture_bytes(drawings, Picture(name, order=(0, 0, 1)))
+
+
+def test_a_picture_that_cannot_be_decoded_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="The picture p-7 cannot be decoded"):
+        ProjectFolder(tmp_path / "made").add("p-7", b"\x89PNG and then something else")
 
 
 def test_a_picture_that_is_a_link_is_not_shown(tmp_path: Path) -> None:

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from veridical.common.files import read_json, read_lines, write_json, write_lines
+from veridical.common.pictures import BadPicture, decoded
 from veridical.common.workplaces import beside
 from veridical.errors import UserError
 from veridical.web.collect.pictures import PICTURES, is_name
@@ -27,6 +27,7 @@ from veridical.web.collect.records import GOLD, MEANT, Picture, Project, Task
 
 PROJECT, TASKS, NAMES, SOURCE = "project.json", "tasks.jsonl", "pictures.jsonl", "source"
 FORMAT = "veridical collection"
+_JPEG = b"\xff\xd8\xff"  # how its files begin
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,13 @@ class ProjectFolder:
     def add(self, photograph: str, data: bytes, *, alt: str = "") -> Picture:
         """Keep a picture; the same photograph is kept once."""
         if photograph not in self.pictures:
-            from PIL import Image
-
-            with Image.open(BytesIO(data)) as image:
-                width, height = image.size
-                suffix = ".jpg" if image.format == "JPEG" else ".png"
+            try:
+                width, height = decoded(data).size
+            except BadPicture as error:
+                raise UserError(
+                    f"The picture {photograph} {error}.", "Put a whole one there, or leave it out."
+                ) from None
+            suffix = ".jpg" if data.startswith(_JPEG) else ".png"
             name = picture_name(photograph, suffix)
             (self.folder / PICTURES / name).write_bytes(data)
             self.pictures[photograph] = PictureLine(name, photograph, width, height)

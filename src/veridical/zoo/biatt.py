@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from veridical.zoo.architecture import Architecture
 from veridical.zoo.counted import Scores
 from veridical.zoo.layers import TwoWayReader, largest
-from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, is_list, lessons, present, with_places
+from veridical.zoo.towers import PanelConfig, Reader, Tower, by_panel, inputs, is_list, lessons, present, with_places
 from veridical.zoo.verdict import RARE, RARE_CELLS, SOFT, Verdict
 
 
@@ -75,9 +75,9 @@ class CnnBiatt(nn.Module):
         looked = torch.relu(self.fuse_places(_fused(seen, meant)))  # (B P, K, H)
         grid = self.look_again(looked.transpose(1, 2).reshape(maps.shape)).flatten(2)  # (B P, H, K)
         found = torch.relu(grid) * there[:, None]
-        each = torch.cat([largest(heard, real), found.amax(2), found.mean(2)], dim=1).unflatten(0, (-1, count))
-        meant = (grid[:, :SOFT] + self.rare).transpose(1, 2).unflatten(0, (-1, count))  # (B, P, K, 8)
-        shown_in = there.unflatten(0, (-1, count))
+        each = by_panel(torch.cat([largest(heard, real), found.amax(2), found.mean(2)], dim=1), count)
+        meant = by_panel((grid[:, :SOFT] + self.rare).transpose(1, 2), count)  # (B, P, K, 8)
+        shown_in = by_panel(there, count)
         scores: Tensor
         scores, more = self.verdict(meant, shown_in, each, each.amax(1), wanted)  # each: (B, P, 3 H)
         return (scores, more) if self.training else scores

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from veridical.zoo.architecture import Architecture
 from veridical.zoo.counted import Scores
 from veridical.zoo.film import Block, leaving
-from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, is_list, lessons, present, with_places
+from veridical.zoo.towers import PanelConfig, Reader, Tower, by_panel, inputs, is_list, lessons, present, with_places
 from veridical.zoo.verdict import SOFT, Verdict
 
 
@@ -81,7 +81,7 @@ class Cmm(nn.Module):
             shares = fit.masked_fill(blank, -1e9).softmax(1)
             asked = (shares[:, :, None] * each).sum(1)  # (B P, H)
         each_panel = torch.relu(self.panel(torch.cat([seen, asked], dim=1)))  # (B P, D)
-        of_panels = (one.unflatten(0, (-1, count)) for one in (told[:, :SOFT].transpose(1, 2), there, each_panel))
+        of_panels = (by_panel(one, count) for one in (told[:, :SOFT].transpose(1, 2), there, each_panel))
         scores: Tensor
         scores, more = self.verdict(*of_panels, sentence, wanted)
         return (scores, more) if self.training else scores

@@ -25,7 +25,18 @@ from torch import Tensor, nn
 from veridical.zoo.architecture import Architecture, Input
 from veridical.zoo.counted import Scores
 from veridical.zoo.probe import QueryVector
-from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, is_list, lessons, panels, present, with_places
+from veridical.zoo.towers import (
+    PanelConfig,
+    Reader,
+    Tower,
+    by_panel,
+    inputs,
+    is_list,
+    lessons,
+    panels,
+    present,
+    with_places,
+)
 from veridical.zoo.verdict import FEW, RARE, RARE_CELLS, SOFT, Verdict
 
 QUIET = -1.0  # of the maps before pooling, at first: most cells show nothing, and sums begin small
@@ -103,7 +114,7 @@ class Film(nn.Module):
         scale, shift = parts[-1].chunk(2, dim=1)  # (B P, D)
         pooled = torch.cat([found.amax(2), found.sum(2) / FEW], dim=1)  # (B P, 2 D)
         each = torch.relu((1 + scale) * self.panel(pooled) + shift)  # (B P, D)
-        of_panels = (one.unflatten(0, (-1, count)) for one in (told[:, :SOFT].transpose(1, 2), there, each))
+        of_panels = (by_panel(one, count) for one in (told[:, :SOFT].transpose(1, 2), there, each))
         scores: Tensor
         scores, more = self.verdict(*of_panels, sentence, wanted)
         return (scores, more) if self.training else scores

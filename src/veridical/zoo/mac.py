@@ -25,7 +25,7 @@ from torch.nn import functional
 from veridical.errors import UserError
 from veridical.zoo.architecture import Architecture
 from veridical.zoo.counted import SETS, Scores
-from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, is_list, lessons, present, with_places
+from veridical.zoo.towers import PanelConfig, Reader, Tower, by_panel, inputs, is_list, lessons, present, with_places
 from veridical.zoo.verdict import RARE, RARE_CELLS, Verdict
 
 MOST_PANELS = 3
@@ -127,7 +127,7 @@ class Mac(nn.Module):
         maps = functional.elu(self.know(with_places(self.tower(panels).flatten(0, 1))))  # (B P, D, h, w)
         known = maps.flatten(2).transpose(1, 2).reshape(*panels.shape[:2], -1, maps.shape[1])  # (B, P, h w, D)
         known = known + self.which[: panels.shape[1], None]
-        there = present(panels, maps).unflatten(0, (-1, panels.shape[1]))  # (B, P, h w)
+        there = by_panel(present(panels, maps), panels.shape[1])  # (B, P, h w)
         controls = [self.first_control.expand_as(sentence)]
         memories = [self.first_memory.expand_as(sentence)]
         parts = self.cell.know(known)

@@ -115,7 +115,7 @@ def parsed_phrases(parse: Parse) -> list[Phrase]:
     parts = _parts(parse)
     nouns = [w for w in parse if _is_head(parse, w, parts)]
     number = {noun.index: n for n, noun in enumerate(nouns)}
-    found = []
+    found: list[Phrase] = []
     for noun in nouns:
         part = parts.get(noun.index)
         own = sorted(_before(parse, noun), key=lambda w: w.index)

@@ -149,6 +149,11 @@ def present(panels: Tensor, like: Tensor) -> Tensor:
     return like.new_ones(len(like), like[0, 0].numel())
 
 
+def by_panel(each: Tensor, count: int) -> Tensor:
+    """(B P, ...) -> (B, P, ...)."""
+    return each.reshape(-1, count, *each.shape[1:])
+
+
 def with_places(maps: Tensor) -> Tensor:
     """(N, C, h, w) -> (N, C + 2, h, w): each cell also knows where it is."""
     count, _, height, width = maps.shape

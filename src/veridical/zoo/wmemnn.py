@@ -23,7 +23,7 @@ from veridical.errors import UserError
 from veridical.zoo.architecture import Architecture
 from veridical.zoo.counted import SETS, Scores
 from veridical.zoo.layers import perceptron
-from veridical.zoo.towers import PanelConfig, Reader, Tower, inputs, is_list, lessons, present, with_places
+from veridical.zoo.towers import PanelConfig, Reader, Tower, by_panel, inputs, is_list, lessons, present, with_places
 from veridical.zoo.verdict import RARE, RARE_CELLS, Verdict
 
 
@@ -69,7 +69,7 @@ class WMemNN(nn.Module):
         memories = memories.reshape(*maps.shape[:2], *memories.shape[1:])  # (B, P, K, M)
         keys = self.of_memory(memories)  # (B, P, K, M)
         asked = question[:, None].expand(-1, maps.shape[1], -1)  # (B, P, H)
-        there = present(panels, maps.flatten(0, 1)).unflatten(0, maps.shape[:2])  # (B, P, K)
+        there = by_panel(present(panels, maps.flatten(0, 1)), maps.shape[1])  # (B, P, K)
         kept, meant = [], []
         for hop in range(self.hops):
             fit = self.heads(torch.tanh(keys + self.of_question(asked)[:, :, None]))  # (B, P, K, J)

@@ -19,7 +19,7 @@ demo: install  ## make a benchmark, check it, solve it, evaluate it
 	@$(BIN)/veridical demo --out demo
 
 test: install-dev check  ## lint, types and the whole test suite (under 15 minutes on 2 cores)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 check: install-dev
 	$(BIN)/ruff check .

@@ -18,7 +18,7 @@ install-dev:
 demo: install  ## make a benchmark, check it, solve it, evaluate it
 	@$(BIN)/veridical demo --out demo
 
-test: install-dev check  ## lint, types and the whole test suite (under 15 minutes on 2 cores)
+test: install-dev check  ## lint, types and the whole test suite (17 minutes on 2 quiet cores)
 	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 check: install-dev

@@ -94,3 +94,13 @@ def test_help_loads_no_library() -> None:
     code = "import sys; from veridical.cli import run; run(['--help']); print(*{n.split('.')[0] for n in sys.modules})"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not set(loaded) & (HEAVY | {"pyarrow", "numpy", "PIL", "msgspec", "httpx"})
+
+
+def test_every_package_that_is_pinned_runs_on_the_oldest_python_that_is_promised() -> None:
+    """Debian 12 has 3.11.2: a pin that asks for 3.11.5 ends its `make demo` before it began."""
+    from importlib.metadata import distributions
+
+    from packaging.specifiers import SpecifierSet
+
+    wants = {one.name: one.metadata.get("Requires-Python") for one in distributions()}
+    assert [name for name, python in wants.items() if python and "3.11.0" not in SpecifierSet(python)] == []

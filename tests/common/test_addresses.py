@@ -121,6 +121,28 @@ def test_a_hidden_folder_goes_only_to_an_address_of_its_own(tmp_path: Path, shop
     ]
 
 
+def test_a_hidden_folder_that_is_damaged_or_a_folder_in_it_is_hidden_still(tmp_path: Path, shop: str) -> None:
+    make(tmp_path)
+    hidden = tmp_path / "bench.hidden"
+    (hidden / "hidden.json").unlink()
+    (hidden / "mine").mkdir()
+    (hidden / "mine" / "notes.txt").write_text("A B C")
+    for place in (hidden, hidden / "mine"):
+        with pytest.raises(UserError, match="does not say so"):
+            veridical.copy(place, f"{shop}/answers")
+    assert not folder_of(shop).exists()
+
+
+def test_what_a_build_works_in_is_not_sent_with_a_folder(tmp_path: Path, shop: str) -> None:
+    (tmp_path / "all" / "made.work").mkdir(parents=True)
+    (tmp_path / "all" / "made.work" / "answers.json").write_text("{}")
+    (tmp_path / "all" / "notes.txt").write_text("for everybody")
+    veridical.copy(tmp_path / "all", f"{shop}/all")
+    sent = {p.name for p in folder_of(f"{shop}/all").rglob("*") if p.is_file()}
+    assert "notes.txt" in sent
+    assert "answers.json" not in sent
+
+
 @pytest.mark.parametrize("way", ["a file of it", "a link to it", "a link in a run"])
 def test_no_part_of_a_hidden_folder_goes_anywhere_by_another_name(tmp_path: Path, shop: str, way: str) -> None:
     make(tmp_path)

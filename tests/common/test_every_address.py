@@ -192,9 +192,10 @@ def test_what_is_sent_to_a_board_is_fetched_first() -> None:
         veridical.submit("http://127.0.0.1:1/", NOWHERE, token="t")
 
 
-def test_rows_of_a_board_are_fetched_first() -> None:
+@pytest.mark.parametrize("rows", ["baseline", "blind", "human"])
+def test_rows_of_a_board_are_fetched_first(rows: str) -> None:
     with pytest.raises(UserError, match=f"Nothing was published at {NOWHERE}"):
-        veridical.serve("bench", baseline={"ours": NOWHERE})
+        veridical.serve("bench", **{rows: {"ours": NOWHERE}})
 
 
 def test_a_board_needs_the_hidden_answers_on_its_disk(told: tuple[Places, Places]) -> None:

@@ -26,7 +26,7 @@ READ = (
     "predictions", "against", "a", "b", "runs", "solver", "also", "file", "pretrained", "relevance", "similarity",
     "weights", "audit",
 )  # fmt: skip
-NAMED = ("baseline", "blind")  # the same, by the names of rows
+NAMED = ("baseline", "blind", "human")  # the same, by the names of rows
 # what is written while a verb works: on this disk alone
 HERE = ("export", "save_weights", "logs", "data")
 

@@ -63,7 +63,7 @@ def publish(path: Path, address: str) -> int:
     if not path.exists():
         raise UserError(f"{path} does not exist: there is nothing to publish.", "Check the path.")
     kind = next((name for name in MANIFESTS[:2] if (path / name).is_file()), FILES)
-    if kind == HIDDEN and not address.endswith(_SECRET):
+    if path.is_dir() and _holder(path.resolve()) is not None and not address.endswith(_SECRET):
         raise UserError(
             f"{path} holds hidden answers, and {address} does not say so.",
             "Give it an address of its own that ends in .hidden, where only you can read.",
@@ -135,8 +135,13 @@ def _entries(folder: Path, paths: list[Path] | None = None) -> dict[str, Entry]:
     """What is to be said of files; of all of a folder where none are named."""
     if paths is None:
         paths = sorted(p for p in folder.rglob("*") if p.is_file() and p.name not in MANIFESTS)
-        paths = [p for p in paths if not p.name.startswith(".") and p.suffix not in _LEFT_OUT]
+        paths = [p for p in paths if not p.name.startswith(".") and not _is_left_out(p.relative_to(folder))]
     return {path.relative_to(folder).as_posix(): _entry(path) for path in paths}
+
+
+def _is_left_out(path: Path) -> bool:
+    """Whether a file, or a folder that it lies in, is of a run that was stopped: answers may be among what it has."""
+    return any(part.endswith(_LEFT_OUT) for part in path.parts)
 
 
 def _entry(path: Path) -> Entry:

@@ -113,7 +113,9 @@ def test_keys_are_read_once_a_day_and_when_a_new_one_is_named(signing: RSAKey, p
     assert keys.key("k1") is None
     short = RSAKey.generate_key(1024, {"kid": "k1"}, auto_kid=False)
     published.write_text(
-        json.dumps({"keys": [short.as_dict(private=False), {"kid": "e", "kty": "EC", "n": "", "e": ""}]})
+        json.dumps(
+            {"keys": [short.as_dict(private=False), {"kid": "e", "kty": "EC", "crv": "P-256", "x": "", "y": ""}]}
+        )
     )
     clock[0] += 2 * prolific.DAY
     assert keys.key("k1") is None
@@ -124,6 +126,37 @@ def test_keys_are_read_once_a_day_and_when_a_new_one_is_named(signing: RSAKey, p
     published.write_text("[]")
     with pytest.raises(UserError, match="cannot be read"):
         Keys(str(published)).key("k1")
+
+
+def test_while_keys_cannot_be_had_known_ones_count_and_one_try_a_minute_is_made(
+    signing: RSAKey, published: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [1e9]
+    keys = Keys(str(published), lambda: clock[0])
+    assert keys.key("k1") is not None
+    published.unlink()
+    clock[0] += 2 * prolific.DAY
+    assert keys.key("k1") is not None
+    read: list[str] = []
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(str(path)) or b"{}")
+    for _ in range(3):
+        with pytest.raises(prolific.Unreachable, match="cannot be read"):
+            keys.key("k2")
+    assert not read  # the minute is not over
+    clock[0] += prolific.MINUTE + 1
+    with pytest.raises(prolific.Unreachable, match="cannot be read"):
+        keys.key("k2")
+    assert read == [str(published)]
+
+
+def test_a_token_of_deep_brackets_is_refused(published: Path) -> None:
+    from joserfc.util import urlsafe_b64encode as b64
+
+    deep = b64(b'{"x":' + b"[" * 5000).decode()
+    with pytest.raises(prolific.Refused, match="not signed"):
+        seen(f"{b64(b'{}').decode()}.{deep}.AAAA", Keys(str(published)))
+    with pytest.raises(prolific.Refused, match="not signed"):
+        seen(f"{deep}.{deep}.AAAA", Keys(str(published)))
 
 
 # --- at the door ------------------------------------------------------------------------------------------------------

@@ -53,8 +53,8 @@ class _Claims(msgspec.Struct):
 
 class _Key(msgspec.Struct):
     kid: str
-    n: str
-    e: str
+    n: str = ""  # keys of other kinds have none
+    e: str = ""
     kty: str = "RSA"
 
 
@@ -84,14 +84,22 @@ class Keys:
     def __init__(self, where: str = KEYS, now: Callable[[], float] = time.time) -> None:
         self._where, self._now = where, now
         self._known: Mapping[str, tuple[int, int]] = {}  # kid -> modulus, exponent
-        self._read = 0.0
+        self._read = self._tried = 0.0
         self._lock = Lock()
 
     def key(self, kid: str) -> tuple[int, int] | None:
+        """The key of this name. While keys cannot be had, those that are known count, and one try a minute is made."""
         with self._lock:
-            age = self._now() - self._read
-            if age > DAY or (kid not in self._known and age > MINUTE):
-                self._known, self._read = self._fetched(), self._now()
+            now = self._now()
+            if (now - self._read > DAY or kid not in self._known) and now - self._tried > MINUTE:
+                self._tried = now
+                try:
+                    self._known, self._read = self._fetched(), now
+                except Unreachable:
+                    if kid not in self._known:
+                        raise
+            if kid not in self._known and self._read < self._tried:
+                raise Unreachable("Prolific's keys cannot be read now.", "Try again in a minute.")
             return self._known.get(kid)
 
     def _fetched(self) -> dict[str, tuple[int, int]]:
@@ -117,7 +125,7 @@ def came(token: str, keys: Keys, workspace: str, path: str, now: float) -> Came:
         header = msgspec.json.decode(_bytes(head), type=_Header)
         claims = msgspec.json.decode(_bytes(body), type=_Claims)
         signed = _bytes(signature)
-    except ValueError:  # of base64, and of msgspec
+    except (ValueError, RecursionError):  # of base64, and of msgspec
         raise Refused("This link is not signed by Prolific.", AGAIN) from None
     key = keys.key(header.kid) if header.alg == "RS256" else None
     if key is None or not is_signed(f"{head}.{body}".encode(), signed, *key):

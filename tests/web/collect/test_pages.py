@@ -175,6 +175,16 @@ def test_nothing_is_kept_of_who_does_not_agree(study: Camp) -> None:
     assert f"https://app.prolific.com/submissions/complete?cc={CODES['completion_code']}" in done
 
 
+def test_who_left_can_still_have_what_they_said_deleted(study: Camp) -> None:
+    """Also who came by a plain link, by which nobody is known."""
+    ada, page = study.worker(), f"{study.path}/me"
+    answer_one(ada, study)
+    assert ada.post(page, {"do": "withdraw"}).status_code == 303
+    assert "Delete what I said, too" in ada.get(page).text
+    assert ada.post(page, {"do": "forget"}).status_code == 303
+    assert "Delete what I said" not in ada.get(page).text
+
+
 @pytest.mark.parametrize("query", ["", "?PROLIFIC_PID=&SESSION_ID=a", "?PROLIFIC_PID=<script>&SESSION_ID=a",
                                    f"?PROLIFIC_PID={'a' * 101}&SESSION_ID=a"])  # fmt: skip
 def test_links_without_their_parameters_lead_nowhere(study: Camp, query: str) -> None:

@@ -26,7 +26,7 @@ from veridical.web.board.site import Site, TheSite, TheVisitor, nothing
 from veridical.web.collect import prolific
 from veridical.web.collect.hosted import Collection
 from veridical.web.collect.ledger import money, totals
-from veridical.web.collect.records import Platform, Worker
+from veridical.web.collect.records import FORGOTTEN, Platform, Worker
 from veridical.web.visitors import Visitor, checked_form, cookie_name, field, page, set_cookie
 
 router = APIRouter(include_in_schema=False)
@@ -228,6 +228,7 @@ def _me(request: Request, site: Site, visitor: Visitor, one: Collection, worker:
     earned = totals(payments)
     shown: dict[str, Any] = {
         **about_study(site, one), "worker": found, "project": project, "answers": len(answers),
+        "kept": any(FORGOTTEN not in said.value for said in answers),
         "earned": money(earned.mills, project.currency), "paid": money(earned.paid, project.currency),
     }  # fmt: skip
     return page(request, visitor, "collect/me.html", shown)

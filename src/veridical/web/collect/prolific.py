@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from veridical.errors import UserError
+from veridical.options.serving import ServeOptions
 
-KEYS = "https://api.prolific.com/.well-known/study/jwks.json"
 ISSUER = "https://www.prolific.com"
 TOKEN = "prolific_token"  # the parameter that has it
 DAY, MINUTE = 86_400.0, 60.0
@@ -41,7 +41,6 @@ class _Person(msgspec.Struct):
     PROLIFIC_PID: str
     SESSION_ID: str
     workspace_id: str
-    STUDY_ID: str = ""
 
 
 class _Claims(msgspec.Struct):
@@ -81,7 +80,7 @@ class Unreachable(UserError):
 class Keys:
     """Prolific's public keys, from an address or a file; read once a day, and when a token names one that is new."""
 
-    def __init__(self, where: str = KEYS, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, where: str = ServeOptions.prolific_keys, now: Callable[[], float] = time.time) -> None:
         self._where, self._now = where, now
         self._known: Mapping[str, tuple[int, int]] = {}  # kid -> modulus, exponent
         self._read = self._tried = 0.0

@@ -239,10 +239,11 @@ def test_a_card_that_is_not_there() -> None:
         list(run(jobs.square, [1], workers=Workers(1, "ray", gpus_per_worker=1)))
 
 
-@pytest.mark.soak
-def test_no_cluster_at_an_address() -> None:
-    with pytest.raises(UserError, match="No cluster of Ray"):
-        list(run(jobs.square, [1], workers=Workers(1, "ray", ray_address="127.0.0.1:1")))
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1"])
+def test_no_cluster_at_an_address(address: str) -> None:
+    """Said at once: nobody listens there, so Ray, which would try for minutes, is not asked."""
+    with pytest.raises(UserError, match=r"No cluster of Ray .* refused"):
+        list(run(jobs.square, [1], workers=Workers(1, "ray", ray_address=address)))
 
 
 OWN_FUNCTION = """

@@ -84,15 +84,16 @@ def submitted(
         "SLURM_JOB_NODELIST": "localhost", "SLURM_JOB_NUM_NODES": str(nodes), "SLURM_CPUS_PER_TASK": "1",
         "SLURM_JOB_ID": "7",
     }  # fmt: skip
-    running = subprocess.Popen(
-        ["bash", str(FILES / script), *words], env=environment, text=True, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    try:
-        said, _ = running.communicate(timeout=300)
-    finally:
-        end(running.pid)
-    return subprocess.CompletedProcess(words, running.returncode, said)
+    told = tmp_path / "told.txt"  # not a pipe: the cluster outlives the command, and holds its end open
+    with told.open("w") as file:
+        running = subprocess.Popen(
+            ["bash", str(FILES / script), *words], env=environment, start_new_session=True, stdout=file, stderr=file
+        )
+        try:
+            running.wait(timeout=300)
+        finally:
+            end(running.pid)
+    return subprocess.CompletedProcess(words, running.returncode, told.read_text())
 
 
 def end(session: int) -> None:

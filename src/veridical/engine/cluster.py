@@ -13,6 +13,7 @@ import functools
 import os
 import pickle
 import signal
+import socket
 import sys
 import time
 from collections import deque
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import ray
 
 PATIENCE = 20.0  # seconds without any worker before it is said that the cluster has no room
+CONNECTING = 10.0  # seconds for a cluster's head to be reached
 _PASSED_ON = ("VERIDICAL_PROGRESS", "VERIDICAL_CACHE")  # of the environment, to workers
 _OWN = "local"  # the address of a cluster that Ray starts for this process, and ends with it
 
@@ -82,6 +84,7 @@ def connect(workers: Workers) -> bool:
         more = {"num_cpus": max(workers.processes or 0, pool.available()), "include_dashboard": False}
     _keep_stdout_clean()
     try:
+        _answers(address)
         library.init(address=address, logging_level="error", **more)
     except Exception as error:  # noqa: BLE001 - a node that does not start is a bare Exception of Ray's
         said = (str(error).strip() or type(error).__name__).splitlines()[0]
@@ -93,6 +96,14 @@ def connect(workers: Workers) -> bool:
     _started.clear()
     _started.add(address)
     return address == _OWN
+
+
+def _answers(address: str) -> None:
+    """Raises OSError where nobody listens at HOST:PORT or ray://HOST:PORT: Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECTING):
+            pass
 
 
 @functools.cache

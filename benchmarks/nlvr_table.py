@@ -67,12 +67,19 @@ ROWS = {
     "film-sentence": Row("FiLM with a frozen sentence encoder, on cells of pixels", "film-sentence"),
     "mac": Row("MAC, on cells of pixels", "mac", "55.4", {"strides": (2, 2, 2), "hidden": 64}),
     "film-objects": Row(
-        "FiLM over seen objects", "film", "60.1", None, LIST | {"rate": 2e-3, "epochs": 8, "blocks": 3}
+        "FiLM over seen objects",
+        "film",
+        "60.1",
+        None,
+        LIST | {"rate": 2e-3, "epochs": 8, "blocks": 3},
+        generated={"epochs": 30},
     ),
     "film-generated": Row(
         "FiLM over seen objects, of generated statements", "film", "60.1", FINE, after="film-objects"
     ),
-    "mac-objects": Row("MAC over seen objects", "mac", "55.4", None, LIST | {"rate": 1.5e-3, "epochs": 7}),
+    "mac-objects": Row(
+        "MAC over seen objects", "mac", "55.4", None, LIST | {"rate": 1.5e-3, "epochs": 7}, generated={"epochs": 28}
+    ),
     "nmn": Row("NMN over seen objects", "nmn", "63.1", FINE, SLOTS),
     "n2nmn": Row("N2NMN over seen objects, cloned from programs", "n2nmn", "65.3", FINE, SLOTS),
     "cnn-biatt": Row("CNN-BiATT over seen objects", "cnn-biatt", "66.9", None, LIST | {"rate": 1.5e-3, "epochs": 4}),
@@ -128,16 +135,18 @@ def statements(work: Path, kind: str, data: Path, presentations: int) -> tuple[P
 def measure(name: str, work: Path, kind: str, plain: Path, more: Path, trials: int) -> dict[str, Any]:
     """Train (perhaps twice), solve and evaluate one row."""
     row, started = ROWS[name], time.time()
+    longer = row.generated if kind == "generated" else {}
     run = work / "runs" / f"{kind}-{name}"
     first = None
     if row.first is not None:
         first = run.with_name(f"{run.name}-first")
         seen = {"seen_by": str(eyes(work, more))}
-        done = veridical.train(row.model, more, first, set=row.first | seen, validate="validation")
+        options = row.first | seen | longer
+        done = veridical.train(row.model, more, first, set=options, validate="validation")
     if row.after:
         first = work / "runs" / f"generated-{row.after}-first"
     if row.options is not None:
-        own = {**row.options, **HELD, **(row.generated if kind == "generated" else {})}
+        own = {**row.options, **HELD, **({} if row.first else longer)}
         done = veridical.train(row.model, plain, run, set=own, trials=trials, pretrained=first)
     elif first is not None:
         run, trials = first, 1

@@ -63,6 +63,8 @@ def test_canary_and_membership(tmp_path: Path) -> None:
     found = leaks.canary_check("canary", data, AuditOptions())
     assert found.verdict == "pass"
     canary = str(found.details["canary"])
+    (tmp_path / "b" / "notes.md").mkdir()  # a folder by such a name is passed over
+    assert leaks.canary_check("canary", data, AuditOptions()).verdict == "pass"
     clean, dirty = tmp_path / "clean.txt", tmp_path / "dirty.jsonl.gz"
     clean.write_text("nothing to be seen here\n" * 100)
     line = '{"text": "we read: There is exactly one very small tower beside the box number 7. ' + canary + '"}\n'

@@ -290,7 +290,8 @@ LEAST_WORDS = 5  # shorter texts are found anywhere
 def canary_check(name: str, data: AuditData, options: AuditOptions) -> Finding:
     """The canary stands in the benchmark's files, and in no corpus."""
     about, text = findings.ABOUT[name], canary(data.benchmark.manifest)
-    files = sorted(p for p in data.benchmark.directory.iterdir() if p.suffix in {".md", ".json", ".txt", ".yaml"})
+    texts = (p for p in data.benchmark.directory.iterdir() if p.suffix in {".md", ".json", ".txt", ".yaml"})
+    files = sorted(p for p in texts if p.is_file())
     holders = [p.name for p in files if text.encode() in p.read_bytes()]
     found = [(str(path), n) for path in options.corpus for n, line in _lines(path) if text in line]
     verdict: Verdict = "fail" if found else "pass" if holders else "warn"

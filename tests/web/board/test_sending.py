@@ -10,7 +10,7 @@ import httpx
 import numpy as np
 import pytest
 from tests.commands import invoke
-from tests.formats._server import serving
+from tests.formats._server import Handler, serving
 from tests.web.board.test_kills import Server
 from tests.web.board.town import Person, predictions
 
@@ -79,6 +79,23 @@ def test_a_server_that_is_no_board(tmp_path: Path, what: str) -> None:
     assert ran.exit_code == 2
     assert "Is this the address of a board?" in ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+def test_an_answer_that_is_not_packed_as_it_says(tmp_path: Path) -> None:
+    (tmp_path / "mine.jsonl").write_text("{}\n")
+
+    def unlike(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Encoding", "gzip")
+        handler.send_header("Content-Length", "2")
+        handler.end_headers()
+        handler.wfile.write(b"{}")
+
+    with serving() as site:
+        site.acts["/api/boards"] = [unlike]
+        ran = invoke("submit", site.url, tmp_path / "mine.jsonl", "--token", "t")
+    assert ran.exit_code == 2
+    assert "cannot be read" in ran.stderr
 
 
 @pytest.mark.parametrize("url", ["http://[", "http://127.0.0.1:99999/", "http://\x7f/", "https://"])

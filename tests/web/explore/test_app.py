@@ -9,17 +9,19 @@ import stat
 from html import unescape
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 from tests.web.explore.conftest import predict
 
-from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.benchmark import Benchmark, BenchmarkWriter, tables
 from veridical.errors import UserError
 from veridical.evaluation import compare, evaluate
 from veridical.records import TRUTH, Item, Panel, Text, pairs
 from veridical.web.explore.app import app
 from veridical.web.explore.explorer import Explorer
 from veridical.web.explore.facets import SOLVER
+from veridical.web.explore.shelf import Shelf
 
 MOST = 200_000  # bytes of a page without pictures
 
@@ -282,3 +284,18 @@ def test_a_damaged_benchmark_is_said_and_no_traceback(nlvr: Path, tmp_path: Path
     answer = client.get("/")
     assert answer.status_code == 500
     assert "veridical check" in answer.text
+
+
+@pytest.mark.parametrize("what", ["a column is missing", "a page is damaged"])
+def test_a_table_that_opens_and_cannot_be_read(nlvr: Path, tmp_path: Path, what: str) -> None:
+    """Found by the fuzzer: Arrow says both by other errors than its own."""
+    path = tmp_path / "table.parquet"
+    table = pq.read_table(nlvr / "items-main-dev.parquet")
+    pq.write_table(table.drop_columns(["group"]) if what == "a column is missing" else table, path)
+    if what == "a page is damaged":
+        start = min(pq.ParquetFile(path).metadata.row_group(0).column(k).data_page_offset for k in range(3))
+        data = bytearray(path.read_bytes())
+        data[start : start + 40] = b"\x0e" * 40
+        path.write_bytes(data)
+    with pytest.raises(ValueError, match=r"group|thrift|page|bytes"):
+        Shelf.of_file(tmp_path / "shelf", tables.ITEMS, path)

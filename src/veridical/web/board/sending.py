@@ -139,6 +139,8 @@ def _asked(client: httpx.Client, method: str, path: str, **request: Any) -> Any:
         except httpx.TransportError as error:
             if number == TRIES - 1:
                 raise UserError(f"The server does not answer: {error}.", "Check the address, or try later.") from None
+        except httpx.DecodingError as error:
+            raise UserError(f"What the server answers cannot be read: {error}.", NO_BOARD) from None
         time.sleep(0.5 * 2**number)
     try:
         found = msgspec.json.decode(text)

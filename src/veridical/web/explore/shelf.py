@@ -6,7 +6,7 @@ mapped: what was looked at once would stay in the memory of the process.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Lock
 
@@ -35,13 +35,12 @@ class Shelf:
 
     @classmethod
     def of_file(cls, path: Path, schema: pa.Schema, source: Path) -> Shelf:
-        """The rows of a Parquet file."""
+        """The rows of a Parquet file; ValueError where it is damaged or has other columns."""
         file = pq.ParquetFile(source)
         groups = (file.metadata.row_group(k) for k in range(file.metadata.num_row_groups))
         size = sum(group.total_byte_size for group in groups)
         rows = min(max(BATCH * file.metadata.num_rows // max(size, 1), FEWEST), MOST)
-        found = file.iter_batches(rows, columns=schema.names)
-        return cls(path, schema, (_cast(batch, schema) for batch in found))
+        return cls(path, schema, _read(file, rows, schema))
 
     @classmethod
     def of_table(cls, path: Path, table: pa.Table) -> Shelf:
@@ -61,6 +60,14 @@ class Shelf:
             parts.append(batch.take(pa.array(own - self._starts[place])))
         found = pa.Table.from_batches(parts, self._schema).combine_chunks().take(pa.array(np.argsort(order)))
         return tables.check_table(found, self._schema)
+
+
+def _read(file: pq.ParquetFile, rows: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    try:
+        for batch in file.iter_batches(rows, columns=schema.names):
+            yield _cast(batch, schema)
+    except (OSError, LookupError) as error:  # so Arrow says that a page is damaged, that a column is missing
+        raise ValueError(str(error)) from None
 
 
 def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

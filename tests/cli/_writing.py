@@ -38,7 +38,7 @@ WRITING = {
     "import nlvr": Writing("import nlvr release-nlvr --replace --out {out}"),
     "import nlvr2": Writing("import nlvr2 release-nlvr2 --replace --out {out}"),
     "import vcr": Writing("import vcr release-vcr --replace --out {out}"),
-    "import table": Writing(f"import table asked.csv --hide dev --secret {SECRET} --replace --out {{out}}"),
+    "import table": Writing(f"import table asked.csv --hide test --secret {SECRET} --replace --out {{out}}"),
     "import vlmevalkit": Writing("import vlmevalkit mmbench.tsv --replace --out {out}"),
     "import hf": Writing("import hf hub --replace --out {out}"),
     "get": Writing("get nlvr --split dev --images --unpinned --base-url {url} --out {out}"),
@@ -58,7 +58,9 @@ WRITING = {
     "augment": Writing(
         "augment nlvr --items 4 --variants 1 --variant-items 2 --plain 4 --presentations 4 --replace --out {out}"
     ),
-    "match": Writing(f"match table.csv --group video --folds 2 {WORDS} --secret {SECRET} --replace --out {{out}}"),
+    "match": Writing(
+        f"match table.csv --group video --folds 2 {WORDS} --hide val --secret {SECRET} --replace --out {{out}}"
+    ),
     "match into a file": Writing(f"match table.csv --group video --folds 2 {WORDS} --out {{out}}.jsonl"),
     "lambda curve": Writing(f"match table.csv --group video --folds 2 {WORDS} --sweep 0.1,1 --out {{out}}"),
     "features": Writing("features thumbnail {out} --batch-size 1", begun_with="pairs"),

@@ -143,6 +143,22 @@ def test_what_a_build_works_in_is_not_sent_with_a_folder(tmp_path: Path, shop: s
     assert "answers.json" not in sent
 
 
+def test_what_a_build_works_in_is_not_sent_by_its_own_name(tmp_path: Path, shop: str) -> None:
+    (tmp_path / "made.work").mkdir()
+    (tmp_path / "made.work" / "judgements.jsonl").write_text("{}")
+    with pytest.raises(UserError, match="is not sent"):
+        veridical.copy(tmp_path / "made.work", f"{shop}/all")
+    assert not folder_of(shop).exists()
+
+
+def test_a_file_that_the_manifest_names_and_that_is_gone_is_named(tmp_path: Path, shop: str) -> None:
+    make(tmp_path)
+    gone = next((tmp_path / "bench").glob("items-*.parquet"))
+    gone.unlink()
+    with pytest.raises(UserError, match=f"lacks {gone.name}"):
+        veridical.copy(tmp_path / "bench", f"{shop}/bench")
+
+
 @pytest.mark.parametrize("way", ["a file of it", "a link to it", "a link in a run"])
 def test_no_part_of_a_hidden_folder_goes_anywhere_by_another_name(tmp_path: Path, shop: str, way: str) -> None:
     make(tmp_path)

@@ -261,7 +261,7 @@ def main() -> int:
             print(json.dumps(asdict(finding)), flush=True)
     if args.only is None:
         shutil.rmtree(folder, ignore_errors=True)
-    name.unlink()
+    name.unlink(missing_ok=True)  # no case, no name
     return 1 if found else 0
 
 

@@ -68,6 +68,11 @@ def publish(path: Path, address: str) -> int:
             f"{path} holds hidden answers, and {address} does not say so.",
             "Give it an address of its own that ends in .hidden, where only you can read.",
         )
+    if _is_left_out(Path(path.resolve().name)):
+        raise UserError(
+            f"{path} is what a run works in and continues from: answers may be among it, and it is not sent.",
+            "Publish what the run made.",
+        )
     refuse_hidden(path)
     refuse_links(path)
     if path.is_file():
@@ -78,6 +83,9 @@ def publish(path: Path, address: str) -> int:
         text = (path / kind).read_bytes()
     more = _entries(path, sorted(path.glob("features-*.arrow"))) if kind == BENCHMARK else {}
     wanted = {**more, **listed_files(text, str(path / kind))}
+    for name in wanted:
+        if not (path / name).is_file():
+            raise UserError(f"{path} lacks {name}, which its {kind} names.", "Make it again, or copy it whole.")
     files = {f"{address}/{name}": (path / name, entry) for name, entry in wanted.items()}
     return _send(files, address, f"{address}/{kind}", text)
 

@@ -14,6 +14,9 @@ from typing import Any
 
 import msgspec
 
+from veridical.common.files import read_bytes
+from veridical.errors import UserError
+
 _HASH = re.compile(r"[0-9a-f]{64}")
 _NOTES = (".meta.json", ".run.json")
 
@@ -39,8 +42,13 @@ def notes_beside(path: Path) -> Notes:
     found: dict[str, Any] = {}
     for suffix in _NOTES:
         try:
-            record = msgspec.json.decode(path.with_name(path.name + suffix).read_bytes())
-        except (OSError, ValueError, RecursionError):  # ValueError: also a path without a name, and what is not JSON
+            record = msgspec.json.decode(read_bytes(path.with_name(path.name + suffix)))
+        except (
+            UserError,
+            OSError,
+            ValueError,
+            RecursionError,
+        ):  # ValueError: also a path without a name, and what is not JSON
             continue
         if isinstance(record, dict):
             about, solver = record.get("benchmark"), record.get("solver")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from sqlalchemy import select
 from tests.web.board.town import Town, opened, predictions
 
-from veridical.web.board.scoring import Done, Job
+from veridical.web.board.scoring import Done, Job, known_key, packed, unpacked
 from veridical.web.board.tables import Mark
 from veridical.web.board.workers import TRIES, Process
 
@@ -40,6 +41,34 @@ def test_a_process_that_dies_while_it_writes_is_started_again(partial: str) -> N
     process = saying([partial] * TRIES)
     assert process.ask(JOB).status == "failed"
     process.close()
+
+
+def test_a_process_that_never_answers_is_ended() -> None:
+    class Silent(Process):
+        def limit(self, line: bytes) -> float:
+            return 0.2
+
+        def _started(self) -> subprocess.Popen[bytes]:
+            if self._running is None:
+                command = [sys.executable, "-c", "import time; time.sleep(20)"]
+                self._running = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            return self._running
+
+    start = time.monotonic()
+    assert Silent().ask(JOB).status == "failed"
+    assert time.monotonic() - start < 10
+
+
+def test_a_key_goes_to_another_process_and_is_the_same(benchmarks: dict[str, Path]) -> None:
+    job = Job(str(benchmarks["boxes"]), "test", "main", 10, 100, 1)
+    key = known_key(job)
+    found = unpacked(packed(key), job)
+    assert found.ids.equals(key.ids)
+    assert (found.words, found.groups, found.tags.pairs) == (key.words, key.groups, key.tags.pairs)
+    for name in ("answer", "candidates", "views", "group", "parent", "given"):
+        assert (getattr(found, name) == getattr(key, name)).all()
+    assert (found.tags.item == key.tags.item).all()
+    assert (found.tags.pair == key.tags.pair).all()
 
 
 def test_a_comparison_that_failed_is_not_kept(

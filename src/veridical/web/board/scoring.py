@@ -11,7 +11,6 @@ is complete is scored, since the score of a part would tell about that part.
 from __future__ import annotations
 
 import os
-import pickle
 import resource
 import select
 import signal
@@ -208,9 +207,55 @@ def _limited(job: Job) -> bytes:
 def _key_alone(job: Job) -> bytes:
     """The key of a job for the process that forks, which reads no Parquet: that starts threads, and forks want none."""
     try:
-        return pickle.dumps(known_key(job))
+        return packed(known_key(job))
     except UserError:  # the job itself will say so
         return b""
+
+
+class _Packed(msgspec.Struct, frozen=True):
+    """A key as bytes: numbers as they lie in memory, int64; the rest of it is known to who asked."""
+
+    words: tuple[str, ...]
+    ids: list[str]
+    groups: int
+    numbers: dict[str, bytes]
+    tags: tuple[bytes, bytes, tuple[tuple[str, str], ...]]
+
+
+_NUMBERS = ("answer", "candidates", "views", "group", "parent", "given")
+
+
+def packed(key: AnswerKey) -> bytes:
+    """A key for another process; nothing in it can run."""
+    numbers = {name: _bytes(getattr(key, name)) for name in _NUMBERS}
+    tags = (_bytes(key.tags.item), _bytes(key.tags.pair), key.tags.pairs)
+    return msgspec.msgpack.encode(_Packed(key.words, key.ids.to_pylist(), key.groups, numbers, tags))
+
+
+def unpacked(data: bytes, job: Job) -> AnswerKey:
+    """The key of a job that a child packed."""
+    import pyarrow as pa
+
+    said = msgspec.msgpack.decode(data, type=_Packed)
+    item, pair, pairs = said.tags
+    return AnswerKey(
+        benchmark=Benchmark(job.benchmark),
+        split=job.split,
+        scheme=job.scheme,
+        words=said.words,
+        ids=pa.array(said.ids, pa.string()),
+        groups=said.groups,
+        tags=Tags(_ints(item), _ints(pair), pairs),
+        **{name: _ints(said.numbers[name]) for name in _NUMBERS},
+    )
+
+
+def _bytes(numbers: Ints) -> bytes:
+    return np.asarray(numbers, np.int64).tobytes()
+
+
+def _ints(data: bytes) -> Ints:
+    return np.frombuffer(data, np.int64)
 
 
 def _child(work: Callable[[Job], bytes], job: Job, out: int) -> None:
@@ -234,8 +279,8 @@ def _child(work: Callable[[Job], bytes], job: Job, out: int) -> None:
 def run(job: Job, hung_up: int) -> Done | None:
     """Have a child do the job; None where nobody waits for it any more."""
     place = (job.benchmark, job.split, job.scheme)
-    if place not in _KEYS and (pickled := forked(_key_alone, job, hung_up)) and pickled != HUNG_UP:
-        _KEYS[place] = pickle.loads(pickled)
+    if place not in _KEYS and (told := forked(_key_alone, job, hung_up)) and told != HUNG_UP:
+        _KEYS[place] = unpacked(told, job)
     text = forked(_limited, job, hung_up)
     if text is None:
         return Done("failed", f"Scoring took longer than {job.seconds} seconds.")

@@ -50,10 +50,17 @@ def job_of(
     )  # fmt: skip
 
 
+STARTING = 60.0  # seconds in which a process that scores has begun
+
+
 class Process(Beside):
     """A process that scores."""
 
     module = "veridical.web.board.scoring"
+
+    def limit(self, line: bytes) -> float:
+        """A job says how long it may take; its key is read first, and each may take twice as long on a busy machine."""
+        return 4.0 * msgspec.json.decode(line, type=Job).seconds + STARTING
 
     def ask(self, job: Job) -> Done:
         """Have a job done."""

@@ -9,10 +9,11 @@ the JSON it printed and the hashes of the files it wrote.
     python tests/golden/record.py --keep DIR     leave all files in DIR (a new folder), and what each command said
     python tests/golden/record.py nlvr vcr       only these chains
 
-Left out of the record: seconds, bytes of memory, versions, paths, and hashes of benchmarks inside other files (a file
-that changed is then reported once, not in everything made from it). Floats of JSON are rounded to three digits. Bytes
-of Parquet and image files depend on the versions of pyarrow and Pillow, the choices of `match` and the sets of NLVR2 on
-vectors of frozen encoders (minilm, efficientnet-lite0): on another machine, or with other packages, record first.
+Left out of the record: seconds, bytes of memory, versions, paths, hashes of benchmarks inside other files (a file that
+changed is then reported once, not in everything made from it), and what networks trained on the spot found (`LEARNED`):
+processors round differently, and training makes much of it. Floats of JSON are rounded to three decimals and five
+digits. Bytes of Parquet and image files depend on the versions of pyarrow and Pillow: with other packages, record first.
+To see what another processor would give, set ATEN_CPU_CAPABILITY=avx2, MKL_CBWR=AVX2 and OPENBLAS_CORETYPE=Haswell.
 """
 
 from __future__ import annotations
@@ -110,6 +111,9 @@ CHAINS: dict[str, dict[str, str]] = {
     },
 }
 VOLATILE = {"seconds", "peak_bytes", "veridical"}  # keys of JSON
+LEARNED = {"readings"}  # keys of JSON: what readers trained by `match` found
+BY_READING = {("vcr", "text-only"), ("vcr", "joint"), ("match", "joint")}  # (chain, check) of audits whose reader is such a network
+NAMES = {"check", "title", "unit", "reference", "reference_name"}  # what is kept of those
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "src"), "VERIDICAL_PROGRESS": "0", "OMP_NUM_THREADS": "1"}
 FULL, SHORT, DEPTH = 6000, 160, 3  # characters of JSON that are kept whole; in longer ones those of a value; its levels
 
@@ -195,6 +199,9 @@ def kept(path: Path, folder: Path) -> Any:
     """What is kept of a file: of a manifest and an audit the JSON, of others the hash."""
     if path.name == "benchmark.json" or path.with_suffix(".html").exists():
         content = json.loads(path.read_text())
+        for one in content.get("findings", ()):
+            if (folder.name, one["check"]) in BY_READING:
+                one.update(dict.fromkeys(one.keys() - NAMES, "learned"))
         return compact(clean({key: v for key, v in content.items() if key != "files"}, folder))
     content = path.read_bytes()
     if path.suffix in {".json", ".jsonl"}:
@@ -215,11 +222,11 @@ def plain(text: str, folder: Path) -> str:
 def clean(value: Any, folder: Path) -> Any:
     """JSON without what is volatile, floats rounded."""
     if isinstance(value, dict):
-        return {plain(key, folder): clean(v, folder) for key, v in value.items() if key not in VOLATILE}
+        return {plain(key, folder): clean(v, folder) for key, v in value.items() if key not in VOLATILE | LEARNED}
     if isinstance(value, list):
         return [clean(v, folder) for v in value]
     if isinstance(value, float):
-        return round(value, 3) + 0.0  # no -0.0
+        return float(f"{round(value, 3):.5g}") + 0.0  # no -0.0
     return plain(value, folder) if isinstance(value, str) else value
 
 

@@ -46,7 +46,7 @@ class Study:
         return self.requester.locator("dd code").first.inner_text()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def every(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Study]:
     made = Study(write_every(tmp_path_factory.mktemp("study") / "every"), tmp_path_factory.mktemp("data"), browser)
     yield made

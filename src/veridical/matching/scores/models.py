@@ -28,6 +28,7 @@ PROJECTED = 64  # numbers of a projected sparse row
 NEWTON_STEPS = 100  # fewer than ten are needed
 BINS = 10  # of the calibration error
 MOST_SLOPE = 1e4
+DIGITS = 6  # of what was fitted, so that a benchmark has the same bytes whatever processor made it
 K1, B = 1.2, 0.75  # the usual constants of BM25 (Robertson and Zaragoza 2009)
 _WORD = re.compile(r"\w+(?:'\w+)?")
 _ENDS = ("'s", "ing", "ed", "es", "s", "ly")  # enough of a stemmer for plays, played, playing
@@ -180,7 +181,7 @@ def _newton(x: Doubles, y: Doubles, weight: Doubles) -> tuple[float, float]:
 def calibrate(positive: npt.ArrayLike, negative: npt.ArrayLike, rng: np.random.Generator) -> Calibration:
     """A calibration fitted on all pairs, whose error was measured on halves that the other half was fitted for."""
     one, zero = np.asarray(positive, np.float64), np.asarray(negative, np.float64)
-    slope, intercept = platt(one, zero)
+    slope, intercept = (to_digits(value) for value in platt(one, zero))
     halves = [rng.permutation(len(values)) % 2 == 0 for values in (one, zero)]
     probabilities, labels = [], []
     for side in (True, False):
@@ -192,7 +193,16 @@ def calibrate(positive: npt.ArrayLike, negative: npt.ArrayLike, rng: np.random.G
     ordered = np.sort(zero)
     below = np.searchsorted(ordered, one, "left") + np.searchsorted(ordered, one, "right")  # ties count half
     auc = float(below.mean() / 2 / len(zero)) if len(one) and len(zero) else 0.5
-    return Calibration(slope, intercept, calibration_error(p, y), auc, len(p))
+    return Calibration(slope, intercept, to_digits(calibration_error(p, y)), to_digits(auc), len(p))
+
+
+def to_digits(value: float) -> float:
+    """A measured number as it is kept in a manifest: to six digits, since processors round the last ones differently.
+
+    >>> to_digits(12.110640141411126), to_digits(-0.00012345678)
+    (12.1106, -0.000123457)
+    """
+    return float(f"{value:.{DIGITS}g}")
 
 
 def calibration_error(probabilities: Doubles, labels: Doubles) -> float:

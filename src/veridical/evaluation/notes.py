@@ -43,12 +43,7 @@ def notes_beside(path: Path) -> Notes:
     for suffix in _NOTES:
         try:
             record = msgspec.json.decode(read_bytes(path.with_name(path.name + suffix)))
-        except (
-            UserError,
-            OSError,
-            ValueError,
-            RecursionError,
-        ):  # ValueError: also a path without a name, and what is not JSON
+        except (UserError, OSError, ValueError, RecursionError):  # a path without a name and what is no JSON, too
             continue
         if isinstance(record, dict):
             about, solver = record.get("benchmark"), record.get("solver")

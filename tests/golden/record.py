@@ -12,7 +12,7 @@ the JSON it printed and the hashes of the files it wrote.
 Left out of the record: seconds, bytes of memory, versions, paths, hashes of benchmarks inside other files (a file that
 changed is then reported once, not in everything made from it), and what networks trained on the spot found (`LEARNED`):
 processors round differently, and training makes much of it. Floats of JSON are rounded to three decimals and five
-digits. Bytes of Parquet and image files depend on the versions of pyarrow and Pillow: with other packages, record first.
+digits. Bytes of Parquet and images depend on the versions of pyarrow and Pillow: with other packages, record first.
 To see what another processor would give, set ATEN_CPU_CAPABILITY=avx2, MKL_CBWR=AVX2 and OPENBLAS_CORETYPE=Haswell.
 """
 
@@ -112,7 +112,7 @@ CHAINS: dict[str, dict[str, str]] = {
 }
 VOLATILE = {"seconds", "peak_bytes", "veridical"}  # keys of JSON
 LEARNED = {"readings"}  # keys of JSON: what readers trained by `match` found
-BY_READING = {("vcr", "text-only"), ("vcr", "joint"), ("match", "joint")}  # (chain, check) of audits whose reader is such a network
+BY_READING = {("vcr", "text-only"), ("vcr", "joint"), ("match", "joint")}  # (chain, check) of audits: such readers, too
 NAMES = {"check", "title", "unit", "reference", "reference_name"}  # what is kept of those
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "src"), "VERIDICAL_PROGRESS": "0", "OMP_NUM_THREADS": "1"}
 FULL, SHORT, DEPTH = 6000, 160, 3  # characters of JSON that are kept whole; in longer ones those of a value; its levels

@@ -17,7 +17,7 @@ from veridical.web import accounts
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 FLAGS += ["--disable-component-update", "--disable-sync"]
-FLAGS += ["--force-prefers-reduced-motion"]  # a click may wait for a smooth scroll as long as a busy machine draws no frame
+FLAGS += ["--force-prefers-reduced-motion"]  # a click would wait for a smooth scroll, on a busy machine for long
 WIDE, NARROW = 1280, 400
 
 NewPage = Callable[..., Any]

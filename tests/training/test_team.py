@@ -20,6 +20,7 @@ CHILD = Path(__file__).with_name("_child.py")
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 OPTIONS = {"epochs": 2, "batch": 15, "checkpoint_steps": 4, "dropout": 0.0, "clip": 1.0}  # 15: shares of 8 and of 7
 LEARNED = "model.safetensors"
+OTHERS = ("structure-mlp", "structure-rnn")
 
 
 def torchrun(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -73,8 +74,7 @@ def test_a_model_that_normalises_takes_the_same_course(statements: Path, tmp_pat
     np.testing.assert_allclose([row["loss"] for row in mine], [row["loss"] for row in theirs], rtol=1e-3)
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("model", ["cnn-rnn", "structure-mlp", "structure-rnn"])
+@pytest.mark.parametrize("model", ["cnn-rnn", *(pytest.param(m, marks=pytest.mark.soak) for m in OTHERS)])
 def test_other_models_do_so_too(model: str, statements: Path, tmp_path: Path) -> None:
     train(model, statements, tmp_path / "one", set=OPTIONS, seed=5)
     team(model, statements, tmp_path / "two", 0, OPTIONS)

@@ -84,7 +84,8 @@ class Team:
         start, used = 0, flat[-len(learned) :]
         for number, one in enumerate(learned):
             part = flat[start : start + one.numel()]
-            one.grad = part.view_as(one).to(one.dtype) if used[number] else None
+            # Laid out in memory as the weights are (channels last): the fused optimiser reads both side by side.
+            one.grad = torch.empty_like(one).copy_(part.view_as(one)) if used[number] else None
             start += one.numel()
 
     def join_norms(self, module: nn.Module) -> None:

@@ -23,6 +23,8 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import chdir, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import count, islice
 from pathlib import Path
 from types import FrameType
 
@@ -32,6 +34,7 @@ from tests.fuzz import world
 from tests.fuzz.mutate import mutate
 from tests.fuzz.targets import TARGETS
 
+from veridical.cli import parser as commands
 from veridical.engine import BatchError
 from veridical.errors import MOST, MOST_DETAIL, MOST_DETAILS
 from veridical.web.board import serving as board
@@ -228,9 +231,9 @@ def snapshot(folder: Path) -> dict[str, tuple[int, int, int]]:
 
 
 def rounds(cases: int, seed: int, targets: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Each target in its turn."""
-    for number in range(cases):
-        yield targets[number % len(targets)], seed + number // len(targets)
+    """Each target in its turn, with a seed for each round; dear ones in some rounds only."""
+    turns = ((name, number) for number in count(seed) for name in targets if number % TARGETS[name].every == 0)
+    return islice(turns, cases)
 
 
 def main() -> int:
@@ -247,6 +250,7 @@ def main() -> int:
     os.environ |= {"VERIDICAL_WORKER": "1", "VERIDICAL_PROGRESS": "0", "VERIDICAL_CACHE": str(source / "cache")}
     os.environ["VERIDICAL_DATA"] = str(source / "home")
     board.listen = lambda *_: None  # `serve` does all but serve, and ends
+    commands.app = cache(commands.app)  # most of a small case was to make the same parser again
     if not (source / "store").exists():
         source.mkdir(parents=True, exist_ok=True)
         world.make(source, args.quick)

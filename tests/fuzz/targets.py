@@ -237,7 +237,8 @@ TARGETS: dict[str, Target] = {
             f"{PHOTOGRAPHS} --work work --labels labels.jsonl", f"{PHOTOGRAPHS} --synsets synsets.txt",
             f"{PHOTOGRAPHS} --work work --sentences sentences.jsonl",
             f"{PHOTOGRAPHS} --work work --sentences sentences.jsonl --judgements judgements.jsonl --costs costs.json",
-            "build nlvr2 --source none --search searched.jsonl --synsets synsets.txt --vectors none --until tasks --out out",
+            "build nlvr2 --source none --search searched.jsonl --synsets synsets.txt --vectors none --until tasks "
+            "--out out",
             "build nlvr2 --takedown taken.txt --out made",
         ),
         ("out.hidden", "out.work", "work", "made"),

@@ -160,7 +160,6 @@ TARGETS: dict[str, Target] = {
             "collect label-studio project --data served --out out",
             "collect label-studio project --data served --take labelled.json",
             "collect export project --data served --out out", "serve project --data served --port 0",
-            "collect rehearse project --workers 3 --out out",
         ),
         ("served",),
     ),
@@ -174,9 +173,9 @@ TARGETS: dict[str, Target] = {
         ("served",),
     ),
     "projects": Target(
-        ("begun-pairs", "begun-asked"),
-        "begun-pairs/* begun-pairs/source/**/* begun-asked/* begun-asked/pictures/*",
-        ("collect rehearse begun-pairs --workers 3 --out out", "collect rehearse begun-asked --workers 3 --out out"),
+        ("begun-pairs", "begun-asked", "project"),
+        "begun-pairs/* begun-pairs/source/**/* begun-asked/* begun-asked/pictures/* project/* project/source/*",
+        tuple(f"collect rehearse {name} --workers 3 --out out" for name in ("begun-pairs", "begun-asked", "project")),
         slow=True, every=20,
     ),
     "what projects are made from": Target(

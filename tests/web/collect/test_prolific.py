@@ -176,9 +176,7 @@ def link(where: Camp, made: str = "", person: str = PERSON, sitting: str = SITTI
     return where.entry("prolific") + query + (f"&prolific_token={made}" if made else "")
 
 
-def test_only_whom_prolific_sent_comes_in(
-    signed: Camp, signing: RSAKey, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_whom_prolific_sent_comes_in(signed: Camp, signing: RSAKey, monkeypatch: pytest.MonkeyPatch) -> None:
     path, eve = signed.entry("prolific"), signed.stranger()
     assert "Secured external URL" in signed.admin().get(f"{signed.path}/run").text
     good = token(signing, path)

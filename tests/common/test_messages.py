@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.common.files import read_bytes
+from veridical.common.files import read_bytes, refuse_endless
 from veridical.common.result import Result, Table, remark
 from veridical.errors import UserError
 
@@ -46,3 +47,22 @@ def test_a_named_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UserError, match="named pipe"):
         read_bytes(tmp_path / "pipe")
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="a folder of Linux")
+def test_a_named_pipe_in_memory_is_refused() -> None:
+    """/dev/shm is a folder like others, and no hand of a shell."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        os.mkfifo(f"{folder}/pipe")
+        with pytest.raises(UserError, match="named pipe"):
+            refuse_endless(Path(folder, "pipe"))
+
+
+def test_what_a_shell_hands_over_is_read() -> None:
+    ends = os.pipe()
+    os.write(ends[1], b"some")
+    os.close(ends[1])
+    try:
+        assert read_bytes(Path(f"/dev/fd/{ends[0]}")) == b"some"
+    finally:
+        os.close(ends[0])

@@ -20,18 +20,24 @@ import shutil
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass
+from functools import cache
+from inspect import BoundArguments
+from itertools import count, islice
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
+from cyclopts import App
 from tests.commands import invoke
 from tests.formats._server import drop, lie, redirect, serving, status
 from tests.fuzz import world
 from tests.fuzz.mutate import mutate
 from tests.fuzz.targets import TARGETS
 
+from veridical.cli import parser as commands
 from veridical.engine import BatchError
 from veridical.errors import MOST, MOST_DETAIL, MOST_DETAILS
 from veridical.web.board import serving as board
@@ -39,6 +45,20 @@ from veridical.web.board import serving as board
 WORKING, WAITING = 30, 60  # seconds of work, and of any kind, after which a case hangs
 GROWTH = 1 << 30  # bytes
 PREFIX = "veridical: "
+
+
+class Remembering:
+    """The command line that knows a command again: most of a small case was to make and to ask the same parser."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+        self.known: dict[tuple[str, ...], tuple[Callable[..., Any], BoundArguments]] = {}
+
+    def __call__(self, words: list[str]) -> Any:
+        if tuple(words) not in self.known:
+            self.known[tuple(words)] = self.app.parse_args(words)[:2]
+        run, bound = self.known[tuple(words)]
+        return run(*bound.args, **bound.kwargs)
 
 
 @dataclass(frozen=True)
@@ -228,9 +248,9 @@ def snapshot(folder: Path) -> dict[str, tuple[int, int, int]]:
 
 
 def rounds(cases: int, seed: int, targets: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Each target in its turn."""
-    for number in range(cases):
-        yield targets[number % len(targets)], seed + number // len(targets)
+    """Each target in its turn, with a seed for each round; dear ones in some rounds only."""
+    turns = ((name, number) for number in count(seed) for name in targets if number % TARGETS[name].every == 0)
+    return islice(turns, cases)
 
 
 def main() -> int:
@@ -247,6 +267,7 @@ def main() -> int:
     os.environ |= {"VERIDICAL_WORKER": "1", "VERIDICAL_PROGRESS": "0", "VERIDICAL_CACHE": str(source / "cache")}
     os.environ["VERIDICAL_DATA"] = str(source / "home")
     board.listen = lambda *_: None  # `serve` does all but serve, and ends
+    commands.app = cache(lambda *verbs, made=commands.app: Remembering(made(*verbs)))
     if not (source / "store").exists():
         source.mkdir(parents=True, exist_ok=True)
         world.make(source, args.quick)

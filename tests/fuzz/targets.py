@@ -18,6 +18,7 @@ class Target:
     may_change: tuple[str, ...] = ()  # what a command may change besides `out`
     own_cache: bool = False  # what was fetched before is not known
     slow: bool = False  # seconds a case, or to make what it needs: for `make soak`
+    every: int = 1  # it takes its turn in each so many rounds: one whose cases cost ten times as much leaves room
     served: str = ""  # a folder that a web server on this machine offers, at {url}; it does not always behave
 
 
@@ -83,6 +84,7 @@ TARGETS: dict[str, Target] = {
             f"match vcr {WORDS} --out out", "features thumbnail vcr",
         ),
         ("vcr",),
+        every=4,
     ),
     "matrices": Target(
         ("matrices", "matrices.jsonl"),
@@ -158,7 +160,6 @@ TARGETS: dict[str, Target] = {
             "collect label-studio project --data served --out out",
             "collect label-studio project --data served --take labelled.json",
             "collect export project --data served --out out", "serve project --data served --port 0",
-            "collect rehearse project --workers 3 --out out",
         ),
         ("served",),
     ),
@@ -172,10 +173,10 @@ TARGETS: dict[str, Target] = {
         ("served",),
     ),
     "projects": Target(
-        ("begun-pairs", "begun-asked"),
-        "begun-pairs/* begun-pairs/source/**/* begun-asked/* begun-asked/pictures/*",
-        ("collect rehearse begun-pairs --workers 3 --out out", "collect rehearse begun-asked --workers 3 --out out"),
-        slow=True,
+        ("begun-pairs", "begun-asked", "project"),
+        "begun-pairs/* begun-pairs/source/**/* begun-asked/* begun-asked/pictures/* project/* project/source/*",
+        tuple(f"collect rehearse {name} --workers 3 --out out" for name in ("begun-pairs", "begun-asked", "project")),
+        slow=True, every=20,
     ),
     "what projects are made from": Target(
         ("photographs", "coco", "matrices", "questions", "synsets.txt", "searched.jsonl"),
@@ -183,10 +184,11 @@ TARGETS: dict[str, Target] = {
         (
             "collect init nlvr2 out --source folder:photographs --sets 2", "collect init vcr out --source coco:coco",
             "collect init nlvr2 out --source folder:photographs --synsets synsets.txt",
-            "collect init nlvr2 out --search searched.jsonl --synsets synsets.txt",
+            "collect init nlvr2 out --source folder:photographs --search searched.jsonl",
             "collect init vprom out --benchmark matrices --items 4",
             "collect init vcr out --benchmark questions --items 4",
         ),
+        every=20,
     ),
     "collections": Target(
         ("collected-pairs", "collected-asked", "coco"),
@@ -196,13 +198,14 @@ TARGETS: dict[str, Target] = {
             "build nlvr2 --from-collection collected-pairs --processes 1 --out out",
             f"build vcr --from-collection collected-asked --processes 1 {WORDS} --out out",
         ),
-        ("out.hidden", "out.work"), slow=True,
+        ("out.hidden", "out.work"), slow=True, every=4,
     ),
     "people's questions": Target(
         ("coco", "written.jsonl", "passed.jsonl", "interest.jsonl"),
         "written.jsonl passed.jsonl interest.jsonl coco/*.json coco/images/train2017/*",
         (f"{VCR} --hide val", f"{VCR} --judgements passed.jsonl", f"{VCR} --labels interest.jsonl"),
         ("out.hidden",),
+        every=3,
     ),
     "annotated photographs": Target(
         ("coco", "vg"),
@@ -214,12 +217,14 @@ TARGETS: dict[str, Target] = {
             "build vcr --source coco:coco --until sheets --processes 1 --out out",
         ),
         ("out.hidden", "work"),
+        every=3,
     ),
     "photographs": Target(
         ("photographs", "work", "nlvr2.json"),
         "photographs/* work/* nlvr2.json",
         (f"{PHOTOGRAPHS} --config nlvr2.json --work work", f"{PHOTOGRAPHS} --split train=2 --split dev=1 --work work"),
         ("out.hidden", "work"),
+        every=2,
     ),
     "people's marks": Target(
         ("photographs", "work", "removals.jsonl", "dull.jsonl", "labels.jsonl", "sentences.jsonl", "judgements.jsonl",
@@ -231,10 +236,12 @@ TARGETS: dict[str, Target] = {
             f"{PHOTOGRAPHS} --work work --labels labels.jsonl", f"{PHOTOGRAPHS} --synsets synsets.txt",
             f"{PHOTOGRAPHS} --work work --sentences sentences.jsonl",
             f"{PHOTOGRAPHS} --work work --sentences sentences.jsonl --judgements judgements.jsonl --costs costs.json",
-            "build nlvr2 --search searched.jsonl --synsets synsets.txt --vectors none --until tasks --out out",
+            "build nlvr2 --source none --search searched.jsonl --synsets synsets.txt --vectors none --until tasks "
+            "--out out",
             "build nlvr2 --takedown taken.txt --out made",
         ),
         ("out.hidden", "out.work", "work", "made"),
+        every=3,
     ),
     "lists": Target(
         ("coco", "vg", "lists", "answered.jsonl"),
@@ -272,10 +279,12 @@ TARGETS: dict[str, Target] = {
             f"match table.csv --keep-going --method paper {MATCH}", f"match table.csv --integrity {MATCH}",
         ),
         ("out.hidden",),
+        every=3,
     ),
     "answers to a sweep": Target(
         ("table.csv", "people.csv"), "people.csv", (f"match table.csv {MATCH} --sweep 0.1,1 --people people.csv",),
         ("out.hidden",),
+        every=2,
     ),
     "tables of questions": Target(
         ("mmbench.tsv", "asked.json", "asked.jsonl", "asked.csv", "asked.parquet"),

@@ -139,6 +139,20 @@ def test_folds_are_tested_on_by_the_seed_and_never_trained_on() -> None:
     assert len(held) > 4
 
 
+def test_sheets_for_people_command_no_spreadsheet(tmp_path: Path) -> None:
+    """A question that begins as a formula does gets an apostrophe in what people open, and nowhere else."""
+    rows = [f"q{n},{'=HYPERLINK' if n % 2 else 'why'} is dog {n} here?,@saw {n} cats" for n in range(24)]
+    (tmp_path / "qa.csv").write_text("\n".join(["id,question,answer", *rows]) + "\n")
+    plain = {"folds": 2, "relevance": "bm25", "similarity": "tfidf"}
+    veridical.match(tmp_path / "qa.csv", tmp_path / "out", sweep=[1.0], **plain)
+    cells = [cell for row in csv.reader((tmp_path / "out" / "choices-1.csv").open()) for cell in row]
+    assert sum(cell.startswith("'=HYPERLINK") for cell in cells) == 12
+    assert any(cell.startswith("'@saw") for cell in cells)
+    assert not any(cell.startswith(("=", "@")) for cell in cells)
+    veridical.match(tmp_path / "qa.csv", tmp_path / "out.csv", **plain)
+    assert "\n=HYPERLINK" in (tmp_path / "out.csv").read_text() or ",=HYPERLINK" in (tmp_path / "out.csv").read_text()
+
+
 def test_a_sweep_writes_choices_for_people_and_reads_their_answers(qa_file: Path, tmp_path: Path) -> None:
     options = {"group": "video", "folds": 3, "relevance": "bm25", "similarity": "tfidf", "sweep": [1.0, 0.1]}
     first = veridical.match(qa_file, tmp_path / "out", **options)

@@ -181,9 +181,9 @@ def read_bytes(path: Path, fix: str = READABLE) -> bytes:
 def refuse_endless(path: Path) -> None:
     """Refuse a named pipe, at which a reader would wait for ever, and a device such as /dev/zero, which has no end.
 
-    What a shell puts under /dev (`<(...)`) is read.
+    What a shell hands over as a file (`<(...)`, `/dev/stdin`) is read.
     """
-    if path.is_fifo() and path.parts[:2] not in {("/", "dev"), ("/", "proc")}:
+    if path.is_fifo() and not str(path.absolute()).startswith(("/dev/fd/", "/dev/stdin", "/proc/")):
         raise UserError(f"{path} is a named pipe, and a file was expected.", "Give a file.")
     if path.is_char_device() or path.is_block_device() or path.is_socket():
         raise UserError(f"{path} is a device, and a file was expected.", "Give a file.")

@@ -89,12 +89,14 @@ class Database:
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
                 connection.commit()
-        except (DatabaseError, CommandError) as error:  # not there, no database, or one of a newer version
+        except (DatabaseError, CommandError, UnicodeDecodeError) as error:  # not there, damaged, or of a newer version
             raise self.unusable(error) from None
 
     def unusable(self, error: Exception) -> UserError:
         """What a database says against being used, in words."""
         said = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
+        if isinstance(error, UnicodeDecodeError):  # what SQLite said of it names damaged bytes
+            said = "it is damaged"
         reason = said.splitlines()[0].rstrip(".")
         where = self.engine.url.render_as_string(hide_password=True)
         fix = "Check its address and the disk, or put a backup back; a newer version of Veridical may have changed it."
@@ -109,12 +111,14 @@ def usable(database: Database) -> Iterator[None]:
     """Say in words where a database is damaged, or has no room, for a command that is not a server."""
     try:
         yield
-    except (SQLAlchemyError, sqlite3.DatabaseError) as error:
+    except (SQLAlchemyError, sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise database.unusable(error) from None
 
 
 def sqlite_address(path: Path) -> str:
-    """The address of a database in a file."""
+    """The address of a database in a file, which may be made."""
+    if path.is_symlink() and not path.exists():  # it would be made there, wherever that is
+        raise UserError(f"{path} is a link that leads nowhere.", "Remove it, or put the database where it leads.")
     return f"sqlite:///{path}"
 
 

@@ -14,6 +14,7 @@ from PIL import Image
 
 from veridical.benchmark import Benchmark
 from veridical.benchmark.check import check
+from veridical.builders.vcr import build as building
 from veridical.builders.vcr import build_vcr
 from veridical.builders.vcr.written import LEAST_FITTING, NONSENSE, NOT_JUDGED, REJECTED, write_out_rare
 from veridical.encoders.detectors import Detection
@@ -149,7 +150,7 @@ def test_the_seed_decides_the_bytes(made: Path, tmp_path: Path) -> None:
     assert public[0] == public[1]
 
 
-def test_people_wrote_about_photographs(shared: Path, tmp_path: Path) -> None:
+def test_people_wrote_about_photographs(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = open_source(f"coco:{shared / 'coco'}")
     rng = np.random.default_rng(0)
     moods = ["glad", "sad", "tired", "bored", "busy", "late", "hungry", "calm", "proud", "shy"]
@@ -180,6 +181,12 @@ def test_people_wrote_about_photographs(shared: Path, tmp_path: Path) -> None:
     assert all(one["licence"] for one in photographs)
     total = sum(benchmark.manifest["counts"]["items"]["main"].values())
     assert 0 < total <= 5 * len(rows)
+    assert not any("no split" in note for note in report.notes)
+    found = building._split  # as if no question of val could be matched
+    monkeypatch.setattr(building, "_split", lambda fold: "train" if found(fold) == "val" else found(fold))
+    less = build_vcr(tmp_path / "less", source=source, questions=path, folds=3, hide=(), matching=WORDS)
+    assert "There is no split val: none of its questions was left." in less.notes
+    assert "val" not in Benchmark(tmp_path / "less").splits
 
 
 def test_a_source_without_questions_says_so(shared: Path, tmp_path: Path) -> None:

@@ -53,6 +53,15 @@ def test_a_database_that_cannot_be_used(benchmarks: dict[str, Path], tmp_path: P
     assert "Traceback" not in ran.stderr
 
 
+def test_a_database_is_not_made_where_a_link_leads(benchmarks: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "board.sqlite").symlink_to(tmp_path / "elsewhere")
+    ran = invoke("serve", benchmarks["boxes"], "--data", tmp_path / "data", "--port", "0")
+    assert ran.exit_code == 2
+    assert "a link that leads nowhere" in ran.stderr
+    assert not (tmp_path / "elsewhere").exists()
+
+
 def test_an_empty_secret_is_none(benchmarks: dict[str, Path], tmp_path: Path) -> None:
     """Forms and limits would be keyed by what everybody knows."""
     (tmp_path / "secret.key").touch()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -195,6 +196,20 @@ def test_a_damaged_database_is_said(drawings: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be used"):
         veridical.collect("export", drawings, tmp_path / "out", data=tmp_path)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_database_whose_damage_cannot_be_read_is_said(drawings: Path, tmp_path: Path) -> None:
+    """SQLite names what it cannot understand, and that is no UTF-8; found by the fuzzer."""
+    project, tasks = open_project(drawings)
+    path = tmp_path / DATABASE
+    with closing(Database(sqlite_address(path))) as database:
+        database.upgrade()
+        SqlStore(database).create(project, tasks, 0.0)
+    with closing(sqlite3.connect(path)) as own:
+        own.execute("PRAGMA journal_mode=DELETE")  # all of it is in the file
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE", b"CREA\xccE TABLE"))
+    with pytest.raises(UserError, match="cannot be used: it is damaged"):
+        veridical.collect("export", drawings, tmp_path / "out", data=tmp_path)
 
 
 def test_a_rehearsal_that_fails_leaves_nothing(drawings: Path, tmp_path: Path) -> None:

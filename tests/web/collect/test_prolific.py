@@ -17,7 +17,7 @@ from tests.web.collect.town import Camp, camp, write_judging
 
 from veridical.errors import UserError
 from veridical.options.serving import ServeOptions
-from veridical.web.collect import prolific
+from veridical.web.collect import entry_pages, prolific
 from veridical.web.collect.prolific import Came, Keys, came, is_signed
 
 WORKSPACE = "64395e9c2332b8a59a65d51e"
@@ -176,7 +176,7 @@ def link(where: Camp, made: str = "", person: str = PERSON, sitting: str = SITTI
     return where.entry("prolific") + query + (f"&prolific_token={made}" if made else "")
 
 
-def test_only_whom_prolific_sent_comes_in(signed: Camp, signing: RSAKey) -> None:
+def test_only_whom_prolific_sent_comes_in(signed: Camp, signing: RSAKey, monkeypatch: pytest.MonkeyPatch) -> None:
     path, eve = signed.entry("prolific"), signed.stranger()
     assert "Secured external URL" in signed.admin().get(f"{signed.path}/run").text
     good = token(signing, path)
@@ -191,6 +191,12 @@ def test_only_whom_prolific_sent_comes_in(signed: Camp, signing: RSAKey) -> None
     assert page.status_code == 200
     action = unescape(re.search(r'<form method="post" action="([^"]+)" class="sheet"', page.text)[1])  # type: ignore[index]
     assert "prolific_token" not in action  # it is too old when they have read what to agree to
+    with monkeypatch.context() as later:
+        day_after = time.time() + 90000
+        later.setattr(entry_pages.time, "time", lambda: day_after)
+        assert eve.post(action, AGREED, "/log-in").status_code == 422  # out of somebody's history
+    for until in ("9999999999", "x", "", "-1"):
+        assert eve.post(re.sub(r"came=\d+", f"came={until}", action), AGREED, "/log-in").status_code == 422
     assert ada.post(action, AGREED, "/log-in").status_code == 303
     assert eve.post(action.replace(PERSON, "5f0000"), AGREED, "/log-in").status_code == 422
     assert ada.get(link(signed)).status_code == 303  # the browser has a pass

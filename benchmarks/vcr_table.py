@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -34,6 +35,7 @@ from veridical.common.files import write_json
 from veridical.matching.blind_readers import accuracy
 from veridical.records import Prediction
 from veridical.solvers.solver import write_meta, write_predictions
+from veridical.zoo.figures import Measured, record
 
 HELD_OUT = ("val", "test")
 METRICS = ("Q->A", "QA->R", "Q->AR")
@@ -82,14 +84,17 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("bench/vcr-table"), help="kept and continued")
     parser.add_argument("--photographs", type=int, default=2640)
     names = [row.name for row in ROWS]
-    parser.add_argument("--rows", nargs="*", default=names, choices=names, metavar="ROW", help="all unless given")
+    parser.add_argument(
+        "--rows", nargs="*", default=names, choices=names, metavar="ROW", help="in this order; else all"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="rows at the same time, each on one core")
+    parser.add_argument("--record", action="store_true", help="note them in the package: what `veridical models` shows")
     given = parser.parse_args()
     folder, encoder = prepare(given.work, given.photographs)
-    chosen = [row for row in ROWS if row.name in given.rows]
+    chosen = [row for name in given.rows for row in ROWS if row.name == name]
     with ProcessPoolExecutor(given.jobs, get_context("spawn")) as pool:
         list(pool.map(partial(run_row, given.work, folder, encoder), chosen))
-    show(given.work, folder)
+    show(given.work, folder, given.record)
 
 
 def prepare(work: Path, photographs: int) -> tuple[Path, str]:
@@ -159,6 +164,7 @@ def run_row(work: Path, folder: Path, encoder: str, row: Row) -> None:
         for one in (accuracy(marks, groups),)
     }
     about = {"name": row.name, "group": row.group, "seconds": seconds(took), "scores": estimates, "of": of}
+    about["when"] = time.strftime("%Y-%m-%d %H:%M", time.gmtime())
     write_json(kept, about)
     print(line(about), flush=True)
 
@@ -195,7 +201,15 @@ def line(row: dict[str, Any]) -> str:
     return f"{row['group']:10} {row['name']:28} " + " ".join(f"{c:>20}" for c in cells) + f"{row['seconds']:>8.0f} s"
 
 
-def show(work: Path, folder: Path) -> None:
+def measured(row: Row, found: dict[str, Any]) -> Measured:
+    """A row as `veridical models` shows it: Q->AR, of both trainings."""
+    value, low, high = found["scores"]["Q->AR"]
+    beside = row.name.lower() if row.group in ("Table 2", "Beside") else ""
+    more: dict[str, Any] = {"script": "benchmarks/vcr_table.py", "when": found["when"], "row": beside}
+    return Measured(row.model, "icon VCR Q->AR", value, low, high, found["seconds"] / 60, **more)
+
+
+def show(work: Path, folder: Path, recorded: bool) -> None:
     """Both tables, whether they are as they should be, and the report."""
     done = {row.name: work / "rows" / f"{row.slug}.json" for row in ROWS}
     rows = {name: json.loads(path.read_text()) for name, path in done.items() if path.exists()}
@@ -206,6 +220,8 @@ def show(work: Path, folder: Path) -> None:
     print(f"processor: {ready:.0f} s for the benchmark and its region features, {taken:.0f} s for {len(rows)} rows")
     judge(rows)
     there = [row for row in ROWS if row.name in rows]
+    for row in there if recorded else ():
+        record(measured(row, rows[row.name]))
     files = [f"{r.name}={work / 'predictions' / f'{r.slug}-{split}.jsonl'}" for r in there for split in HELD_OUT]
     veridical.report(files, work / "report.html", benchmark=folder)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,11 +13,14 @@ import torch
 import veridical
 from veridical.benchmark import Benchmark, BenchmarkWriter
 from veridical.errors import UserError
+from veridical.matching.items import plain
+from veridical.matching.questions import read_benchmark
 from veridical.matching.scores.crossencoder import rerank
 from veridical.matching.stages import StageOptions, fit_models, responses_of
 from veridical.options.building import Matching, MatchOptions
 from veridical.records import Item, Text
 from veridical.training.pairs import RunScorer, judges
+from veridical.training.taught import TAUGHT
 
 from ..zoo import _small as small
 
@@ -74,15 +78,58 @@ def test_relevance_is_learned_on_other_folds_than_it_scores(run: Path) -> None:
 
 
 def test_a_run_that_is_named_judges_what_the_usual_models_put_forward(run: Path, choices: Path, tmp_path: Path) -> None:
-    file = tmp_path / "qa.csv"
-    options, matching = judges(file, MatchOptions(), Matching(relevance=str(run), similarity=str(run)))
+    options, matching = judges(MatchOptions(), Matching(relevance=str(run), similarity=str(run)))
     assert (matching.relevance, matching.similarity) == ("minilm", "minilm")
     assert options.rerank.name == options.rerank_similarity.name == str(run)
-    with pytest.raises(UserError, match="knows the right responses"):
-        judges(choices, MatchOptions(), Matching(similarity=str(run)))
-    judges(choices, MatchOptions(), Matching(relevance=str(run)))  # trained anew, so it may have seen them
     with pytest.raises(UserError, match="are both to judge relevance"):
-        judges(file, MatchOptions(rerank="bert"), Matching(relevance=str(run)))
+        judges(MatchOptions(rerank="bert"), Matching(relevance=str(run)))
+
+
+def asked_and_answered(choices: Path, path: Path) -> Path:
+    """A benchmark's questions with their right answers, as a file."""
+    known = [row for row in read_benchmark(choices).rows if row.fold == "train"]
+    rows = [(row.question.raw, plain(row.answer, row.panel)) for row in known]
+    path.write_text("question,answer,fold\n" + "".join(f"{q},{a},{k % 2}\n" for k, (q, a) in enumerate(rows)))
+    return path
+
+
+@pytest.mark.parametrize("as_file", [False, True])
+def test_what_a_run_was_taught_it_does_not_judge(run: Path, choices: Path, tmp_path: Path, as_file: bool) -> None:
+    """Whether it stands in the benchmark that it was trained on, or the same texts stand in a file."""
+    file = asked_and_answered(choices, tmp_path / "qa.csv") if as_file else choices
+    with pytest.raises(UserError, match="knows the right responses"):
+        veridical.match(file, tmp_path / "out", relevance="tfidf", similarity=str(run), wrong=1)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_single_known_answer_among_many_is_enough(run: Path, choices: Path, tmp_path: Path) -> None:
+    known = asked_and_answered(choices, tmp_path / "known.csv").read_text().splitlines()[1]
+    lines = [f"{q},{a},{k // 4 % 2}" for k, (q, a) in enumerate(zip(QUESTIONS[:32], ANSWERS[:32], strict=True))]
+    (tmp_path / "qa.csv").write_text("\n".join(["question,answer,fold", *lines, known.upper()]) + "\n")
+    with pytest.raises(UserError, match="was trained on 1 of these 33 questions"):
+        veridical.match(tmp_path / "qa.csv", tmp_path / "out", relevance="tfidf", similarity=str(run), wrong=1)
+
+
+def test_who_continues_from_a_run_knows_what_that_knew(run: Path, choices: Path, tmp_path: Path) -> None:
+    lines = [f"e{k},{a},{b}" for k, (a, b) in enumerate(zip(QUESTIONS, ANSWERS, strict=True))]
+    (tmp_path / "new.csv").write_text("id,question,answer\n" + "\n".join(lines) + "\n")
+    veridical.match(tmp_path / "new.csv", tmp_path / "new", relevance="tfidf", similarity="tfidf", integrity=False)
+    more = tmp_path / "more"
+    veridical.train("esim", tmp_path / "new", more, pretrained=run, set={"epochs": 1})
+    with pytest.raises(UserError, match="knows the right responses"):
+        veridical.match(choices, tmp_path / "out", relevance="tfidf", similarity=str(more), wrong=1)
+    (more / TAUGHT).unlink()
+    with pytest.raises(UserError, match="does not say what it was trained on"):
+        veridical.match(choices, tmp_path / "out", relevance="tfidf", similarity=str(more), wrong=1)
+
+
+@pytest.mark.parametrize("data", [b"", b"no numbers", b"\x93NUMPY\x01\x00"])
+def test_damaged_memories_are_told(run: Path, choices: Path, tmp_path: Path, data: bytes) -> None:
+    broken = tmp_path / "run"
+    shutil.copytree(run, broken)
+    (broken / TAUGHT).write_bytes(data)
+    with pytest.raises(UserError, match="is damaged"):
+        veridical.match(choices, tmp_path / "out", relevance="tfidf", similarity=str(broken), wrong=1)
 
 
 def test_the_verb_takes_a_run(run: Path, tmp_path: Path) -> None:

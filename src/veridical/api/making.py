@@ -211,7 +211,7 @@ def match(
     if is_run(matching.relevance) or is_run(matching.similarity):
         from veridical.training import pairs
 
-        options, matching = pairs.judges(file, options, matching)
+        options, matching = pairs.judges(options, matching)
     with replacing(replace):
         return room.match_file(file, out, options, matching, columns, workers)
 

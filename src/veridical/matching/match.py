@@ -32,7 +32,7 @@ from veridical.matching.lambda_curve import check_lambdas, lambda_curve, plot
 from veridical.matching.questions import AnsweredQuestion, deal, read_benchmark, read_table, split_of
 from veridical.matching.readings import MatchedChoices, Reading, readings
 from veridical.matching.report import Bias, MatchReport, integrity, notes_on, shared_tags
-from veridical.matching.scores.crossencoder import Reranker
+from veridical.matching.scores.crossencoder import Guarded, Reranker
 from veridical.matching.scores.models import WORDS, Encode, encoder
 from veridical.matching.stages import Matched, MatchedStages, Models, Responses, StageOptions, mean_relevance
 from veridical.options import given_names
@@ -120,6 +120,8 @@ def match_file(
         stages["rationale"] = _responses(rows, "rationale")
     for stage, found in stages.items():
         matching_stages.check_folds(found, job.options.wrong, stage)
+        if isinstance(options.similarity_reranker, Guarded):  # P_rel is trained anew, on other folds than it scores
+            options.similarity_reranker.refuse(list(zip(found.queries, found.responses, strict=True)))
     job.clock.done("reading")
     if job.request.sweep:
         return _curve(job, rows, stages)

@@ -3,8 +3,8 @@
 As P_rel only a run's model and options are taken: it is trained anew on the pairs it is given, each question with its
 own response and with that of another, and matching gives it pairs of other folds than those it scores. So whatever the
 run itself has seen, no pair is scored by weights that know it. As P_sim (an ESIM trained on entailment or paraphrases)
-its weights are taken as they are; a run that was trained on the benchmark to be matched is refused (by its hash: that
-the same texts were in another benchmark is for whoever trained it to know).
+its weights are taken as they are; a run that was taught any question to be matched with its answer is refused, whether
+they stand in a benchmark or in a file (`taught`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from veridical.benchmark.place import MANIFEST
 from veridical.common.arrays import Floats
 from veridical.common.files import Json, read_json
 from veridical.errors import UserError
@@ -25,6 +24,7 @@ from veridical.options.building import Matching, MatchOptions, is_run
 from veridical.records import Item, Text
 from veridical.training.config import configure
 from veridical.training.run import RUN, fit_trial
+from veridical.training.taught import reads_pairs, refuse
 from veridical.training.trained import Trained, load_trained
 from veridical.zoo import load_model
 from veridical.zoo.architecture import Example
@@ -33,14 +33,13 @@ HELD = 20  # one of so many questions chooses the weights
 Pairs = Sequence[tuple[str, str]]
 
 
-def judges(file: Path | str, options: MatchOptions, matching: Matching) -> tuple[MatchOptions, Matching]:
+def judges(options: MatchOptions, matching: Matching) -> tuple[MatchOptions, Matching]:
     """Runs that are named as models of relevance or similarity judge what the usual models put on the shortlists."""
     if is_run(matching.relevance):
         run = _judge(matching.relevance, options.rerank, "relevance")
         options, matching = replace(options, rerank=run), replace(matching, relevance=Matching.relevance)
     if is_run(matching.similarity):
         run = _judge(matching.similarity, options.rerank_similarity, "similarity")
-        run.refuse(Path(file))
         options, matching = replace(options, rerank_similarity=run), replace(matching, similarity=Matching.similarity)
     return options, matching
 
@@ -59,7 +58,7 @@ class RunScorer:
         about: Json = read_json(run / RUN, Json, "a run", "Train it again.")
         self.about = about
         self.architecture = load_model(str(about["model"]))
-        if {"text", "candidates"} != {*self.architecture.sees}:
+        if not reads_pairs(self.architecture):
             raise UserError(
                 f"{run} is a run of {self.architecture.name}, which does not read question and response alone.",
                 "Take a run of bert or esim.",
@@ -70,16 +69,9 @@ class RunScorer:
     def name(self) -> str:
         return str(self.run)
 
-    def refuse(self, file: Path) -> None:
-        """An error where the run was trained on what is to be matched: it knows which response is right."""
-        if (file / MANIFEST).is_file():
-            from veridical.benchmark import Benchmark
-
-            if self.about["benchmark"]["hash"] == Benchmark(file).hash:
-                raise UserError(
-                    f"{self.run} was trained on {file}: it knows the right responses.",
-                    "Train one on other data, such as pairs that entail each other.",
-                )
+    def refuse(self, pairs: Pairs) -> None:
+        """An error where the run was taught some of these questions with their answers."""
+        refuse(self.run, pairs)
 
     def score(self, pairs: Pairs) -> Floats:
         """How well the second text of each pair goes with the first, uncalibrated: (N,)."""

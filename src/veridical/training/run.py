@@ -38,6 +38,7 @@ from veridical.records import Item
 from veridical.training.batches import Dataset, examples_of, with_context
 from veridical.training.config import TrainingConfig, configure, of_stage
 from veridical.training.pretrained import Pretrained
+from veridical.training.taught import reads_pairs, remember
 from veridical.training.team import ALONE, Team, join
 from veridical.training.trained import Trained, build, config_json, restore_inputs, save_estimator, save_inputs
 from veridical.training.trainer import CHECKPOINT, AfterStep, Epoch, Trainer
@@ -156,7 +157,10 @@ def _train(
     for number in range(options.trials):
         place = folder / f"trial-{number}"
         if not team.share(team.is_first and (place / RESULT).exists()):
-            data = data or _examples(bench, options, training)
+            if data is None:
+                data = _examples(bench, options, training)
+                if team.is_first and reads_pairs(architecture):
+                    remember(folder, [*data[0], *data[1]], None if first is None else first.folder.parent)
             about = settings | {"seed": options.seed + number, "trial": number}
             more = {"about": about, "after_step": after_step, "team": team, "first": first}
             fit_trial(architecture, model_config, training, *data, place, **more)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@
     a_o = w . f_a([v_o; q])        v^ = sum_o softmax_o(a_o) v_o                (eq. 12, 13)
     h = f_q(q) * f_v(v^)        z = f_o(h)                                      (eq. 14, 15)
 
-As VCR adapts it, it is shown the regions that question and response point at (and the whole photograph).
+As VCR adapts it, it is shown the regions that question and response point at (and the whole photograph; `vqa_parts`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class TopDown(nn.Module):
 
 
 def module(config: VQAConfig, sizes: Mapping[str, int]) -> VQAModel:
-    return VQAModel(TopDown(config.hidden), config, sizes, tagged=True)
+    return VQAModel(TopDown(config.hidden), config, sizes)
 
 
 MODEL = vqa_model(

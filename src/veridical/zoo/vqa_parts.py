@@ -5,7 +5,10 @@
 They were made to choose among the thousand most frequent answers; here, as the paper adapts them, each response is read
 by a GRU of its own (RevisitedVQA reads it as it reads the question, by the mean of its words, and multiplies nothing).
 Tags are words to them: people by gender-neutral names, things by their classes. Regions are those of R2C (`objects`),
-so that only what is done with them differs.
+so that only what is done with them differs. They are shown those that question and response point at, and the whole
+photograph: that is how the paper adapts BottomUpTopDown, and here it is the same for all four, since to a model that is
+shown every region nothing says which of four people is asked about. The paper shows MLB and MUTAN every region, and
+RevisitedVQA the whole photograph alone: `pointed=false`.
 
 Scores are products of question, regions and response, and where all three begin near zero, or the question with either
 sign, nothing is learned for long (docs/vcr-log.md). So layers of a fusion begin with Xavier's variances, and the
@@ -38,6 +41,7 @@ class VQAConfig:
     images: str = "efficientnet-lite0"
     hidden: int = 64  # width of everything
     around: int = 2  # ways in which objects are seen with those around them; 0: each by itself
+    pointed: bool = True  # show the regions that question and response point at, and the whole; otherwise all of them
     dropout: float = 0.1  # of words, objects and what is fused
 
 
@@ -47,9 +51,9 @@ class VQAModel(nn.Module):
     A fusion takes asked (N, H), seen (N, O, H) and there (N, O), and gives (N, H).
     """
 
-    def __init__(self, fusion: nn.Module, config: VQAConfig, sizes: Mapping[str, int], tagged: bool = False) -> None:
+    def __init__(self, fusion: nn.Module, config: VQAConfig, sizes: Mapping[str, int]) -> None:
         super().__init__()
-        self.tagged = tagged  # sees only what question and response point at
+        self.pointed = config.pointed
         self.dropout = nn.Dropout(config.dropout)
         self.ask = LastState(sizes["query"], config.hidden, config.dropout)
         self.respond = LastState(sizes["responses"], config.hidden, config.dropout)
@@ -72,7 +76,7 @@ class VQAModel(nn.Module):
         said = self.respond(responses.flatten(0, 1), response_tags.flatten(0, 1) > 0).view(batch, each, -1)  # (B, C, H)
         asked = self.ask(query, query_tags > 0)  # (B, H)
         seen = self.look(classes, places, regions, pixels)  # (B, O, H)
-        if not self.tagged:
+        if not self.pointed:
             fused = self.fuse(asked, seen, classes > 0)[:, None]  # (B, 1, H)
         else:
             there = named(response_tags, query_tags, classes.shape[1]).flatten(0, 1)  # (BC, O)

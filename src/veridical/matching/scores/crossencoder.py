@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -41,6 +41,14 @@ class Reranker(Protocol):
 
     def trained(self, pairs: Sequence[tuple[str, str]], labels: Sequence[int], seed: int) -> Reranker:
         """A copy fine-tuned on pairs that do (1) and do not (0) belong together."""
+
+
+@runtime_checkable
+class Guarded(Protocol):
+    """A model of pairs that knows what it was taught."""
+
+    def refuse(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """An error where it was taught some of these questions with their right responses."""
 
 
 @dataclass(frozen=True)

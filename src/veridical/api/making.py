@@ -168,8 +168,8 @@ def augment(
         options: How many items are made, and of what.
         replace: Make it anew even where a benchmark with hidden answers or vectors stands at OUT.
     """
-    from veridical.benchmark.place import replacing
     from veridical.benchmark import Benchmark
+    from veridical.benchmark.place import replacing
     from veridical.builders.nlvr import again as room
     from veridical.builders.nlvr2 import again as pairs
     from veridical.solvers.programs import SHIPPED, ProgramSolver

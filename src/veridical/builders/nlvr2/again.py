@@ -1,9 +1,9 @@
-"""More items over the pictures of a training split: its sets are paired anew, and new sentences are written about them.
+"""More items over the pictures of a training split: its sets are paired anew, for new sentences.
 
-As when the benchmark was built (`pairs`): a set of eight is split at random into four pairs, for two sentences, of which
-the second is true where the first is false. So pictures alone tell nothing, and every sentence is true twice and false
-twice. Sentences are true of annotations, so that only benchmarks of exact ones have more of them. A part of the split is
-left out, sentences and sets alike; its items, as they stand, are the split `validation`.
+As when the benchmark was built (`pairs`): a set of eight is split at random into four pairs, for two sentences, of
+which the second is true where the first is false. So pictures alone tell nothing, and every sentence is true twice and
+false twice. Sentences are true of annotations, so that only benchmarks of exact ones have more of them. A part of the
+split is left out, sentences and sets alike; its items, as they stand, are the split `validation`.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ HEAT, EDGES = 100.0, 10.0  # what heat and edges weigh against the values
 class SeenNetwork(nn.Module):
     """Convolutions down to cells of 8 x 8 pixels that see about 90 x 90 pixels around them."""
 
-    def __init__(self, values: Sequence[str], channels: int = 96) -> None:
+    def __init__(self, values: Sequence[str], channels: int = 64) -> None:
         super().__init__()
         self.parts = parts_of(values)
         layers: list[nn.Module] = []

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import veridical
 from veridical.benchmark import Benchmark
+from veridical.builders.nlvr2.again import plain
 from veridical.errors import UserError
+from veridical.language.english import icon_nouns
 from veridical.language.programs.execution import execute
 from veridical.language.programs.terms import parse
+from veridical.records import SceneObject
 
 from .conftest import inside
 
@@ -19,7 +23,7 @@ from .conftest import inside
 def again(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("again") / "b"
     with inside(1):
-        veridical.augment(small, out, variants=3, validation=0.3)
+        veridical.augment(small, out, variants=3, plain=40, validation=0.3)
     return out
 
 
@@ -34,7 +38,11 @@ def test_every_new_sentence_is_true_of_two_pairs_and_of_what_its_program_says(sm
         assert execute(parse(item.program or ""), panels) == bool(item.answer)
         groups.setdefault(item.group, []).append(item.answer or 0)
     assert len(groups) > 4
-    assert all(sorted(answers) == [0, 0, 1, 1] for answers in groups.values())
+    plain = [answers for name, answers in groups.items() if (name or "").startswith("plain")]
+    assert 10 < len(plain) < len(groups)
+    assert all(sorted(answers) in ([0, 0, 1, 1], [0, 1]) for answers in plain)
+    written = [answers for name, answers in groups.items() if not (name or "").startswith("plain")]
+    assert all(sorted(answers) == [0, 0, 1, 1] for answers in written)
     assert veridical.check(again).exit_code == 0
 
 
@@ -58,3 +66,14 @@ def test_benchmarks_without_exact_annotations_are_refused(small: Path, tmp_path:
     with pytest.raises(UserError, match="no exact annotations"):
         veridical.augment(other, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_plain_sentences_speak_of_what_is_shown(seed: int) -> None:
+    things = [SceneObject("0", "dog", (("color", "red"),), (0, 0, 9, 9)), SceneObject("1", "ice cream")]
+    sentence, program = plain(np.random.default_rng(seed), things, icon_nouns())
+    assert parse(str(program)) == program
+    assert sentence[0].isupper()
+    assert sentence.endswith(".")
+    known = ("dog", "animal", "ice cream", "food")
+    assert any(word in sentence for word in known), sentence

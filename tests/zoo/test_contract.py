@@ -94,7 +94,7 @@ def _cases(name: str) -> Iterator[Case]:
             world = "pictures-objects" if name == "maxent-objects" else task
             yield Case(name, task, world, tuple({**small_pictures, **LIGHT.get(name, {})}.items()))
             if "maps" in {f.name for f in fields(model.config)}:
-                for objects in ("object-list", "given-objects") if name == "film" else ("object-list",):
+                for objects in ("object-list", "given-objects", "seen-objects") if name == "film" else ("object-list",):
                     seen = {"maps": objects, "seeing": 2, **LIGHT.get(name, {})}
                     yield Case(name, task, "said", tuple(seen.items()))
 

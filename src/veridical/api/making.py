@@ -159,16 +159,24 @@ def augment(
     out of all this and becomes the split validation, so that a model may be chosen on sentences nobody trained on:
     `veridical train MODEL OUT --validate validation`, then `veridical train MODEL DIR --pretrained RUN`.
 
+    Of pairs of icons, the split's own pictures are paired anew, and new sentences are written about them.
+
     Args:
-        benchmark: A benchmark of statements about drawn boxes: an imported NLVR, or one that was built.
+        benchmark: A benchmark of statements about drawn boxes (an imported NLVR, or one that was built), or about pairs
+            of icons.
         out: The benchmark to make.
         options: How many items are made, and of what.
         replace: Make it anew even where a benchmark with hidden answers or vectors stands at OUT.
     """
+    from veridical.benchmark import Benchmark
     from veridical.benchmark.place import replacing
     from veridical.builders.nlvr import again as room
+    from veridical.builders.nlvr2 import again as pairs
     from veridical.solvers.programs import SHIPPED, ProgramSolver
 
+    if Benchmark(benchmark).manifest["config"].get("format") == "nlvr2":
+        with replacing(replace, out):
+            return pairs.augment(benchmark, out, given(options, fields), Workers())
     solver = ProgramSolver.load(SHIPPED)
 
     def read(sentence: str) -> Any:

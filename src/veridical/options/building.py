@@ -47,7 +47,8 @@ class AugmentOptions:
     items: int = 64
     """Of a sentence as it was written, half of them true."""
     variants: int = 8
-    """Sentences made of each by exchanging colours, shapes, sizes, numbers and ends."""
+    """Sentences made of each by exchanging colours, shapes, sizes, numbers and ends; of pairs of icons, how often the
+    pictures of a set are paired anew, for two sentences each."""
     variant_items: int = 16
     """Of each of those."""
     plain: int = 2000

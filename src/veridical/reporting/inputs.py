@@ -243,7 +243,7 @@ def _file(path: Path, name: str | None, folder: Path | None = None) -> RunFile:
     about = record.get("benchmark")
     about = record | (about if isinstance(about, dict) else {"hash": record.get("benchmark_hash")})
     solver = record.get("solver")
-    said = solver.get("name") or solver.get("model") if isinstance(solver, dict) else solver
+    said = _called(solver) if isinstance(solver, dict) else solver
     own = (path.parent.name or path.stem) if path.stem in _STEMS else path.stem
     return RunFile(
         name=name or _text(said) or own,
@@ -256,6 +256,18 @@ def _file(path: Path, name: str | None, folder: Path | None = None) -> RunFile:
         role=role_of(name or own, solver if isinstance(solver, dict) else {"name": solver}),
         folder=folder,
     )
+
+
+def _called(solver: Json) -> object:
+    """What a solver is called; a trained model, which is opened by its folder, by the folder's own name.
+
+    >>> _called({"name": "/home/me/runs/film-objects", "model": "film"}), _called({"name": "openai/gpt-4o"})
+    ('film-objects', 'openai/gpt-4o')
+    """
+    name = _text(solver.get("name"))
+    if name is None or "model" not in solver:
+        return name or solver.get("model")
+    return Path(name).name or name
 
 
 def role_of(name: str, made_by: Json) -> Role:

@@ -8,7 +8,7 @@ In reading order:
     layers            readers of words, a small CNN, attention, perceptrons
     cnn_rnn, structure, pair_baselines                         NLVR's baselines, and NLVR2's
     panels, towers    what models of drawings and pairs share: one to three panels as pixels or maps; a tower, a reader
-    given             annotated objects in place of pixels
+    given, seen       annotated objects in place of pixels, and objects that a CNN learned to see of annotated pictures
     counted, pointed, verdict   lessons where programs are known: to count, to point; and from soft sets to an answer
     film, mac, cmm, biatt, wmemnn        models of pixels
     layouts, phrases, parsed_layouts, eyes, modules; nmn, n2nmn   what module networks share; the models
@@ -93,14 +93,15 @@ class ModelList(ResultList[Architecture]):
     """Models of the zoo, for people and for scripts: with the papers' figures and ours, where there are some."""
 
     def parts(self) -> Iterator[Table | str]:
-        known = figures()
-        rows = []
+        known, rows = figures(), []
         for m in self:
             papers = [f"{one.benchmark} {one.accuracy}" for one in known.published if one.model == m.name]
-            ours = [one for one in known.measured if one.model == m.name]
-            shown = "\n".join(papers), "\n".join(one.shown for one in ours)
-            times = "\n".join(f"{one.minutes:.0f} min" for one in ours)
-            rows.append((m.name, ", ".join(m.tasks), f"{m.summary} ({m.paper})", *shown, times))
+            ours = [(one.shown, f"{one.minutes:.0f} min") for one in known.measured if one.model == m.name]
+            about = m.name, ", ".join(m.tasks), f"{m.summary} ({m.paper})"
+            for line in range(max(len(papers), len(ours), 1)):  # a figure a line, so that its time stands beside it
+                own = ours[line] if line < len(ours) else ("", "")
+                paper = papers[line] if line < len(papers) else ""
+                rows.append((*(about if line == 0 else ("", "", "")), paper, *own))
         yield Table("", ("model", "tasks", "what it is", "published, %", "ours, %", "training"), rows)
 
     def to_json(self) -> list[dict[str, object]]:

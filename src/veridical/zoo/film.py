@@ -6,11 +6,12 @@
     m = conv1x1([x; places])     v_p = W [max, sum over cells of relu(m)]            of panel p
     s = verdict of sigmoid(m_1 .. m_8) and u_p = relu(FiLM(v_p | g, b))              `verdict`
 
-q is the state of a GRU over the words in the paper, of an LSTM here; `film-sentence` takes the vector of a frozen
-sentence encoder instead. The paper pools by the maximum alone; the sum beside it counts. Panels share all weights, and
-meet in the last line, which is ours: CLEVR has one picture. Over a list of objects (`maps`) the convolution of a block
-sees one object, and the tower what is around it. Where programs are known, the first maps before pooling are also
-taught what they should find (`pointed`, `counted`).
+Each cell also gets a learned vector of its panel's place in the row, at first zero: of a pair, sentences say "the left
+image". q is the state of a GRU over the words in the paper, of an LSTM here; `film-sentence` takes the vector of a
+frozen sentence encoder instead. The paper pools by the maximum alone; the sum beside it counts. Panels share all
+weights, and meet in the last line, which is ours: CLEVR has one picture. Over a list of objects (`maps`) the
+convolution of a block sees one object, and the tower what is around it. Where programs are known, the first maps
+before pooling are also taught what they should find (`pointed`, `counted`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from veridical.zoo.architecture import Architecture, Input
 from veridical.zoo.counted import Scores
 from veridical.zoo.probe import QueryVector
 from veridical.zoo.towers import (
+    MOST_PANELS,
     PanelConfig,
     Reader,
     Tower,
@@ -89,6 +91,7 @@ class Film(nn.Module):
         self.panel = nn.Linear(2 * config.classifier, config.classifier)
         self.widths = [config.channels] * config.blocks + [config.classifier]
         self.generator = nn.Linear(asked, 2 * sum(self.widths))
+        self.which = nn.Parameter(torch.zeros(MOST_PANELS, config.channels))
         self.verdict = Verdict(SOFT, config.classifier, asked, config.classifier, config.dropout)
 
     def forward(
@@ -104,7 +107,7 @@ class Film(nn.Module):
         assert sentence is not None
         count = panels.shape[1]
         parts = self.generator(sentence).repeat_interleave(count, 0).split([2 * n for n in self.widths], dim=1)
-        maps = self.tower(panels).flatten(0, 1)  # (B P, C, h, w)
+        maps = (self.tower(panels) + self.which[:count, :, None, None]).flatten(0, 1)  # (B P, C, h, w)
         for block, part in zip(self.blocks, parts, strict=False):
             scale, shift = part.chunk(2, dim=1)  # (B P, C)
             maps = block(maps, 1 + scale, shift)

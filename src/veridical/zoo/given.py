@@ -8,7 +8,7 @@ Which values there are is learned from training; those of other panels that are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +20,7 @@ from veridical.records import Panel, SceneObject
 from veridical.zoo.architecture import Example
 from veridical.zoo.slots import KINDS, LOOKS, SLOT, looks
 
-MOST = 12  # objects of a panel, in its order; the rest is not seen
+MOST = 14  # objects of a panel, in its order; the rest is not seen
 
 
 class GivenObjects:
@@ -39,10 +39,7 @@ class GivenObjects:
 
     def learn(self, examples: Sequence[Example]) -> None:
         """The values that objects of training have."""
-        named = {value for e in examples for panel in e.panels for one in panel.objects for value in _named(one)}
-        if not named:
-            raise UserError("No panel of training has annotated objects.", "Leave out `maps` to learn from pixels.")
-        self.state = sorted(named)
+        self.state = values_of_all(panel for example in examples for panel in example.panels)
 
     def encode(self, example: Example) -> Ints:
         own = np.array([self._row(str(example.folder), panel) for panel in example.panels], np.int64)  # (P,)
@@ -55,10 +52,9 @@ class GivenObjects:
     def look_up(self, rows: Ints) -> Floats:
         """(B, P) -> (B, P, 22 + values, K, 1)."""
         slots = self.slots(rows)  # (B, P, K, 14)
-        named = np.stack([self._named[row] for row in rows.ravel().tolist()]).reshape(*slots.shape[:3], -1)
-        seen = looks(torch.from_numpy(slots)).numpy() * (slots[..., :1] > 0)
-        found = np.concatenate([slots[..., :1], seen, named], axis=3)  # (B, P, K, D)
-        return np.ascontiguousarray(found.swapaxes(2, 3)[..., None])
+        return listed(
+            slots, np.stack([self._named[row] for row in rows.ravel().tolist()]).reshape(*slots.shape[:3], -1)
+        )
 
     @property
     def size(self) -> int:
@@ -82,7 +78,7 @@ class GivenObjects:
             for number, one in enumerate(panel.objects[: self.count]):
                 slots[number, 0] = 1
                 slots[number, 1 + KINDS :] = np.array(one.box or (0, 0, 0, 0)) / room
-                known = [self._values[value] for value in _named(one) if value in self._values]
+                known = [self._values[value] for value in values_of(one) if value in self._values]
                 named[number, known] = 1
             self._rows[key] = len(self._slots)
             self._slots.append(slots)
@@ -90,7 +86,22 @@ class GivenObjects:
         return self._rows[key]
 
 
-def _named(one: SceneObject) -> Iterator[str]:
+def listed(slots: Floats, named: Floats) -> Floats:
+    """Slots (B, P, K, 14) and what is said of their objects (B, P, K, V) -> (B, P, 22 + V, K, 1)."""
+    seen = looks(torch.from_numpy(slots)).numpy() * (slots[..., :1] > 0)
+    found = np.concatenate([slots[..., :1], seen, named], axis=3)  # (B, P, K, D)
+    return np.ascontiguousarray(found.swapaxes(2, 3)[..., None])
+
+
+def values_of_all(panels: Iterable[Panel]) -> list[str]:
+    """Everything that is said of the objects of some panels."""
+    found = {value for panel in panels for one in panel.objects for value in values_of(one)}
+    if not found:
+        raise UserError("No panel of training has annotated objects.", "Leave out `maps` to learn from pixels.")
+    return sorted(found)
+
+
+def values_of(one: SceneObject) -> Iterator[str]:
     """What is said of an object: its category, and attributes with their values."""
     yield f"category {one.category}"
     yield from (f"{name} {value}" for name, value in one.attributes)

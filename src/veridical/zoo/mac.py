@@ -25,10 +25,19 @@ from torch.nn import functional
 from veridical.errors import UserError
 from veridical.zoo.architecture import Architecture
 from veridical.zoo.counted import SETS, Scores
-from veridical.zoo.towers import PanelConfig, Reader, Tower, by_panel, inputs, is_list, lessons, present, with_places
+from veridical.zoo.towers import (
+    MOST_PANELS,
+    PanelConfig,
+    Reader,
+    Tower,
+    by_panel,
+    inputs,
+    is_list,
+    lessons,
+    present,
+    with_places,
+)
 from veridical.zoo.verdict import RARE, RARE_CELLS, Verdict
-
-MOST_PANELS = 3
 
 
 @dataclass(frozen=True)

@@ -161,8 +161,8 @@ def _inputs(config: SlotReasonerConfig) -> dict[str, Input]:
 
 MODEL = Architecture(
     name="slot-reasoner",
-    summary="soft sets over objects that a small CNN learned to see, asked for by the sentence (ours)",
-    paper="none: after Perez et al. 2018, Hudson and Manning 2018, Locatello et al. 2020",
+    summary="soft sets over objects that a small CNN learned to see, asked for by the sentence",
+    paper="ours, after Perez et al. 2018, Hudson and Manning 2018, Locatello et al. 2020",
     tasks=("statement",),
     config=SlotReasonerConfig,
     inputs=_inputs,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import torch
@@ -125,6 +125,16 @@ def teach(network: SlotNetwork, pixels: PanelPixels, rows: Ints, things: Sequenc
             progress.advance()
 
 
+class Seeing(Protocol):
+    """A CNN that gives the objects of panels."""
+
+    def slots(self, pixels: Tensor, count: int) -> Tensor: ...
+
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> object: ...
+
+
 class PanelSlots:
     """The slots of an item's panels in every view: (V, P) row numbers, looked up as (P, K, 14)."""
 
@@ -136,7 +146,7 @@ class PanelSlots:
     def __init__(self, count: int, steps: int, seen_by: str = "") -> None:
         self.count, self.steps, self.seen_by = count, steps, seen_by
         self.pixels = PanelPixels(SIDE, SIDE)
-        self.network = SlotNetwork()
+        self.network: Seeing = SlotNetwork()
         self._seen = np.zeros((1, count, SLOT), np.float32)  # of the rows of `pixels`; 0 is no panel
 
     def learn(self, examples: Sequence[Example]) -> None:
@@ -144,6 +154,18 @@ class PanelSlots:
         if self.seen_by:
             self.state = _network_of(Path(self.seen_by))
             return
+        rows, panels = self._shown(examples)
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            self._teach(rows, panels)
+
+    def _teach(self, rows: Ints, panels: Sequence[Panel]) -> None:
+        """A new CNN, taught what is annotated of some panels; `rows` are their pictures."""
+        self.network = SlotNetwork()
+        teach(self.network, self.pixels, rows, [annotated(panel) for panel in panels], self.steps)
+
+    def _shown(self, examples: Sequence[Example]) -> tuple[Ints, list[Panel]]:
+        """Panels of some examples, each once, and the rows of their pictures."""
         chosen: dict[str, tuple[int, Panel]] = {}
         for example in np.random.default_rng(0).permutation(np.arange(len(examples))).tolist():
             one = examples[example]
@@ -152,11 +174,7 @@ class PanelSlots:
             chosen |= {one.panels[k].id: (int(row), one.panels[k]) for row, k in zip(rows, order, strict=True)}
             if len(chosen) >= MOST_PANELS:
                 break
-        things = [annotated(panel) for _, panel in chosen.values()]
-        with torch.random.fork_rng():
-            torch.manual_seed(0)
-            self.network = SlotNetwork()
-            teach(self.network, self.pixels, np.array([row for row, _ in chosen.values()]), things, self.steps)
+        return np.array([row for row, _ in chosen.values()]), [panel for _, panel in chosen.values()]
 
     def prepare(self, examples: Sequence[Example]) -> None:
         """Look at every panel once."""
@@ -211,7 +229,7 @@ def _network_of(trial: Path) -> dict[str, str]:
         raise UserError(
             f"{trial} learned no CNN that sees objects.", "Name a trial of slot-reasoner, or of film over objects."
         )
-    return {"network": found[0]["network"]}
+    return dict(found[0])
 
 
 def looks(slots: Tensor) -> Tensor:

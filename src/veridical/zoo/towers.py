@@ -29,11 +29,13 @@ from veridical.zoo.given import GivenObjects
 from veridical.zoo.inputs import Words
 from veridical.zoo.panels import PanelMaps, PanelPixels
 from veridical.zoo.pointed import Pointed
+from veridical.zoo.seen import SeenObjects
 from veridical.zoo.slots import KINDS, LIES, SlotMaps, lies
 
 OBJECTS = ("objects", "object-list")
-GIVEN = "given-objects"
-MOST_OBJECTS = 8  # of a panel
+GIVEN, SEEN = "given-objects", "seen-objects"
+MOST_OBJECTS = 8  # of a drawn panel
+MOST_PANELS = 3
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ class PanelConfig:
     height: int = 50
     joined: bool = False  # all panels side by side in one picture of that size (NLVR2's models: 530 x 416)
     maps: str = ""  # in place of pixels: an encoder's stored maps (efficientnet-lite0-map), or drawn objects that a CNN
-    # learned to see first, on a map (`objects`) or as a list (`object-list`); or annotated ones (`given-objects`)
+    # learned to see first, on a map (`objects`) or as a list (`object-list`); other objects that were annotated in
+    # training, seen by a CNN (`seen-objects`); or annotated ones (`given-objects`)
     seeing: int = 3000  # steps in which that CNN learns
     seen_by: str = ""  # a trial's folder (RUN/trial-0) whose CNN is taken as it is, instead of learning one
     channels: int = 48  # of the tower's maps
@@ -57,7 +60,7 @@ class PanelConfig:
 
 def is_list(config: PanelConfig) -> bool:
     """Whether panels are lists of objects."""
-    return config.maps in (OBJECTS[1], GIVEN)
+    return config.maps in (OBJECTS[1], GIVEN, SEEN)
 
 
 def inputs(config: PanelConfig) -> dict[str, Input]:
@@ -70,6 +73,9 @@ def panels(config: PanelConfig) -> dict[str, Input]:
     if config.maps == GIVEN:
         given = GivenObjects()
         return {"panels": given, "wanted": Pointed(given)}
+    if config.maps == SEEN:
+        seen = SeenObjects(config.seeing, config.seen_by)
+        return {"panels": seen, "wanted": Pointed(seen)}
     if config.maps in OBJECTS:
         slots = SlotMaps(MOST_OBJECTS, config.seeing, config.seen_by, listed=is_list(config))
         own: dict[str, Input] = {"panels": slots}

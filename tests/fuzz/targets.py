@@ -251,7 +251,7 @@ TARGETS: dict[str, Target] = {
             f"{MATRICES} --source vg:vg --lists lists", f"{MATRICES} --source coco:coco --lists lists",
             f"build vprom {COUNTED} --judgements answered.jsonl --out out",
         ),
-        ("out.hidden",), slow=True,
+        ("out.hidden", ".out.panels"), slow=True,
     ),
     "augmented": Target(
         ("nlvr", "nlvr.hidden"),

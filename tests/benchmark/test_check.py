@@ -218,6 +218,14 @@ def edit_manifest(out: Path, change: Callable[[dict], None]) -> None:
     (out / "benchmark.json").write_text(json.dumps(manifest))
 
 
+@pytest.mark.parametrize("what", ["panels", "judgements"])
+@pytest.mark.parametrize("said", ["99", None, [3], 1.5])
+def test_counts_that_are_no_numbers(small: Path, what: str, said: object) -> None:
+    """Found by the fuzzer: ValueError and TypeError."""
+    edit_manifest(small, lambda m: m["counts"].update({what: said}))
+    assert "count" in kinds(small)
+
+
 @pytest.mark.parametrize("what", ["images", "panels", "judgements"])
 def test_counts_that_are_not_true(small: Path, what: str) -> None:
     edit_manifest(small, lambda m: m["counts"].update({what: 99}))

@@ -88,7 +88,7 @@ WRITING = {
     "copy of a run": Writing("copy run-maxent --out {out}", empty=True),
     "copy to a store": Writing("copy pairs --replace --out file://{out}"),
     "collect init": Writing("collect init nlvr {out} --presentations 4", empty=True),
-    "collect rehearse": Writing("collect rehearse begun-pairs --workers 4 --out {out}", exact=False),
+    "collect rehearse": Writing("collect rehearse begun-pairs --workers 4 --out {out}", empty=True, exact=False),
     "collect export": Writing("collect export project --data served --out {out}", empty=True),
     "label-studio": Writing("collect label-studio project --data served --out {out}", empty=True),
     "serve": Writing("serve nlvr --data {out} --port 0", exact=False),

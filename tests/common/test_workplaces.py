@@ -30,7 +30,9 @@ def theirs(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("what", ["a link", "a link to a folder", "a dangling link", "a device", "a pipe"])
+@pytest.mark.parametrize(
+    "what", ["a link", "a link to a folder", "a dangling link", "a link to itself", "a device", "a pipe"]
+)
 @pytest.mark.parametrize("to", ["{}/copy", "file://{}/store/copy"])
 def test_a_copy_takes_nothing_from_elsewhere(theirs: Path, tmp_path: Path, what: str, to: str) -> None:
     (tmp_path / "key").write_text("what nobody may see")
@@ -38,7 +40,7 @@ def test_a_copy_takes_nothing_from_elsewhere(theirs: Path, tmp_path: Path, what:
     if what == "a pipe":
         os.mkfifo(odd)
     else:
-        places = {"a link": "key", "a link to a folder": "", "a dangling link": "nowhere"}
+        places = {"a link": "key", "a link to a folder": "", "a dangling link": "nowhere", "a link to itself": odd}
         odd.symlink_to("/dev/zero" if what == "a device" else tmp_path / places[what])
     with pytest.raises(UserError, match=r"weights is a (link|pipe)"):
         veridical.copy(theirs, to.format(tmp_path))

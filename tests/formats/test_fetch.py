@@ -241,6 +241,17 @@ def test_a_full_disk_is_said(site: Site, tmp_path: Path) -> None:
         one(site, tmp_path)
 
 
+def test_notes_that_find_no_room_are_said(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Found with a quota on btrfs: a traceback of a group of exceptions."""
+
+    def full(*given: object) -> None:
+        raise UserError("notes.json cannot be written: Disk quota exceeded.", "Choose another place.")
+
+    monkeypatch.setattr("veridical.formats.fetch._remember", full)
+    with pytest.raises(UserError, match=r"(?s)quota exceeded\..*run it again"):
+        one(site, tmp_path)
+
+
 def test_nobody_answers(tmp_path: Path) -> None:
     with server.serving() as site:
         url = site.url

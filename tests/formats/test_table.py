@@ -508,6 +508,19 @@ def test_several_columns_of_pictures(tmp_path: Path) -> None:
         assert [len(item.panels) for item in items(path)] == [2, 1]
 
 
+@pytest.mark.parametrize("more", [[], ["--fetch"]])
+def test_pictures_in_lists_without_end(tmp_path: Path, more: list[str]) -> None:
+    """Found by the fuzzer: a RecursionError."""
+    (tmp_path / "red.png").write_bytes(picture("red"))
+    cells = ["red.png", [["red.png"]], json.loads("[" * 900 + '"red.png"' + "]" * 900)]
+    rows = [{"question": f"{n}?", "A": "a", "B": "b", "answer": "A", "image": cell} for n, cell in enumerate(cells)]
+    (tmp_path / "t.json").write_text(json.dumps(rows))
+    ran = invoke("import", "table", tmp_path / "t.json", "--out", tmp_path / "out", *more)
+    assert ran.exit_code == 2
+    assert "nested too deeply" in ran.stderr
+    assert invoke("import", "table", tmp_path / "t.json", "--keep-going", "--out", tmp_path / "out").exit_code == 0
+
+
 def test_addresses_are_kept_or_fetched(tmp_path: Path) -> None:
     with serving() as site:
         site.files["/red.png"] = picture("red")

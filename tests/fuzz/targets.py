@@ -201,9 +201,10 @@ TARGETS: dict[str, Target] = {
         ("out.hidden", "out.work"), slow=True, every=4,
     ),
     "people's questions": Target(
-        ("coco", "written.jsonl", "passed.jsonl", "interest.jsonl"),
-        "written.jsonl passed.jsonl interest.jsonl coco/*.json coco/images/train2017/*",
-        (f"{VCR} --hide val", f"{VCR} --judgements passed.jsonl", f"{VCR} --labels interest.jsonl"),
+        ("coco", "written.jsonl", "passed.jsonl", "interest.jsonl", "chosen.jsonl"),
+        "written.jsonl passed.jsonl interest.jsonl chosen.jsonl coco/*.json coco/images/train2017/*",
+        (f"{VCR} --hide val", f"{VCR} --judgements passed.jsonl", f"{VCR} --labels interest.jsonl",
+         f"{VCR} --answers chosen.jsonl"),
         ("out.hidden",),
         every=3,
     ),
@@ -250,7 +251,7 @@ TARGETS: dict[str, Target] = {
             f"{MATRICES} --source vg:vg --lists lists", f"{MATRICES} --source coco:coco --lists lists",
             f"build vprom {COUNTED} --judgements answered.jsonl --out out",
         ),
-        ("out.hidden",), slow=True,
+        ("out.hidden", ".out.panels"), slow=True,
     ),
     "augmented": Target(
         ("nlvr", "nlvr.hidden"),
@@ -348,6 +349,11 @@ TARGETS: dict[str, Target] = {
             "submit {url} nlvr.jsonl --token t", "submit {url}/boards/one nlvr.jsonl --token t",
         ),
         served="board",
+    ),
+    "rows of the host": Target(
+        ("nlvr", "nlvr.hidden", "hosted.jsonl"), "hosted.jsonl",
+        tuple(f"serve nlvr --data out --port 0 --{kind} mine=hosted.jsonl" for kind in ("baseline", "blind", "human")),
+        every=10,
     ),
     "a board's data": Target(
         ("nlvr", "nlvr.hidden", "data"), "data/*", ("serve nlvr --data data --port 0",), ("data",),

@@ -70,6 +70,7 @@ def benchmarks() -> None:
 def predictions() -> None:
     """In every format that can be read."""
     run("solve random nlvr --split dev --out nlvr.jsonl")
+    run("solve random nlvr --split test-u --out hosted.jsonl")
     run("solve random pairs --split dev --out pairs.jsonl")
     run("solve random vcr --split val --out vcr.jsonl")
     run("solve random matrices --scheme neutral --split test --out matrices.jsonl")
@@ -156,6 +157,7 @@ def sources() -> None:
     ]  # fmt: skip
     lines("written.jsonl", rows)
     lines("passed.jsonl", ({"item": row["id"], "worker": "w2", "verdict": True} for row in rows))
+    lines("chosen.jsonl", ({"item": row["id"], "worker": "w3", "verdict": n % 4} for n, row in enumerate(rows)))
     lines("interest.jsonl", ({"image": str(n), "interesting": n % 3 > 0} for n in range(12)))
 
 

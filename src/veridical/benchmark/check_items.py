@@ -75,10 +75,16 @@ def check_items(opened: Benchmark) -> Iterator[Problem]:
             yield from _crossing(parts, scheme, column, official=bool(opened.manifest["official"]))
 
 
+def _count(opened: Benchmark, what: str) -> int:
+    """How many the manifest counts; -1 where that is no number, which nothing agrees with."""
+    said = opened.manifest["counts"].get(what, 0)
+    return said if isinstance(said, int) else -1
+
+
 def check_panels(opened: Benchmark) -> Iterator[Problem]:
     """Panels: their columns, regions, and object ids."""
     table, where = opened.panels_table(), "panels.parquet"
-    expected = opened.manifest["counts"].get("panels", 0)
+    expected = _count(opened, "panels")
     if len(table) != expected:
         yield Problem("count", where, f"{len(table):,} panels, the manifest says {expected:,}")
     region = table["region"]
@@ -101,7 +107,7 @@ def check_panels(opened: Benchmark) -> Iterator[Problem]:
 def check_judgements(opened: Benchmark) -> Iterator[Problem]:
     """Judgements: kinds, verdicts, and items that exist."""
     table, where = opened.judgements_table(), "judgements.parquet"
-    expected = opened.manifest["counts"].get("judgements", 0)
+    expected = _count(opened, "judgements")
     if len(table) != expected:
         yield Problem("count", where, f"{len(table):,} judgements, the manifest says {expected:,}")
     bad = pc.invert(pc.is_in(table["kind"], pa.array(JUDGEMENT_KINDS)))

@@ -159,5 +159,5 @@ def check_answers(answers: Sequence[Judgement], items: Container[str]) -> None:
             raise UserError(
                 f"{one.worker} answered {one.item!r}, and this build has no such item.",
                 "Answers belong to the build that people saw: give all its options again, and its --secret if it had "
-                "one. Nothing was written.",
+                "one.",
             )

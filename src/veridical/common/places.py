@@ -131,7 +131,7 @@ def copied(source: Path | str, out: Path | str, replace: bool = False) -> Copied
         raise UserError(f"{path} does not exist.", "Check the path.")
     if target.exists() and (target.is_file() or any(target.iterdir())):
         raise UserError(f"{target} exists.", "Choose another --out.")
-    if target.resolve().is_relative_to(path.resolve()):
+    if Path(os.path.realpath(target)).is_relative_to(os.path.realpath(path)):
         raise UserError(f"{target} is within {path}, of which it would be a copy.", "Choose another --out.")
     with beside(target) as folder:
         whole = folder / target.name

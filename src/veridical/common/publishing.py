@@ -8,6 +8,7 @@ goes only where it is itself named.
 from __future__ import annotations
 
 import hashlib
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -63,12 +64,12 @@ def publish(path: Path, address: str) -> int:
     if not path.exists():
         raise UserError(f"{path} does not exist: there is nothing to publish.", "Check the path.")
     kind = next((name for name in MANIFESTS[:2] if (path / name).is_file()), FILES)
-    if path.is_dir() and _holder(path.resolve()) is not None and not address.endswith(_SECRET):
+    if path.is_dir() and _holder(Path(os.path.realpath(path))) is not None and not address.endswith(_SECRET):
         raise UserError(
             f"{path} holds hidden answers, and {address} does not say so.",
             "Give it an address of its own that ends in .hidden, where only you can read.",
         )
-    if _is_left_out(Path(path.resolve().name)):
+    if _is_left_out(Path(Path(os.path.realpath(path)).name)):
         raise UserError(
             f"{path} is what a run works in and continues from: answers may be among it, and it is not sent.",
             "Publish what the run made.",
@@ -117,14 +118,14 @@ def _publish_file(path: Path, address: str) -> int:
 def refuse_hidden(place: Path) -> None:
     """Refuse a file that is hidden, and a folder in which something hidden lies, unless it is itself a hidden folder;
     links are seen through."""
-    top = place.resolve()
+    top = Path(os.path.realpath(place))
     if place.is_file() and _holder(top) is not None:
         raise UserError(
             f"{place} is a part of {_holder(top)}, which holds hidden answers.",
             "Name that folder itself, with an address of its own that ends in .hidden, where only you can read.",
         )
     for path in top.rglob("*") if place.is_dir() else ():
-        real = path.resolve()
+        real = Path(os.path.realpath(path))
         outside = not real.is_relative_to(top) and _holder(real) is not None
         if outside or path.name.endswith(_SECRET) or (path.name == HIDDEN and path.parent != top):
             raise UserError(

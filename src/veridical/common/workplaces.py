@@ -69,7 +69,7 @@ def _prefix(out: Path) -> str:
 def refuse_links(folder: Path) -> None:
     """Refuse a folder in which something is neither a file nor a folder, and what is neither itself."""
     inside = sorted(folder.rglob("*")) if folder.is_dir() else []
-    for path in (folder.resolve(), *inside):  # the user may well name a link
+    for path in (Path(os.path.realpath(folder)), *inside):  # the user may well name a link
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
             what = "a link" if path.is_symlink() else "a pipe or a device" if path.exists() else "not there"
             raise UserError(f"{path} is {what}: only files are copied.", "Put the file itself there, or remove it.")

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from veridical.benchmark import Benchmark
 from veridical.common.files import Json, read_json, write_json
@@ -28,6 +28,7 @@ from veridical.evaluation import evaluate, trials_of
 from veridical.evaluation.grade import read_key
 from veridical.evaluation.scores import Spread
 from veridical.experiments import SWEEP, TYPES
+from veridical.experiments.points import AGAIN, Part, PointScores, Tested, kept
 from veridical.options.running import Context, SolverOptions, SweepOptions, TrainOptions, Workers
 from veridical.solvers.solver import solve
 from veridical.training import TrainingConfig, configure, train
@@ -36,7 +37,6 @@ from veridical.training.run import check_run, settings_of
 from veridical.zoo import load_model
 
 POINT, RUNS, VECTORS = "point.json", "runs", "vectors.json"
-_POINT, _AGAIN = "a finished run of a sweep", "Delete its folder and run the sweep again."
 _OWN = {"images": "features", "fraction": "fractions", "context": "controls"}  # what points differ in -> what sets it
 _SHARED = ("split", "test", "seed", "trials", "controls", "resamples", "device")  # what all points share
 _PROBED = 16  # items of each split that are encoded before any training
@@ -108,26 +108,6 @@ def plan(
     return list(dict.fromkeys([*whole, *parts, *lower]))
 
 
-Part = dict[str, float]  # value, low and high of an accuracy; of the whole split also how many items
-
-
-class Tested(TypedDict):
-    """The accuracy of a point's trials on the test split, and by tag and value."""
-
-    accuracy: Part
-    by: dict[str, dict[str, Part]]
-
-
-class PointScores(Tested):
-    """What training and testing a point came to: as in its point.json, beside what the point is."""
-
-    controls: dict[str, Part]  # by context
-    validation: float
-    epochs: list[int]  # of each trial
-    training_items: int
-    seconds: float
-
-
 def run_sweep(
     points: Sequence[Point], benchmark: str, options: SweepOptions, out: Path, workers: Workers = Workers()
 ) -> tuple[list[Json], list[Json], float]:
@@ -140,7 +120,7 @@ def run_sweep(
     found: dict[Point, Json] = {}
     for point in points:
         path = out / RUNS / point.folder / POINT
-        if path.exists() and (result := read_json(path, Json, _POINT, _AGAIN))["made"] == made[point]:
+        if path.exists() and (result := kept(path))["made"] == made[point]:
             found[point] = result
     left = [point for point in made if point not in found]
     if left:
@@ -173,7 +153,7 @@ def _earlier(out: Path, options: SweepOptions, bench: Benchmark, known: set[Poin
     found: dict[Point, Json] = {}
     vectors: dict[str, str] = {}
     for path in sorted((out / RUNS).glob(f"*/{POINT}")):
-        result = read_json(path, Json, _POINT, _AGAIN)
+        result = kept(path)
         point = Point(**{f.name: result[f.name] for f in fields(Point)})
         if point in known:
             continue
@@ -324,7 +304,7 @@ def _probe(points: Sequence[Point], options: SweepOptions, bench: Benchmark) -> 
 def _claim(out: Path, vectors: Mapping[str, str]) -> None:
     """OUT/vectors.json: what its runs are trained on. Runs that were stopped cannot go on with other vectors."""
     path = out / VECTORS
-    before = read_json(path, dict[str, str], "the list of a sweep's vectors", _AGAIN) if path.exists() else {}
+    before = read_json(path, dict[str, str], "the list of a sweep's vectors", AGAIN) if path.exists() else {}
     for name, digest in vectors.items():
         if before.get(name, digest) != digest:
             raise UserError(

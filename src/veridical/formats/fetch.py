@@ -97,9 +97,10 @@ def fetch(wanted: Iterable[WantedFile], folder: Path, label: str, manners: Manne
         progress.advance(len(had), skipped=True)
         try:
             new = _run(_Fetcher(folder, manners or Manners()).all(todo, progress)) if todo else []
-        except* OSError as group:
+        except* (OSError, UserError) as group:
             error = group.exceptions[0]
-            raise UserError(f"{folder}: {error}.", "Nothing received is lost: run it again to continue.") from None
+            problem = error.problem if isinstance(error, UserError) else f"{folder}: {error}."
+            raise UserError(problem, "Nothing received is lost: run it again to continue.") from None
     place = {one.name: number for number, one in enumerate(files)}
     return sorted(had + new, key=lambda outcome: place[outcome.wanted.name])
 

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +53,10 @@ def now() -> datetime:
 class Database:
     """Where the app keeps what it knows."""
 
-    def __init__(self, address: str) -> None:
-        self.address, self.engine = address, _engine(address)
+    def __init__(self, address: str, *, passing: bool = False) -> None:
+        """`passing`: of one process, and thrown away whole where that fails: SQLite then maps no file of it, which
+        on a disk that is full can end a process, and waits for none."""
+        self.address, self.engine = address, _engine(address, _PASSING if passing else _LASTING)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._writing = threading.Lock()  # SQLite lets one write at a time; waiting here is fair, and cheaper
 
@@ -122,7 +125,11 @@ def sqlite_address(path: Path) -> str:
     return f"sqlite:///{path}"
 
 
-def _engine(address: str) -> Engine:
+_LASTING = ("journal_mode=WAL", "synchronous=FULL")
+_PASSING = ("journal_mode=MEMORY", "synchronous=OFF")
+
+
+def _engine(address: str, settings: tuple[str, ...]) -> Engine:
     kind, _, rest = address.partition("://")
     if kind in ("postgres", "postgresql"):
         address = f"postgresql+psycopg://{rest}"
@@ -134,14 +141,14 @@ def _engine(address: str) -> Engine:
         problem = "The address of the database is not one of PostgreSQL."  # it is not shown: it may hold a password
         raise UserError(problem, "Write postgresql://user:password@host/name, or leave it out.") from None
     if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", _prepare)
+        event.listen(engine, "connect", partial(_prepare, settings))
         event.listen(engine, "begin", _begin)
     return engine
 
 
-def _prepare(connection: Any, record: Any) -> None:
+def _prepare(settings: tuple[str, ...], connection: Any, record: Any) -> None:
     connection.isolation_level = None  # transactions begin where we say so
-    for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={WAIT * 1000}"):
+    for setting in (*settings, "foreign_keys=ON", f"busy_timeout={WAIT * 1000}"):
         connection.execute(f"PRAGMA {setting}")
 
 

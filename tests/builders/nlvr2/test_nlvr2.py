@@ -275,6 +275,7 @@ def test_random_pairs_use_every_photograph_once() -> None:
         ({"seed": -1}, "seed is -1"),
         ({"source": "flickr"}, "no source"),
         ({"source": "none"}, "neither a source"),
+        ({"search": "found.jsonl"}, "the icon world draws its own"),
         ({"sets": "many"}, "Expected"),
         ({"split": {"dev": 1}, "hide": ("test-u",)}, "to hide"),
         ({"until": "baking", "source": "icons"}, "no step"),

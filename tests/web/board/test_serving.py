@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 import sqlite3
 from pathlib import Path
@@ -60,6 +61,19 @@ def test_a_database_is_not_made_where_a_link_leads(benchmarks: dict[str, Path], 
     assert ran.exit_code == 2
     assert "a link that leads nowhere" in ran.stderr
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_server_does_not_begin_without_room(benchmarks: dict[str, Path], tmp_path: Path) -> None:
+    """On btrfs with a used-up quota SQLite's mapped file ended the process: a bus error."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, hard))
+    try:
+        ran = invoke("serve", benchmarks["boxes"], "--data", tmp_path / "data", "--port", "0")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert ran.exit_code == 2
+    assert "The disk is full" in ran.stderr
+    assert {path.name for path in (tmp_path / "data").iterdir()} <= {"serving.lock"}
 
 
 def test_an_empty_secret_is_none(benchmarks: dict[str, Path], tmp_path: Path) -> None:

@@ -405,3 +405,18 @@ def test_nlvr2_by_sixty_people_on_a_database(tmp_path: Path) -> None:
     from veridical.web.database import Database, sqlite_address
 
     add_up(found, SqlStore(Database(sqlite_address(tmp_path / "out" / "rehearsal.sqlite"))), folder)
+
+
+def test_what_a_rehearsal_keeps_is_not_mapped(tmp_path: Path) -> None:
+    """SQLite maps a file beside a database that many use; on a disk that is full, that is a bus error."""
+    from contextlib import closing
+
+    from veridical.web.database import Database, sqlite_address
+
+    for passing in (False, True):
+        folder = tmp_path / str(passing)
+        folder.mkdir()
+        with closing(Database(sqlite_address(folder / "a.sqlite"), passing=passing)) as database:
+            database.upgrade()
+            maps = Path("/proc/self/maps").read_text() if Path("/proc/self/maps").exists() else ""
+            assert (str(folder) in maps) == (not passing and bool(maps))

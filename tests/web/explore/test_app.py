@@ -286,6 +286,18 @@ def test_a_damaged_benchmark_is_said_and_no_traceback(nlvr: Path, tmp_path: Path
     assert "veridical check" in answer.text
 
 
+def test_a_table_whose_own_words_are_damaged(nlvr: Path, tmp_path: Path) -> None:
+    """Found by the fuzzer: Arrow keeps its schema in a Parquet file, and says of a damaged one OSError."""
+    path = tmp_path / "table.parquet"
+    path.write_bytes((nlvr / "items-main-dev.parquet").read_bytes())
+    told = pq.ParquetFile(path).metadata.metadata[b"ARROW:schema"]
+    path.write_bytes(path.read_bytes().replace(told, told[:12] + b"/" * 40 + told[52:]))  # its length is as before
+    with pytest.raises(ValueError, match="atbuffer"):
+        Shelf.of_file(tmp_path / "shelf", tables.ITEMS, path)
+    with pytest.raises(FileNotFoundError):
+        Shelf.of_file(tmp_path / "shelf", tables.ITEMS, tmp_path / "nowhere.parquet")
+
+
 @pytest.mark.parametrize("what", ["a column is missing", "a page is damaged"])
 def test_a_table_that_opens_and_cannot_be_read(nlvr: Path, tmp_path: Path, what: str) -> None:
     """Found by the fuzzer: Arrow says both by other errors than its own."""

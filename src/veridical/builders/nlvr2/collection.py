@@ -82,6 +82,9 @@ def checked(options: NLVR2Options) -> NLVR2Options:
         raise UserError(f"The threshold is {options.threshold}.", "A score lies between 0 and 1.")
     if options.source == "none" and not options.search:
         raise UserError("There is neither a source nor a saved search.", "Give --search, or another --source.")
+    if options.source == "icons" and options.search:  # thousands would be drawn, and none of them be found
+        problem = "A saved search names photographs, and the icon world draws its own."
+        raise UserError(problem, "Give --source none, or the photographs that were searched.")
     return options
 
 

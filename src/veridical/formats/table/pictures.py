@@ -33,6 +33,7 @@ _DATA = re.compile(r"data:image/[\w.+-]+;base64,", re.IGNORECASE)
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]{64,}={0,2}\s*")
 _BETWEEN = (";", "|", ",")  # several paths in one cell
 MOST_BYTES = 200 << 20  # of a picture that is fetched
+DEEPEST = 8  # lists in lists of pictures
 
 
 @dataclass
@@ -49,12 +50,14 @@ class PictureFinder:
         """The panels of a row's cells, in their order; `store` keeps bytes and gives their content address."""
         return [self._panel(one, store) for cell in cells for one in self.single(cell)]
 
-    def single(self, cell: Any) -> list[Any]:
+    def single(self, cell: Any, depth: int = 0) -> list[Any]:
         """A cell as a list of pictures: bytes, paths, addresses or base64."""
+        if depth > DEEPEST:
+            raise BadCell("the pictures are lists in lists, nested too deeply.")
         if isinstance(cell, dict):
             cell = cell.get("bytes") or cell.get("path") or cell.get("url")
         if isinstance(cell, list):
-            return [one for inner in cell for one in self.single(inner)]
+            return [one for inner in cell for one in self.single(inner, depth + 1)]
         if isinstance(cell, bytes | bytearray | memoryview):
             return [bytes(cell)] if len(cell) else []
         if is_missing(cell):
@@ -64,7 +67,7 @@ class PictureFinder:
         text = cell.strip()
         found = read_list(text)
         if isinstance(found, list):
-            return [one for inner in found for one in self.single(inner)]
+            return [one for inner in found for one in self.single(inner, depth + 1)]
         if len(text) < 4096 and not self._is_one(text):
             for mark in _BETWEEN:
                 parts = [part.strip() for part in text.split(mark) if part.strip()]

@@ -51,6 +51,9 @@ class Served(Result):
         yield f"Stopped. Everything is in {self.data}; the same command goes on."
 
 
+ROOM = 4 << 20  # bytes that must be free in the folder of a server when it begins
+
+
 def check_options(options: ServeOptions) -> None:
     """Refuse what could not work."""
     for name in ("per_day", "smallest_part", "seconds", "megabytes", "largest_file", "processes"):
@@ -96,7 +99,17 @@ def _alone(data: Path) -> Iterator[None]:
     except OSError as error:
         raise UserError(f"{data} cannot be made: {error.strerror}.", "Give another --data.") from None
     with only_one(data / "serving.lock", f"{data} is being served.", "Stop that server first, or take another --data."):
+        _check_room(data / "room.part")
         yield
+
+
+def _check_room(path: Path) -> None:
+    """Refuse a disk on which a server could not begin: SQLite maps a file, and a quota that is used up would end the
+    whole process while it writes there."""
+    try:
+        path.write_bytes(b"\0" * ROOM)
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def prepare(site: Site, rows: BoardRows = BoardRows()) -> None:

@@ -36,7 +36,7 @@ class Shelf:
     @classmethod
     def of_file(cls, path: Path, schema: pa.Schema, source: Path) -> Shelf:
         """The rows of a Parquet file; ValueError where it is damaged or has other columns."""
-        file = pq.ParquetFile(source)
+        file = _opened(source)
         groups = (file.metadata.row_group(k) for k in range(file.metadata.num_row_groups))
         size = sum(group.total_byte_size for group in groups)
         rows = min(max(BATCH * file.metadata.num_rows // max(size, 1), FEWEST), MOST)
@@ -60,6 +60,15 @@ class Shelf:
             parts.append(batch.take(pa.array(own - self._starts[place])))
         found = pa.Table.from_batches(parts, self._schema).combine_chunks().take(pa.array(np.argsort(order)))
         return tables.check_table(found, self._schema)
+
+
+def _opened(path: Path) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(path)
+    except OSError as error:
+        if error.errno is not None:  # of the system: the file is not there, or may not be read
+            raise
+        raise ValueError(str(error)) from None  # of Arrow: what the file says of its columns is damaged
 
 
 def _read(file: pq.ParquetFile, rows: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -128,7 +128,7 @@ def rehearse(
     with staging(Path(os.path.abspath(out))) as work:
         made = work / "made"
         made.mkdir()
-        with closing(Database(sqlite_address(made / DATABASE))) as database, usable(database):
+        with closing(Database(sqlite_address(made / DATABASE), passing=True)) as database, usable(database):
             database.upgrade()
             people = crowd(workers, seed, characters)
             found = rehearse_on(SqlStore(database), folder, made, people, seed=seed, build=build)

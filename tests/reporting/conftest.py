@@ -132,9 +132,9 @@ def _with_program(item: Item, program: str | None) -> Item:
 
 @pytest.fixture
 def vcr(tmp_path: Path) -> Write:
-    """Write a VCR-like benchmark of questions with rationales, on one photograph each."""
+    """Write a VCR-like benchmark of questions with rationales, or without, on one photograph each."""
 
-    def write(count: int = 12, folder: str = "vcr", official: bool = False) -> Path:
+    def write(count: int = 12, folder: str = "vcr", official: bool = False, rationales: bool = True) -> Path:
         with BenchmarkWriter(tmp_path / folder, name="VCR", task="choice", official=official) as writer:
             items: list[Item] = []
             people = tuple(SceneObject(str(k), "person", box=(5 + 15 * k, 5, 15 + 15 * k, 25)) for k in range(2))
@@ -147,7 +147,7 @@ def vcr(tmp_path: Path) -> Write:
                 reasons = tuple(Text(f"reason {k} for {n}") for k in range(4))
                 about = {"task": "choice", "panels": (panel.id,), "query": query, "group": f"q{n}"}
                 items.append(Item(id=f"q{n}", candidates=four, answer=n % 4, **about))
-                for given in range(4):
+                for given in range(4 if rationales else 0):
                     right = 1 if given == n % 4 else None
                     items.append(
                         Item(

@@ -199,6 +199,16 @@ def test_questions_are_told_apart_by_what_they_ask_to_reason_about(vcr, predict,
     assert "temporal" in page.words
 
 
+def test_answers_without_rationales_stand_under_the_first_stage(vcr, predict, read_page, tmp_path: Path) -> None:
+    """As in GD-VCR: what is ours stands in the column of Q->A, beside the paper's."""
+    bench = vcr(rationales=False)
+    run = predict(bench, "val", lambda n, item: n % 4 > 0, "answers.jsonl")
+    page = read_page(report(run, tmp_path / "r.html", benchmark=bench).out)
+    assert "63.8" in page.cells
+    assert any(cell.startswith("75.0[") for cell in page.cells)
+    assert page.cells.count("25.0") >= 2  # chance, computed and published
+
+
 def test_matrices_by_scheme(vprom, predict, read_page, tmp_path: Path) -> None:
     bench = vprom()
     runs = [f"rn={predict(bench, 'test', good, f'{scheme}.jsonl', scheme)}" for scheme in ("neutral", "extrapolation")]

@@ -23,6 +23,7 @@ from veridical.pages.tables import Cell, PageTable, TableRow, estimate_cell
 from veridical.reporting.studies import Part, PartResult, Study, part_in_words
 
 STAGED = ("Q->A", "QA->R", "Q->AR")
+ALONE = STAGED[0]  # what the accuracy of answers is called beside the paper's, where there are no rationales
 CALLED = {"random": "chance"}  # the expectation, exactly: no run of `random` is meant
 SHORT = {"accuracy": "acc.", "consistency": "cons.", "share": "%"}
 
@@ -185,7 +186,9 @@ def _heads(columns: Sequence[PublishedColumn]) -> tuple[tuple[tuple[str, int], .
 def _ours(results: dict[Part, PartResult], part: Part | None, metric: str) -> Cell:
     if part is None or part not in results:
         return Cell()
-    found = [{"accuracy": s.accuracy, "consistency": s.consistency} | s.staged for s in results[part].scores]
+    alone = ALONE if _answers_alone(results[part]) else "accuracy"
+    found = [{alone: s.accuracy, "accuracy": s.accuracy, "consistency": s.consistency} | s.staged
+             for s in results[part].scores]  # fmt: skip
     values = [measures[metric] for measures in found if metric in measures]
     if len(values) != len(found):
         return Cell()
@@ -193,6 +196,11 @@ def _ours(results: dict[Part, PartResult], part: Part | None, metric: str) -> Ce
         return estimate_cell(values[0])
     numbers = [e.value for e in values]
     return Cell(f"{percent(fmean(numbers))}±{percent(pstdev(numbers))}", f"{len(numbers)} trials")
+
+
+def _answers_alone(result: PartResult) -> bool:
+    """Whether there are answers without rationales, as in GD-VCR: their accuracy is the first of the stages."""
+    return not result.first.staged and not (result.grades.key.parent >= 0).any()
 
 
 def _baselines(study: Study, columns: Sequence[PublishedColumn], homes: dict[str, Part]) -> list[TableRow]:
@@ -203,6 +211,8 @@ def _baselines(study: Study, columns: Sequence[PublishedColumn], homes: dict[str
         for baseline in first.baselines:
             cells = rows.setdefault(baseline.name, {})
             cells[label, "accuracy"] = estimate_cell(baseline.accuracy, baseline.std)
+            if _answers_alone(study.on(part)[0].results[part]):
+                cells[label, ALONE] = cells[label, "accuracy"]
             cells[label, "consistency"] = estimate_cell(baseline.consistency)
             for stage, value in baseline.staged.items():
                 cells[label, stage] = estimate_cell(value)

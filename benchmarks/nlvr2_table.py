@@ -37,7 +37,8 @@ LISTED: dict[str, Any] = {
     "rate": 2e-3, "epochs": 8, "epoch_items": 25_600, "schedule": "linear", "warmup": 100, "patience": 100.0,
     "channels": 96, "hidden": 160, "blocks": 3,
 }  # fmt: skip
-SEEING = {"maps": "seen-objects", "seeing": 2000, "rate": 5e-4, "epochs": 3}  # after a run over exact objects
+SEEING: dict[str, Any] = {"maps": "seen-objects", "seeing": 1500, "rate": 1e-3, "epochs": 3}  # after exact ones
+LONGER: dict[str, Any] = {"maps": "given-objects", "rate": 1.5e-3, "epochs": 10}
 FIRST = {"epochs": 6, "rate": 2e-3}  # on plain sentences
 
 
@@ -62,7 +63,10 @@ ROWS = {
     "pair-cnn-rnn": Row("CNN+RNN over a backbone", "pair-cnn-rnn", needs=VECTOR),
     "film": Row("FiLM", "film", SEEN, MAPS, MAP),
     "film-objects": Row("FiLM over exact objects", "film", again={**LISTED, "maps": "given-objects"}),
-    "film-seen": Row("FiLM over seen objects", "film", again=LISTED | SEEING, after="film-objects"),
+    "film-objects-longer": Row(
+        "FiLM over exact objects, longer", "film", again=LISTED | LONGER, after="film-objects"
+    ),
+    "film-seen": Row("FiLM over seen objects", "film", again=LISTED | SEEING, after="film-objects-longer"),
     "mac": Row("MAC", "mac", SEEN, MAPS, MAP),
     "n2nmn": Row("N2NMN-CLONING, of programs", "n2nmn", SEEN, MAPS, MAP),
     "n2nmn-parse": Row("N2NMN-CLONING, of a parse", "n2nmn", {**SEEN, "learning": "parse"},

@@ -66,7 +66,13 @@ ROWS = {
     "film-objects-longer": Row(
         "FiLM over exact objects, longer", "film", again=LISTED | LONGER, after="film-objects"
     ),
-    "film-seen": Row("FiLM over seen objects", "film", again=LISTED | SEEING, after="film-objects-longer"),
+    "film-objects-longest": Row(
+        "FiLM over exact objects, longer still",
+        "film",
+        again=LISTED | LONGER | {"epochs": 6},
+        after="film-objects-longer",
+    ),
+    "film-seen": Row("FiLM over seen objects", "film", again=LISTED | SEEING, after="film-objects-longest"),
     "mac": Row("MAC", "mac", SEEN, MAPS, MAP),
     "n2nmn": Row("N2NMN-CLONING, of programs", "n2nmn", SEEN, MAPS, MAP),
     "n2nmn-parse": Row("N2NMN-CLONING, of a parse", "n2nmn", {**SEEN, "learning": "parse"},

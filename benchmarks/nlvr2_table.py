@@ -34,9 +34,11 @@ MAP, VECTOR = "efficientnet-lite0-map", "efficientnet-lite0"
 SEEN = {"width": 100, "height": 75, "strides": (2, 2, 2), "epochs": 15, "patience": 5.0}
 MAPS = {"maps": MAP, "channels": 64, "epochs": 10, "patience": 4.0}
 LISTED: dict[str, Any] = {
-    "rate": 2e-3, "epochs": 12, "epoch_items": 25_600, "schedule": "linear", "warmup": 100, "patience": 100.0,
+    "rate": 2e-3, "epochs": 8, "epoch_items": 25_600, "schedule": "linear", "warmup": 100, "patience": 100.0,
     "channels": 96, "hidden": 160, "blocks": 3,
 }  # fmt: skip
+SEEING: dict[str, Any] = {"maps": "seen-objects", "seeing": 1500, "rate": 1e-3, "epochs": 3}  # after exact ones
+LONGER: dict[str, Any] = {"maps": "given-objects", "rate": 1.5e-3, "epochs": 10}
 FIRST = {"epochs": 6, "rate": 2e-3}  # on plain sentences
 
 
@@ -50,6 +52,7 @@ class Row:
     photographs: dict[str, Any] = field(default_factory=dict)
     needs: str = ""  # an encoder whose vectors or maps it sees, of photographs
     again: dict[str, Any] | None = None  # options of runs on sentences written again about train's icons
+    after: str = ""  # the row whose run it continues from; otherwise from one on plain sentences
 
 
 ROWS = {
@@ -60,7 +63,16 @@ ROWS = {
     "pair-cnn-rnn": Row("CNN+RNN over a backbone", "pair-cnn-rnn", needs=VECTOR),
     "film": Row("FiLM", "film", SEEN, MAPS, MAP),
     "film-objects": Row("FiLM over exact objects", "film", again={**LISTED, "maps": "given-objects"}),
-    "film-seen": Row("FiLM over seen objects", "film", again={**LISTED, "maps": "seen-objects"}),
+    "film-objects-longer": Row(
+        "FiLM over exact objects, longer", "film", again=LISTED | LONGER, after="film-objects"
+    ),
+    "film-objects-longest": Row(
+        "FiLM over exact objects, longer still",
+        "film",
+        again=LISTED | LONGER | {"epochs": 6},
+        after="film-objects-longer",
+    ),
+    "film-seen": Row("FiLM over seen objects", "film", again=LISTED | SEEING, after="film-objects-longest"),
     "mac": Row("MAC", "mac", SEEN, MAPS, MAP),
     "n2nmn": Row("N2NMN-CLONING, of programs", "n2nmn", SEEN, MAPS, MAP),
     "n2nmn-parse": Row("N2NMN-CLONING, of a parse", "n2nmn", {**SEEN, "learning": "parse"},
@@ -103,15 +115,6 @@ def written_again(benchmark: Path, kind: str) -> Path:
     return folder
 
 
-def eyes(work: Path, plain: Path) -> Path:
-    """A trial whose CNN learned to see from the annotated pictures of train; rows over seen objects look with it."""
-    run = work / "runs" / "eyes"
-    few = {"maps": "seen-objects", "seeing": 2000, "limit": 8000, "epochs": 1, "epoch_items": 64}
-    if not (run / "trial-0" / "result.json").exists():
-        veridical.train("film", plain, run, set=few, validate="validation")
-    return run / "trial-0"
-
-
 def measure(name: str, kind: str, benchmark: Path, work: Path) -> dict[str, Any]:
     """Train, solve and evaluate one row."""
     row, started = ROWS[name], time.time()
@@ -119,12 +122,12 @@ def measure(name: str, kind: str, benchmark: Path, work: Path) -> dict[str, Any]
         encoders.extract(benchmark, row.needs)
     run = work / "runs" / f"{kind}-{name}"
     if row.again is not None:
-        plain, options, first = written_again(benchmark, "plain"), dict(row.again), run.with_name(f"{run.name}-plain")
-        if options["maps"] == "seen-objects":
-            options["seen_by"] = str(eyes(work, plain))
-        veridical.train(row.model, plain, first, set=options | FIRST, validate="validation")
+        first = run.with_name(f"{kind}-{row.after}" if row.after else f"{run.name}-plain")
+        if not row.after:
+            plain = written_again(benchmark, "plain")
+            veridical.train(row.model, plain, first, set=row.again | FIRST, validate="validation")
         more = written_again(benchmark, "again")
-        done = veridical.train(row.model, more, run, set=options, validate="validation", pretrained=first)
+        done = veridical.train(row.model, more, run, set=row.again, validate="validation", pretrained=first)
     else:
         chosen = row.icons if kind == "icons" else row.photographs
         done = veridical.train(row.model, benchmark, run, set={**chosen, "validation": HELD[kind == "icons"]})

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from veridical.records import Panel, SceneObject
-from veridical.zoo.given import MOST
+from veridical.zoo.given import MOST, GivenObjects
 from veridical.zoo.seen import SeenNetwork, SeenObjects, annotated, middles, parts_of
 from veridical.zoo.slots import KINDS, SLOT
 
@@ -41,6 +41,21 @@ def test_eyes_are_read_back_as_they_were(tmp_path: Path) -> None:
     assert np.array_equal(*found)
     with pytest.raises(ValueError, match="cannot be read"):
         fresh.state = {"values": "category dog", "network": eyes.state["network"]}
+
+
+def test_eyes_are_learned_where_a_run_over_given_objects_continues(tmp_path: Path) -> None:
+    examples = small.examples(said.write(tmp_path / "said"))
+    given, eyes = GivenObjects(), SeenObjects(steps=2)
+    given.learn(examples)
+    eyes.state = given.state  # type: ignore[assignment]
+    blind = eyes.state["network"]
+    eyes.grow(examples)
+    assert eyes.size == given.size
+    assert eyes.state["values"].split("\n") == given.state
+    taught = eyes.state["network"]
+    assert taught != blind
+    eyes.grow(examples)  # on another benchmark: they can see already
+    assert eyes.state["network"] == taught
 
 
 def test_hot_cells_become_slots_with_their_edges_and_values() -> None:

@@ -5,7 +5,8 @@ first: `given` for eyes in place of annotations, `slots` for more than squares, 
     o_k = [how sure; looks of its place; softmax of its category, of its colour, ...]      of the K hottest peaks
 
 Which values there are is learned from training; "none" is a value of every attribute that is not shown. Pictures of
-validation and of other splits give nothing but their pixels.
+validation and of other splits give nothing but their pixels. A run over seen objects can continue from one over given
+objects (`train --pretrained`): what was learned of exact objects stays, and then eyes learn to see such objects.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from itertools import groupby
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -23,7 +25,9 @@ from torch.nn import functional
 
 from veridical.common.arrays import Floats, Ints
 from veridical.engine.progress import Progress
+from veridical.errors import UserError
 from veridical.records import Panel
+from veridical.zoo.architecture import Example
 from veridical.zoo.given import MOST, listed, values_of, values_of_all
 from veridical.zoo.panels import PanelPixels
 from veridical.zoo.slots import KINDS, SLOT, PanelSlots
@@ -105,10 +109,13 @@ def middles(places: Tensor, width: int, height: int) -> Tensor:
 class SeenObjects(PanelSlots):
     """Seen objects of an item's panels in every view: (V, P) row numbers, looked up as (P, 22 + values, K, 1)."""
 
+    state_shape: ClassVar[Any] = dict[str, str] | list[str]
+
     def __init__(self, steps: int, seen_by: str = "", count: int = MOST) -> None:
         super().__init__(count, steps, seen_by)
         self.pixels = PanelPixels(WIDTH, HEIGHT)
         self._values: list[str] = []
+        self._known_only = False  # values are known, and no eyes have learned to see them
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -126,13 +133,26 @@ class SeenObjects(PanelSlots):
         found = self._seen[rows]
         return found[..., :SLOT], found[..., SLOT:]
 
+    def grow(self, examples: Sequence[Example]) -> None:
+        """Learn to see, where a run over given objects was continued; eyes that can see stay as they are."""
+        if self._known_only:
+            self.learn(examples)
+
+    def learn(self, examples: Sequence[Example]) -> None:
+        """Teach the CNN on the annotated panels of training, or take that of another run."""
+        before = self._values if self._known_only else None
+        super().learn(examples)
+        if before is not None and self._values != before:
+            raise UserError("The eyes know other values than the run that they are for.", "Train it from the start.")
+
     def _teach(self, rows: Ints, panels: Sequence[Panel]) -> None:
-        self._begin(values_of_all(panels))
+        self._begin(self._values if self._known_only else values_of_all(panels))
         assert isinstance(self.network, SeenNetwork)
         teach(self.network, self.pixels, rows, panels, self._values, self.steps)
 
     def _begin(self, values: list[str]) -> None:
         """A new CNN, which has seen nothing yet."""
+        self._known_only = False
         self._values, self.network = values, SeenNetwork(values).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self._seen = np.zeros((1, self.count, SLOT + len(values)), np.float32)
 
@@ -141,7 +161,11 @@ class SeenObjects(PanelSlots):
         return {"values": "\n".join(self._values), "network": _written(self.network.state_dict())}
 
     @state.setter
-    def state(self, value: dict[str, str]) -> None:
+    def state(self, value: dict[str, str] | list[str]) -> None:
+        if isinstance(value, list):
+            self._begin(value)
+            self._known_only = True
+            return
         try:
             self._begin(value["values"].split("\n"))
             self.network.load_state_dict(load(base64.b64decode(value["network"])))

@@ -82,6 +82,18 @@ def test_where_there_is_a_sign_of_it_another_person_may_stand_behind(
     assert {len(world.objects) for (world,) in worlds([seen], frozenset(["person"])) or []} == numbers
 
 
+def test_two_halves_of_one_thing_may_be_one() -> None:
+    """COCO has a refrigerator of two doors as two refrigerators, whose boxes meet."""
+    wide, narrow = thing("1", "car", (30, 79, 140, 324)), thing("2", "car", (137, 79, 187, 304))
+    found = shown(wide, narrow)
+    assert found["1"].attribute(DOUBTFUL) is None
+    assert found["2"].attribute(DOUBTFUL) is not None
+    lower = replace(narrow, box=(137, 180, 187, 405))
+    assert shown(wide, lower)["2"].attribute(DOUBTFUL) is None
+    aside = replace(narrow, box=(167, 79, 217, 304))
+    assert shown(wide, aside)["2"].attribute(DOUBTFUL) is None
+
+
 def test_two_dogs_side_by_side_stay_two() -> None:
     near = shown(thing("1", "dog", (100, 100, 300, 300)), thing("2", "dog", (170, 100, 370, 300)))
     assert [one.attribute(DOUBTFUL) for one in near.values()] == [None, None]

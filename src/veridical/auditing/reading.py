@@ -171,7 +171,14 @@ def _choices(s: Sample, folds: Ints | None = None) -> Choices:
         for own, usable in zip(s.candidates or (), s.usable.tolist(), strict=True)
     ]
     groups = [str(g) for g in s.group.tolist()]
-    return Choices(list(s.ids), list(s.query or [""] * len(s)), texts, s.answer, groups, groups if folds is None else [*map(str, folds.tolist())])
+    return Choices(
+        list(s.ids),
+        list(s.query or [""] * len(s)),
+        texts,
+        s.answer,
+        groups,
+        groups if folds is None else [*map(str, folds.tolist())],
+    )
 
 
 def joint_reader(train: Sample, rng: np.random.Generator) -> Predict:

@@ -30,6 +30,7 @@ from veridical.language.programs.terms import parse
 from veridical.language.writing.pairs.claims import deny
 from veridical.language.writing.pairs.doubts import ways
 from veridical.language.writing.pairs.families import FAMILIES
+from veridical.language.writing.pairs.statements import TRIES as ROUNDS
 from veridical.language.writing.pairs.statements import execute_pair, weight, write
 from veridical.options.running import Workers
 from veridical.records import PROGRAM, Panel
@@ -62,14 +63,14 @@ def pair_up(photographs: Sequence[str], rng: np.random.Generator) -> tuple[tuple
 
 
 def write_for_set(
-    one: Sequence[Task], panels: Mapping[str, Panel], nouns: Nouns, rng: np.random.Generator
+    one: Sequence[Task], panels: Mapping[str, Panel], nouns: Nouns, rng: np.random.Generator, rounds: int = ROUNDS
 ) -> list[Sentence]:
     """Generated sentences for the tasks of a set: the second is true where the first is false. Both, or neither."""
     pairs = _pairs(one, panels)
     enough = ENOUGH if _doubted(pairs) else 1
     best = [Sentence(task.task, flagged=NOT_TOLD_APART) for task in one]
     for index in rng.permutation(len(CHOICES)):
-        found = _write_for_choice(one, pairs, CHOICES[index], nouns, rng)
+        found = _write_for_choice(one, pairs, CHOICES[index], nouns, rng, rounds)
         if _worth(found) > _worth(best):
             best = found
         if _worth(best) >= enough:
@@ -79,7 +80,7 @@ def write_for_set(
 
 def _write_for_choice(
     one: Sequence[Task], pairs: Sequence[tuple[Panel, Panel]], chosen: tuple[int, ...], nouns: Nouns,
-    rng: np.random.Generator,
+    rng: np.random.Generator, rounds: int,
 ) -> list[Sentence]:  # fmt: skip
     """Sentences of which the first is true of the chosen pairs, the second of the others; as far as they are found."""
     others = tuple(i for i in range(PAIRS) if i not in chosen)
@@ -88,7 +89,9 @@ def _write_for_choice(
         truth = [i in selected for i in range(PAIRS)]
         found = None
         for _ in range(TRIES):
-            found = write(rng, pairs, truth, nouns=nouns, synset=task.synset, avoid=[w.sentence for w in out])
+            found = write(
+                rng, pairs, truth, nouns=nouns, synset=task.synset, avoid=[w.sentence for w in out], tries=rounds
+            )
             if found is None or not any(_denies(found.program, w.program or "") for w in out):
                 break
         if found is None:
@@ -108,7 +111,7 @@ def _doubted(pairs: Sequence[tuple[Panel, Panel]]) -> bool:
 
 
 def _worth(written: Sequence[Sentence]) -> int:
-    """0 where a task has no sentence; 1, and 1 more for each kind of sentence that is not written of nearly all pairs."""
+    """0 where a task has no sentence; 1, and 1 more for each kind that is not among the commonest ones."""
     if not written or not all(one.sentence for one in written):
         return 0
     return 1 + len({one.kind for one in written} - COMMON)
@@ -147,7 +150,7 @@ def write_all(
 
 
 PAIRINGS = 30  # of a set, of which the first that sentences can tell apart is taken
-VARIED = 6  # more, in search of sentences that are not of the commonest kinds
+VARIED = 4  # more, in search of sentences that are not of the commonest kinds
 
 
 def pair_all(
@@ -177,7 +180,7 @@ def _pairing(one: ImageSet, panels: Mapping[str, Panel], nouns: Nouns, rng: np.r
     best, most, left = make_tasks(one, rng), 0, PAIRINGS
     tasks = best
     while left:
-        worth = _worth(write_for_set(tasks, panels, nouns, rng))
+        worth = _worth(write_for_set(tasks, panels, nouns, rng, 1))
         enough = ENOUGH if _doubted(_pairs(tasks, panels)) else 1
         left = VARIED if worth and not most else left - 1
         if worth > most:

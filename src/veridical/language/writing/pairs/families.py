@@ -2,8 +2,8 @@
 
 Each family drafts a sentence together with the sentence that denies it. Left and right, more and fewer, at least and
 at most are drawn with equal chances, so that no sort of sentence favours some sort of pair. The weights bring the
-phenomena near to the shares of the paper's Table 5. Of photographs of which much is doubtful some families can be written
-of nearly all pairs and others of few: there, the common ones wait.
+phenomena near to the shares of the paper's Table 5. Of photographs of which much is doubtful some families can be
+written of nearly all pairs and others of few: there, the common ones wait.
 """
 
 from __future__ import annotations

@@ -12,9 +12,20 @@ from hypothesis import strategies as st
 
 from veridical.auditing import reading
 from veridical.auditing.blind import check
-from veridical.auditing.data import AuditData, AuditItem, Fold, Predict, Sample, folds, normal, sample
+from veridical.auditing.data import (
+    AuditData,
+    AuditItem,
+    Fold,
+    Predict,
+    Sample,
+    codes,
+    folds,
+    normal,
+    sample,
+    together,
+)
 from veridical.auditing.harness import candidate_word, most_common, query_word, run
-from veridical.auditing.reading import encoder_name, joint_reader, sentence_reader, strong_reader
+from veridical.auditing.reading import _voting, encoder_name, joint_reader, sentence_reader, strong_reader
 from veridical.auditing.texts import candidate_reader
 from veridical.options.running import AuditOptions
 from veridical.records import Item, Text
@@ -94,6 +105,48 @@ def test_what_was_matched_together_stays_together(benchmarks: ModuleType, tmp_pa
     for fold in inside:
         one, other = ({normal(c) for i in side for c in data.rows[i].candidates} for side in (fold.train, fold.test))
         assert not one & other
+
+
+def test_voices_are_weighed_on_items_that_share_no_response_with_what_they_learned(
+    benchmarks: ModuleType, tmp_path: Path
+) -> None:
+    """What was right elsewhere is wrong here: whoever learned that would always seem to err, and be silent."""
+    data = AuditData(benchmarks.matched(tmp_path / "b", 240))
+    s = sample(data.rows, ["query", "candidates"])
+    seen: list[tuple[Sample, Sample]] = []
+
+    def spy(train: Sample, rng: np.random.Generator) -> Predict:
+        def predict(test: Sample) -> np.ndarray:
+            seen.append((train, test))
+            return np.zeros((len(test), test.width))
+
+        return predict
+
+    _voting(s, np.random.default_rng(0), spy, spy, most_common(s))
+    assert len(seen) == 2
+    for train, test in seen:
+        assert len(train) > len(test) > 0
+        assert not set(train.candidate_key.ravel().tolist()) & set(test.candidate_key.ravel().tolist())
+
+
+def test_together_are_groups_and_what_shares_responses_unless_that_is_all() -> None:
+    def of(groups: str, *texts: str) -> list[int]:
+        rows = []
+        for i, (group, shown) in enumerate(zip(groups, texts, strict=True)):
+            item = Item(f"{i}", "choice", (), Text("q"), tuple(map(Text, shown)), 0)
+            rows.append(AuditItem(item, "train", "q", tuple(shown), group, "answer"))
+        return codes(together(sample(rows, ["candidates"])).tolist()).tolist()
+
+    alone = ["ab", "cd", "ef", "gh", "ij", "kl"]
+    assert of("xxyyzz", *alone) == [0, 0, 1, 1, 2, 2]  # nothing is shared: groups
+    letters = "abcdefghijklmnopqrstuvwx"
+    pairs = [way for k in range(0, 24, 2) for way in (letters[k : k + 2], letters[k : k + 2][::-1])]
+    assert of(letters, *pairs) == [k // 2 for k in range(24)]
+    assert of(letters[:-1] + "a", *pairs)[-2:] == [0, 0]  # one group, and all that shares with it
+    chain = "a" + "".join(2 * one for one in letters[1:12]) + "a"
+    assert of(chain, *pairs) == [k // 2 for k in range(24)]  # all hang together: only what is shared counts
+    often = ["ab", "ac", "ad", "ae", "af", "ag"]
+    assert of("uvwxyz", *often) == [0, 1, 2, 3, 4, 5]  # a text of many items is vocabulary
 
 
 @settings(max_examples=30, deadline=None)

@@ -31,6 +31,7 @@ from veridical.records import Item, Panel, Text
 TRAIN = "train"
 FOLDS = 3
 FREQUENT = 12  # a text of more items, or sentence of more groups, is vocabulary
+LARGE = 0.2  # a number of `together` with more of the items would be all that is held out
 GIANT = 0.6  # a block with more of the items than this leaves nothing to cross-validate
 
 
@@ -190,6 +191,27 @@ def _joined(rows: Sequence[AuditItem], block: Ints) -> Ints:
     joined = blocks(keys)
     large = np.bincount(joined) > GIANT * len(rows)
     return codes(("block", own) if large[j] else j for own, j in zip(block.tolist(), joined.tolist(), strict=True))
+
+
+def together(s: Sample) -> Ints:
+    """(N,) A number for each item: items of one group have the same one, and those that share responses right once.
+
+    A reader that learned one of these knows what is wrong in the others, so it cannot be weighed by them. Where that
+    joins more than `LARGE` of the items, those that share responses have one number, whatever their groups.
+    """
+    shared = s.usable & s.real() & (s.uses <= s.choices[:, None])
+    item, place = np.nonzero(shared)
+    keys: list[list[str]] = [[] for _ in range(len(s))]
+    for i, key in zip(item.tolist(), s.candidate_key[item, place].tolist(), strict=True):
+        if key >= 0:
+            keys[i].append(f"response {key}")
+    grouped = [[f"group {g}", *own] for g, own in zip(s.group.tolist(), keys, strict=True)]
+    joined = blocks(grouped)
+    if len(np.unique(joined)) == len(np.unique(s.group)):
+        return s.group
+    if np.bincount(joined).max() > LARGE * len(s):
+        joined = blocks([own or [f"group {g}"] for g, own in zip(s.group.tolist(), keys, strict=True)])
+    return joined
 
 
 def candidate_uses(rows: Iterable[AuditItem]) -> Counter[str]:

@@ -18,9 +18,9 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from veridical.auditing.data import Fit, Predict, Sample, codes
+from veridical.auditing.data import Fit, Predict, Sample, codes, together
 from veridical.auditing.texts import candidate_reader, fit_places, query_reader
-from veridical.common.arrays import Doubles, Floats
+from veridical.common.arrays import Doubles, Floats, Ints
 from veridical.encoders import TextVectors
 from veridical.encoders.encoder import unit
 from veridical.matching.blind_readers import Choices, View, trained_machine
@@ -127,8 +127,9 @@ def _voting(train: Sample, rng: np.random.Generator, one: Fit, other: Fit, words
 
     The second voice is not trained again on all items: it is the slow one.
     """
-    names = rng.permutation(np.unique(train.group))
-    held = np.isin(train.group, names[: max(1, int(HELD_OUT * len(names)))])
+    block = together(train)
+    names = rng.permutation(np.unique(block))
+    held = np.isin(block, names[: max(1, int(HELD_OUT * len(names)))])
     inner, outer = train.take(np.flatnonzero(~held)), train.take(np.flatnonzero(held))
     if not len(inner):
         return words
@@ -155,18 +156,29 @@ def _network(train: Sample, rng: np.random.Generator) -> Predict:
     if not len(kept):
         return lambda test: np.zeros((len(test), test.width))
     view: View = "all" if train.query is None else "question"
-    trained = trained_machine(_choices(train.take(kept)), view, meanings(encoder_name()), rng, STEPS)
+    asked = train.take(kept)
+    trained = trained_machine(_choices(asked, together(asked)), view, meanings(encoder_name()), rng, STEPS)
     return lambda test: trained(_choices(test))
 
 
-def _choices(s: Sample) -> Choices:
-    """Items as the network reads them; candidates that are not there, or not to be trained on, are empty."""
+def _choices(s: Sample, folds: Ints | None = None) -> Choices:
+    """Items as the network reads them; candidates that are not there, or not to be trained on, are empty.
+
+    `folds` number what is never on both sides where it holds some out; unless given, these are groups.
+    """
     texts = [
         tuple(text if ok else "" for text, ok in zip((*own, *[""] * s.width), usable, strict=False))
         for own, usable in zip(s.candidates or (), s.usable.tolist(), strict=True)
     ]
     groups = [str(g) for g in s.group.tolist()]
-    return Choices(list(s.ids), list(s.query or [""] * len(s)), texts, s.answer, groups, groups)
+    return Choices(
+        list(s.ids),
+        list(s.query or [""] * len(s)),
+        texts,
+        s.answer,
+        groups,
+        groups if folds is None else [*map(str, folds.tolist())],
+    )
 
 
 def joint_reader(train: Sample, rng: np.random.Generator) -> Predict:

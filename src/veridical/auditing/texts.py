@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from veridical.auditing.data import Fit, Predict, Sample, codes
+from veridical.auditing.data import Fit, Predict, Sample, codes, together
 from veridical.auditing.harness import most_common
 from veridical.auditing.models import fit_binary
 from veridical.common.arrays import Doubles, Ints
@@ -125,7 +125,7 @@ def candidate_reader(train: Sample, rng: np.random.Generator) -> Predict:
     item, place = np.nonzero(train.real())
     keep = train.usable[item, place]
     y = (place == train.answer[item]).astype(np.int64)
-    model = fit_binary(_candidate_rows(train, item, place)[keep], y[keep], train.group[item[keep]], rng)
+    model = fit_binary(_candidate_rows(train, item, place)[keep], y[keep], together(train)[item[keep]], rng)
     if model is None:
         return most_common(train)
     return partial(ranked, lambda *rows: model.decision_function(_candidate_rows(*rows)))

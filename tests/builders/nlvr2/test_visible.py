@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 import veridical.sources.coco as coco_module
-from veridical.builders.nlvr2.pairs import pair_all
+from veridical.builders.nlvr2.pairs import COMMON, pair_all, write_for_set
 from veridical.builders.nlvr2.photographs import category_vectors, describe
 from veridical.builders.nlvr2.visible import MERGED, outlined_area, overlap, visible
-from veridical.builders.nlvr2.work import ImageSet, Seen
+from veridical.builders.nlvr2.work import ImageSet, Seen, Task
 from veridical.language.english import nouns_of
 from veridical.language.writing.pairs.doubts import CROWD, DOUBTFUL, PERHAPS, SEVERAL, sure, worlds
 from veridical.options import Workers
@@ -80,6 +82,18 @@ def test_where_there_is_a_sign_of_it_another_person_may_stand_behind(
     panel = Panel("p", width=640, height=480, objects=tuple(things))
     seen = visible(Photograph(panel, captions=(caption,)), wary).panel
     assert {len(world.objects) for (world,) in worlds([seen], frozenset(["person"])) or []} == numbers
+
+
+def test_two_halves_of_one_thing_may_be_one() -> None:
+    """COCO has a refrigerator of two doors as two refrigerators, whose boxes meet."""
+    wide, narrow = thing("1", "car", (30, 79, 140, 324)), thing("2", "car", (137, 79, 187, 304))
+    found = shown(wide, narrow)
+    assert found["1"].attribute(DOUBTFUL) is None
+    assert found["2"].attribute(DOUBTFUL) is not None
+    lower = replace(narrow, box=(137, 180, 187, 405))
+    assert shown(wide, lower)["2"].attribute(DOUBTFUL) is None
+    aside = replace(narrow, box=(167, 79, 217, 304))
+    assert shown(wide, aside)["2"].attribute(DOUBTFUL) is None
 
 
 def test_two_dogs_side_by_side_stay_two() -> None:
@@ -224,3 +238,23 @@ def test_pairs_are_drawn_until_sentences_tell_them_apart() -> None:
     for task in tasks:
         assert sorted(name for pair in task.pairs for name in pair) == sorted(panels)
         assert sum("0" in pair or "1" in pair for pair in task.pairs) == 2  # never both dogs in one pair
+
+
+def test_where_much_is_doubtful_rarer_kinds_are_looked_for() -> None:
+    """Of most pairs only the commonest kinds can be written: others are taken where there are some."""
+
+    def dogs(name: str, certain: int, small: int = 0) -> Panel:
+        marks = ((DOUBTFUL, "small"),)
+        things = [thing(f"{name}-{k}", "dog", (100.0 * k, 100, 100.0 * k + 80, 300)) for k in range(certain + small)]
+        things[certain:] = [replace(one, attributes=marks) for one in things[certain:]]
+        return Panel(name, width=640, height=480, objects=tuple(things))
+
+    panels = {str(k): dogs(str(k), certain, k % 2) for k, certain in enumerate((1, 4, 4, 1, 0, 3, 3, 0))}
+    nouns = nouns_of(panels.values(), COVER)
+    tasks = [Task(f"0-{n}", "0", "dog", "", (("0", "1"), ("2", "3"), ("4", "5"), ("6", "7"))) for n in range(2)]
+    kinds = Counter[str]()
+    for seed in range(6):
+        kinds.update(one.kind for one in write_for_set(tasks, panels, nouns, np.random.default_rng(seed), 1))
+    assert kinds.total() == 12
+    assert len(kinds) >= 3
+    assert sum(kinds[name] for name in COMMON) < 6

@@ -28,7 +28,10 @@ from veridical.engine import run
 from veridical.language.english import NUMBER_WORDS, Nouns, plural
 from veridical.language.programs.terms import parse
 from veridical.language.writing.pairs.claims import deny
-from veridical.language.writing.pairs.statements import execute_pair, write
+from veridical.language.writing.pairs.doubts import ways
+from veridical.language.writing.pairs.families import FAMILIES
+from veridical.language.writing.pairs.statements import TRIES as ROUNDS
+from veridical.language.writing.pairs.statements import execute_pair, weight, write
 from veridical.options.running import Workers
 from veridical.records import PROGRAM, Panel
 
@@ -38,6 +41,8 @@ BATCH = 8  # sets whose sentences are written together
 TRIES = 4  # sentences for the second task before one that only denies the first is taken
 NOT_TOLD_APART = "no sentence was found for two pairs and another for the other two"
 WRITER = PROGRAM
+ENOUGH = 1 + TASKS  # of `_worth`: more is not looked for
+COMMON = {family.name for family in FAMILIES if weight(family, True) < weight(family, False)}
 CHOICES: tuple[tuple[int, int], ...] = tuple(combinations(range(PAIRS), 2))
 
 
@@ -58,29 +63,58 @@ def pair_up(photographs: Sequence[str], rng: np.random.Generator) -> tuple[tuple
 
 
 def write_for_set(
-    one: Sequence[Task], panels: Mapping[str, Panel], nouns: Nouns, rng: np.random.Generator
+    one: Sequence[Task], panels: Mapping[str, Panel], nouns: Nouns, rng: np.random.Generator, rounds: int = ROUNDS
 ) -> list[Sentence]:
     """Generated sentences for the tasks of a set: the second is true where the first is false. Both, or neither."""
-    pairs = [(panels[a], panels[b]) for a, b in one[0].pairs]
+    pairs = _pairs(one, panels)
+    enough = ENOUGH if _doubted(pairs) else 1
+    best = [Sentence(task.task, flagged=NOT_TOLD_APART) for task in one]
     for index in rng.permutation(len(CHOICES)):
-        chosen = CHOICES[index]
-        others = tuple(i for i in range(PAIRS) if i not in chosen)
-        out: list[Sentence] = []
-        for task, selected in zip(one, (chosen, others), strict=False):  # people may have left one of two tasks
-            truth = [i in selected for i in range(PAIRS)]
-            found = None
-            for _ in range(TRIES):
-                found = write(rng, pairs, truth, nouns=nouns, synset=task.synset, avoid=[w.sentence for w in out])
-                if found is None or not any(_denies(found.program, w.program or "") for w in out):
-                    break
-            if found is None:
-                break
-            out.append(
-                Sentence(task.task, found.sentence, selected, WRITER, found.program, found.phenomena, found.family)
+        found = _write_for_choice(one, pairs, CHOICES[index], nouns, rng, rounds)
+        if _worth(found) > _worth(best):
+            best = found
+        if _worth(best) >= enough:
+            break
+    return best
+
+
+def _write_for_choice(
+    one: Sequence[Task], pairs: Sequence[tuple[Panel, Panel]], chosen: tuple[int, ...], nouns: Nouns,
+    rng: np.random.Generator, rounds: int,
+) -> list[Sentence]:  # fmt: skip
+    """Sentences of which the first is true of the chosen pairs, the second of the others; as far as they are found."""
+    others = tuple(i for i in range(PAIRS) if i not in chosen)
+    out: list[Sentence] = []
+    for task, selected in zip(one, (chosen, others), strict=False):  # people may have left one of two tasks
+        truth = [i in selected for i in range(PAIRS)]
+        found = None
+        for _ in range(TRIES):
+            found = write(
+                rng, pairs, truth, nouns=nouns, synset=task.synset, avoid=[w.sentence for w in out], tries=rounds
             )
-        if len(out) == len(one):
-            return out
-    return [Sentence(task.task, flagged=NOT_TOLD_APART) for task in one]
+            if found is None or not any(_denies(found.program, w.program or "") for w in out):
+                break
+        if found is None:
+            return []
+        out.append(Sentence(task.task, found.sentence, selected, WRITER, found.program, found.phenomena, found.family))
+    return out
+
+
+def _pairs(tasks: Sequence[Task], panels: Mapping[str, Panel]) -> list[tuple[Panel, Panel]]:
+    """The pairs of a set's tasks."""
+    return [(panels[a], panels[b]) for a, b in tasks[0].pairs]
+
+
+def _doubted(pairs: Sequence[tuple[Panel, Panel]]) -> bool:
+    """Whether something may count or not: then few kinds of sentences can be written of most pairs."""
+    return any(len(ways(thing)) > 1 for pair in pairs for panel in pair for thing in panel.objects)
+
+
+def _worth(written: Sequence[Sentence]) -> int:
+    """0 where a task has no sentence; 1, and 1 more for each kind that is not among the commonest ones."""
+    if not written or not all(one.sentence for one in written):
+        return 0
+    return 1 + len({one.kind for one in written} - COMMON)
 
 
 Job = tuple[tuple[Task, ...], Mapping[str, Panel], tuple[int, ...]]  # tasks, their panels, what seeds them
@@ -116,6 +150,7 @@ def write_all(
 
 
 PAIRINGS = 30  # of a set, of which the first that sentences can tell apart is taken
+VARIED = 4  # more, in search of sentences that are not of the commonest kinds
 
 
 def pair_all(
@@ -136,12 +171,24 @@ def pair_all(
 def _pair_batch(nouns: Nouns, batch: Sequence[tuple[ImageSet, Mapping[str, Panel], tuple[int, ...]]]) -> list[Task]:
     out: list[Task] = []
     for one, panels, seed in batch:
-        rng = np.random.default_rng(seed)
-        tried = [make_tasks(one, rng)]
-        while not write_for_set(tried[-1], panels, nouns, rng)[0].sentence and len(tried) < PAIRINGS:
-            tried.append(make_tasks(one, rng))
-        out += tried[-1]
+        out += _pairing(one, panels, nouns, np.random.default_rng(seed))
     return out
+
+
+def _pairing(one: ImageSet, panels: Mapping[str, Panel], nouns: Nouns, rng: np.random.Generator) -> list[Task]:
+    """The tasks of a set: over pairs that sentences tell apart, of rarer kinds where some can be written."""
+    best, most, left = make_tasks(one, rng), 0, PAIRINGS
+    tasks = best
+    while left:
+        worth = _worth(write_for_set(tasks, panels, nouns, rng, 1))
+        enough = ENOUGH if _doubted(_pairs(tasks, panels)) else 1
+        left = VARIED if worth and not most else left - 1
+        if worth > most:
+            best, most = tasks, worth
+        if most >= enough:
+            break
+        tasks = make_tasks(one, rng)
+    return best
 
 
 def run_programs(

@@ -44,6 +44,7 @@ class Thresholds:
     score: float = 0.0  # of a detection; what the detector's own threshold let through counts
     same: float = 0.7  # intersection over union of two boxes of one thing
     beside: float = 0.5  # of two boxes of which one may be of the other's thing
+    aligned: float = 0.1  # by how much, of their length, boxes of one thing's halves may differ where they meet
     most: int = 8  # things of a category; nobody counts more
 
     def widened(self, margin: float) -> Thresholds:
@@ -136,16 +137,34 @@ def _merge(things: Sequence[SceneObject], coverage: Coverage, least: Thresholds)
 
 
 def _beside(things: Sequence[SceneObject], coverage: Coverage, least: Thresholds) -> list[SceneObject]:
-    """Of two things alike whose boxes have much in common, the smaller one may be part of the larger."""
+    """Of two things alike whose boxes have much in common, or that are like the halves of one, the smaller one may be
+    part of the larger: the two doors of a refrigerator."""
     out = list(things)
     for k, one in enumerate(out):
         for other in out[:k] + out[k + 1 :]:
             if one.box is None or other.box is None or not _alike(one, other, coverage):
                 continue
             smaller = (_area(one.box), one.id) < (_area(other.box), other.id)
-            if smaller and overlap(one.box, other.box) >= least.beside:
+            halves = one.category == other.category and _halves(one.box, other.box, least.aligned)
+            if smaller and (halves or overlap(one.box, other.box) >= least.beside):
                 out[k] = _doubted(one, BESIDE)
     return out
+
+
+def _halves(one: Box, other: Box, aligned: float) -> bool:
+    """Whether two boxes stand side by side, or one on the other, without a gap and about equally long there.
+
+    >>> _halves((0, 0, 3, 9), (3, 0, 5, 9), 0.1), _halves((0, 0, 3, 9), (3, 4, 5, 9), 0.1)
+    (True, False)
+    """
+    for a, b in ((0, 1), (1, 0)):  # the axis on which they follow each other, and the one on which they are alike
+        first, second = sorted((one, other), key=lambda box: box[a])
+        gap = abs(second[a] - first[a + 2])
+        length = max(box[b + 2] - box[b] for box in (one, other))
+        apart = max(abs(one[b] - other[b]), abs(one[b + 2] - other[b + 2]))
+        if gap <= aligned * (first[a + 2] - first[a]) and apart <= aligned * length:
+            return True
+    return False
 
 
 # --- one thing --------------------------------------------------------------------------------------------------------

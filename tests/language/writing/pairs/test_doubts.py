@@ -95,9 +95,9 @@ def test_worlds_go_through_every_number_of_things() -> None:
     shown = {tuple(o.id for o in world[0].objects) for world in worlds([few], frozenset(["dog"])) or []}
     assert shown == {("0",), ("0", "1"), ("0", "2"), ("0", "1", "2")}  # of few things, which ones matters too
     assert len(worlds([panel], frozenset(["cat"])) or []) == 1
-    kinds = [dog(k, small, category=name) for k, name in enumerate("abcdefgh")]
+    kinds = [dog(k, small, category=name) for k, name in enumerate("abcdefghij")]
     assert 2 ** len(kinds) > MOST_WORLDS
-    assert worlds([Panel("p", objects=tuple(kinds))], frozenset("abcdefgh")) is None
+    assert worlds([Panel("p", objects=tuple(kinds))], frozenset("abcdefghij")) is None
 
 
 def test_what_a_thing_may_be() -> None:

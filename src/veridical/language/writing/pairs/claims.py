@@ -305,6 +305,7 @@ class PairFamily:
     weight: float
     write: Callable[[Desk], PairDraft]
     drafts: int = 14  # tried before another family has its turn; more where most come to nothing
+    doubted: float | None = None  # the weight where it is doubtful what is there; the same unless given
 
 
 def of_side(side: int, readings: Readings) -> Readings:

@@ -21,7 +21,7 @@ SEVERAL = "several"  # why it may be more than one thing
 CROWD = ("crowd", "true")  # COCO's mark of things too many to count: nothing is said of their category
 FEW, MANY = 2, 5  # things that one annotation may stand for
 MOST_OF_A_KIND = 16  # worlds of things of one kind, past which only their number is varied
-MOST_WORLDS = 96  # of a pair; a sentence with more is not written
+MOST_WORLDS = 512  # of a pair; a sentence with more is not written
 
 World = tuple[Panel, ...]
 _Ways = tuple[tuple[SceneObject, ...], ...]  # what may stand in the place of one annotated thing

@@ -70,7 +70,7 @@ def write(
     best = LAST + 1
     for _ in range(tries):
         # each family the sooner the greater its weight: the first is drawn by weight, then the next ...
-        keys = rng.random(len(FAMILIES)) ** (1 / np.array([family.weight for family in FAMILIES]))
+        keys = rng.random(len(FAMILIES)) ** (1 / np.array([weight(family, facts.doubted) for family in FAMILIES]))
         for family in (FAMILIES[k] for k in np.argsort(-keys)):
             found, rank = _write_family(rng, family, facts, wanted, focus, avoid)
             if found is not None and rank < best:
@@ -78,6 +78,11 @@ def write(
             if spare is not None and best == 0:
                 return spare
     return spare
+
+
+def weight(family: PairFamily, doubted: bool) -> float:
+    """How often a family is tried first, beside others; of photographs, the less the easier it is written of them."""
+    return family.weight if family.doubted is None or not doubted else family.doubted
 
 
 def _focus(synset: str | None, nouns: Nouns) -> frozenset[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import TypedDict
 from veridical.common.files import Json, read_json
 from veridical.options.running import Context
 
-POINT, AGAIN = "a finished run of a sweep", "Delete its folder and run the sweep again."
+_POINT, AGAIN = "a finished run of a sweep", "Delete its folder and run the sweep again."
 
 Part = dict[str, float]  # value, low and high of an accuracy; of the whole split also how many items
 
@@ -44,5 +44,5 @@ class Kept(PointScores):
 
 def kept(path: Path) -> Json:
     """What a finished point came to; refused where any of it is missing or something else."""
-    read_json(path, Kept, POINT, AGAIN)
-    return read_json(path, Json, POINT, AGAIN)
+    read_json(path, Kept, _POINT, AGAIN)
+    return read_json(path, Json, _POINT, AGAIN)

@@ -1,6 +1,6 @@
 """VCR's Table 1 and Table 2 on icon stories: R2C, its ablations and every baseline of the paper, in one command.
 
-    python benchmarks/vcr_table.py [--work bench/vcr-table] [--photographs 2640] [--rows R2C MLB ...] [--jobs 2]
+    python benchmarks/vcr_table.py [--work bench/vcr-table] [--photographs 7000] [--rows R2C MLB ...] [--jobs 2]
 
 Builds a benchmark of at least 6,000 training questions, trains a small CNN on objects of other stories as the region
 encoder of all models (icon_regions.py), and trains each row on answers and on rationales separately, as the paper does.
@@ -82,7 +82,7 @@ TICK = 5.0  # seconds between two notes of how long something took
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, default=Path("bench/vcr-table"), help="kept and continued")
-    parser.add_argument("--photographs", type=int, default=2640)
+    parser.add_argument("--photographs", type=int, default=7000)
     names = [row.name for row in ROWS]
     parser.add_argument(
         "--rows", nargs="*", default=names, choices=names, metavar="ROW", help="in this order; else all"

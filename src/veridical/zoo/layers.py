@@ -60,9 +60,13 @@ class LastState(nn.Module):
         return found
 
 
-def attend(keys: Tensor, values: Tensor, real: Tensor) -> Tensor:
-    """keys (N, T, H), values (N, S, H), real (N, S) -> the mean of real values by their fit to each key: (N, T, H)."""
-    fit = keys @ values.transpose(1, 2) / keys.shape[2] ** 0.5  # (N, T, S)
+def attend(keys: Tensor, values: Tensor, real: Tensor, divided: bool = True) -> Tensor:
+    """keys (N, T, H), values (N, S, H), real (N, S) -> the mean of real values by their fit to each key: (N, T, H).
+
+    A fit is a product, divided by the root of its width if not told otherwise.
+    """
+    fit = keys @ values.transpose(1, 2)  # (N, T, S)
+    fit = fit / keys.shape[2] ** 0.5 if divided else fit
     shares = fit.masked_fill(~real[:, None, :], -1e9).softmax(2)
     meant: Tensor = shares @ values
     return meant

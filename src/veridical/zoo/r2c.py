@@ -9,7 +9,8 @@ Options leave out what Table 2 leaves out: `query` (the query, and with it its a
 `photograph` (all that is seen); `words=glove` has static words. Region features are stored by any encoder, or learned
 by a small CNN and RoIAlign (`images=pixels`). Otherwise than in the paper, words are those of each text by itself, so
 that every text is encoded once and the query is read once for all its responses; and o^ is pooled, too, so that nothing
-but the BiLSTM is missing without `reasoning`.
+but the BiLSTM is missing without `reasoning`. As in the authors' code, LSTMs begin with Xavier's and orthogonal weights
+and forget gates that are open, and the perceptron is as wide as what it reads.
 
 Where blocks of questions share their responses, neither a question nor a response says anything alone, and all there is
 to learn from are products of the two with what is seen: that begins slowly (docs/vcr-log.md). Two helps, which can be
@@ -62,12 +63,12 @@ class R2C(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.word = nn.Linear(sizes["responses"], width)
         self.look = Objects(sizes, width, config.around, config.dropout) if sees else None
-        self.ground = TwoWayReader(width * (1 + sees), width)
+        self.ground = begun(TwoWayReader(width * (1 + sees), width))
         self.asks = nn.Linear(width, width, bias=False) if asks else None  # W of eq. 2
         self.sees = nn.Linear(width, width, bias=False) if sees else None  # V, the same for objects
-        self.reason = TwoWayReader(width * (1 + asks + sees), width) if config.reasoning else None
+        self.reason = begun(TwoWayReader(width * (1 + asks + sees), width)) if config.reasoning else None
         joined = width * (1 + asks + sees + config.reasoning)
-        self.output = perceptron([joined, width, 1], config.dropout, last_bias=False)
+        self.output = perceptron([joined, joined, 1], config.dropout, last_bias=False)
         self.start = Start(sizes["responses"], width, self.dropout) if config.start and asks and sees else None
 
     def forward(
@@ -93,9 +94,11 @@ class R2C(nn.Module):
         parts = [said]
         if self.asks is not None and query is not None and query_tags is not None:
             asked = self._ground(query, query_tags, seen).repeat_interleave(each, 0)  # (BC, S, H)
-            parts.append(attend(self.asks(said), asked, (query_tags > 0).repeat_interleave(each, 0)))  # (BC, T, H)
+            real_words = (query_tags > 0).repeat_interleave(each, 0)  # (BC, S)
+            parts.append(attend(self.asks(said), asked, real_words, divided=False))  # (BC, T, H)
         if self.sees is not None and objects is not None and there is not None:
-            parts.append(attend(self.sees(said), objects, there.repeat_interleave(each, 0)))  # (BC, T, H)
+            here = there.repeat_interleave(each, 0)  # (BC, O)
+            parts.append(attend(self.sees(said), objects, here, divided=False))  # (BC, T, H)
         if self.reason is not None:
             parts.append(self.reason(self.dropout(torch.cat(parts, dim=2)), real))  # (BC, T, H)
         pooled = largest(torch.cat(parts, dim=2), real)  # (BC, parts H)
@@ -112,6 +115,21 @@ class R2C(nn.Module):
             parts.append(pointed_at(tags, objects))
         states: Tensor = self.ground(torch.cat(parts, dim=2), tags > 0)
         return states
+
+
+def begun(reader: TwoWayReader) -> TwoWayReader:
+    """The reader with the weights that the authors' LSTMs begin with."""
+    for name, weights in reader.lstm.named_parameters():
+        if name.startswith("weight_ih"):
+            nn.init.xavier_uniform_(weights)
+        elif name.startswith("weight_hh"):
+            nn.init.orthogonal_(weights)
+        else:
+            nn.init.zeros_(weights)
+            if name.startswith("bias_hh"):
+                with torch.no_grad():
+                    weights.chunk(4)[1].fill_(1)  # the forget gate
+    return reader
 
 
 class Start(nn.Module):

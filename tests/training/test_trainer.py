@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from veridical.errors import UserError
 from veridical.training.batches import Dataset
 from veridical.training.config import TrainingConfig
+from veridical.training.trained import WEIGHTS
 from veridical.training.trainer import Place, Trainer
 from veridical.zoo.inputs import Words
 
@@ -37,7 +39,7 @@ def data(statements: Path) -> Dataset:
     return Dataset.encode(examples, {"words": words})
 
 
-def trainer(data: Dataset, folder: Path, accuracies: list[float], **options: float) -> Trainer:
+def trainer(data: Dataset, folder: Path, accuracies: list[float], **options: float | str) -> Trainer:
     """A trainer whose validation accuracies are given."""
     config = replace(TrainingConfig(batch=64), **options)  # type: ignore[arg-type]
     made = Trainer(Constant(), data, data, config, folder, seed=0)
@@ -60,6 +62,14 @@ def test_patience_grows_at_each_new_best(data: Dataset, tmp_path: Path) -> None:
     done = run(data, tmp_path, [0.1, 0.2, 0.3, *[0.3] * 50], patience=10)
     assert done.patience == pytest.approx(10 * 1.01**3)
     assert done.epoch == 3 + 11  # 10.3 epochs without a new best: the eleventh ends it; equal is not better
+
+
+def test_the_last_weights_are_kept_where_that_is_asked_for(data: Dataset, tmp_path: Path) -> None:
+    """A lesson of simple sentences is not judged by validation on hard ones: nothing stops it, and its end is kept."""
+    made = trainer(data, tmp_path, [0.9, 0.1, 0.2, 0.1], epochs=4, patience=1, keep="last")
+    done = made.run()
+    assert (done.epoch, done.best_epoch, done.best) == (4, 4, 0.1)
+    assert torch.equal(load_file(tmp_path / WEIGHTS)["bias"], made.module.get_parameter("bias"))
 
 
 def test_epochs_are_the_most(data: Dataset, tmp_path: Path) -> None:

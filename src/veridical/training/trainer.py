@@ -1,4 +1,5 @@
-"""The one training loop: cross-entropy over candidates, early stopping with patience, best weights kept, exact resume.
+"""The one training loop: cross-entropy over candidates, early stopping with patience, exact resume; the best weights
+are kept, or the last.
 
 It knows no model: a module is called with its inputs by name and returns scores (B, C), in training perhaps with what
 it predicts for auxiliary losses. A run killed at any step and started again ends in the same weights as one that was
@@ -50,7 +51,7 @@ class Place:
     loss: float = 0.0  # sums over the epoch under way
     right: int = 0
     seen: int = 0
-    best: float = -1.0  # best validation accuracy
+    best: float = -1.0  # best validation accuracy, or the last, where the last weights are kept
     best_epoch: int = 0
     patience: float = 0.0  # grows at each new best
     countdown: float = 0.0  # epochs left without a new best
@@ -199,7 +200,7 @@ class Trainer:
             "rate": self.rate(place.step - 1),
         }
         place.epoch += 1
-        if accuracy > place.best:
+        if accuracy > place.best or self.config.keep == "last":
             place.best, place.best_epoch = accuracy, place.epoch
             place.patience *= self.config.patience_growth
             place.countdown = place.patience

@@ -42,7 +42,7 @@ class Row:
     published: str = ""  # accuracy on dev
     options: dict[str, Any] | None = field(default_factory=dict)  # on train; None: the first run answers
     first: dict[str, Any] | None = None  # options of a run on augmented statements that it continues from
-    after: str = ""  # or a row of generated statements whose run it continues from
+    after: str = ""  # or a run of another row that it continues from, by its name in FOLDER/runs
     trials: int = 1
     generated: dict[str, Any] = field(default_factory=dict)  # more options on generated statements
 
@@ -53,6 +53,10 @@ LIST: dict[str, Any] = {
     "limit": 100_000, "hidden": 96,
 }  # fmt: skip
 SLOTS = {name: value for name, value in LIST.items() if name not in ("maps", "hidden")} | {"slots": 8, "epochs": 7}
+CELLS = {name: value for name, value in LIST.items() if name != "maps"} | {
+    "rate": 1e-3, "epochs": 10, "strides": (2, 2, 2),
+}  # fmt: skip
+PARSE, SEARCH = {"learning": "parse"}, {"learning": "search"}  # what N2NMN's layouts are learned from
 FINE: dict[str, Any] = {"epochs": 5, "rate": 5e-4, "schedule": "linear", "warmup": 20, "patience": 4.0}
 ROWS = {
     "majority": Row("Majority", "majority", "55.3"),
@@ -63,9 +67,8 @@ ROWS = {
     "maxent-no-counts": Row("MaxEnt without counts, on the structure", "maxent", "57.7", {"counts": False}),
     "structure-mlp": Row("MLP, on the structure", "structure-mlp", "67.5 ± 0.5", trials=3),
     "structure-rnn": Row("Image features+RNN, on the structure", "structure-rnn", "57.7 ± 1.4", trials=3),
-    "film": Row("FiLM, on cells of pixels", "film", "60.1"),
-    "film-sentence": Row("FiLM with a frozen sentence encoder, on cells of pixels", "film-sentence"),
-    "mac": Row("MAC, on cells of pixels", "mac", "55.4", {"strides": (2, 2, 2), "hidden": 64}),
+    "film": Row("FiLM, on cells of pixels", "film", "60.1", None, CELLS),
+    "mac": Row("MAC, on cells of pixels", "mac", "55.4", None, CELLS),
     "film-objects": Row(
         "FiLM over seen objects",
         "film",
@@ -74,14 +77,24 @@ ROWS = {
         LIST | {"rate": 2e-3, "epochs": 8, "blocks": 3},
         generated={"epochs": 30},
     ),
+    "film-sentence": Row(
+        "FiLM over seen objects, told by a frozen sentence encoder",
+        "film-sentence",
+        "",
+        None,
+        LIST | {"rate": 2e-3, "epochs": 8, "blocks": 3, "limit": 50_000},
+    ),
     "film-generated": Row(
-        "FiLM over seen objects, of generated statements", "film", "60.1", FINE, after="film-objects"
+        "FiLM over seen objects, of generated statements", "film", "60.1", FINE, after="generated-film-objects-first"
     ),
     "mac-objects": Row(
         "MAC over seen objects", "mac", "55.4", None, LIST | {"rate": 1.5e-3, "epochs": 7}, generated={"epochs": 28}
     ),
     "nmn": Row("NMN over seen objects", "nmn", "63.1", FINE, SLOTS),
-    "n2nmn": Row("N2NMN over seen objects, cloned from programs", "n2nmn", "65.3", FINE, SLOTS),
+    "n2nmn": Row("N2NMN over seen objects, cloned from programs", "n2nmn", "", FINE, SLOTS),
+    "n2nmn-parse": Row("N2NMN over seen objects, cloned from a parse", "n2nmn", "", FINE | PARSE, SLOTS | PARSE),
+    "n2nmn-tune": Row("N2NMN over seen objects, tuned by search", "n2nmn", "", FINE | SEARCH, after="nlvr-n2nmn-parse"),
+    "n2nmn-rl": Row("N2NMN over seen objects, searched from scratch", "n2nmn", "65.3", FINE | SEARCH, SLOTS | SEARCH),
     "cnn-biatt": Row("CNN-BiATT over seen objects", "cnn-biatt", "66.9", None, LIST | {"rate": 1.5e-3, "epochs": 4}),
     "w-memnn": Row("W-MemNN over seen objects", "w-memnn", "65.6", None, LIST | {"rate": 1.5e-3, "epochs": 6}),
     "cmm": Row("CMM over seen objects", "cmm", "68.0", None, LIST | {"rate": 1.5e-3, "epochs": 5}),
@@ -144,7 +157,7 @@ def measure(name: str, work: Path, kind: str, plain: Path, more: Path, trials: i
         options = row.first | seen | longer
         done = veridical.train(row.model, more, first, set=options, validate="validation")
     if row.after:
-        first = work / "runs" / f"generated-{row.after}-first"
+        first = work / "runs" / row.after
     if row.options is not None:
         own = {**row.options, **HELD, **({} if row.first else longer)}
         done = veridical.train(row.model, plain, run, set=own, trials=trials, pretrained=first)

@@ -16,9 +16,13 @@ Where blocks of questions share their responses, neither a question nor a respon
 to learn from are products of the two with what is seen: that begins slowly (docs/vcr-log.md). Two helps, which can be
 left out: `around` adds to each object what stands near it (a crop of a hand does not show what it holds; the paper's
 large receptive fields do), and `start` adds to the score what can be learned at once, how well the words of a response
-fit what the query points at, or looks for:
+fit the object that the query points at or describes, and the photograph:
 
-    s += sum_t (S w_t) . a        a = a mean of the tagged objects, of those the query's words attend to, and the whole
+    s += sum_t (S w_t) . a + (S' w_t) . o_1        a = sum_k softmax_k(8 cos(Q sum_t q_t, K o_k) + b tagged_k) o_k
+
+where o_1 is the photograph and the sum over k goes over its objects. Section 5 lets responses alone look for objects:
+"the girl in brown" of a question is found by `start`. Its cosine is bounded, since a product soon settled for good on
+one object, before words meant anything; and the photograph is no object, since all of `start` settled on it.
 """
 
 from __future__ import annotations
@@ -35,7 +39,8 @@ from veridical.zoo.layers import TwoWayReader, attend, largest, perceptron
 from veridical.zoo.objects import WHOLE, Objects, object_inputs, pointed_at
 from veridical.zoo.spoken import spoken_inputs
 
-SMALL = 0.05  # of what words look for, at first: all objects alike
+SURE = 8.0  # the most that a description weighs in `start`
+TAGGED = 3.0  # what a tag weighs beside it, at first
 
 
 @dataclass(frozen=True)
@@ -133,33 +138,42 @@ def begun(reader: TwoWayReader) -> TwoWayReader:
 
 
 class Start(nn.Module):
-    """How well the words of responses fit what the query points at or describes, or the photograph."""
+    """How well the words of responses fit what the query is about, and the photograph."""
 
     def __init__(self, words: int, width: int, dropout: nn.Dropout) -> None:
         super().__init__()
         self.dropout = dropout
-        self.says = nn.Linear(words, width)  # what words say of an object
-        self.seeks = nn.Linear(words, width, bias=False)  # what words of a query look for: "the woman in red"
-        self.meant = nn.Linear(width, 1, bias=False)  # which of the objects that a query points at it is about
-        with torch.no_grad():
-            self.seeks.weight.mul_(SMALL)
+        self.seeks = nn.Linear(words, width, bias=False)  # Q
+        self.kinds = nn.Linear(width, width, bias=False)  # K
+        self.tagged = nn.Parameter(torch.tensor(TAGGED))  # b
+        self.says = nn.ModuleList(nn.Linear(words, width) for _ in range(2))  # S and S'
 
     def forward(
         self, responses: Tensor, response_tags: Tensor, query: Tensor, query_tags: Tensor, seen: Tensor, there: Tensor
     ) -> Tensor:
         """responses (B, C, T, D), query (B, S, D), their tags, seen (B, O, H), there (B, O) -> (B, C)."""
-        sought = self.dropout(self.seeks(query)).sum(1, keepdim=True)  # (B, 1, H)
-        found = attend(sought, seen, there)  # (B, 1, H)
-        named = torch.cat([seen[:, :WHOLE], found, pointed_at(query_tags, seen)], dim=1)  # (B, 2 + S, H)
-        pointed = functional.pad(query_tags > WHOLE, (2, 0), value=True)  # (B, 2 + S)
-        # Shares add up to one. Gates could all be shut, and are: that helps most as long as words mean nothing.
-        shares = self.meant(named).squeeze(2).masked_fill(~pointed, -1e9).softmax(1)  # (B, 2 + S)
-        about = (shares[:, :, None] * named).sum(1)  # (B, H)
+        shown = [self.about(query, query_tags, seen, there), seen[:, 0]]  # (B, H) each: a and o_1
         real = response_tags > 0  # (B, C, T)
-        says = self.dropout(self.says(responses)) * real[..., None]  # (B, C, T, H)
+        fits = torch.stack(
+            [
+                torch.einsum("bcth,bh->bc", self.dropout(says(responses)) * real[..., None], what)
+                for says, what in zip(self.says, shown, strict=True)
+            ]
+        )  # (2, B, C)
         said = real.sum(2).clamp(min=1)  # (B, C): sums of many products begin as small as one
-        fit: Tensor = torch.einsum("bcth,bh->bc", says, about) / (seen.shape[2] * said) ** 0.5
+        fit: Tensor = fits.sum(0) / (seen.shape[2] * said) ** 0.5
         return fit
+
+    def about(self, query: Tensor, query_tags: Tensor, seen: Tensor, there: Tensor) -> Tensor:
+        """What the query is about: query (B, S, D), its tags (B, S), seen (B, O, H), there (B, O) -> (B, H)."""
+        number = torch.arange(1, seen.shape[1] + 1, device=seen.device)  # of each object
+        others = there & (number > WHOLE)  # (B, O)
+        sought = functional.normalize(self.dropout(self.seeks(query)).sum(1), dim=1)  # (B, H)
+        alike = torch.einsum("boh,bh->bo", functional.normalize(self.kinds(seen), dim=2), sought)  # (B, O)
+        pointed = (query_tags[:, :, None] == number).any(1)  # (B, O)
+        fits = SURE * alike + self.tagged * pointed
+        shares = fits.masked_fill(~others, -1e9).softmax(1) * others  # of a photograph without objects nothing
+        return torch.einsum("bo,boh->bh", shares, seen)
 
 
 def _inputs(config: R2CConfig) -> dict[str, Input]:

@@ -102,3 +102,34 @@ def test_an_untagged_word_carries_the_whole_photograph() -> None:
     others = torch.cat([objects[:, :1], torch.rand(4, 4, 8)], dim=1)  # the same photograph, other objects
     assert torch.equal(module._ground(words, tags, objects), module._ground(words, tags, others))
     assert not torch.allclose(module._ground(words, tags, objects), module._ground(words, tags, objects.flip(1)))
+
+
+def described(count: int) -> tuple[dict[str, torch.Tensor], torch.Tensor, torch.Tensor]:
+    """The same, and everybody has a hat; half of the questions have no tag, and say which hat is meant."""
+    inputs, answers = questions(count)
+    words, hats = torch.eye(10) * 10**0.5, torch.stack([torch.randperm(4) for _ in range(count)])  # (N, 4)
+    asked, tagged = inputs["query_tags"][:, 0] - 2, torch.rand(count) < 0.5
+    hat = hats.gather(1, asked[:, None])  # (N, 1)
+    said = inputs["responses"].argmax(3)  # (N, 4, 1)
+    wears = torch.cat([torch.zeros(count, 1, 4), 2 * torch.eye(4)[hats]], dim=1)
+    inputs["responses"], inputs["regions"] = words[said], torch.cat([inputs["regions"], wears], dim=2)
+    inputs["query"] = words[torch.where(tagged[:, None], 0, 6 + hat)]
+    inputs["query_tags"] = torch.where(tagged, asked + 2, 1)[:, None]
+    return inputs, answers, tagged
+
+
+def test_it_finds_who_is_described() -> None:
+    torch.manual_seed(0)
+    inputs, answers, tagged = described(1536)
+    module = R2C(R2CConfig(hidden=24, around=0), {"responses": 10, "query": 10, "classes": 4, "regions": 8})
+    optimizer = torch.optim.AdamW(module.parameters(), 0.004)
+    for _ in range(2):
+        for rows in torch.randperm(1024).split(32):
+            scores = module(**{name: tensor[rows] for name, tensor in inputs.items()})
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(scores, answers[rows]).backward()
+            optimizer.step()
+    module.eval()
+    right = module(**{name: tensor[1024:] for name, tensor in inputs.items()}).argmax(1) == answers[1024:]
+    assert right[tagged[1024:]].float().mean() > 0.8
+    assert right[~tagged[1024:]].float().mean() > 0.8

@@ -9,8 +9,8 @@ Options leave out what Table 2 leaves out: `query` (the query, and with it its a
 `photograph` (all that is seen); `words=glove` has static words. Region features are stored by any encoder, or learned
 by a small CNN and RoIAlign (`images=pixels`). Otherwise than in the paper, words are those of each text by itself, so
 that every text is encoded once and the query is read once for all its responses; and o^ is pooled, too, so that nothing
-but the BiLSTM is missing without `reasoning`. As in the authors' code, LSTMs begin with Xavier's and orthogonal weights
-and forget gates that are open, and the perceptron is as wide as what it reads.
+but the BiLSTM is missing without `reasoning`. LSTMs begin with Xavier's and orthogonal weights and open forget gates,
+as in the authors' code, and the perceptron is as wide as what it reads (theirs: 1,024 over 1,536).
 
 Where blocks of questions share their responses, neither a question nor a response says anything alone, and all there is
 to learn from are products of the two with what is seen: that begins slowly (docs/vcr-log.md). Two helps, which can be
@@ -20,9 +20,9 @@ fit the object that the query points at or describes, and the photograph:
 
     s += sum_t (S w_t) . a + (S' w_t) . o_1        a = sum_k softmax_k(8 cos(Q sum_t q_t, K o_k) + b tagged_k) o_k
 
-where o_1 is the photograph and the sum over k goes over its objects. Section 5 lets responses alone look for objects:
-"the girl in brown" of a question is found by `start`. Its cosine is bounded, since a product soon settled for good on
-one object, before words meant anything; and the photograph is no object, since all of `start` settled on it.
+where o_1 is the photograph and the sum over k goes over its objects; without a query the second part alone is left.
+Section 5 lets responses alone look for objects: "the girl in brown" of a question is found by `start`. The photograph
+is no object to it, and the cosine is bounded, since a plain product over both settled on the photograph for good.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class R2C(nn.Module):
         self.reason = begun(TwoWayReader(width * (1 + asks + sees), width)) if config.reasoning else None
         joined = width * (1 + asks + sees + config.reasoning)
         self.output = perceptron([joined, joined, 1], config.dropout, last_bias=False)
-        self.start = Start(sizes["responses"], width, self.dropout) if config.start and asks and sees else None
+        self.start = Start(sizes["responses"], width, self.dropout, asks) if config.start and sees else None
 
     def forward(
         self,
@@ -108,9 +108,12 @@ class R2C(nn.Module):
             parts.append(self.reason(self.dropout(torch.cat(parts, dim=2)), real))  # (BC, T, H)
         pooled = largest(torch.cat(parts, dim=2), real)  # (BC, parts H)
         scores: Tensor = self.output(self.dropout(pooled)).view(batch, each)  # (B, C)
-        if self.start is None or seen is None or there is None or query is None or query_tags is None:
+        if self.start is None or seen is None or there is None:
             return scores
-        started: Tensor = scores + self.start(responses, response_tags, query, query_tags, seen, there)
+        shown = seen[:, :WHOLE]  # (B, 1, H)
+        if self.start.finds is not None and query is not None and query_tags is not None:
+            shown = torch.cat([shown, self.start.finds(query, query_tags, seen, there)[:, None]], dim=1)  # (B, 2, H)
+        started: Tensor = scores + self.start(responses, response_tags, shown)
         return started
 
     def _ground(self, words: Tensor, tags: Tensor, objects: Tensor | None) -> Tensor:
@@ -138,7 +141,26 @@ def begun(reader: TwoWayReader) -> TwoWayReader:
 
 
 class Start(nn.Module):
-    """How well the words of responses fit what the query is about, and the photograph."""
+    """How well the words of responses fit the photograph, and what the query is about."""
+
+    def __init__(self, words: int, width: int, dropout: nn.Dropout, asks: bool) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.finds = Finder(words, width, dropout) if asks else None
+        self.says = nn.ModuleList(nn.Linear(words, width) for _ in range(1 + asks))  # S' and S
+
+    def forward(self, responses: Tensor, response_tags: Tensor, shown: Tensor) -> Tensor:
+        """responses (B, C, T, D), their tags (B, C, T), shown (B, 1 or 2, H) -> (B, C)."""
+        real = response_tags > 0  # (B, C, T)
+        said = torch.stack([self.dropout(says(responses)) for says in self.says], dim=3)  # (B, C, T, 2, H)
+        fits = torch.einsum("bctnh,bnh->bct", said, shown) * real  # (B, C, T)
+        count = real.sum(2).clamp(min=1)  # (B, C): sums of many products begin as small as one
+        fit: Tensor = fits.sum(2) / (shown.shape[2] * count) ** 0.5
+        return fit
+
+
+class Finder(nn.Module):
+    """What a query is about: a mean of the objects that it points at or describes."""
 
     def __init__(self, words: int, width: int, dropout: nn.Dropout) -> None:
         super().__init__()
@@ -146,33 +168,16 @@ class Start(nn.Module):
         self.seeks = nn.Linear(words, width, bias=False)  # Q
         self.kinds = nn.Linear(width, width, bias=False)  # K
         self.tagged = nn.Parameter(torch.tensor(TAGGED))  # b
-        self.says = nn.ModuleList(nn.Linear(words, width) for _ in range(2))  # S and S'
 
-    def forward(
-        self, responses: Tensor, response_tags: Tensor, query: Tensor, query_tags: Tensor, seen: Tensor, there: Tensor
-    ) -> Tensor:
-        """responses (B, C, T, D), query (B, S, D), their tags, seen (B, O, H), there (B, O) -> (B, C)."""
-        shown = [self.about(query, query_tags, seen, there), seen[:, 0]]  # (B, H) each: a and o_1
-        real = response_tags > 0  # (B, C, T)
-        fits = torch.stack(
-            [
-                torch.einsum("bcth,bh->bc", self.dropout(says(responses)) * real[..., None], what)
-                for says, what in zip(self.says, shown, strict=True)
-            ]
-        )  # (2, B, C)
-        said = real.sum(2).clamp(min=1)  # (B, C): sums of many products begin as small as one
-        fit: Tensor = fits.sum(0) / (seen.shape[2] * said) ** 0.5
-        return fit
-
-    def about(self, query: Tensor, query_tags: Tensor, seen: Tensor, there: Tensor) -> Tensor:
-        """What the query is about: query (B, S, D), its tags (B, S), seen (B, O, H), there (B, O) -> (B, H)."""
+    def forward(self, query: Tensor, query_tags: Tensor, seen: Tensor, there: Tensor) -> Tensor:
+        """query (B, S, D), its tags (B, S), seen (B, O, H), there (B, O) -> (B, H); without objects zero."""
         number = torch.arange(1, seen.shape[1] + 1, device=seen.device)  # of each object
         others = there & (number > WHOLE)  # (B, O)
         sought = functional.normalize(self.dropout(self.seeks(query)).sum(1), dim=1)  # (B, H)
         alike = torch.einsum("boh,bh->bo", functional.normalize(self.kinds(seen), dim=2), sought)  # (B, O)
         pointed = (query_tags[:, :, None] == number).any(1)  # (B, O)
         fits = SURE * alike + self.tagged * pointed
-        shares = fits.masked_fill(~others, -1e9).softmax(1) * others  # of a photograph without objects nothing
+        shares = fits.masked_fill(~others, -1e9).softmax(1) * others
         return torch.einsum("bo,boh->bh", shares, seen)
 
 

@@ -101,7 +101,11 @@ def prepare(work: Path, photographs: int) -> tuple[Path, str]:
     """The benchmark with its region features, and their encoder."""
     folder = work / "vcr"
     with timed(work / "rows" / "prepare.seconds"):
-        if not (folder / "benchmark.json").exists():
+        if (folder / "benchmark.json").exists():
+            there = Benchmark(folder).manifest["config"]["photographs"]
+            if there != photographs:
+                raise SystemExit(f"{folder} has {there} photographs: give --photographs {there}, or another --work.")
+        else:
             veridical.build("vcr", folder, photographs=photographs, seed=0, hide=())
         encoder = str(icon_regions.make(work / "icon-regions", **ENCODER))
         veridical.features(encoder, folder, objects=True)

@@ -15,8 +15,11 @@ from veridical.records import Item, Panel, Ref, SceneObject, Text
 COLORS = {"red": (220, 30, 30), "green": (30, 180, 40), "blue": (40, 60, 220), "white": (250, 250, 250)}
 
 
-def write(folder: Path, count: int = 160) -> Path:
-    """Questions about the colour of the first or the second box, which the text does not tell; with reasons."""
+def write(folder: Path, count: int = 160, more: bool = False) -> Path:
+    """Questions about the colour of the first or the second box, which the text does not tell; with reasons.
+
+    With `more`, photographs have different numbers of objects: up to two between the boxes, that nobody asks about.
+    """
     rng = np.random.default_rng(0)
     names = list(COLORS)
     with BenchmarkWriter(folder, name="boxes", task="choice") as writer:
@@ -30,6 +33,8 @@ def write(folder: Path, count: int = 160) -> Path:
             picture.save(data, "PNG")
             boxes = [(2.0 + 32 * p, 2.0, 30.0 + 32 * p, 30.0) for p in range(2)]
             objects = tuple(SceneObject(str(p), ("cup", "box")[p], box=boxes[p]) for p in range(2))
+            between = [(28.0, 4.0 + 12 * n, 36.0, 12.0 + 12 * n) for n in range(k % 3 if more else 0)]
+            objects += tuple(SceneObject(str(n), "gap", box=box) for n, box in enumerate(between, 2))
             panels.append(Panel(f"p{k}", image=writer.add_image(data.getvalue()), width=64, height=32, objects=objects))
             asked = str(int(rng.integers(2)))
             query = Text("", ("What", "is", Ref((asked,)), "?"))

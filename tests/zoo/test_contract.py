@@ -121,7 +121,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "statement": small.write_statements(base / "statements"),
         "choice": small.write_choices(base / "choices", candidates=(4, 3)),
         "matrix": matrices.write(base / "matrices", {"train": 24, "test": 8}, ("main",), objects=True),
-        "tagged": tagged.write(base / "tagged", 16),
+        "tagged": tagged.write(base / "tagged", 16, more=True),
         "said": said.write(base / "said"),
         "pictures-objects": said.write_pairs(base / "pairs"),
         **{f"pictures-{task}": pictures.write(base / f"p-{task}", task, {"train": 20}) for task in TASKS},

@@ -9,7 +9,8 @@ import torch
 
 from veridical import evaluate, solve, train
 from veridical.errors import UserError
-from veridical.zoo.r2c import R2C, R2CConfig
+from veridical.zoo.layers import TwoWayReader, attend
+from veridical.zoo.r2c import R2C, SURE, Finder, R2CConfig, begun
 
 from . import _tagged as tagged
 
@@ -133,3 +134,49 @@ def test_it_finds_who_is_described() -> None:
     right = module(**{name: tensor[1024:] for name, tensor in inputs.items()}).argmax(1) == answers[1024:]
     assert right[tagged[1024:]].float().mean() > 0.8
     assert right[~tagged[1024:]].float().mean() > 0.8
+
+
+def test_what_a_query_is_about_is_a_bounded_mean_of_its_objects() -> None:
+    torch.manual_seed(0)
+    finder = Finder(6, 8, torch.nn.Dropout(0.0))
+    query, seen = torch.randn(3, 2, 6), torch.randn(3, 5, 8)
+    tags = torch.tensor([[1, 3], [1, 1], [1, 1]])  # the first points at object number 3, the others at none
+    there = torch.tensor([[True] * 5, [True, True, True, False, False], [True, False, False, False, False]])
+    found = finder(query, tags, seen, there)
+    sought = query.sum(1) @ finder.seeks.weight.T
+    fits = SURE * torch.cosine_similarity(seen @ finder.kinds.weight.T, sought[:, None], dim=2)
+    fits[0, 2] += finder.tagged
+    torch.testing.assert_close(found[0], fits[0, 1:].softmax(0) @ seen[0, 1:])  # not the photograph
+    torch.testing.assert_close(found[1], fits[1, 1:3].softmax(0) @ seen[1, 1:3])
+    assert not found[2].any()  # no object is there
+
+
+def test_a_product_that_nothing_divides_as_in_equation_2() -> None:
+    torch.manual_seed(0)
+    keys, values = torch.randn(1, 2, 4), torch.randn(1, 3, 4)
+    real = torch.tensor([[True, True, False]])
+    wanted = (keys[0] @ values[0, :2].T).softmax(1) @ values[0, :2]
+    torch.testing.assert_close(attend(keys, values, real, divided=False)[0], wanted)
+
+
+def test_lstms_begin_as_the_authors_do() -> None:
+    reader = begun(TwoWayReader(6, 8))
+    for name, weights in reader.lstm.named_parameters():
+        if name.startswith("weight_hh"):
+            torch.testing.assert_close(weights.T @ weights, torch.eye(4))
+        elif name.startswith("bias"):
+            forget = 1.0 if name.startswith("bias_hh") else 0.0
+            assert weights.tolist() == [0.0] * 4 + [forget] * 4 + [0.0] * 8
+    module = R2C(R2CConfig(hidden=8), {"responses": 6, "query": 6, "classes": 4, "regions": 4})
+    for own in (module.ground, module.reason):
+        assert own is not None
+        assert own.lstm.bias_hh_l0[2 * 2 : 4 * 2].tolist() == [1.0] * 4  # of width 4
+
+
+def test_without_a_query_the_photograph_is_still_seen() -> None:
+    module = R2C(R2CConfig(hidden=8, query=False), {"responses": 6, "classes": 4, "regions": 4}).eval()
+    inputs, _ = questions(8)
+    inputs = {name: tensor for name, tensor in inputs.items() if not name.startswith("query")}
+    before = module(**inputs)
+    inputs["regions"] = inputs["regions"] + torch.eye(5)[0][:, None]  # another photograph, the same objects
+    assert not torch.allclose(before, module(**inputs))

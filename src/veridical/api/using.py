@@ -143,8 +143,8 @@ def train(
 ) -> TrainResult:
     """Train a model of the zoo; stopped at any moment, the same command continues where it was.
 
-    RUN/trial-K/model.safetensors holds the best weights, RUN/curves.svg the learning curves, RUN/trial-K/logs the
-    TensorBoard events. `veridical solve RUN DIR --split dev` uses it.
+    RUN/trial-K/model.safetensors holds the weights that were kept, RUN/curves.svg the learning curves, RUN/trial-K/logs
+    the TensorBoard events. `veridical solve RUN DIR --split dev` uses it.
 
     Args:
         model: A model of `veridical models`.

@@ -45,7 +45,7 @@ def _trained_table(runs: Sequence[TrainedRun]) -> PageTable:
         reached = f"{percent(run.mean)}{spread}"
         sizes = f"{run.training_items:,}", str(len(run.trials))
         rows.append([run.name, run.benchmark.name, *sizes, epochs, reached])
-    columns = ["benchmark", "items trained on", "trials", "best epoch", "validation accuracy, %"]
+    columns = ["benchmark", "items trained on", "trials", "epoch kept", "validation accuracy, %"]
     return facts(columns, rows, "run")
 
 

@@ -29,7 +29,7 @@ class TrainingConfig:
     epochs: int = 100  # at most
     patience: float = 10.0  # epochs without a new best before training stops
     patience_growth: float = 1.01  # patience is multiplied by this at each new best
-    keep: Kept = "best"  # weights, by validation; or the last of all epochs, of a lesson that validation goes beyond
+    keep: Kept = "best"  # weights by validation, or the last, whatever the patience: of a lesson that it goes beyond
     schedule: Schedule = "constant"  # of the rate, over all epochs
     warmup: int = 0  # steps over which the rate rises from zero
     weight_decay: float = 0.0  # of AdamW

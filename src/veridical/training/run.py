@@ -94,7 +94,7 @@ class TrainResult(Result):
 
     def parts(self) -> Iterator[Table | str]:
         rows = [(t["seed"], t["epochs"], t["best_epoch"], f"{100 * t['best']:.2f}") for t in self.trials]
-        yield Table(self.model, ("seed", "epochs", "best epoch", "validation accuracy, %"), rows)
+        yield Table(self.model, ("seed", "epochs", "epoch kept", "validation accuracy, %"), rows)
         mean, std = 100 * self.mean, 100 * self.std
         yield f"{self.run}: validation accuracy {mean:.2f} ± {std:.2f} % over {len(rows)} trials."
 

@@ -66,7 +66,7 @@ class _Standing(msgspec.Struct):
 
 
 class Trainer:
-    """Trains one module on one data set; `run` does it all and leaves the best weights in the folder."""
+    """Trains one module on one data set; `run` does it all and leaves the weights that are kept in the folder."""
 
     def __init__(
         self,

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -54,7 +55,7 @@ class Row:
 
     @property
     def slug(self) -> str:
-        return self.name.lower().replace(" ", "-").replace("(", "").replace(")", "")
+        return re.sub("[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
 
 # all of BERT's weights on all of the items would take longer than everything else: two layers on a part of them
@@ -73,6 +74,8 @@ ROWS = (
     Row("Table 2", "No reasoning module", "r2c", {"reasoning": False}, True),
     Row("Table 2", "No vision representation", "r2c", {"photograph": False}),
     Row("Table 2", "GloVe representations", "r2c", {"words": "glove"}, True),
+    Row("Beside", "MLB, shown every region", "mlb", {"pointed": False}, True),
+    Row("Beside", "MUTAN, shown every region", "mutan", {"pointed": False}, True),
     Row("Beside", "Without start", "r2c", {"start": False}, True),
     Row("Beside", "Without start and neighbours", "r2c", {"start": False, "around": 0}, True),
 )

@@ -121,6 +121,9 @@ def main() -> None:
         if ROWS[name].model not in MODELS:
             print(f"{name}: the zoo has no model {ROWS[name].model} yet.")
             continue
+        if given.generated and name not in GENERATED:
+            print(f"{name}: a row of real NLVR alone. Of generated statements: {', '.join(GENERATED)}.")
+            continue
         path = given.work / "rows" / f"{kind}-{name}.json"
         if not path.exists():
             folders = statements(given.work, kind, given.data, given.presentations)

@@ -2,7 +2,7 @@
 
     python benchmarks/nlvr_table.py --work FOLDER                          show the rows that are done, and what is left
     python benchmarks/nlvr_table.py --work FOLDER --rows text film ...     measure these rows
-    python benchmarks/nlvr_table.py --work FOLDER --generated --rows film  the same on generated statements
+    python benchmarks/nlvr_table.py --work FOLDER --generated --rows film-objects  the same on generated statements
 
 A row trains on train (early stopping on a part of it that shares no sentence with the rest), some after a run on
 augmented statements (`veridical augment`: train's own sentences on other scenes; nothing of dev), solves dev with every

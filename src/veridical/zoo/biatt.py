@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from veridical.zoo.architecture import Architecture
 from veridical.zoo.counted import Scores
 from veridical.zoo.layers import TwoWayReader, largest
-from veridical.zoo.towers import PanelConfig, Reader, Tower, by_panel, inputs, is_list, lessons, present, with_places
+from veridical.zoo.towers import PanelConfig, Placed, Reader, Tower, by_panel, inputs, is_list, lessons, present
 from veridical.zoo.verdict import RARE, RARE_CELLS, SOFT, Verdict
 
 
@@ -48,7 +48,7 @@ class CnnBiatt(nn.Module):
         width = config.hidden
         self.tower = Tower(config, sizes)
         self.reader = Reader(config, sizes)
-        self.place = nn.Conv2d(config.channels + 2, width, 1)
+        self.place = Placed(config.channels, width)
         self.match = nn.Linear(width, width, bias=False)
         self.fuse_words = nn.Linear(4 * width, width)
         self.fuse_places = nn.Linear(4 * width, width)
@@ -65,7 +65,7 @@ class CnnBiatt(nn.Module):
         states, real, _ = self.reader(words)  # (B, T, H), (B, T)
         said = states.repeat_interleave(count, 0)  # (B P, T, H)
         real = real.repeat_interleave(count, 0)  # (B P, T)
-        maps = self.place(with_places(self.tower(panels).flatten(0, 1)))  # (B P, H, h, w)
+        maps = self.place(self.tower(panels).flatten(0, 1))  # (B P, H, h, w)
         seen = maps.flatten(2).transpose(1, 2)  # (B P, K, H)
         fit = self.match(said) @ seen.transpose(1, 2) / seen.shape[2] ** 0.5  # (B P, T, K)
         there = present(panels, maps)  # (B P, K)

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from veridical.zoo.architecture import Architecture
 from veridical.zoo.counted import Scores
 from veridical.zoo.film import Block, leaving
-from veridical.zoo.towers import PanelConfig, Reader, Tower, by_panel, inputs, is_list, lessons, present, with_places
+from veridical.zoo.towers import PanelConfig, Reader, Tower, by_panel, inputs, is_list, lessons, present
 from veridical.zoo.verdict import SOFT, Verdict
 
 
@@ -44,7 +44,7 @@ class Summary(nn.Module):
 
     def forward(self, maps: Tensor, there: Tensor) -> tuple[Tensor, Tensor]:
         """maps (N, C, h, w), there (N, h w) -> (N, H), and what it is a summary of, (N, D, h w)."""
-        told = self.leave(with_places(maps)).flatten(2)  # (N, D, h w)
+        told = self.leave(maps).flatten(2)  # (N, D, h w)
         found = torch.relu(told) * there[:, None]
         return self.project(torch.cat([found.amax(2), found.mean(2)], dim=1)), told
 

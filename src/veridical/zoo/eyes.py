@@ -22,7 +22,7 @@ from veridical.zoo.architecture import Input
 from veridical.zoo.inputs import Words
 from veridical.zoo.layers import perceptron
 from veridical.zoo.slots import LIES, LOOKS, PanelSlots, lies, looks
-from veridical.zoo.towers import PanelConfig, Tower, inputs, with_places
+from veridical.zoo.towers import PanelConfig, Placed, Tower, inputs
 
 BASIS = 12  # kernels, or sorts of relations, that those of a text are mixed from
 
@@ -61,14 +61,14 @@ class Cells(nn.Module):
         super().__init__()
         self.reach, side = config.reach, 2 * config.reach + 1
         self.tower = Tower(config, sizes)
-        self.see = nn.Conv2d(config.channels + 2, config.modules, 1)
+        self.see = Placed(config.channels, config.modules)
         self.kernels = nn.Parameter(torch.randn(BASIS, side * side) / side)
         self.mix = nn.Linear(config.embedding, BASIS)
 
     def forward(self, panels: Tensor) -> Seen:
         """panels (B, P, 3, height, width) bytes."""
         maps = self.tower(panels).flatten(0, 1)  # (B P, C, h, w)
-        found = torch.relu(self.see(with_places(maps)))  # (B P, W, h, w)
+        found = torch.relu(self.see(maps))  # (B P, W, h, w)
         height, width = found.shape[2:]
         places = found.reshape(*panels.shape[:2], -1, height * width).transpose(2, 3)  # (B, P, K, W)
         return Seen(places, places.new_ones(places.shape[:3]), (height, width))

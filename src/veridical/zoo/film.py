@@ -29,6 +29,7 @@ from veridical.zoo.probe import QueryVector
 from veridical.zoo.towers import (
     MOST_PANELS,
     PanelConfig,
+    Placed,
     Reader,
     Tower,
     by_panel,
@@ -37,7 +38,6 @@ from veridical.zoo.towers import (
     lessons,
     panels,
     present,
-    with_places,
 )
 from veridical.zoo.verdict import FEW, RARE, RARE_CELLS, SOFT, Verdict
 
@@ -65,16 +65,15 @@ class Block(nn.Module):
 
     def __init__(self, channels: int, reach: int = 3) -> None:
         super().__init__()
-        self.enter = nn.Conv2d(channels + 2, channels, 1)
+        self.enter = Placed(channels, channels)
         self.convolution = nn.Conv2d(channels, channels, reach, padding=reach // 2, bias=False)
         self.norm = nn.BatchNorm2d(channels, affine=False)
 
     def forward(self, maps: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
         """maps (N, C, h, w), scale and shift (N, C) -> (N, C, h, w)."""
-        entered = torch.relu(self.enter(with_places(maps)))
+        entered = torch.relu_(self.enter(maps))
         found = self.norm(self.convolution(entered))
-        modulated: Tensor = entered + torch.relu(scale[:, :, None, None] * found + shift[:, :, None, None])
-        return modulated
+        return entered + torch.relu_(torch.addcmul(shift[:, :, None, None], scale[:, :, None, None], found))
 
 
 class Film(nn.Module):
@@ -111,7 +110,7 @@ class Film(nn.Module):
         for block, part in zip(self.blocks, parts, strict=False):
             scale, shift = part.chunk(2, dim=1)  # (B P, C)
             maps = block(maps, 1 + scale, shift)
-        told = self.leave(with_places(maps)).flatten(2)  # (B P, D, h w)
+        told = self.leave(maps).flatten(2)  # (B P, D, h w)
         there = present(panels, maps)  # (B P, h w)
         found = torch.relu(told) * there[:, None]
         scale, shift = parts[-1].chunk(2, dim=1)  # (B P, D)
@@ -123,9 +122,9 @@ class Film(nn.Module):
         return (scores, more) if self.training else scores
 
 
-def leaving(config: PanelConfig, width: int) -> nn.Conv2d:
+def leaving(config: PanelConfig, width: int) -> Placed:
     """The convolution to maps that are pooled: the first of them are soft sets, of which few things are members."""
-    leave = nn.Conv2d(config.channels + 2, width, 1)
+    leave = Placed(config.channels, width)
     with torch.no_grad():
         bias = cast(Tensor, leave.bias)
         bias.fill_(QUIET)

@@ -28,6 +28,7 @@ from veridical.zoo.counted import SETS, Scores
 from veridical.zoo.towers import (
     MOST_PANELS,
     PanelConfig,
+    Placed,
     Reader,
     Tower,
     by_panel,
@@ -35,7 +36,6 @@ from veridical.zoo.towers import (
     is_list,
     lessons,
     present,
-    with_places,
 )
 from veridical.zoo.verdict import RARE, RARE_CELLS, Verdict
 
@@ -119,7 +119,7 @@ class Mac(nn.Module):
         self.reader = Reader(config, sizes)
         self.tower = Tower(config, sizes)
         reach = 1 if config.maps else 3  # of a list, neighbours say nothing
-        self.know = nn.Conv2d(config.channels + 2, width, reach, padding=reach // 2)
+        self.know = Placed(config.channels, width, reach, padding=reach // 2)
         self.which = nn.Parameter(torch.zeros(MOST_PANELS, width))
         self.words = nn.Linear(width, width)
         self.asks = nn.ModuleList(nn.Linear(width, width) for _ in range(config.cells))
@@ -133,7 +133,7 @@ class Mac(nn.Module):
         """panels (B, P, 3, height, width) bytes, words (B, T) ids -> scores (B, 2)."""
         states, real, sentence = self.reader(words)  # (B, T, D), (B, T), (B, D)
         said = self.words(states)
-        maps = functional.elu(self.know(with_places(self.tower(panels).flatten(0, 1))))  # (B P, D, h, w)
+        maps = functional.elu(self.know(self.tower(panels).flatten(0, 1)))  # (B P, D, h, w)
         known = maps.flatten(2).transpose(1, 2).reshape(*panels.shape[:2], -1, maps.shape[1])  # (B, P, h w, D)
         known = known + self.which[: panels.shape[1], None]
         there = by_panel(present(panels, maps), panels.shape[1])  # (B, P, h w)

@@ -21,6 +21,7 @@ from typing import Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from veridical.zoo.architecture import Input, Target
@@ -108,13 +109,14 @@ class Tower(nn.Module):
         super().__init__()
         layers: list[nn.Module] = []
         self.around = Around(sizes["panels"] - 1) if is_list(config) else None
-        seen = sizes["panels"] + 2 + (self.around.width if self.around is not None else 0)
+        seen = sizes["panels"] + (self.around.width if self.around is not None else 0)
         strides = (1,) if config.maps else config.strides
         for left, stride in zip(range(len(strides) - 1, -1, -1), strides, strict=True):
             kernel = 1 if config.maps else 3
             width = config.channels // 2 if left > 1 else config.channels  # on many cells, half of it
-            convolution = nn.Conv2d(seen, width, kernel, stride, kernel // 2, bias=False)
-            layers += [convolution, nn.BatchNorm2d(width), nn.ReLU()]
+            kind = nn.Conv2d if layers else Placed
+            convolution = kind(seen, width, kernel, stride, kernel // 2, bias=False)
+            layers += [convolution, nn.BatchNorm2d(width), nn.ReLU(inplace=True)]
             seen = width
         self.layers = nn.Sequential(*layers)
 
@@ -124,7 +126,7 @@ class Tower(nn.Module):
         scaled = each.float() / 127.5 - 1 if each.dtype == torch.uint8 else each
         if self.around is not None:
             scaled = torch.cat([scaled, self.around(scaled)], dim=1)
-        found: Tensor = self.layers(with_places(scaled))  # (B P, C, h, w)
+        found: Tensor = self.layers(scaled)  # (B P, C, h, w)
         return found.view(*panels.shape[:2], *found.shape[1:])
 
 
@@ -160,12 +162,30 @@ def by_panel(each: Tensor, count: int) -> Tensor:
     return each.reshape(-1, count, *each.shape[1:])
 
 
-def with_places(maps: Tensor) -> Tensor:
-    """(N, C, h, w) -> (N, C + 2, h, w): each cell also knows where it is."""
-    count, _, height, width = maps.shape
-    across = torch.linspace(-1, 1, width, device=maps.device).expand(count, 1, height, width)
-    down = torch.linspace(-1, 1, height, device=maps.device)[:, None].expand(count, 1, height, width)
-    return torch.cat([maps, across, down], dim=1)
+class Placed(nn.Conv2d):
+    """A convolution over [maps; places], where places say of each cell how far across and down it lies, in -1..1.
+
+    Places are the same for all maps: what they come to is computed once, and no map is copied to stand beside them.
+    """
+
+    def __init__(
+        self, channels: int, width: int, kernel: int = 1, stride: int = 1, padding: int = 0, bias: bool = True
+    ) -> None:
+        super().__init__(channels + 2, width, kernel, stride, padding, bias=bias)
+
+    def forward(self, maps: Tensor) -> Tensor:
+        """maps (N, C, h, w) -> (N, width, h', w')."""
+        own, of_places = self.weight[:, :-2], self.weight[:, -2:]
+        found = functional.conv2d(maps, own, None, self.stride, self.padding)
+        return found.add_(functional.conv2d(places(maps), of_places, self.bias, self.stride, self.padding))
+
+
+def places(maps: Tensor) -> Tensor:
+    """Where the cells of maps (N, C, h, w) lie: (1, 2, h, w)."""
+    height, width = maps.shape[2:]
+    across = torch.linspace(-1, 1, width, device=maps.device).expand(height, width)
+    down = torch.linspace(-1, 1, height, device=maps.device)[:, None].expand(height, width)
+    return torch.stack([across, down])[None]
 
 
 class Reader(nn.Module):

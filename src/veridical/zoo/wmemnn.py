@@ -23,7 +23,7 @@ from veridical.errors import UserError
 from veridical.zoo.architecture import Architecture
 from veridical.zoo.counted import SETS, Scores
 from veridical.zoo.layers import perceptron
-from veridical.zoo.towers import PanelConfig, Reader, Tower, by_panel, inputs, is_list, lessons, present, with_places
+from veridical.zoo.towers import PanelConfig, Placed, Reader, Tower, by_panel, inputs, is_list, lessons, present
 from veridical.zoo.verdict import RARE, RARE_CELLS, Verdict
 
 
@@ -47,7 +47,7 @@ class WMemNN(nn.Module):
         self.hops = config.hops
         self.tower = Tower(config, sizes)
         self.reader = Reader(config, sizes, two_way=False)
-        self.memory = nn.Conv2d(config.channels + 2, config.memory, 1)
+        self.memory = Placed(config.channels, config.memory)
         self.of_memory = nn.Linear(config.memory, config.memory)
         self.of_question = nn.Linear(config.hidden, config.memory, bias=False)
         self.heads = nn.Linear(config.memory, config.heads, bias=False)
@@ -65,7 +65,7 @@ class WMemNN(nn.Module):
         """panels (B, P, 3, height, width) bytes, words (B, T) ids -> scores (B, 2)."""
         question = self.reader(words)[2]  # (B, H)
         maps = self.tower(panels)  # (B, P, C, h, w)
-        memories = torch.relu(self.memory(with_places(maps.flatten(0, 1)))).flatten(2).transpose(1, 2)
+        memories = torch.relu(self.memory(maps.flatten(0, 1))).flatten(2).transpose(1, 2)
         memories = memories.reshape(*maps.shape[:2], *memories.shape[1:])  # (B, P, K, M)
         keys = self.of_memory(memories)  # (B, P, K, M)
         asked = question[:, None].expand(-1, maps.shape[1], -1)  # (B, P, H)

@@ -25,7 +25,7 @@ needs=()
 if [ ${#needs[@]} -gt 0 ]; then
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     say "Installing system packages: ${needs[*]}"
-    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q "${needs[@]}"
+    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -q "${needs[@]}"
     python=${python:-python3}
   else
     say "Python 3.11 or later with venv is needed. Run this one command, then try again:"
@@ -50,7 +50,7 @@ if [[ ",$extras," == *,dev,* ]]; then
   compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || command -v postgres >/dev/null || missing+=(postgresql)
   if [ ${#missing[@]} -gt 0 ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     say "Installing system packages: ${missing[*]}"
-    { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q "${missing[@]}"; } >/dev/null
+    { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -q "${missing[@]}"; } >/dev/null
   elif [ ${#missing[@]} -gt 0 ]; then
     say "Some tests are skipped. To run them: sudo apt-get install -y ${missing[*]}"
   fi

@@ -156,7 +156,7 @@ def measure(name: str, work: Path, kind: str, plain: Path, more: Path, trials: i
     first = None
     if row.first is not None:
         first = run.with_name(f"{run.name}-first")
-        seen = {} if row.first is CELLS else {"seen_by": str(eyes(work, more))}
+        seen = {} if row.first is CELLS else {"seen_by": str(eyes(work, kind, more))}
         options = row.first | seen | longer
         done = veridical.train(row.model, more, first, set=options, validate="validation")
     if row.after:
@@ -205,9 +205,9 @@ def measured(name: str, kind: str, found: dict[str, Any]) -> Measured:
     )
 
 
-def eyes(work: Path, more: Path) -> Path:
+def eyes(work: Path, kind: str, more: Path) -> Path:
     """A trial whose CNN learned to see drawn objects, of training alone; all rows over seen objects look with it."""
-    run = work / "runs" / "eyes"
+    run = work / "runs" / f"{kind}-eyes"
     few = {"limit": 8000, "epochs": 1, "epoch_items": 64, "seeing": 1200}
     if not (run / "trial-0" / "result.json").exists():
         veridical.train("slot-reasoner", more, run, set=few, validate="validation")

@@ -4,10 +4,10 @@
 
 Builds a benchmark of at least 6,000 training questions, trains a small CNN on objects of other stories as the region
 encoder of all models (icon_regions.py), and trains each row on answers and on rationales separately, as the paper does.
-Accuracies are those of val and test together, with 95% intervals over quartets; weights are chosen on a part of
-training that is held out. Run again, it continues where it was stopped, and rows that are there are not trained
-again; `report.html` shows them beside the paper's tables, and by kind of inference. Each row keeps the seconds of
-processor that it took, over all times it was started.
+Accuracies are those of test, with 95% intervals over quartets; weights are chosen on a part of training that is held
+out, and val is for whoever tries settings. Run again, it continues where it was stopped, and rows that are there are
+not trained again; `report.html` shows them beside the paper's tables, and by kind of inference. Each row keeps the
+seconds of processor that it took, over all times it was started.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from veridical.records import Prediction
 from veridical.solvers.solver import write_meta, write_predictions
 from veridical.zoo.figures import Measured, record
 
-HELD_OUT = ("val", "test")
+SPLIT = "test"
 METRICS = ("Q->A", "QA->R", "Q->AR")
 ENCODER = {"photographs": 1200, "epochs": 8}  # of icon_regions
 
@@ -74,6 +74,8 @@ ROWS = (
     Row("Table 2", "No reasoning module", "r2c", {"reasoning": False}, True),
     Row("Table 2", "No vision representation", "r2c", {"photograph": False}),
     Row("Table 2", "GloVe representations", "r2c", {"words": "glove"}, True),
+    Row("Beside", "No region features, but classes and places", "r2c", {"images": ""}),
+    Row("Beside", "RevisitedVQA, shown the photograph alone", "revisited-vqa", {"pointed": False}, True),
     Row("Beside", "MLB, shown every region", "mlb", {"pointed": False}, True),
     Row("Beside", "MUTAN, shown every region", "mutan", {"pointed": False}, True),
     Row("Beside", "Without start", "r2c", {"start": False}, True),
@@ -148,7 +150,7 @@ def processor() -> float:
 
 
 def run_row(work: Path, folder: Path, encoder: str, row: Row) -> None:
-    """Train both stages, predict val and test, and keep what came of it."""
+    """Train both stages, predict test, and keep what came of it."""
     import torch
 
     kept = work / "rows" / f"{row.slug}.json"
@@ -162,9 +164,7 @@ def run_row(work: Path, folder: Path, encoder: str, row: Row) -> None:
     with timed(took):
         for stage in ("answer", "rationale"):
             veridical.train(row.model, folder, work / "runs" / f"{row.slug}-{stage}", set={**options, "stage": stage})
-        right = [predict(work, benchmark, row, split) for split in HELD_OUT]
-    groups = [group for _, of_split in right for group in of_split]
-    found = np.concatenate([marks for marks, _ in right], axis=1)  # (2, N)
+        found, groups = predict(work, benchmark, row)  # (2, N)
     estimates = {
         metric: [one.value, one.low, one.high]
         for metric, marks in zip(METRICS, (*found, found.all(0)), strict=True)
@@ -176,8 +176,8 @@ def run_row(work: Path, folder: Path, encoder: str, row: Row) -> None:
     print(line(about), flush=True)
 
 
-def predict(work: Path, benchmark: Benchmark, row: Row, split: str) -> tuple[np.ndarray, list[str]]:
-    """Which questions of a split are right at each stage (2, N), and their quartets; predictions go to a file.
+def predict(work: Path, benchmark: Benchmark, row: Row) -> tuple[np.ndarray, list[str]]:
+    """Which questions of test are right at each stage (2, N), and their quartets; predictions go to a file.
 
     A rationale is chosen for the right answer, as the published figures have it.
     """
@@ -188,18 +188,18 @@ def predict(work: Path, benchmark: Benchmark, row: Row, split: str) -> tuple[np.
     for stage in ("answer", "rationale"):
         trained = load_trained(work / "runs" / f"{row.slug}-{stage}" / "trial-0")
         items = [
-            i for i in benchmark.items(split) if i.answer is not None and (i.parent is None) == (stage == "answer")
+            i for i in benchmark.items(SPLIT) if i.answer is not None and (i.parent is None) == (stage == "answer")
         ]
         scores = trained.scores(trained.encode(examples_of(benchmark, items)), batch=64)
         predictions += [Prediction(item.id, tuple(found.tolist())) for item, found in zip(items, scores, strict=True)]
         marks = {item.parent or item.id: int(s.argmax()) == item.answer for item, s in zip(items, scores, strict=True)}
         right.append([marks[name] for name in sorted(marks)])
         groups = [item.origins[0] for item in sorted(items, key=lambda item: item.parent or item.id)]
-    target = work / "predictions" / f"{row.slug}-{split}.jsonl"
+    target = work / "predictions" / f"{row.slug}.jsonl"
     target.parent.mkdir(parents=True, exist_ok=True)
     write_predictions(target, predictions, benchmark)
     about = {"name": row.name, "model": row.model, "blind": trained.architecture.blind(trained.config)}
-    write_meta(target, benchmark, split, "main", about)
+    write_meta(target, benchmark, SPLIT, "main", about)
     return np.array(right), groups
 
 
@@ -229,7 +229,7 @@ def show(work: Path, folder: Path, recorded: bool) -> None:
     there = [row for row in ROWS if row.name in rows]
     for row in there if recorded else ():
         record(measured(row, rows[row.name]))
-    files = [f"{r.name}={work / 'predictions' / f'{r.slug}-{split}.jsonl'}" for r in there for split in HELD_OUT]
+    files = [f"{row.name}={work / 'predictions' / f'{row.slug}.jsonl'}" for row in there]
     veridical.report(files, work / "report.html", benchmark=folder)
 
 

@@ -1,7 +1,7 @@
 """CNN-BiATT: words and places attend to each other (Tan and Bansal 2018, "Object ordering with bidirectional ...").
 
     h_t = BiLSTM(words)        g_k = W v_k        the state of word t; what the tower shows at place k
-    B_tk = h_t' M g_k          c_t = sum_k softmax_k(B_tk) g_k        d_k = sum_t softmax_t(B_tk) h_t
+    B_tk = h_t' M g_k / sqrt(H)          c_t = sum_k softmax_k(B_tk) g_k        d_k = sum_t softmax_t(B_tk) h_t
     h^_t = relu(W1 [h_t; c_t; h_t - c_t; h_t * c_t])        g^_k = relu(W2 [g_k; d_k; g_k - d_k; g_k * d_k])
     h- = max_t BiLSTM(h^)      g- = [max, mean]_k conv3x3(g^)
     s = verdict of sigmoid(the first maps of conv3x3(g^)) and [h-; g-] of each panel, told max_p [h-; g-]   `verdict`
@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from veridical.zoo.architecture import Architecture
 from veridical.zoo.counted import Scores
 from veridical.zoo.layers import TwoWayReader, largest
-from veridical.zoo.towers import PanelConfig, Placed, Reader, Tower, by_panel, inputs, is_list, lessons, present
+from veridical.zoo.towers import PanelConfig, Reader, Tower, by_panel, inputs, is_list, lessons, over_places, present
 from veridical.zoo.verdict import RARE, RARE_CELLS, SOFT, Verdict
 
 
@@ -48,7 +48,7 @@ class CnnBiatt(nn.Module):
         width = config.hidden
         self.tower = Tower(config, sizes)
         self.reader = Reader(config, sizes)
-        self.place = Placed(config.channels, width)
+        self.place = over_places(config)(config.channels, width, 1)
         self.match = nn.Linear(width, width, bias=False)
         self.fuse_words = nn.Linear(4 * width, width)
         self.fuse_places = nn.Linear(4 * width, width)

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from veridical.zoo.architecture import Architecture
 from veridical.zoo.counted import Scores
 from veridical.zoo.film import Block, leaving
-from veridical.zoo.towers import PanelConfig, Reader, Tower, by_panel, inputs, is_list, lessons, present
+from veridical.zoo.towers import PanelConfig, Reader, Tower, by_panel, inputs, lessons, present
 from veridical.zoo.verdict import SOFT, Verdict
 
 
@@ -56,7 +56,7 @@ class Cmm(nn.Module):
         super().__init__()
         self.tower = Tower(config, sizes)
         self.reader = Reader(config, sizes)
-        self.blocks = nn.ModuleList(Block(config.channels, 1 if is_list(config) else 3) for _ in range(config.steps))
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.steps))
         self.modulate = nn.ModuleList(nn.Linear(config.hidden, 2 * config.channels) for _ in range(config.steps))
         self.choose = nn.ModuleList(nn.Linear(config.hidden, 1, bias=False) for _ in range(config.steps))
         self.summary = Summary(config)

@@ -47,7 +47,7 @@ class ESIM(nn.Module):
 
     def _pooled(self, own: Tensor, other: Tensor, real: Tensor, there: Tensor) -> tuple[Tensor, Tensor]:
         """own (N, T, H), other (N, S, H), real (N, T), there (N, S) -> mean and maximum of what is composed: (N, H)."""
-        meant = attend(own, other, there)  # (N, T, H)
+        meant = attend(own, other, there, divided=False)  # (N, T, H)
         enhanced = torch.cat([own, meant, own - meant, own * meant], dim=2)  # (N, T, 4H)
         composed = self.compose(self.dropout(torch.relu(self.enhance(enhanced))), real)  # (N, T, H), zero where padded
         return composed.sum(1) / real.sum(1, keepdim=True).clamp(min=1), largest(composed, real)

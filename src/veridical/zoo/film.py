@@ -29,13 +29,13 @@ from veridical.zoo.probe import QueryVector
 from veridical.zoo.towers import (
     MOST_PANELS,
     PanelConfig,
-    Placed,
     Reader,
     Tower,
     by_panel,
     inputs,
     is_list,
     lessons,
+    over_places,
     panels,
     present,
 )
@@ -63,9 +63,10 @@ class FilmSentenceConfig(FilmConfig):
 class Block(nn.Module):
     """A residual block whose second half is modulated."""
 
-    def __init__(self, channels: int, reach: int = 3) -> None:
+    def __init__(self, config: PanelConfig) -> None:
         super().__init__()
-        self.enter = Placed(channels, channels)
+        channels, reach = config.channels, 1 if is_list(config) else 3
+        self.enter = over_places(config)(channels, channels, 1)
         self.convolution = nn.Conv2d(channels, channels, reach, padding=reach // 2, bias=False)
         self.norm = nn.BatchNorm2d(channels, affine=False)
 
@@ -85,7 +86,7 @@ class Film(nn.Module):
         asked = config.hidden if reads else sizes["sentence"]
         self.reader = Reader(config, sizes, two_way=False) if reads else None
         self.tower = Tower(config, sizes)
-        self.blocks = nn.ModuleList(Block(config.channels, 1 if is_list(config) else 3) for _ in range(config.blocks))
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.blocks))
         self.leave = leaving(config, config.classifier)
         self.panel = nn.Linear(2 * config.classifier, config.classifier)
         self.widths = [config.channels] * config.blocks + [config.classifier]
@@ -122,9 +123,9 @@ class Film(nn.Module):
         return (scores, more) if self.training else scores
 
 
-def leaving(config: PanelConfig, width: int) -> Placed:
+def leaving(config: PanelConfig, width: int) -> nn.Conv2d:
     """The convolution to maps that are pooled: the first of them are soft sets, of which few things are members."""
-    leave = Placed(config.channels, width)
+    leave = over_places(config)(config.channels, width, 1)
     with torch.no_grad():
         bias = cast(Tensor, leave.bias)
         bias.fill_(QUIET)

@@ -28,13 +28,13 @@ from veridical.zoo.counted import SETS, Scores
 from veridical.zoo.towers import (
     MOST_PANELS,
     PanelConfig,
-    Placed,
     Reader,
     Tower,
     by_panel,
     inputs,
     is_list,
     lessons,
+    over_places,
     present,
 )
 from veridical.zoo.verdict import RARE, RARE_CELLS, Verdict
@@ -45,7 +45,6 @@ class MacConfig(PanelConfig):
     """Sizes of MAC; the paper's: 512 numbers everywhere, 12 steps."""
 
     cells: int = 6  # steps of reasoning, p
-    width: int = 50
     channels: int = 64
     sums: bool = True  # also count what is attended to, panel by panel
     gate: float = 1.0  # b: at first, how much memory is kept
@@ -119,7 +118,7 @@ class Mac(nn.Module):
         self.reader = Reader(config, sizes)
         self.tower = Tower(config, sizes)
         reach = 1 if config.maps else 3  # of a list, neighbours say nothing
-        self.know = Placed(config.channels, width, reach, padding=reach // 2)
+        self.know = over_places(config)(config.channels, width, reach, padding=reach // 2)
         self.which = nn.Parameter(torch.zeros(MOST_PANELS, width))
         self.words = nn.Linear(width, width)
         self.asks = nn.ModuleList(nn.Linear(width, width) for _ in range(config.cells))

@@ -114,7 +114,7 @@ class Tower(nn.Module):
         for left, stride in zip(range(len(strides) - 1, -1, -1), strides, strict=True):
             kernel = 1 if config.maps else 3
             width = config.channels // 2 if left > 1 else config.channels  # on many cells, half of it
-            kind = nn.Conv2d if layers else Placed
+            kind = nn.Conv2d if layers else over_places(config)
             convolution = kind(seen, width, kernel, stride, kernel // 2, bias=False)
             layers += [convolution, nn.BatchNorm2d(width), nn.ReLU(inplace=True)]
             seen = width
@@ -178,6 +178,11 @@ class Placed(nn.Conv2d):
         own, of_places = self.weight[:, :-2], self.weight[:, -2:]
         found = functional.conv2d(maps, own, None, self.stride, self.padding)
         return found.add_(functional.conv2d(places(maps), of_places, self.bias, self.stride, self.padding))
+
+
+def over_places(config: PanelConfig) -> type[nn.Conv2d]:
+    """The convolution that sees where cells lie; a plain one over a list of objects, whose order says nothing."""
+    return nn.Conv2d if is_list(config) else Placed
 
 
 def places(maps: Tensor) -> Tensor:

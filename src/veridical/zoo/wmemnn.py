@@ -23,7 +23,7 @@ from veridical.errors import UserError
 from veridical.zoo.architecture import Architecture
 from veridical.zoo.counted import SETS, Scores
 from veridical.zoo.layers import perceptron
-from veridical.zoo.towers import PanelConfig, Placed, Reader, Tower, by_panel, inputs, is_list, lessons, present
+from veridical.zoo.towers import PanelConfig, Reader, Tower, by_panel, inputs, is_list, lessons, over_places, present
 from veridical.zoo.verdict import RARE, RARE_CELLS, Verdict
 
 
@@ -47,7 +47,7 @@ class WMemNN(nn.Module):
         self.hops = config.hops
         self.tower = Tower(config, sizes)
         self.reader = Reader(config, sizes, two_way=False)
-        self.memory = Placed(config.channels, config.memory)
+        self.memory = over_places(config)(config.channels, config.memory, 1)
         self.of_memory = nn.Linear(config.memory, config.memory)
         self.of_question = nn.Linear(config.hidden, config.memory, bias=False)
         self.heads = nn.Linear(config.memory, config.heads, bias=False)

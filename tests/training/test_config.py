@@ -35,6 +35,9 @@ def test_switches_are_read_from_text(text: str, value: bool) -> None:
         ({"hidden": "1.5"}, "type int"),
         ({"validation": 1}, "between 0 and 1"),
         ({"batch": -1}, "above zero"),
+        ({"patience": 0.0}, "above zero"),
+        ({"limit": -5}, "0 or more"),
+        ({"warmup": -3}, "0 or more"),
         ({"depth": 3}, "Of the model: dropout, embedding"),
     ],
 )

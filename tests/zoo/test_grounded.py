@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from veridical import train
 from veridical.benchmark import Benchmark
 from veridical.errors import UserError
-from veridical.records import Item, Panel, Text
+from veridical.records import Item, Panel, SceneObject, Text
 from veridical.training.batches import examples_of
 from veridical.zoo.grounded import (
     Grounded,
@@ -124,3 +126,15 @@ def test_what_only_products_tell_is_learned_at_once() -> None:
     module.eval()
     scores = module(query[384:], responses[384:], classes[384:], objects[384:])
     assert (scores.argmax(1) == answers[384:]).float().mean() > 0.8
+
+
+def test_an_object_without_a_box_is_everywhere(folder: Path) -> None:
+    bench = Benchmark(folder)
+    example = examples_of(bench, bench.items("train"))[0]
+    panel = example.panels[0]
+    bare = replace(example, panels=(replace(panel, objects=(*panel.objects, SceneObject("9", "rain"))),))
+    vectors = ObjectVectors("thumbnail")
+    vectors.learn([example])
+    found = vectors.encode(bare)
+    assert found.shape == (4, vectors.size)
+    np.testing.assert_array_equal(found[3], found[0])

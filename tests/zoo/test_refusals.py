@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from veridical.errors import UserError
 from veridical.records import TASKS
 from veridical.training import configure
 from veridical.training.batches import Dataset
+from veridical.training.trained import build
 from veridical.zoo import MODELS, load_model
 
 from . import _matrices as matrices
@@ -97,3 +99,65 @@ def test_maxent_on_objects_refuses_pictures_without_any(folders: dict[str, Path]
     model = load_model("maxent-objects")
     with pytest.raises(UserError, match="No object is annotated"):
         model.inputs(configure(model)[0])["features"].learn(small.examples(folders["pictures-statement"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "says"),
+    [
+        ("nmn", {"maps": "object-list"}, "slots=8"),
+        ("n2nmn", {"maps": "given-objects"}, "slots=8"),
+        ("nmn", {"maps": "efficientnet-lite0-map", "slots": 4}, "Leave out one"),
+        ("film", {"maps": "efficientnet-lite0-map", "joined": True}, "`maps` or `joined`"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(name: str, options: dict[str, Any], says: str) -> None:
+    architecture = load_model(name)
+    config, _ = configure(architecture, options)
+    with pytest.raises(UserError) as refused:
+        architecture.inputs(config)
+    assert says in refused.value.fix
+
+
+def test_states_of_two_directions_have_even_widths(folders: dict[str, Path]) -> None:
+    architecture = load_model("cmm")
+    config, _ = configure(architecture, {"hidden": 33})
+    inputs = architecture.inputs(config)
+    for source in inputs.values():
+        source.learn(small.examples(folders["boxes"]))
+    with pytest.raises(UserError, match="33"):
+        build(architecture, config, inputs, 0)
+
+
+@pytest.mark.parametrize(("panels", "says"), [((2, 1), "2"), ((4, 4), "one to 3"), ((0, 0), "one to 3")])
+def test_items_of_a_batch_have_the_same_one_to_three_panels(panels: tuple[int, int], says: str, folders: Any) -> None:
+    """Where they have not, a black picture stood for a panel, and scores depended on the batch."""
+    first, second = (
+        replace(example, item=replace(example.item, views=()), panels=(example.panels * 2)[:count])
+        for example, count in zip(small.examples(folders["pairs"]), panels, strict=False)
+    )
+    config, _ = configure(load_model("film"), {"maps": "given-objects"})
+    inputs = load_model("film").inputs(config)
+    for source in inputs.values():
+        source.learn([first, second] if all(panels) else small.examples(folders["pairs"]))
+    with pytest.raises(UserError, match=r"panels") as refused:
+        Dataset.encode([first, second], inputs)
+    assert says in f"{refused.value.problem} {refused.value.fix}"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "blind"),
+    [
+        ("r2c", {}, False),
+        ("r2c", {"images": ""}, False),  # it sees classes and places
+        ("r2c", {"photograph": False}, True),
+        ("r2c", {"query": False}, True),
+        ("mlb", {"images": ""}, False),
+        ("esim", {}, True),
+        ("probe", {"images": ""}, True),
+        ("film", {}, False),
+        ("text", {}, True),
+        ("image", {}, True),
+    ],
+)
+def test_who_is_blind(name: str, options: dict[str, Any], blind: bool) -> None:
+    assert load_model(name).blind(configure(load_model(name), options)[0]) is blind

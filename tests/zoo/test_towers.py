@@ -1,12 +1,23 @@
-"""What NLVR's models share: cells that know where they are."""
+"""What NLVR's models share: cells that know where they are, and objects whose order in a list says nothing."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional
 
+from veridical.training import Trained, configure
+from veridical.training.trained import build
+from veridical.zoo import load_model
 from veridical.zoo.towers import Placed, places
+
+from . import _said as said
+from . import _small as small
 
 
 def test_places_are_across_and_down() -> None:
@@ -21,3 +32,24 @@ def test_a_placed_convolution_is_one_over_maps_and_places_side_by_side(kernel: i
     joined = torch.cat([maps, places(maps).expand(3, -1, -1, -1)], dim=1)
     wanted = functional.conv2d(joined, convolution.weight, convolution.bias, stride, kernel // 2)
     torch.testing.assert_close(convolution(maps), wanted)
+
+
+@pytest.mark.parametrize("name", ["film", "mac", "cmm", "cnn-biatt", "w-memnn"])
+def test_the_order_of_a_list_of_objects_says_nothing(name: str, tmp_path: Path) -> None:
+    """Annotators list what matters first: a model that knew a place in the list would learn that instead."""
+    examples = small.examples(said.write(tmp_path / "said", 1))
+    architecture = load_model(name)
+    config, _ = configure(architecture, {"maps": "given-objects"})
+    turned = [
+        replace(e, panels=tuple(replace(panel, objects=panel.objects[::-1]) for panel in e.panels)) for e in examples
+    ]
+    scores, model = [], None
+    for shown in (examples, turned):
+        inputs = architecture.inputs(config)
+        for source in inputs.values():
+            source.learn(shown)
+        model = model or build(architecture, config, inputs, 0)
+        assert isinstance(model, nn.Module)
+        trained = Trained(architecture, config, inputs, model, {})
+        scores.append(np.array(trained.scores(trained.encode(shown))))
+    np.testing.assert_allclose(scores[0], scores[1], atol=1e-5)

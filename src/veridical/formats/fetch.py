@@ -95,12 +95,15 @@ def fetch(wanted: Iterable[WantedFile], folder: Path, label: str, manners: Manne
     todo = [one for one in files if one.name not in names]
     with Progress(label, len(files), "files") as progress:
         progress.advance(len(had), skipped=True)
+        new: list[Outcome] = []
+        problem = ""
         try:
             new = _run(_Fetcher(folder, manners or Manners()).all(todo, progress)) if todo else []
         except* (OSError, UserError) as group:
             error = group.exceptions[0]
             problem = error.problem if isinstance(error, UserError) else f"{folder}: {error}."
-            raise UserError(problem, "Nothing received is lost: run it again to continue.") from None
+        if problem:  # what is raised within `except*` comes out as a group before Python 3.11.4
+            raise UserError(problem, "Nothing received is lost: run it again to continue.")
     place = {one.name: number for number, one in enumerate(files)}
     return sorted(had + new, key=lambda outcome: place[outcome.wanted.name])
 

@@ -22,6 +22,7 @@ from veridical.options.running import Context
 from veridical.records import Item, Text
 from veridical.zoo.architecture import ByView, Encoded, Example, Input, LookedUp, Prepared, Target
 from veridical.zoo.inputs import pad
+from veridical.zoo.towers import MOST_PANELS
 
 POOL = 50  # batches whose examples are sorted by length together
 
@@ -118,6 +119,9 @@ class Dataset:
             for example in examples:
                 kept.append({n: i.encode(example) for n, i in inputs.items() if not i.per_view})
                 progress.advance()
+        for name, source in inputs.items():
+            if isinstance(source, ByView):
+                check_panels(examples, [row[name].shape[1] for row in kept])
         lengths = np.array([sum(a.size for a in row.values()) for row in kept], np.int64)
         looked_up = [n for n, i in inputs.items() if isinstance(i, LookedUp) and len({r[n].shape for r in kept}) == 1]
         tables = {name: np.stack([row.pop(name) for row in kept]) for name in looked_up}
@@ -174,6 +178,20 @@ class Dataset:
         if own.min() == own.max():
             return None
         return torch.from_numpy(np.arange(own.max())[None] >= own[:, None])
+
+
+def check_panels(examples: Sequence[Example], counts: Sequence[int]) -> None:
+    """Panels of a batch stand side by side: all items have one number of them, which is one that models know."""
+    for example, count in zip(examples, counts, strict=True):
+        if not 1 <= count <= MOST_PANELS:
+            raise UserError(
+                f"Item {example.item.id} has {count} panels.", f"This model looks at one to {MOST_PANELS}; use another."
+            )
+        if count != counts[0]:
+            raise UserError(
+                f"Item {example.item.id} has {count} panels, item {examples[0].item.id} {counts[0]}.",
+                "This model takes items with one number of panels: make a benchmark of each kind.",
+            )
 
 
 def epoch_batches(lengths: Ints, size: int, rng: np.random.Generator, most: int | None = None) -> list[Ints]:

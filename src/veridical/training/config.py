@@ -77,14 +77,14 @@ def configure(architecture: Architecture, options: Mapping[str, Any] | None = No
 
 
 def _check(config: TrainingConfig) -> None:
-    for name in ("batch", "epochs", "rate", "checkpoint_steps"):
+    for name in ("batch", "epochs", "rate", "patience", "checkpoint_steps"):
         if getattr(config, name) <= 0:
             raise UserError(f"The option {name} is {getattr(config, name)}.", "Give a number above zero.")
     if not 0 < config.validation < 1:
         raise UserError(f"The option validation is {config.validation}.", "Give a share between 0 and 1.")
     if not 0 < config.fraction <= 1:
         raise UserError(f"The option fraction is {config.fraction}.", "Give a share above 0, at most 1.")
-    for name in ("validation_items", "epoch_items"):
+    for name in ("validation_items", "epoch_items", "limit", "warmup", "clip", "weight_decay"):
         if getattr(config, name) < 0:
             raise UserError(f"The option {name} is {getattr(config, name)}.", "Give 0 or more.")
 

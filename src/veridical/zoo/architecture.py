@@ -169,7 +169,11 @@ class Architecture:
 
     def blind(self, config: Any, context: str = "own") -> bool:
         """Whether it lacks what nobody can do without: the picture or scene, the sentence, the item's own context."""
-        pictures = {"image", "structure"} & {*self.sees} and getattr(config, "photograph", True)
-        reads = "matrix" in self.tasks or "text" in self.sees
-        given = getattr(config, "images", "some") and ("matrix" in self.tasks or getattr(config, "texts", "some"))
-        return not (pictures and reads and given) or context == "other"
+        sees = {*self.sees}
+        if not getattr(config, "photograph", True):
+            sees -= {"image", "structure"}
+        if not getattr(config, "images", "some"):
+            sees -= {"image"}
+        if not getattr(config, "query", True) or not getattr(config, "texts", "some"):
+            sees -= {"text"}
+        return not (sees & {"image", "structure"} and ("text" in sees or "matrix" in self.tasks)) or context == "other"

@@ -195,7 +195,11 @@ def _compared(number: int, other: int) -> str:
 def _places(counts: Sequence[int]) -> Iterator[tuple[str, int]]:
     """The counts of a class: in each image, in all, in the image with fewest and most, and images with it."""
     yield from ((f"in image {n}", count) for n, count in enumerate(counts, 1))
-    yield from (("in all", sum(counts)), ("in the emptiest", min(counts)), ("in the fullest", max(counts)))
+    yield from (
+        ("in all", sum(counts)),
+        ("in the emptiest", min(counts, default=0)),
+        ("in the fullest", max(counts, default=0)),
+    )
     yield "images", sum(count > 0 for count in counts)
 
 

@@ -18,11 +18,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from veridical.errors import UserError
 from veridical.zoo.architecture import Input
 from veridical.zoo.inputs import Words
 from veridical.zoo.layers import perceptron
 from veridical.zoo.slots import LIES, LOOKS, PanelSlots, lies, looks
-from veridical.zoo.towers import PanelConfig, Placed, Tower, inputs
+from veridical.zoo.towers import PanelConfig, Placed, Tower, inputs, is_list
 
 BASIS = 12  # kernels, or sorts of relations, that those of a text are mixed from
 
@@ -49,6 +50,10 @@ class Seen:
 
 def seen_inputs(config: EyesConfig) -> dict[str, Input]:
     """`panels` and `words`; panels are slots where they are asked for."""
+    if config.slots and config.maps:
+        raise UserError(f"Both slots={config.slots} and maps={config.maps} were asked for.", "Leave out one of them.")
+    if is_list(config):
+        raise UserError(f"Modules do not look at lists of objects (maps={config.maps}).", "Use slots=8 instead.")
     if not config.slots:
         return inputs(config)
     return {"panels": PanelSlots(config.slots, config.seeing, config.seen_by), "words": Words(config.least)}

@@ -28,14 +28,23 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from veridical.common.arrays import Floats, Ints
-from veridical.encoders import object_regions, panel_key, region_key
+from veridical.encoders import panel_key
 from veridical.errors import UserError
 from veridical.language.reading.lexicon import words
 from veridical.records import Panel, Ref, Text
 from veridical.zoo.architecture import Architecture, Example, Input
 from veridical.zoo.inputs import StoredVectors, Vocabulary, candidate_texts, pad, scaled
 from veridical.zoo.layers import attend, perceptron
-from veridical.zoo.objects import PLACES, WHOLE, Neighbours, ObjectClasses, ObjectPlaces, only_panel, pointed_at
+from veridical.zoo.objects import (
+    PLACES,
+    WHOLE,
+    Neighbours,
+    ObjectClasses,
+    ObjectPlaces,
+    keys_of_objects,
+    only_panel,
+    pointed_at,
+)
 
 SMALL = 0.05  # of what words look for, at first: all objects alike
 MOST_ALIKE = 7  # objects of a class that are told apart in number
@@ -115,7 +124,7 @@ class ObjectVectors(StoredVectors):
             raise UserError(
                 f"The photograph of item {example.item.id} is not in the benchmark.", "Import it with its images."
             )
-        keys = [key, *(region_key(panel.image, box) for box in object_regions(panel))]
+        keys = [key, *keys_of_objects(panel, key)]
         return np.concatenate([scaled(self.file(example).rows(keys)), places], axis=1)
 
 
@@ -239,5 +248,5 @@ MODEL = Architecture(
     inputs=_inputs,
     module=Grounded,
     training={"batch": 32, "rate": 0.002, "epochs": 30, "patience": 4.0, "weight_decay": 0.01},
-    sees=("image", "text", "candidates", "features"),
+    sees=("image", "structure", "text", "candidates", "features"),
 )

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from veridical.errors import UserError
+
 
 class SentenceEncoder(nn.Module):
     """Word embeddings and a one-layer LSTM; the sentence is its last output. Padding (id 0) has no influence."""
@@ -33,7 +35,7 @@ class TwoWayReader(nn.Module):
 
     def __init__(self, inputs: int, width: int, layers: int = 1) -> None:
         super().__init__()
-        self.lstm = nn.LSTM(inputs, width // 2, layers, batch_first=True, bidirectional=True)
+        self.lstm = nn.LSTM(inputs, half(width), layers, batch_first=True, bidirectional=True)
 
     def forward(self, words: Tensor, real: Tensor) -> Tensor:
         """words (N, T, D), real (N, T), the first of each sequence -> states (N, T, H)."""
@@ -58,6 +60,13 @@ class LastState(nn.Module):
         last = real.sum(1).clamp(min=1) - 1  # (N,)
         found: Tensor = states[torch.arange(len(words), device=words.device), last]
         return found
+
+
+def half(width: int) -> int:
+    """How wide the states of one direction are."""
+    if width % 2:
+        raise UserError(f"The option hidden is {width}.", "Give an even number: half of it is read in each direction.")
+    return width // 2
 
 
 def attend(keys: Tensor, values: Tensor, real: Tensor, divided: bool = True) -> Tensor:

@@ -2,7 +2,7 @@
 
     q_i = W_i q + b_i                                                                       step i = 1 .. p
     control   a_s = softmax_s(w (W [c_{i-1}; q_i] * w_s))        c_i = sum_s a_s w_s                  (c1, c2.1-c2.3)
-    read      I = (W m_{i-1}) * (W k)     I' = W [I; k]          r_i = sum_k softmax_k(w (c_i * I')) k      (r1-r3)
+    read      I = (W m_{i-1}) * (W k)     I' = W [I; k]     r_i = sum_k softmax_k(w (c_i * elu(I'))) k      (r1-r3)
     write     m = W [r_i; m_{i-1}]        m' = W_s sum_{j<i} softmax_j(w (c_i * c_j)) m_j + W_p m           (w1-w2)
               m_i = g m_{i-1} + (1 - g) m',  g = sigmoid(w c_i + b)                                         (w3)
     answer    s = W2 elu(W1 [q; m_p])

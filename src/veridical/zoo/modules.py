@@ -156,11 +156,6 @@ def evidence(truth: Tensor) -> Tensor:
     return torch.stack([-logit / 2, logit / 2], dim=1)
 
 
-def numbered(layout: Sequence[str], length: int) -> list[int]:
-    """Module numbers of a layout, filled up with 0."""
-    return [NUMBER[name] for name in layout] + [0] * (length - len(layout))
-
-
 def shortest(steps: Tensor) -> Tensor:
     """Steps without the columns that no layout reaches: (B, S') of (B, S), at least one."""
     used = int((steps != 0).any(0).sum())

@@ -84,12 +84,16 @@ class RegionVectors(StoredRows):
             raise UserError(
                 f"The photograph of item {example.item.id} is not in the benchmark.", "Import it with its images."
             )
-        boxes = iter(object_regions(panel))  # an object without a box is everywhere
-        keys = [key, *(key if one.box is None else region_key(panel.image, next(boxes)) for one in panel.objects)]
-        return self.places(example, keys)
+        return self.places(example, [key, *keys_of_objects(panel, key)])
 
     def look_up(self, rows: Ints) -> Floats:
         return self.vectors(rows)
+
+
+def keys_of_objects(panel: Panel, whole: str) -> list[str]:
+    """Under which keys the vectors of a photograph's objects are stored; one without a box is everywhere."""
+    boxes = iter(object_regions(panel))
+    return [whole if one.box is None else region_key(panel.image or "", next(boxes)) for one in panel.objects]
 
 
 class Neighbours(nn.Module):

@@ -194,5 +194,5 @@ MODEL = Architecture(
     inputs=_inputs,
     module=R2C,
     training={"batch": 32, "rate": 0.002, "epochs": 8, "patience": 4.0, "weight_decay": 0.01, "schedule": "cosine"},
-    sees=("image", "text", "candidates", "features"),
+    sees=("image", "structure", "text", "candidates", "features"),
 )

@@ -32,7 +32,7 @@ from veridical.zoo.given import MOST, listed, values_of, values_of_all
 from veridical.zoo.panels import PanelPixels
 from veridical.zoo.slots import KINDS, SLOT, PanelSlots
 
-WIDTH, HEIGHT, CELL = 200, 150, 8  # pixels that pictures are squeezed to, and of a cell
+WIDTH, HEIGHT = 200, 150  # pixels that pictures are squeezed to
 PLACE = 5  # numbers of a cell beside the values: heat, four edges
 REACH = 0.2  # of the picture: unit of the distance from a cell to an edge
 BATCH, RATE = 16, 3e-3  # of teaching the CNN

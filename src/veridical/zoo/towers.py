@@ -24,10 +24,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from veridical.errors import UserError
 from veridical.zoo.architecture import Input, Target
 from veridical.zoo.counted import targets
 from veridical.zoo.given import GivenObjects
 from veridical.zoo.inputs import Words
+from veridical.zoo.layers import half
 from veridical.zoo.panels import PanelMaps, PanelPixels
 from veridical.zoo.pointed import Pointed
 from veridical.zoo.seen import SeenObjects
@@ -71,6 +73,8 @@ def inputs(config: PanelConfig) -> dict[str, Input]:
 
 def panels(config: PanelConfig) -> dict[str, Input]:
     """What is seen of the panels."""
+    if config.maps and config.joined:
+        raise UserError("Panels are not joined where maps stand for pixels.", "Leave out `maps` or `joined`.")
     if config.maps == GIVEN:
         given = GivenObjects()
         return {"panels": given, "wanted": Pointed(given)}
@@ -200,7 +204,7 @@ class Reader(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(sizes["words"], config.embedding, padding_idx=0)
         self.dropout = nn.Dropout(config.dropout)
-        width = config.hidden // 2 if two_way else config.hidden
+        width = half(config.hidden) if two_way else config.hidden
         self.lstm = nn.LSTM(config.embedding, width, batch_first=True, bidirectional=two_way)
 
     def forward(self, words: Tensor) -> tuple[Tensor, Tensor, Tensor]:

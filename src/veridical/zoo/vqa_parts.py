@@ -130,5 +130,5 @@ def vqa_model(
         inputs=vqa_inputs,
         module=module,
         training={"batch": 32, "rate": 0.002, "epochs": epochs, "weight_decay": 0.01, "schedule": "cosine"},
-        sees=("image", "text", "candidates", "features"),
+        sees=("image", "structure", "text", "candidates", "features"),
     )

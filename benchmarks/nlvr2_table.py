@@ -53,12 +53,19 @@ class Row:
     again: dict[str, Any] | None = None  # options of runs on sentences written again about train's icons
     after: str = ""  # the row whose run it continues from; otherwise from one on plain sentences
 
+    @property
+    def beside(self) -> str:
+        """What sets it apart from other rows of the model."""
+        return self.title.partition(" ")[2]
+
 
 ROWS = {
     "text": Row("TEXT", "text"),
     "image": Row("IMAGE", "image", {"width": 200, "height": 75}, {"width": 200, "height": 75}),
     "cnn-rnn": Row("CNN+RNN", "cnn-rnn", {"width": 200, "height": 75}, {"width": 200, "height": 75}),
     "maxent-objects": Row("MAXENT", "maxent-objects"),
+    "pair-text": Row("TEXT over word vectors", "pair-text"),
+    "pair-image": Row("IMAGE over a backbone", "pair-image", needs=VECTOR),
     "pair-cnn-rnn": Row("CNN+RNN over a backbone", "pair-cnn-rnn", needs=VECTOR),
     "film": Row("FiLM", "film", SEEN, MAPS, MAP),
     "film-objects": Row("FiLM over exact objects", "film", again={**LISTED, "maps": "given-objects"}),
@@ -155,7 +162,6 @@ def show(work: Path, kind: str, keep: bool) -> None:
         )
         if keep:
             where = "icon pairs" if kind == "icons" else f"{kind.upper()} pairs"
-            told = row.title.partition(" ")[2] if " " in row.title else ""
             measured = Measured(
                 model=row.model,
                 benchmark=where,
@@ -165,7 +171,7 @@ def show(work: Path, kind: str, keep: bool) -> None:
                 minutes=found["minutes"],
                 script="benchmarks/nlvr2_table.py",
                 when=found["when"],
-                row=told,
+                row=row.beside,
                 consistency=found["consistency"],
             )
             record(measured)

@@ -57,6 +57,11 @@ class Row:
     def slug(self) -> str:
         return re.sub("[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
+    @property
+    def beside(self) -> str:
+        """What sets it apart from the model as it is."""
+        return self.name.partition(",")[2].strip() or self.name.lower() if self.group in ("Table 2", "Beside") else ""
+
 
 # all of BERT's weights on all of the items would take longer than everything else: two layers on a part of them
 FINE_TUNED = {"frozen": 4, "limit": 1500, "epochs": 1, "rate": 1e-4, "batch": 16}
@@ -211,8 +216,7 @@ def line(row: dict[str, Any]) -> str:
 def measured(row: Row, found: dict[str, Any]) -> Measured:
     """A row as `veridical models` shows it: Q->AR, of both trainings."""
     value, low, high = found["scores"]["Q->AR"]
-    beside = row.name.lower() if row.group in ("Table 2", "Beside") else ""
-    more: dict[str, Any] = {"script": "benchmarks/vcr_table.py", "when": found["when"], "row": beside}
+    more: dict[str, Any] = {"script": "benchmarks/vcr_table.py", "when": found["when"], "row": row.beside}
     return Measured(row.model, "icon VCR Q->AR", value, low, high, found["seconds"] / 60, **more)
 
 

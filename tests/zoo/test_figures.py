@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 from pathlib import Path
+
+import pytest
 
 from veridical.reporting.published import numbers
 from veridical.zoo import MODELS, models
 from veridical.zoo.figures import PATH, Measured, figures, read, record
 
+SCRIPTS = Path(__file__).resolve().parents[2] / "benchmarks"
 FILM = Measured("film", "NLVR dev", 0.61, 0.58, 0.64, 12.0, "benchmarks/nlvr_table.py", "2026-11-18 02:00")
 
 
@@ -49,3 +53,14 @@ def test_every_model_of_a_papers_table_has_its_figure() -> None:
     assert without == {
         "film-sentence", "slot-reasoner", "response-only", "question-only", "probe", "grounded", "vqa-attention",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("script", ["nlvr_table", "nlvr2_table", "vcr_table"])
+def test_figures_are_of_rows_that_a_script_makes(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row that a script no longer has cannot be measured again."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    rows = importlib.import_module(script).ROWS
+    made = {(row.model, row.beside) for row in (rows.values() if isinstance(rows, dict) else rows)}
+    kept = {(one.model, one.row) for one in figures().measured if one.script == f"benchmarks/{script}.py"}
+    assert kept
+    assert kept <= made

@@ -43,7 +43,7 @@ from veridical.training.team import ALONE, Team, join
 from veridical.training.trained import Trained, build, config_json, restore_inputs, save_estimator, save_inputs
 from veridical.training.trainer import CHECKPOINT, AfterStep, Epoch, Trainer
 from veridical.zoo import load_model
-from veridical.zoo.architecture import Architecture, Example
+from veridical.zoo.architecture import Architecture, Example, Input
 
 RUN, RESULT, CURVES, LOCK = "run.json", "result.json", "curves.svg", ".lock"
 
@@ -219,18 +219,7 @@ def fit_trial(
         folder.mkdir(parents=True, exist_ok=True)
     seed, device = int(about["seed"]), str(about.get("device", "cpu")) if team.size == 1 else team.device
     about = dict(about) | {"model": architecture.name, "config": config_json(config), "veridical": __version__}
-    inputs = architecture.inputs(config)
-    if team.is_first and not restore_inputs(folder, inputs):
-        if first is not None:
-            first.grow(inputs, examples)
-        else:
-            for source in inputs.values():
-                source.learn(examples)
-        save_inputs(folder, inputs)
-    if team.size > 1:
-        states = team.share({name: source.state for name, source in inputs.items()} if team.is_first else {})
-        for name, state in states.items() if not team.is_first else ():
-            inputs[name].state = state
+    inputs = _learned(architecture.inputs(config), examples, folder, team, first)
     targets = architecture.targets(config)
     learning = Dataset.encode(examples, inputs, f"{architecture.name}: encoding training", targets)
     checking = Dataset.encode(held_out, inputs, f"{architecture.name}: encoding validation")
@@ -261,6 +250,24 @@ def fit_trial(
         write_json(folder / RESULT, result)
         (folder / CHECKPOINT).unlink(missing_ok=True)
     return result
+
+
+def _learned(
+    inputs: dict[str, Input], examples: Sequence[Example], folder: Path, team: Team, first: Pretrained | None
+) -> dict[str, Input]:
+    """The inputs, which have learned from examples (what another run knew `first` stays), for the whole team."""
+    if team.is_first and not restore_inputs(folder, inputs):
+        if first is not None:
+            first.grow(inputs, examples)
+        else:
+            for source in inputs.values():
+                source.learn(examples)
+        save_inputs(folder, inputs)
+    if team.size > 1:
+        states = team.share({name: source.state for name, source in inputs.items()} if team.is_first else {})
+        for name, state in states.items() if not team.is_first else ():
+            inputs[name].state = state
+    return inputs
 
 
 def check_device(device: str) -> None:

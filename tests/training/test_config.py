@@ -31,12 +31,15 @@ def test_switches_are_read_from_text(text: str, value: bool) -> None:
     ("options", "message"),
     [
         ({"schedule": "steep"}, "constant, linear, cosine"),
-        ({"hidden": 1.5}, "type int"),
-        ({"hidden": "1.5"}, "type int"),
+        ({"hidden": 1.5}, "a whole number"),
+        ({"hidden": "1.5"}, "a whole number"),
         ({"validation": 1}, "between 0 and 1"),
         ({"batch": -1}, "above zero"),
         ({"patience": 0.0}, "above zero"),
         ({"limit": -5}, "0 or more"),
+        ({"hidden": 0}, "1 or more"),
+        ({"embedding": -3}, "1 or more"),
+        ({"dropout": 2.0}, "below 1"),
         ({"warmup": -3}, "0 or more"),
         ({"depth": 3}, "Of the model: dropout, embedding"),
     ],
@@ -44,3 +47,12 @@ def test_switches_are_read_from_text(text: str, value: bool) -> None:
 def test_bad_options_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(UserError, match=message):
         configure(load_model("text"), options)
+
+
+def test_what_may_be_left_out_may_be_none() -> None:
+    assert configure(load_model("r2c"), {"around": 0})[0].around == 0
+    assert configure(load_model("nmn"), {"slots": 0})[0].slots == 0
+    with pytest.raises(UserError, match="above zero, such as"):
+        configure(load_model("film"), {"strides": "()"})
+    with pytest.raises(UserError, match="true or false"):
+        configure(load_model("r2c"), {"query": "perhaps"})

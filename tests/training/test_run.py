@@ -132,6 +132,15 @@ def test_what_train_refuses(statements: Path, choices: Path, tmp_path: Path) -> 
         train("majority", statements, tmp_path / "full")
 
 
+def test_a_run_that_was_refused_leaves_its_folder_free(statements: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="33"):
+        train("cmm", statements, tmp_path / "run", set={"hidden": 33})
+    done = train("cmm", statements, tmp_path / "run", set={"hidden": 16, "channels": 4, "epochs": 1})
+    assert len(done.trials) == 1
+    with pytest.raises(UserError, match="other settings: config"):
+        train("cmm", statements, tmp_path / "run", set={"hidden": 18, "channels": 4, "epochs": 1})
+
+
 def test_a_run_killed_as_it_began_can_begin_again(statements: Path, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run/.run.json.4194305.part").write_text("{")  # of no process: Linux counts to 2**22

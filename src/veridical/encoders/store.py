@@ -177,7 +177,8 @@ def load(
     opened = benchmark if isinstance(benchmark, Benchmark) else Benchmark(benchmark)
     path = vectors_path(opened, encoder)
     name = encoder if isinstance(encoder, str) else encoder.name
-    again = f"Run `veridical features {name} {opened.address}`"
+    boxes = " --objects" if opened.task == "choice" else ""  # questions point at objects of their photographs
+    again = f"Run `veridical features {name} {opened.address}{boxes}`"
     if not path.exists():
         others = sorted(p.name[9:-6] for p in opened.directory.glob("features-*.arrow"))
         here = f" (there are vectors of: {', '.join(others)})" if others else ""

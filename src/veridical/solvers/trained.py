@@ -36,7 +36,9 @@ def trials_of(run: Path) -> list[str]:
     names = [path.parent.name.removeprefix("trial-") for path in run.glob("trial-*/result.json")]
     found = sorted(names, key=lambda name: (len(name), name))
     if not found:
-        raise UserError(f"{run} has no finished trial.", "Give a run folder that `veridical train` wrote.")
+        from veridical.training.pretrained import unfinished
+
+        raise unfinished(run)
     return found
 
 

@@ -73,20 +73,40 @@ def configure(architecture: Architecture, options: Mapping[str, Any] | None = No
     rest = dict(architecture.training) | {name: value for name, value in options.items() if name not in own}
     training = _read(TrainingConfig, rest)
     _check(training)
-    return _read(architecture.config, mine), training
+    model = _read(architecture.config, mine)
+    _check_sizes(model)
+    return model, training
 
 
 def _check(config: TrainingConfig) -> None:
-    for name in ("batch", "epochs", "rate", "patience", "checkpoint_steps"):
+    for name in ("batch", "epochs", "rate", "patience", "patience_growth", "checkpoint_steps"):
         if getattr(config, name) <= 0:
             raise UserError(f"The option {name} is {getattr(config, name)}.", "Give a number above zero.")
     if not 0 < config.validation < 1:
         raise UserError(f"The option validation is {config.validation}.", "Give a share between 0 and 1.")
     if not 0 < config.fraction <= 1:
         raise UserError(f"The option fraction is {config.fraction}.", "Give a share above 0, at most 1.")
-    for name in ("validation_items", "epoch_items", "limit", "warmup", "clip", "weight_decay"):
+    for name in ("validation_items", "epoch_items", "limit", "warmup", "clip", "weight_decay", "auxiliary_weight"):
         if getattr(config, name) < 0:
             raise UserError(f"The option {name} is {getattr(config, name)}.", "Give 0 or more.")
+
+
+def _check_sizes(model: Any) -> None:
+    """An error where a model would have no width, less than no layers, or would drop everything."""
+    for one in dataclasses.fields(model):
+        value = getattr(model, one.name)
+        least = 0 if one.default == 0 or "or none" in one.metadata else 1
+        if type(value) is int and value < least:
+            raise UserError(f"The option {one.name} is {value}.", f"Give {least} or more.")
+        if isinstance(value, tuple) and not (value and all(type(size) is int and size > 0 for size in value)):
+            raise UserError(f"The option {one.name} is {value}.", "Give numbers above zero, such as 2,2,2.")
+        if one.name == "dropout" and not 0 <= value < 1:
+            raise UserError(f"The option dropout is {value}.", "Give a share from 0 to below 1.")
+
+
+_SUCH: dict[Any, str] = {
+    int: "a whole number", float: "a number", bool: "true or false", str: "a text", tuple: "numbers, such as 2,2,2"
+}  # fmt: skip
 
 
 def _read(config: type[Any], values: Mapping[str, Any]) -> Any:
@@ -106,11 +126,11 @@ def _value(name: str, value: Any, hint: Any) -> Any:
         try:
             value = ast.literal_eval(value.capitalize() if wanted is bool else value)
         except (ValueError, SyntaxError):
-            raise UserError(f"The option {name} is {value!r}.", f"Give a value of type {wanted.__name__}.") from None
+            raise UserError(f"The option {name} is {value!r}.", f"Give {_SUCH[wanted]}.") from None
     if wanted is float and type(value) is int:
         value = float(value)
     if wanted is tuple and isinstance(value, list):
         value = tuple(value)
     if type(value) is not wanted:
-        raise UserError(f"The option {name} is {value!r}.", f"Give a value of type {wanted.__name__}.")
+        raise UserError(f"The option {name} is {value!r}.", f"Give {_SUCH[wanted]}.")
     return value

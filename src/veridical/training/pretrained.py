@@ -78,13 +78,20 @@ def _grown(name: str, old: Tensor, new: Tensor, tables: set[tuple[int, int]], fo
     raise UserError(f"{name} of {folder} is {found}.", "Continue with the options it had.")
 
 
+def unfinished(run: Path) -> UserError:
+    """What is wrong with a folder that has no trained model."""
+    begun = (run / "run.json").exists()
+    fix = "Run the same `veridical train` again." if begun else "Give a run folder that `veridical train` wrote."
+    return UserError(f"{run} has no finished trial.", fix)
+
+
 def best_trial(run: Path) -> Path:
     """The trial of a run with the best validation accuracy; a trial's own folder is that trial."""
     if (run / WEIGHTS).exists():
         return run
     finished = sorted(run.glob("trial-*/result.json"))
     if not finished:
-        raise UserError(f"{run} has no finished trial.", "Give a run folder that `veridical train` wrote.")
+        raise unfinished(run)
     words = "the result of a trial", "Delete its folder and train again."
     best: dict[Path, Any] = {path.parent: read_json(path, Json, *words).get("best") for path in finished}
     return max(best, key=lambda folder: best[folder] if isinstance(best[folder], int | float) else -1.0)

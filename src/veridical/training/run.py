@@ -7,6 +7,7 @@ one trial. The same call again continues where the last one stopped; a call with
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,7 +41,15 @@ from veridical.training.config import TrainingConfig, configure, of_stage
 from veridical.training.pretrained import Pretrained
 from veridical.training.taught import reads_pairs, remember
 from veridical.training.team import ALONE, Team, join
-from veridical.training.trained import Trained, build, config_json, restore_inputs, save_estimator, save_inputs
+from veridical.training.trained import (
+    WEIGHTS,
+    Trained,
+    build,
+    config_json,
+    restore_inputs,
+    save_estimator,
+    save_inputs,
+)
 from veridical.training.trainer import CHECKPOINT, AfterStep, Epoch, Trainer
 from veridical.zoo import load_model
 from veridical.zoo.architecture import Architecture, Example, Input
@@ -96,7 +105,8 @@ class TrainResult(Result):
         rows = [(t["seed"], t["epochs"], t["best_epoch"], f"{100 * t['best']:.2f}") for t in self.trials]
         yield Table(self.model, ("seed", "epochs", "epoch kept", "validation accuracy, %"), rows)
         mean, std = 100 * self.mean, 100 * self.std
-        yield f"{self.run}: validation accuracy {mean:.2f} ± {std:.2f} % over {len(rows)} trials."
+        reached = f"{mean:.2f} ± {std:.2f} % over {len(rows)} trials" if len(rows) > 1 else f"{mean:.2f} %"
+        yield f"{self.run}: validation accuracy {reached}."
 
 
 def train(
@@ -330,19 +340,29 @@ def _open(folder: Path, settings: Mapping[str, object]) -> None:
             raise UserError(f"{folder} exists and is not a run.", "Choose another folder.")
         write_json(path, settings)
         return
+    trials = list(folder.glob("trial-*"))
+    if _other(folder, settings) and not any((t / name).exists() for t in trials for name in (WEIGHTS, CHECKPOINT)):
+        for trial in trials:  # of a run that was refused, or stopped, before anything was trained
+            shutil.rmtree(trial)
+        write_json(path, settings)
     check_run(folder, settings)
 
 
 def check_run(folder: Path, settings: Mapping[str, Any]) -> None:
     """An error where a folder holds a run with other settings."""
-    path = folder / RUN
-    before = read_json(path, Json, "a run", "Delete its folder and train again.") if path.exists() else settings
-    other = sorted(name for name in settings if before.get(name) != settings[name])
+    other = _other(folder, settings)
     if other:
         raise UserError(
             f"{folder} is a run with other settings: {', '.join(other)} differ.",
             "Choose another folder, or delete it to start again.",
         )
+
+
+def _other(folder: Path, settings: Mapping[str, Any]) -> list[str]:
+    """Which settings of a run are others."""
+    path = folder / RUN
+    before = read_json(path, Json, "a run", "Delete its folder and train again.") if path.exists() else settings
+    return sorted(name for name in settings if before.get(name) != settings[name])
 
 
 def curves_svg(title: str, histories: Sequence[Sequence[dict[str, float]]]) -> str:

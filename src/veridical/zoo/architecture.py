@@ -48,6 +48,11 @@ class Example:
         return Text("", parts[0] + parts[1])
 
 
+def or_none(default: int) -> int:
+    """The default of an option that may also be 0: leave it out. Other sizes of a model are above zero."""
+    return field(default=default, metadata={"or none": True})
+
+
 class Input(Protocol):
     """One thing a model looks at. 0 is padding: shorter arrays of a batch are filled up with it."""
 

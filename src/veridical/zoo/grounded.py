@@ -32,7 +32,7 @@ from veridical.encoders import panel_key
 from veridical.errors import UserError
 from veridical.language.reading.lexicon import words
 from veridical.records import Panel, Ref, Text
-from veridical.zoo.architecture import Architecture, Example, Input
+from veridical.zoo.architecture import Architecture, Example, Input, or_none
 from veridical.zoo.inputs import StoredVectors, Vocabulary, candidate_texts, pad, scaled
 from veridical.zoo.layers import attend, perceptron
 from veridical.zoo.objects import (
@@ -137,7 +137,7 @@ class GroundedConfig:
     images: str = "efficientnet-lite0"
     embedding: int = 64  # size of a word vector, and of an object's class
     hidden: int = 96  # width of everything else
-    heads: int = 2  # ways in which objects are seen with those around them; 0: each by itself
+    heads: int = or_none(2)  # ways in which objects are seen with those around them; 0: each by itself
     dropout: float = 0.1  # of words, objects and hidden layers
     least: int = 2  # times a word must occur in training to have a vector of its own
 

@@ -25,7 +25,7 @@ from veridical.encoders import TextVectors, panel_key
 from veridical.errors import UserError
 from veridical.language.english import plain_names
 from veridical.records import Panel, Text
-from veridical.zoo.architecture import Architecture, Example, Input
+from veridical.zoo.architecture import Architecture, Example, Input, or_none
 from veridical.zoo.inputs import StoredVectors, scaled
 from veridical.zoo.layers import perceptron
 
@@ -37,7 +37,7 @@ class ProbeConfig:
     images: str = "efficientnet-lite0"  # encoder of the panels; empty: it does not see
     texts: str = "minilm"  # encoder of sentences, questions and answers; empty: it does not read
     width: int = 128  # size of u, v, t and a_i
-    hidden: int = 128  # width of the layer with relu; 0 for a probe without it
+    hidden: int = or_none(128)  # width of the layer with relu; 0 for a probe without it
     dropout: float = 0.3  # of z and of that layer
 
 

@@ -34,7 +34,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from veridical.zoo.architecture import Architecture, Input
+from veridical.zoo.architecture import Architecture, Input, or_none
 from veridical.zoo.layers import TwoWayReader, attend, largest, perceptron
 from veridical.zoo.objects import WHOLE, Objects, object_inputs, pointed_at
 from veridical.zoo.spoken import spoken_inputs
@@ -53,7 +53,7 @@ class R2CConfig:
     query: bool = True  # read it; Table 2's "no query" does not
     reasoning: bool = True  # the BiLSTM of the reasoning stage
     photograph: bool = True  # see it; otherwise only the text is read
-    around: int = 2  # ways in which objects are seen with those around them; 0: each by itself
+    around: int = or_none(2)  # ways in which objects are seen with those around them; 0: each by itself
     start: bool = True  # add what can be learned at once
     hidden: int = 64  # width of everything
     dropout: float = 0.1  # of words, objects and hidden layers

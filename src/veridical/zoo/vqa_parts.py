@@ -24,7 +24,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from veridical.zoo.architecture import Architecture, Input
+from veridical.zoo.architecture import Architecture, Input, or_none
 from veridical.zoo.layers import LastState
 from veridical.zoo.objects import Objects, object_inputs
 from veridical.zoo.spoken import spoken_inputs
@@ -40,7 +40,7 @@ class VQAConfig:
     # encoder of the photograph and its objects (`features --objects`); pixels: learned; empty: classes and places
     images: str = "efficientnet-lite0"
     hidden: int = 64  # width of everything
-    around: int = 2  # ways in which objects are seen with those around them; 0: each by itself
+    around: int = or_none(2)  # ways in which objects are seen with those around them; 0: each by itself
     pointed: bool = True  # show the regions that question and response point at, and the whole; otherwise all of them
     dropout: float = 0.1  # of words, objects and what is fused
 

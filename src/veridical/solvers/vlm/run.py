@@ -264,8 +264,8 @@ def open_model(model: str, sending: Sending, *, blind: bool, temperature: float 
         ) from None
     except ValueError as error:
         raise UserError(
-            f"{model} cannot be used: {_plain(error)}",
-            "Give provider/model, such as openai/gpt-4o, anthropic/claude-sonnet-4-0 or hf/org/name.",
+            f"{model} is no folder of a trained model, and as a model it cannot be used: {_plain(error)}",
+            "Give a run of `veridical train`, or provider/model, such as openai/gpt-4o or hf/org/name.",
         ) from None
     if get_model_info(opened) is None:
         # Otherwise Inspect looks for what it knows of the model by opening it a second time, by its bare name: for

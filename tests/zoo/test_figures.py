@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from veridical.reporting.published import numbers
-from veridical.zoo import MODELS, models
+from veridical.training.config import TrainingConfig
+from veridical.zoo import MODELS, load_model, models
 from veridical.zoo.figures import PATH, Measured, figures, read, record
+from veridical.zoo.options import options_of
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "benchmarks"
 FILM = Measured("film", "NLVR dev", 0.61, 0.58, 0.64, 12.0, "benchmarks/nlvr_table.py", "2026-11-18 02:00")
@@ -64,3 +66,20 @@ def test_figures_are_of_rows_that_a_script_makes(script: str, monkeypatch: pytes
     kept = {(one.model, one.row) for one in figures().measured if one.script == f"benchmarks/{script}.py"}
     assert kept
     assert kept <= made
+
+
+def test_a_single_model_shows_its_options_with_their_meaning() -> None:
+    shown = [part for part in models(["film"], TrainingConfig).parts() if not isinstance(part, str)]
+    own, training = ({row[0]: row[1:] for row in table.rows} for table in shown[1:])
+    assert own["blocks"] == ("4", "residual blocks")
+    assert own["maps"][1].endswith("or annotated ones (`given-objects`)")  # over three lines
+    assert training["patience"] == ("5.0", "epochs without a new best before training stops")  # the model's own
+    assert all(told for _, told in training.values())
+    r2c = {name: told for name, _, told in options_of(load_model("r2c").config)}
+    assert r2c["images"].startswith("encoder of the photograph")  # its comment stands above it
+    assert r2c["words"].endswith("or glove")
+
+
+def test_every_option_of_every_model_is_told() -> None:
+    silent = {(name, one) for name in MODELS for one, _, told in options_of(load_model(name).config) if not told}
+    assert silent == set()

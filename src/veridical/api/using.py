@@ -7,10 +7,10 @@ from dataclasses import asdict
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from veridical.common.places import anywhere
-from veridical.options import NamedAnswers, gathered, given, several
+from veridical.options import ARGUMENTS, NamedAnswers, gathered, given, several
 from veridical.options.running import (
     Asking,
     AuditOptions,
@@ -189,11 +189,18 @@ def sweep(
     return done
 
 
-def models() -> ResultList[Architecture]:
-    """List the models of the zoo: what each looks at, for which tasks, the papers' figures, ours, training times."""
-    from veridical import zoo
+def models(model: Annotated[Sequence[str], ARGUMENTS] = ()) -> ResultList[Architecture]:
+    """List the models of the zoo: what each looks at, for which tasks, the papers' figures, ours, training times.
 
-    return zoo.models()
+    Of a single model also its options, for `veridical train MODEL DIR --set NAME=VALUE`.
+
+    Args:
+        model: Names of models; left out: all.
+    """
+    from veridical import zoo
+    from veridical.training.config import TrainingConfig
+
+    return zoo.models([model] if isinstance(model, str) else model, TrainingConfig)
 
 
 @anywhere

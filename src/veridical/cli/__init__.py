@@ -50,7 +50,7 @@ def run(tokens: Sequence[str]) -> int:
         return _refuse(_missing(error, tokens[0]))
     except CycloptsError as error:
         problem, _, fix = str(error).partition(". ")
-        return _refuse(UserError(problem.rstrip(".") + ".", fix or "See `veridical --help`."))
+        return _refuse(UserError(problem.rstrip(".") + ".", fix or _way_out(problem, tokens[0])))
     except KeyboardInterrupt as stop:
         return _stopped(stop)
     except BrokenPipeError:
@@ -103,6 +103,15 @@ def overview(width: int | None = None) -> str:
 
 def first_line(verb: Callable[..., Any]) -> str:
     return (verb.__doc__ or "").partition("\n")[0]
+
+
+def _way_out(problem: str, command: str) -> str:
+    """What to do about a command that was not understood."""
+    if command not in VERBS:
+        return "See `veridical --help`."
+    if command == "train" and "option" in problem:
+        return "Options of a model and of training: --set epochs=3 (`veridical models MODEL` lists them)."
+    return f"See `veridical {command} --help`."
 
 
 def _missing(error: Any, command: str) -> UserError:

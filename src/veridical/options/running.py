@@ -81,7 +81,7 @@ class TrainOptions:
     """How a model of the zoo is trained."""
 
     set: Mapping[str, Any] | None = None
-    """NAME=VALUE: an option of the model or of training; repeat for more."""
+    """NAME=VALUE: an option of the model or of training (`veridical models MODEL` lists them); repeat for more."""
     stage: Stage = "both"
     """VCR: train on answers, on rationales given the right answer, or jointly on both."""
     split: str = "train"

@@ -37,9 +37,7 @@ class TrainingConfig:
     validation: float = 0.05  # share of training held out where no split is named to validate on
     validation_items: int = 0  # at most so many, drawn item by item: matrices that share images cannot be kept apart
     limit: int = 0  # train on this many items only; 0 for all
-    epoch_items: int = (
-        0  # items of an epoch, drawn anew each time; 0 for all: a large benchmark is validated more often
-    )
+    epoch_items: int = 0  # items of an epoch, drawn anew each time, so that more epochs are validated; 0 for all
     fraction: float = 1.0  # train on this share of the items only, after holding out (V-PROM's figure 7)
     context: Context = "own"  # matrices: a control that trains on contexts of other items, or shuffled within an item
     stage: Stage = "both"  # VCR: train on answers, on rationales given the right answer, or on both

@@ -27,8 +27,9 @@ From outside: `load_model`, `models`, and `architecture`. Other packages add mod
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
+from typing import Any
 
 import msgspec
 
@@ -36,6 +37,7 @@ from veridical.common import registry
 from veridical.common.result import ResultList, Table
 from veridical.zoo.architecture import Architecture
 from veridical.zoo.figures import figures
+from veridical.zoo.options import options_of
 
 MODELS: dict[str, str] = {
     "majority": "veridical.zoo.cnn_rnn:MAJORITY",
@@ -92,6 +94,8 @@ def load_model(name: str) -> Architecture:
 class ModelList(ResultList[Architecture]):
     """Models of the zoo, for people and for scripts: with the papers' figures and ours, where there are some."""
 
+    training: type[Any] | None = None  # the trainer's config, whose options are shown beside those of a single model
+
     def parts(self) -> Iterator[Table | str]:
         known, rows = figures(), []
         for m in self:
@@ -103,6 +107,14 @@ class ModelList(ResultList[Architecture]):
                 paper = papers[line] if line < len(papers) else ""
                 rows.append((*(about if line == 0 else ("", "", "")), paper, *own))
         yield Table("", ("model", "tasks", "what it is", "published, %", "ours, %", "training"), rows)
+        if len(self) != 1:
+            yield "Options of a model: `veridical models NAME`. How a figure was measured is in its script (--json)."
+            return
+        yield Table(f"Options of {self[0].name}", ("--set", "default", "what it is"), options_of(self[0].config))
+        if self.training is not None:
+            given = {name: str(value) for name, value in self[0].training.items()}
+            general = [(name, given.get(name, default), told) for name, default, told in options_of(self.training)]
+            yield Table("Options of training", ("--set", "default", "what it is"), general)
 
     def to_json(self) -> list[dict[str, object]]:
         known = figures()
@@ -117,6 +129,8 @@ class ModelList(ResultList[Architecture]):
         ]
 
 
-def models() -> ModelList:
-    """Every model of the zoo."""
-    return ModelList(load_model(name) for name in registry.names(MODELS, "zoo"))
+def models(chosen: Sequence[str] = (), training: type[Any] | None = None) -> ModelList:
+    """Every model of the zoo, or those of some names; `training` is the trainer's config."""
+    found = ModelList(load_model(name) for name in chosen or registry.names(MODELS, "zoo"))
+    found.training = training
+    return found

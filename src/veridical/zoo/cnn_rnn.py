@@ -77,7 +77,7 @@ class ImageConfig:
     """Sizes of the image-only model."""
 
     width: int = 66  # of a panel, in pixels: half of the published ones, a sixth of the time
-    height: int = 50
+    height: int = 50  # the same, from top to bottom
     channels: tuple[int, int, int] = (16, 32, 32)  # of the three convolutions
     hidden: int = 64  # width of the perceptron
     dropout: float = 0.2  # in the perceptron
@@ -102,7 +102,7 @@ class CnnRnnConfig:
     """Sizes of CNN+RNN."""
 
     width: int = 66  # of a panel, in pixels: half of the published ones, a sixth of the time
-    height: int = 50
+    height: int = 50  # the same, from top to bottom
     channels: tuple[int, int, int] = (16, 32, 32)  # of the three convolutions
     embedding: int = 64  # size of a word vector
     hidden: int = 64  # size of the LSTM's state, and width of the perceptron

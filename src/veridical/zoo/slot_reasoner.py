@@ -46,7 +46,7 @@ class SlotReasonerConfig:
     embedding: int = 64  # size of a word vector
     hidden: int = 128  # size of a word's state
     width: int = 64  # of a slot
-    rounds: int = 3
+    rounds: int = 3  # of asking all slots again
     instructions: int = 8  # of a round
     panel: int = 64  # width of what is known of a panel
     dropout: float = 0.1  # of word vectors and in the last perceptron

@@ -46,7 +46,7 @@ class PanelConfig:
     """What panels and sentences are seen as; a model adds its own sizes."""
 
     width: int = 50  # of a panel, in pixels: NLVR's boxes at half their size
-    height: int = 50
+    height: int = 50  # the same, from top to bottom
     joined: bool = False  # all panels side by side in one picture of that size (NLVR2's models: 530 x 416)
     maps: str = ""  # in place of pixels: an encoder's stored maps (efficientnet-lite0-map), or drawn objects that a CNN
     # learned to see first, on a map (`objects`) or as a list (`object-list`); other objects that were annotated in

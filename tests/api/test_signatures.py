@@ -246,6 +246,8 @@ def test_mistakes_are_one_line_with_what_was_meant() -> None:
     assert done.stderr == "veridical: Unknown option: --splitt.\n  Did you mean --split?\n"
     assert "Did you mean" in invoke("evalute", "b").stderr
     assert invoke("match", "qa.csv").stderr.startswith("veridical: ")
+    assert "--set epochs=3" in invoke("train", "text", "b", "--out", "run", "--epochs", "3").stderr
+    assert invoke("models", "film", "--what").stderr.endswith("See `veridical models --help`.\n")
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,11 @@ def test_what_cannot_be_continued_is_refused(first: Path, other: Path, tmp_path:
         train("text", other, tmp_path / "b", pretrained=first, set={"hidden": 16})
     with pytest.raises(UserError, match="no finished trial"):
         train("text", other, tmp_path / "c", pretrained=tmp_path)
+    (tmp_path / "begun/trial-0").mkdir(parents=True)
+    (tmp_path / "begun/run.json").write_text("{}")
+    with pytest.raises(UserError, match="no finished trial") as refused:
+        train("text", other, tmp_path / "c", pretrained=tmp_path / "begun")
+    assert refused.value.fix == "Run the same `veridical train` again."
 
 
 def test_an_epoch_of_some_items(statements: Path, tmp_path: Path) -> None:

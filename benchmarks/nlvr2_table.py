@@ -61,8 +61,8 @@ class Row:
 
 ROWS = {
     "text": Row("TEXT", "text"),
-    "image": Row("IMAGE", "image", {"width": 200, "height": 75}, {"width": 200, "height": 75}),
-    "cnn-rnn": Row("CNN+RNN", "cnn-rnn", {"width": 200, "height": 75}, {"width": 200, "height": 75}),
+    "image": Row("IMAGE", "image", {"width": 100, "height": 75}, {"width": 100, "height": 75}),
+    "cnn-rnn": Row("CNN+RNN", "cnn-rnn", {"width": 100, "height": 75}, {"width": 100, "height": 75}),
     "maxent-objects": Row("MAXENT", "maxent-objects"),
     "pair-text": Row("TEXT over word vectors", "pair-text"),
     "pair-image": Row("IMAGE over a backbone", "pair-image", needs=VECTOR),

@@ -16,7 +16,7 @@ import argparse
 import json
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,11 @@ ROWS = {
         LIST | {"rate": 2e-3, "epochs": 8, "blocks": 3, "limit": 50_000},
     ),
     "film-generated": Row(
-        "FiLM over seen objects, of generated statements", "film", "60.1", FINE, after="generated-film-objects-first"
+        "FiLM over seen objects, of generated statements, then of train",
+        "film",
+        "60.1",
+        FINE,
+        after="generated-film-objects-first",
     ),
     "mac-objects": Row(
         "MAC over seen objects", "mac", "55.4", None, LIST | {"rate": 1.5e-3, "epochs": 7}, generated={"epochs": 28}
@@ -103,8 +107,20 @@ ROWS = {
     "cnn-biatt": Row("CNN-BiATT over seen objects", "cnn-biatt", "66.9", None, LIST | {"rate": 1.5e-3, "epochs": 4}),
     "w-memnn": Row("W-MemNN over seen objects", "w-memnn", "65.6", None, LIST | {"rate": 1.5e-3, "epochs": 6}),
     "cmm": Row("CMM over seen objects", "cmm", "68.0", None, LIST | {"rate": 1.5e-3, "epochs": 5}),
-    "slot-reasoner": Row("Slot reasoner (ours)", "slot-reasoner", "", None, LONG | {"width": 96, "epochs": 15}),
+    "slot-reasoner": Row(
+        "Slot reasoner (ours)", "slot-reasoner", "", None, LONG | {"slots": 8, "width": 96, "epochs": 15}
+    ),
 }
+# Beside what is trained on augmented statements: the same models on train alone, and on both, one after the other.
+ALONE: dict[str, Any] = {"epochs": 15, "patience": 4.0, "schedule": "constant", "epoch_items": 0, "limit": 0}
+TWINS = ("film-objects", "mac-objects", "nmn", "cnn-biatt", "w-memnn", "cmm")
+for name in TWINS:
+    row, model = ROWS[name], name.removesuffix("-objects")
+    title = f"{row.title}, of train alone"
+    ROWS[f"{model}-train"] = replace(row, title=title, options={**(row.first or {}), **ALONE}, first=None, generated={})
+    if row.options is None:
+        then = replace(row, title=f"{row.title}, then of train", options=FINE, first=None, after=f"nlvr-{name}-first")
+        ROWS[f"{model}-then-train"] = replace(then, generated={})
 GENERATED = ("text", "image", "film-objects", "mac-objects", "nmn", "n2nmn", "slot-reasoner")
 
 
@@ -158,14 +174,12 @@ def measure(name: str, work: Path, kind: str, plain: Path, more: Path, trials: i
     first = None
     if row.first is not None:
         first = run.with_name(f"{run.name}-first")
-        cells = "strides" in row.first  # of pixels, instead of objects
-        seen = {} if cells else {"seen_by": str(eyes(work, kind, more))}
-        options = row.first | seen | longer
+        options = row.first | looking(row.first, work, kind, more) | longer
         done = veridical.train(row.model, more, first, set=options, validate="validation")
     if row.after:
         first = work / "runs" / row.after
     if row.options is not None:
-        own = {**row.options, **HELD, **({} if row.first else longer)}
+        own = {**row.options, **looking(row.options, work, kind, more), **HELD, **({} if row.first else longer)}
         done = veridical.train(row.model, plain, run, set=own, trials=trials, pretrained=first)
     elif first is not None:
         run, trials = first, 1
@@ -205,6 +219,11 @@ def measured(name: str, kind: str, found: dict[str, Any]) -> Measured:
         consistency=sum(one["value"] for one in consistency) / len(consistency),
         trials=found["trials"],
     )
+
+
+def looking(options: dict[str, Any], work: Path, kind: str, more: Path) -> dict[str, Any]:
+    """Which CNN a row over seen objects looks with."""
+    return {"seen_by": str(eyes(work, kind, more))} if options.keys() & {"maps", "slots"} else {}
 
 
 def eyes(work: Path, kind: str, more: Path) -> Path:

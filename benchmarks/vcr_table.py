@@ -35,6 +35,7 @@ from veridical.benchmark import Benchmark
 from veridical.common.files import write_json
 from veridical.matching.blind_readers import accuracy
 from veridical.records import Prediction
+from veridical.reporting.published import numbers
 from veridical.solvers.solver import write_meta, write_predictions
 from veridical.zoo.figures import Measured, record
 
@@ -220,13 +221,28 @@ def measured(row: Row, found: dict[str, Any]) -> Measured:
     return Measured(row.model, "icon VCR Q->AR", value, low, high, found["seconds"] / 60, **more)
 
 
+def published(name: str) -> str:
+    """The paper's validation figures of a row, as printed."""
+    for table in numbers().tables:
+        for row in table.rows if table.id in ("vcr-table-1", "vcr-table-2") else ():
+            if row.name.removesuffix("+ELMo") == name:
+                return ", ".join(v for v, column in zip(row.values, table.columns, strict=True) if column.part == "val")
+    return ""
+
+
+def log_line(row: dict[str, Any]) -> str:
+    """A row as docs/vcr-log.md has it."""
+    cells = [f"{100 * v:.1f} [{100 * low:.1f}, {100 * high:.1f}]" for v, low, high in row["scores"].values()]
+    return f"| {row['name']} | {' | '.join(cells)} | {row['seconds']:.0f} | {published(row['name'])} |"
+
+
 def show(work: Path, folder: Path, recorded: bool) -> None:
     """Both tables, whether they are as they should be, and the report."""
     done = {row.name: work / "rows" / f"{row.slug}.json" for row in ROWS}
     rows = {name: json.loads(path.read_text()) for name, path in done.items() if path.exists()}
-    print(f"\n{'% [95%]':39} " + " ".join(f"{name:>20}" for name in METRICS) + f"{'processor':>10}")
+    print(f"\n| | {' | '.join(METRICS)} | seconds | the paper's |\n|---|---|---|---|---|---|")
     for row in rows.values():
-        print(line(row))
+        print(log_line(row))
     ready, taken = seconds(work / "rows" / "prepare.seconds"), sum(row["seconds"] for row in rows.values())
     print(f"processor: {ready:.0f} s for the benchmark and its region features, {taken:.0f} s for {len(rows)} rows")
     judge(rows)

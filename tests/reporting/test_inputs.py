@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from veridical import report, solve, train
 from veridical.errors import UserError
 from veridical.reporting.inputs import read_inputs
+
+from ..zoo import _small as small
 
 
 def _predictions(path: Path, **meta: object) -> Path:
@@ -48,6 +52,19 @@ def test_a_solver_with_other_settings_is_another_system(tmp_path: Path) -> None:
     assert [one.name for one in read_inputs(trials).files] == ["text", "text"]
     others = [*trials, made("c.jsonl", 64, 0)]
     assert [one.name for one in read_inputs(others).files] == ["text (a)", "text (b)", "text (c)"]
+
+
+def test_the_trials_of_a_run_are_one_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_page: Any) -> None:
+    """As `solve --trial all` writes them: what made each file says which trial it was."""
+    monkeypatch.setenv("VERIDICAL_PROGRESS", "0")
+    bench = small.write_statements(tmp_path / "b", 8)
+    train("text", bench, tmp_path / "run", set={"epochs": 1, "hidden": 8}, trials=2)
+    solved = solve(str(tmp_path / "run"), bench, "dev", tmp_path / "p.jsonl", trial="all")
+    files = [solved.out, *(one.out for one in solved.others)]
+    assert {one.name for one in read_inputs(files).files} == {"run"}
+    page = read_page(report(files, tmp_path / "r.html", benchmark=bench).out)
+    assert "2 trials" in page.words
+    assert "±" in page.words
 
 
 def test_an_equals_sign_in_a_path_is_no_name(tmp_path: Path) -> None:

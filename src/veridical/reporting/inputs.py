@@ -347,7 +347,7 @@ def _distinct(files: list[RunFile], trained: list[TrainedRun]) -> tuple[tuple[Ru
     loose = [one for one in files if not one.named and one.folder is None]
     times = Counter(one.name for one in loose if not one.config)
     makes: dict[str, set[bytes]] = {}
-    passing = ("seed", "items", "limit", "benchmark", "split", "scheme")  # trials differ in their seed alone
+    passing = ("seed", "trial", "items", "limit", "benchmark", "split", "scheme")  # trials have seeds of their own
     for one in loose:
         make = {k: v for k, v in one.config.items() if k not in passing}
         makes.setdefault(one.name, set()).add(msgspec.json.encode(make, order="sorted"))

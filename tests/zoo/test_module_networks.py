@@ -12,7 +12,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from veridical.training import configure
+from veridical.records import Text
+from veridical.training import Trained, configure
 from veridical.training.batches import Dataset, run_module, score
 from veridical.training.run import fit_trial
 from veridical.training.trained import build
@@ -27,6 +28,11 @@ from . import _said as said
 from . import _small as small
 
 TINY: dict[str, Any] = {"slots": 8, "seeing": 3, "hidden": 16, "embedding": 16, "modules": 16}
+
+
+def text_of(example: Example) -> str:
+    assert example.query is not None
+    return example.query.raw
 
 
 class Given(nn.Module):
@@ -96,13 +102,34 @@ def made(examples: Sequence[Example], name: str, **options: Any) -> tuple[nn.Mod
     return found, Dataset.encode(examples, inputs, targets=model.targets(config))
 
 
-@pytest.mark.parametrize("learning", ["programs", "search"])
-def test_in_use_no_program_is_read(statements: list[Example], learning: str) -> None:
+@pytest.mark.parametrize("learning", ["programs", "parse", "search"])
+def test_in_use_no_program_is_read(statements: list[Example], learning: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor run, nor is a sentence parsed: nothing that could be is even called."""
     module, data = made(statements, "n2nmn", learning=learning)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("read")
+
+    for place in ("nmn.layouts", "n2nmn.program_layout", "n2nmn.parse", "pointed.compiled", "counted.compiled"):
+        monkeypatch.setattr(f"veridical.zoo.{place}", refuse)
+    other = [replace(e, item=replace(e.item, query=Text(f"{text_of(e)} Or not."))) for e in statements]
+    answered = Trained(load_model("n2nmn"), None, data.inputs, module, {}).encode(other)
+    assert "layouts" not in answered.inputs
+    assert len(score(module, answered, None, 16)) == len(statements)
+
+
+def test_a_parsed_layout_is_taught_what_its_program_counts(statements: list[Example]) -> None:
+    """Where it is known which of its steps is which set; of a sentence whose program is unknown, nothing."""
+    _, data = made(statements, "n2nmn", learning="parse")
+    told = {name for name in data.targets if data.targets[name].any()}
+    assert len(told) > 2
+    _, parsed = made(statements, "nmn")
+    for row in range(len(statements)):
+        steps = sorted(t[row].argmax() for t in data.targets.values() if t[row].any())
+        assert steps == sorted(t[row].argmax() for t in parsed.targets.values() if t[row].any())
     blank = [replace(e, item=replace(e.item, program=None)) for e in statements]
-    without = Dataset.encode(blank, data.inputs)
-    for a, b in zip(score(module, data, None, 16), score(module, without, None, 16), strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-6)
+    _, untold = made(blank, "n2nmn", learning="parse")
+    assert not any(target.any() for target in untold.targets.values())
 
 
 def test_cloning_follows_what_is_known_and_search_draws(statements: list[Example]) -> None:

@@ -1,4 +1,4 @@
-"""What NLVR's models share: cells that know where they are, and objects whose order in a list says nothing."""
+"""What NLVR's models share: cells that know where they are, panels that can be told apart, lists without an order."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from torch import nn
 from torch.nn import functional
 
 from veridical.training import Trained, configure
+from veridical.training.batches import Dataset
 from veridical.training.trained import build
 from veridical.zoo import load_model
+from veridical.zoo.eyes import Seen
 from veridical.zoo.towers import Placed, places
 
 from . import _said as said
@@ -53,3 +55,36 @@ def test_the_order_of_a_list_of_objects_says_nothing(name: str, tmp_path: Path) 
         trained = Trained(architecture, config, inputs, model, {})
         scores.append(np.array(trained.scores(trained.encode(shown))))
     np.testing.assert_allclose(scores[0], scores[1], atol=1e-5)
+
+
+NETWORKS = ("nmn", "n2nmn")
+CELLS = [(name, {}) for name in ("film", "mac", "cmm", "cnn-biatt", "w-memnn", *NETWORKS)]
+
+
+@pytest.mark.parametrize(("name", "options"), [*CELLS, *((name, {"slots": 8, "seeing": 20}) for name in NETWORKS)])
+def test_panels_can_be_told_apart(name: str, options: dict[str, int], tmp_path: Path) -> None:
+    """Of a pair, half of the sentences speak of the left or the right image."""
+    architecture = load_model(name)
+    examples = small.examples(said.write(tmp_path / "said", 1))
+    config, _ = configure(architecture, {"hidden": 16, **options})
+    inputs = architecture.inputs(config)
+    for source in inputs.values():
+        source.learn(examples)
+    model = build(architecture, config, inputs, 0)
+    assert isinstance(model, nn.Module)
+    (looking,) = (part for part in model.modules() if hasattr(part, "which"))
+    panels = Dataset.encode(examples, inputs, lessons=False).batch(np.arange(8), np.zeros(8, np.int64))["panels"]
+    model.eval()
+
+    def apart() -> float:
+        """How much it changes what is seen of a panel to stand in the other place."""
+        with torch.inference_mode():
+            here, there = (
+                found.places if isinstance(found := looking(one), Seen) else found for one in (panels, panels.flip(1))
+            )
+        return float((here - there.flip(1)).abs().max())
+
+    assert apart() < 1e-5  # at first nobody knows
+    with torch.no_grad():
+        looking.which.normal_(generator=torch.Generator().manual_seed(0))
+    assert apart() > 0.1

@@ -20,7 +20,7 @@ from veridical.engine.progress import Progress
 from veridical.errors import UserError
 from veridical.options.running import Context
 from veridical.records import Item, Text
-from veridical.zoo.architecture import ByView, Encoded, Example, Input, LookedUp, Prepared, Target
+from veridical.zoo.architecture import ByView, Encoded, Example, Input, Lesson, LookedUp, Prepared, Target
 from veridical.zoo.inputs import pad
 from veridical.zoo.towers import MOST_PANELS
 
@@ -109,9 +109,12 @@ class Dataset:
         inputs: Mapping[str, Input],
         label: str = "encoding",
         targets: Mapping[str, Target] | None = None,
+        lessons: bool = True,
     ) -> Dataset:
-        """Encode examples; what differs by view is left for later."""
+        """Encode examples; what differs by view is left for later. To answer them, lessons are left out."""
         kept: list[Encoded] = []
+        if not lessons:
+            inputs = {name: source for name, source in inputs.items() if not isinstance(source, Lesson)}
         for source in inputs.values():
             if isinstance(source, Prepared):
                 source.prepare(examples)

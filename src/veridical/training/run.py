@@ -125,10 +125,14 @@ def train(
     """
     architecture = load_model(model)
     if options.stage != "both":
-        options = replace(options, set={"stage": options.stage, **(options.set or {})})
+        told = dict(options.set or {})
+        if told.setdefault("stage", options.stage) != options.stage:
+            raise UserError(f"The stage is both {options.stage} and {told['stage']}.", "Leave out --set stage=....")
+        options = replace(options, set=told)
     if options.pretrained is not None:  # with the sizes it had
-        known = Pretrained.open(options.pretrained, model).about["config"]
-        options = replace(options, set={**known, **(options.set or {})})
+        first = Pretrained.open(options.pretrained, model)
+        options = replace(options, set={**first.about["config"], **(options.set or {})})
+        first.check(configure(architecture, options.set)[0])
     configure(architecture, options.set)  # refuses what is none of its options
     if options.trials < 1:
         raise UserError(f"{options.trials} trials were asked for.", "Ask for at least one.")
@@ -232,13 +236,13 @@ def fit_trial(
     inputs = _learned(architecture.inputs(config), examples, folder, team, first)
     targets = architecture.targets(config)
     learning = Dataset.encode(examples, inputs, f"{architecture.name}: encoding training", targets)
-    checking = Dataset.encode(held_out, inputs, f"{architecture.name}: encoding validation")
+    checking = Dataset.encode(held_out, inputs, f"{architecture.name}: encoding validation", lessons=False)
     if not len(learning) or not len(checking):
         raise UserError("There is nothing to train on, or nothing to validate on.", "Give more training items.")
     model = build(architecture, config, inputs, seed)
     if isinstance(model, nn.Module):
         if first is not None:
-            first.load(model, architecture, config, inputs)
+            first.load(model, config, inputs)
         trainer = Trainer(
             model, learning, checking, training, folder, seed=seed, device=device, about=about, after_step=after_step,
             team=team,

@@ -27,7 +27,7 @@ from veridical.errors import UserError
 from veridical.training.batches import Dataset, score
 from veridical.training.config import configure
 from veridical.zoo import load_model
-from veridical.zoo.architecture import Architecture, Estimator, Example, Input
+from veridical.zoo.architecture import Architecture, Estimator, Example, Input, State
 
 INPUTS, WEIGHTS = "inputs.json", "model.safetensors"
 LARGEST = 1 << 26  # ids or numbers of an input
@@ -46,7 +46,7 @@ class Trained:
 
     def encode(self, examples: Sequence[Example], label: str = "encoding") -> Dataset:
         """Examples of any split, as this model sees them."""
-        return Dataset.encode(examples, self.inputs, label)
+        return Dataset.encode(examples, self.inputs, label, lessons=False)
 
     def scores(self, data: Dataset, views: Ints | None = None, batch: int = 256, device: str = "cpu") -> list[Doubles]:
         """One array of scores per example, in their order."""
@@ -70,17 +70,24 @@ def restore_inputs(folder: Path, inputs: Mapping[str, Input]) -> bool:
     path = folder / INPUTS
     if not path.exists():
         return False
-    found = read_json(path, Json, "what inputs learned", AGAIN)
-    if found.keys() != inputs.keys():
-        raise UserError(f"{path} is damaged: it is not about {', '.join(inputs)}.", AGAIN)
+    try:
+        give_states(read_json(path, Json, "what inputs learned", AGAIN), inputs)
+    except ValueError as error:
+        raise UserError(f"{path} is damaged: {error}.", AGAIN) from None
+    return True
+
+
+def give_states(states: Mapping[str, State], inputs: Mapping[str, Input]) -> None:
+    """Put what inputs learned into others; a ValueError where these are of other names or kinds."""
+    if states.keys() != inputs.keys():
+        raise ValueError(f"it is not about {', '.join(inputs)}")
     for name, source in inputs.items():
         try:
-            source.state = msgspec.convert(found[name], getattr(source, "state_shape", Any))
+            source.state = msgspec.convert(states[name], getattr(source, "state_shape", Any))
             if not 0 <= source.size <= LARGEST:
                 raise ValueError(f"its size is {source.size}")
         except (ValueError, KeyError, TypeError, OverflowError) as error:
-            raise UserError(f"{path} is damaged: {name}: {error}.", AGAIN) from None
-    return True
+            raise ValueError(f"{name}: {error}") from None
 
 
 def save_estimator(folder: Path, estimator: Estimator, about: Mapping[str, object]) -> None:

@@ -169,7 +169,8 @@ class Trainer:
             loss = self.module.loss(scores, more, answers)
         else:
             added = (own.mean() for name, own in extra.items() if name not in known and own.dim() == 1)  # (B,) each
-            loss = sum(added, functional.cross_entropy(scores, answers))
+            weighed = (self.config.auxiliary_weight * own for own in added)
+            loss = sum(weighed, functional.cross_entropy(scores, answers))
         for name in (name for name in extra if name in known):
             wanted = torch.from_numpy(self.training.targets[name][rows]).to(self.device)  # (B, K)
             loss = loss + self.config.auxiliary_weight * functional.cross_entropy(extra[name], wanted)

@@ -48,9 +48,14 @@ class Example:
         return Text("", parts[0] + parts[1])
 
 
-def or_none(default: int) -> int:
-    """The default of an option that may also be 0: leave it out. Other sizes of a model are above zero."""
-    return field(default=default, metadata={"or none": True})
+def bounded(default: int, least: int = 1, most: int | None = None) -> int:
+    """The default of an option with bounds, which are checked before anything is read. Other sizes are above zero."""
+    return field(default=default, metadata={"least": least, "most": most})
+
+
+def or_none(default: int, most: int | None = None) -> int:
+    """The default of an option that may also be 0: leave it out."""
+    return bounded(default, 0, most)
 
 
 class Input(Protocol):
@@ -112,6 +117,13 @@ class ByView(LookedUp, Protocol):
     by_view: bool
 
 
+@runtime_checkable
+class Lesson(Protocol):
+    """An input of training alone, made of what only training knows (programs): a model that answers goes without."""
+
+    lesson: bool
+
+
 @dataclass(frozen=True)
 class Target:
     """Something more to predict in training (an auxiliary loss): which of some names are true of an example."""
@@ -157,7 +169,7 @@ class Architecture:
     """A model of the zoo.
 
     Its module returns scores (B, C). One with targets returns them in training with its logits (B, K) for each target
-    by name, and in evaluation the scores alone. What else it returns of each example (B,) is added to the loss.
+    by name, and in evaluation the scores alone. What else it returns of each example (B,) is an auxiliary loss, too.
     """
 
     name: str

@@ -2,7 +2,7 @@
 
     cells   h_k = relu(V [v_k; where])                      v: the tower's map (`towers`)
             moved_k = sum_j K_x(k - j) a_j                  a kernel over distances, mixed of a few by the text
-    slots   h_k = relu(V2 relu(V1 [looks_k; sum_j g_kj]))   g_kj: how slot j lies to slot k (`slots`)
+    slots   h_k = relu(V2 relu(V1 [looks_k; sum_j g_kj]) + u_p)   g_kj: how slot j lies to slot k (`slots`)
             moved_k = sum_j sigmoid(g_kj . W x + b x) a_j
 
 Both give the same things, so that `modules` need not know which: h (B, P, K, W), which places are real (B, P, K), and
@@ -19,11 +19,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from veridical.errors import UserError
-from veridical.zoo.architecture import Input
+from veridical.zoo.architecture import Input, or_none
 from veridical.zoo.inputs import Words
 from veridical.zoo.layers import perceptron
-from veridical.zoo.slots import LIES, LOOKS, PanelSlots, lies, looks
-from veridical.zoo.towers import PanelConfig, Placed, Tower, inputs, is_list
+from veridical.zoo.slots import LIES, LOOKS, MOST_SLOTS, PanelSlots, lies, looks
+from veridical.zoo.towers import MOST_PANELS, PanelConfig, Placed, Tower, inputs, is_list
 
 BASIS = 12  # kernels, or sorts of relations, that those of a text are mixed from
 
@@ -33,7 +33,7 @@ class EyesConfig(PanelConfig):
     """What module networks see of a panel; a model adds its own sizes."""
 
     strides: tuple[int, ...] = (2, 2, 1)  # of the tower's convolutions: a cell is their product of pixels wide
-    slots: int = 0  # in place of cells, so many objects of each drawn panel, seen from its pixels; 0: cells
+    slots: int = or_none(0, most=MOST_SLOTS)  # in place of cells (0), so many objects of each drawn panel, seen in its pixels
     modules: int = 64  # width of the modules
     reach: int = 6  # cells that `relocate` reaches in each direction
 
@@ -97,6 +97,7 @@ class Slots(nn.Module):
         super().__init__()
         self.geometry = perceptron([LIES, 2 * BASIS, BASIS])
         self.see = perceptron([LOOKS + BASIS, config.modules, config.modules])
+        self.which = nn.Parameter(torch.zeros(MOST_PANELS, 1, config.modules))
         self.mix = nn.Linear(config.embedding, BASIS + 1)
 
     def forward(self, panels: Tensor) -> Seen:
@@ -104,7 +105,8 @@ class Slots(nn.Module):
         real, pairs = panels[..., 0], self.geometry(lies(panels))  # (B, P, K), (B, P, K, K, G)
         other = real[..., None, :] * (1 - torch.eye(real.shape[2], device=real.device))  # (B, P, K, K)
         around = (torch.relu(pairs) * other[..., None]).sum(3)  # (B, P, K, G)
-        places = torch.relu(self.see(torch.cat([looks(panels), around], dim=3)))  # (B, P, K, W)
+        which = self.which[: panels.shape[1]]  # (P, 1, W)
+        places = torch.relu(self.see(torch.cat([looks(panels), around], dim=3)) + which)  # (B, P, K, W)
         return Seen(places, real, pairs=pairs * other[..., None])
 
     def move(self, attention: Tensor, texts: Tensor, seen: Seen, rows: Tensor) -> Tensor:

@@ -6,8 +6,7 @@
     m = conv1x1([x; places])     v_p = W [max, sum over cells of relu(m)]            of panel p
     s = verdict of sigmoid(m_1 .. m_8) and u_p = relu(FiLM(v_p | g, b))              `verdict`
 
-Each cell also gets a learned vector of its panel's place in the row, at first zero: of a pair, sentences say "the left
-image". q is the state of a GRU over the words in the paper, of an LSTM here; `film-sentence` takes the vector of a
+q is the state of a GRU over the words in the paper, of an LSTM here; `film-sentence` takes the vector of a
 frozen sentence encoder instead. The paper pools by the maximum alone; the sum beside it counts. Panels share all
 weights, and meet in the last line, which is ours: CLEVR has one picture. Over a list of objects (`maps`) the
 convolution of a block sees one object, and the tower what is around it. Where programs are known, the first maps
@@ -23,14 +22,14 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from veridical.zoo.architecture import Architecture, Input
+from veridical.zoo.architecture import Architecture, Input, bounded
 from veridical.zoo.counted import Scores
 from veridical.zoo.probe import QueryVector
 from veridical.zoo.towers import (
-    MOST_PANELS,
     PanelConfig,
     Reader,
     Tower,
+    TowerConfig,
     by_panel,
     inputs,
     is_list,
@@ -45,17 +44,22 @@ QUIET = -1.0  # of the maps before pooling, at first: most cells show nothing, a
 
 
 @dataclass(frozen=True)
-class FilmConfig(PanelConfig):
+class FilmSizes(TowerConfig):
     """Sizes of FiLM; the paper's: 128 channels, a GRU of 4,096, a classifier of 512 maps and 1,024 units."""
 
     strides: tuple[int, ...] = (2, 2, 2)  # of the tower's convolutions: a cell is their product of pixels wide
     blocks: int = 4  # residual blocks
-    classifier: int = 128  # maps before pooling, and width of the perceptron
+    classifier: int = bounded(128, least=SOFT)  # maps before pooling, and width of the perceptron
 
 
 @dataclass(frozen=True)
-class FilmSentenceConfig(FilmConfig):
-    """The same, told what the sentence is by a frozen encoder."""
+class FilmConfig(FilmSizes, PanelConfig):
+    """With a reader of the sentence."""
+
+
+@dataclass(frozen=True)
+class FilmSentenceConfig(FilmSizes):
+    """Told what the sentence is by a frozen encoder."""
 
     sentence: str = "minilm"  # any text encoder
 
@@ -63,7 +67,7 @@ class FilmSentenceConfig(FilmConfig):
 class Block(nn.Module):
     """A residual block whose second half is modulated."""
 
-    def __init__(self, config: PanelConfig) -> None:
+    def __init__(self, config: TowerConfig) -> None:
         super().__init__()
         channels, reach = config.channels, 1 if is_list(config) else 3
         self.enter = over_places(config)(channels, channels, 1)
@@ -80,18 +84,16 @@ class Block(nn.Module):
 class Film(nn.Module):
     """Scores false and true from the panels, modulated by the sentence."""
 
-    def __init__(self, config: FilmConfig, sizes: Mapping[str, int]) -> None:
+    def __init__(self, config: FilmConfig | FilmSentenceConfig, sizes: Mapping[str, int]) -> None:
         super().__init__()
-        reads = "words" in sizes
-        asked = config.hidden if reads else sizes["sentence"]
-        self.reader = Reader(config, sizes, two_way=False) if reads else None
+        asked = config.hidden if isinstance(config, FilmConfig) else sizes["sentence"]
+        self.reader = Reader(config, sizes, two_way=False) if isinstance(config, FilmConfig) else None
         self.tower = Tower(config, sizes)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.blocks))
         self.leave = leaving(config, config.classifier)
         self.panel = nn.Linear(2 * config.classifier, config.classifier)
         self.widths = [config.channels] * config.blocks + [config.classifier]
         self.generator = nn.Linear(asked, 2 * sum(self.widths))
-        self.which = nn.Parameter(torch.zeros(MOST_PANELS, config.channels))
         self.verdict = Verdict(SOFT, config.classifier, asked, config.classifier, config.dropout)
 
     def forward(
@@ -107,7 +109,7 @@ class Film(nn.Module):
         assert sentence is not None
         count = panels.shape[1]
         parts = self.generator(sentence).repeat_interleave(count, 0).split([2 * n for n in self.widths], dim=1)
-        maps = (self.tower(panels) + self.which[:count, :, None, None]).flatten(0, 1)  # (B P, C, h, w)
+        maps = self.tower(panels).flatten(0, 1)  # (B P, C, h, w)
         for block, part in zip(self.blocks, parts, strict=False):
             scale, shift = part.chunk(2, dim=1)  # (B P, C)
             maps = block(maps, 1 + scale, shift)
@@ -123,7 +125,7 @@ class Film(nn.Module):
         return (scores, more) if self.training else scores
 
 
-def leaving(config: PanelConfig, width: int) -> nn.Conv2d:
+def leaving(config: TowerConfig, width: int) -> nn.Conv2d:
     """The convolution to maps that are pooled: the first of them are soft sets, of which few things are members."""
     leave = over_places(config)(config.channels, width, 1)
     with torch.no_grad():

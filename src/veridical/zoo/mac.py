@@ -23,10 +23,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from veridical.errors import UserError
-from veridical.zoo.architecture import Architecture
+from veridical.zoo.architecture import Architecture, bounded
 from veridical.zoo.counted import SETS, Scores
 from veridical.zoo.towers import (
-    MOST_PANELS,
     PanelConfig,
     Reader,
     Tower,
@@ -45,7 +44,7 @@ class MacConfig(PanelConfig):
     """Sizes of MAC; the paper's: 512 numbers everywhere, 12 steps."""
 
     cells: int = 6  # steps of reasoning, p
-    channels: int = 64
+    channels: int = bounded(64, least=2)
     sums: bool = True  # also count what is attended to, panel by panel
     gate: float = 1.0  # b: at first, how much memory is kept
 
@@ -119,7 +118,6 @@ class Mac(nn.Module):
         self.tower = Tower(config, sizes)
         reach = 1 if config.maps else 3  # of a list, neighbours say nothing
         self.know = over_places(config)(config.channels, width, reach, padding=reach // 2)
-        self.which = nn.Parameter(torch.zeros(MOST_PANELS, width))
         self.words = nn.Linear(width, width)
         self.asks = nn.ModuleList(nn.Linear(width, width) for _ in range(config.cells))
         self.cell = Cell(width, config.sums, config.gate, RARE if is_list(config) else RARE_CELLS)
@@ -134,7 +132,6 @@ class Mac(nn.Module):
         said = self.words(states)
         maps = functional.elu(self.know(self.tower(panels).flatten(0, 1)))  # (B P, D, h, w)
         known = maps.flatten(2).transpose(1, 2).reshape(*panels.shape[:2], -1, maps.shape[1])  # (B, P, h w, D)
-        known = known + self.which[: panels.shape[1], None]
         there = by_panel(present(panels, maps), panels.shape[1])  # (B, P, h w)
         controls = [self.first_control.expand_as(sentence)]
         memories = [self.first_memory.expand_as(sentence)]

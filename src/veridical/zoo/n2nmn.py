@@ -8,10 +8,11 @@
 
 Learning (section 3.3; NLVR2 section 6): `programs` and `parse` clone layouts that are known in training, of
 `Item.program` or of a parse (as Cirik et al. 2018 for NLVR2), with the loss -log p(layout) - 0.3 log sum a_ti over the
-words i that can say what step t is about; with programs, steps are also taught how many things they come to (words and
-numbers are ours). `search` draws layouts and adds (L - b) log p(layout) to the loss L, b the mean of a batch
-(REINFORCE): from scratch it is N2NMN-RL, continued from a cloned run (`--pretrained`) N2NMN-TUNE. In use the most
-likely module is taken at each step: no layout, program or parse is read.
+words i that can say what step t is about; where a program is known, steps are also taught how many things they come to
+(words and numbers are ours; of a parse where it is known which of its steps is which set, as in `nmn`). `search` draws
+layouts and adds (L - b) log p(layout) to the loss L, b the mean of a batch (REINFORCE): from scratch it is N2NMN-RL,
+continued from a cloned run (`--pretrained`) N2NMN-TUNE. In use the most likely module is taken at each step: layouts
+are a lesson, and a model that answers reads no layout, program or parse.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ from veridical.zoo.eyes import EyesConfig, open_eyes, seen_inputs
 from veridical.zoo.inputs import text_words
 from veridical.zoo.layouts import ARITY, LONGEST, MODULES, NUMBER, Layout, program_layout
 from veridical.zoo.modules import Machine, evidence, shortest
-from veridical.zoo.nmn import ParsedLayouts
+from veridical.zoo.nmn import TRUTHS, ParsedCounts, ParsedLayouts
+from veridical.zoo.parsed_layouts import sets_of
 from veridical.zoo.phrases import lemma
 from veridical.zoo.towers import Reader
 
@@ -53,6 +55,7 @@ class KnownLayouts:
     """
 
     per_view = False
+    lesson = True
     state: None = None
     size = len(MODULES)
 
@@ -169,14 +172,17 @@ class N2nmn(nn.Module):
         self.machine = Machine(open_eyes(config, sizes), config.embedding, config.modules)
         self.prior = nn.Linear(config.hidden, 2)
 
-    def forward(self, panels: Tensor, words: Tensor, layouts: Tensor) -> Tensor | tuple[Tensor, dict[str, Tensor]]:
+    def forward(
+        self, panels: Tensor, words: Tensor, layouts: Tensor | None = None
+    ) -> Tensor | tuple[Tensor, dict[str, Tensor]]:
         """panels (B, P, 3, height, width) or slots (B, P, K, 14), words (B, T), known layouts (B, 16, 1 + T) -> (B, 2).
 
         In training also, of each example, log p(layout), how far its words are from known ones, the policy's entropy,
         and whether a known layout was followed.
         """
         states, real, sentence = self.reader(words)  # (B, T, H), (B, T), (B, H)
-        known = layouts[:, :, 0] if self.training and not self.search else None  # (B, 16)
+        told = layouts if self.training and not self.search else None  # (B, 16, 1 + T)
+        known = None if told is None else told[:, :, 0]  # (B, 16)
         steps, shares, chance, spread = self.policy(states, real, sentence, known, draw=self.training)
         steps = shortest(steps)  # (B, S)
         shares = shares[:, : steps.shape[1]]  # (B, S, T)
@@ -185,10 +191,10 @@ class N2nmn(nn.Module):
         scores: Tensor = evidence(truth) + self.prior(sentence)
         if not self.training:
             return scores
-        if known is None:
+        if told is None or known is None:
             cloned, astray = torch.zeros_like(chance, dtype=torch.bool), torch.zeros_like(chance)
         else:
-            meant = layouts[:, : steps.shape[1], 1:]  # (B, S, T)
+            meant = told[:, : steps.shape[1], 1:]  # (B, S, T)
             fits = (shares * meant).sum(2).clamp(min=SMALL)  # (B, S)
             astray = -(fits.log() * meant.any(2)).sum(1)  # (B,)
             cloned = known.any(1)
@@ -207,20 +213,35 @@ class N2nmn(nn.Module):
 
 
 class StepCounts(Counted):
-    """How many things, or boxes, each step of a program's layout comes to."""
+    """How many things, or boxes, each step of a layout comes to, as far as the program says."""
 
     def __init__(self, layouts: KnownLayouts) -> None:
         super().__init__()
         self.layouts = layouts
+        self.parsed = None if layouts.parsed is None else ParsedCounts(layouts.parsed)
 
     def __call__(self, example: Example, name: str) -> list[str]:
         layout, number = self.layouts.layout(example) or (), LESSONS.index(name)
-        meant = layout[number].meant if number < len(layout) else None
+        if number >= len(layout):
+            return []
+        if self.parsed is not None:
+            named = target_of(layout, number)
+            return self.parsed(example, named) if named else []
+        meant = layout[number].meant
         return [] if meant is None else self.count(meant, example)
 
 
+def target_of(layout: Layout, number: int) -> str:
+    """What a step of a parsed layout comes to, as `counted` names it; empty where that is not known."""
+    of_set = sets_of(layout)[number]
+    if of_set:
+        return f"things-{of_set - 1}"
+    truths = [place for place, step in enumerate(layout) if step.module in TRUTHS]
+    return "panels" if truths[:1] == [number] else ""
+
+
 def _targets(config: N2nmnConfig) -> dict[str, Target]:
-    if config.learning != "programs":
+    if config.learning == "search":
         return {}
     lesson, numbers = StepCounts(KnownLayouts(config.learning, config.leaves)), tuple(map(str, range(MOST + 1)))
     return {name: Target(numbers, partial(lesson, name=name)) for name in LESSONS}

@@ -2,7 +2,8 @@
 
     layout       attend (`find`), re-attend (`relocate`), combine (`and`), measure (`count`, `total`, `boxes`) and
                  classify (`describe`), from the parse (section 4.2): `parsed_layouts`
-    x_s          the mean of the vectors of the words that step s is about: modules of the same words share weights
+    x_s          the sum of the vectors of the n words that step s is about, over the root of n: modules of the same
+                 words share weights
     p            what the layout comes to, by the modules of section 4.1: `modules`
     s            [0, logit p] + W q                q: an LSTM over the sentence (section 4.3)
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, TypedDict
+from typing import ClassVar, Literal, TypedDict
 
 import numpy as np
 import torch
@@ -34,6 +35,8 @@ from veridical.zoo.parsed_layouts import best_parser, layouts, sets_of
 from veridical.zoo.towers import Reader
 
 MOST_WORDS = 7  # that a step is about
+TRUTHS = ("count", "compare")  # modules that come to a truth of each panel
+Parser = Literal["spacy", "words", ""]
 USED = tuple(name for name in MODULES if name not in ("", "filter", "or", "not"))
 
 
@@ -114,7 +117,7 @@ class NmnConfig(EyesConfig):
 
     leaves: int = 5  # most nouns of a layout; the original's default is 2
     told: bool = False  # modules are told the whole sentence beside their own words: what a parse leaves out (ours)
-    parser: str = ""  # spacy, or words: cut by lists of words; empty: spacy where it is installed
+    parser: Parser = ""  # spacy, or words: cut by lists of words; empty: spacy where it is installed
 
 
 class Nmn(nn.Module):
@@ -142,7 +145,7 @@ class Nmn(nn.Module):
         if not self.training:
             return scores
         things = torch.stack([(numbers * (sets == n + 1)).sum(1) for n in range(SETS)], dim=1)  # (B, 4)
-        inside = (steps == NUMBER["count"]) | (steps == NUMBER["compare"])  # (B, S)
+        inside = (steps == NUMBER[TRUTHS[0]]) | (steps == NUMBER[TRUTHS[1]])  # (B, S)
         first = inside & (inside.cumsum(1) == 1)
         return scores, close_to(things, (numbers * first).sum(1))
 
@@ -159,7 +162,7 @@ class ParsedCounts(Counted):
             return []
         layout = self.parsed.layout(example)
         things, boxes = program_sets(example.item.program)
-        truths = sum(step.module in ("count", "compare") for step in layout)
+        truths = sum(step.module in TRUTHS for step in layout)
         alike = len(boxes) == truths == 1 if name == "panels" else len(things) == max(sets_of(layout))
         return super().__call__(example, name) if alike else []
 

@@ -2,8 +2,8 @@
 it sees belong to each set of the program, and in which panels a condition of it holds.
 
 A count (`counted`) says that a set is wrong, pointing says which thing is. As there, the lesson has no weights of its
-own: a model names numbers that it has anyway. Items without a program (all that people wrote) give no lesson, and a
-model that answers does not look at it: `wanted` is read in training alone.
+own: a model names numbers that it has anyway. Items without a program (all that people wrote) give no lesson, and
+where a model answers no program is read or run: `wanted` is there in training alone.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ class Pointed:
 
     per_view = False
     by_view = True
+    lesson = True
     state: None = None
     size = SETS
 

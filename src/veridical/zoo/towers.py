@@ -1,8 +1,9 @@
 """What NLVR's models share: a tower over each panel, a reader of the sentence, and the options of both.
 
-    V_p = CNN([pixels_p; x; y])          the same weights for every panel; (x, y): where a cell is, in -1..1
+    V_p = CNN([pixels_p; x; y]) + u_p    the same weights for every panel; (x, y): where a cell is, in -1..1
     w_1 .. w_T = LSTM(words)             q = the state after the last word (of both directions, side by side)
 
+u_p says which panel of the row it is, at first nothing: of a pair, sentences say "the left image".
 Over maps that were made before (of an encoder, or of objects that a CNN learned to see) the tower is one convolution to
 the model's width; over a list of objects, whose neighbours in the list are no neighbours, it also sees what lies around
 each:
@@ -24,8 +25,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from veridical.common import registry
+from veridical.encoders import ENCODERS, open_encoder
 from veridical.errors import UserError
-from veridical.zoo.architecture import Input, Target
+from veridical.zoo.architecture import Input, Target, bounded
 from veridical.zoo.counted import targets
 from veridical.zoo.given import GivenObjects
 from veridical.zoo.inputs import Words
@@ -42,26 +45,32 @@ MOST_PANELS = 3
 
 
 @dataclass(frozen=True)
-class PanelConfig:
-    """What panels and sentences are seen as; a model adds its own sizes."""
+class TowerConfig:
+    """What panels are seen as."""
 
     width: int = 50  # of a panel, in pixels: NLVR's boxes at half their size
     height: int = 50  # the same, from top to bottom
-    joined: bool = False  # all panels side by side in one picture of that size (NLVR2's models: 530 x 416)
+    joined: bool = False  # all panels side by side, squeezed into one picture of that size (NLVR2's is 530 x 416)
     maps: str = ""  # in place of pixels: an encoder's stored maps (efficientnet-lite0-map), or drawn objects that a CNN
     # learned to see first, on a map (`objects`) or as a list (`object-list`); other objects that were annotated in
     # training, seen by a CNN (`seen-objects`); or annotated ones (`given-objects`)
     seeing: int = 3000  # steps in which that CNN learns
     seen_by: str = ""  # a trial's folder (RUN/trial-0) whose CNN is taken as it is, instead of learning one
-    channels: int = 48  # of the tower's maps
+    channels: int = bounded(48, least=2)  # of the tower's maps
     strides: tuple[int, ...] = (2, 2)  # of the tower's convolutions: a cell is their product of pixels wide
+    dropout: float = 0.1  # of word vectors, and before the scores
+
+
+@dataclass(frozen=True)
+class PanelConfig(TowerConfig):
+    """What panels and sentences are seen as; a model adds its own sizes."""
+
     embedding: int = 64  # size of a word vector
     hidden: int = 128  # size of a word's state, and of the sentence
-    dropout: float = 0.1  # of word vectors
     least: int = 2  # times a word must occur in training to have a vector of its own
 
 
-def is_list(config: PanelConfig) -> bool:
+def is_list(config: TowerConfig) -> bool:
     """Whether panels are lists of objects."""
     return config.maps in (OBJECTS[1], GIVEN, SEEN)
 
@@ -71,7 +80,7 @@ def inputs(config: PanelConfig) -> dict[str, Input]:
     return panels(config) | {"words": Words(config.least)}
 
 
-def panels(config: PanelConfig) -> dict[str, Input]:
+def panels(config: TowerConfig) -> dict[str, Input]:
     """What is seen of the panels."""
     if config.maps and config.joined:
         raise UserError("Panels are not joined where maps stand for pixels.", "Leave out `maps` or `joined`.")
@@ -86,11 +95,14 @@ def panels(config: PanelConfig) -> dict[str, Input]:
         own: dict[str, Input] = {"panels": slots}
         return own | {"wanted": Pointed(slots)} if is_list(config) else own
     if config.maps:
+        if config.maps not in registry.names(ENCODERS, "encoders"):
+            mapped = (name for name in ENCODERS if open_encoder(name).channels)
+            raise registry.unknown(config.maps, "encoder of maps", [*OBJECTS, SEEN, GIVEN, *mapped])
         return {"panels": PanelMaps(config.maps)}
     return {"panels": PanelPixels(config.width, config.height, config.joined)}
 
 
-def lessons(config: PanelConfig) -> dict[str, Target]:
+def lessons(config: TowerConfig) -> dict[str, Target]:
     """What more a model learns where programs are known: to count; over a list of objects it is pointed at them."""
     return {} if is_list(config) else targets(config)
 
@@ -109,7 +121,7 @@ class ReaderConfig(Protocol):
 class Tower(nn.Module):
     """Convolutions with batch normalisation and ReLU over each panel and the places of its cells."""
 
-    def __init__(self, config: PanelConfig, sizes: Mapping[str, int]) -> None:
+    def __init__(self, config: TowerConfig, sizes: Mapping[str, int]) -> None:
         super().__init__()
         layers: list[nn.Module] = []
         self.around = Around(sizes["panels"] - 1) if is_list(config) else None
@@ -123,6 +135,7 @@ class Tower(nn.Module):
             layers += [convolution, nn.BatchNorm2d(width), nn.ReLU(inplace=True)]
             seen = width
         self.layers = nn.Sequential(*layers)
+        self.which = nn.Parameter(torch.zeros(MOST_PANELS, config.channels))
 
     def forward(self, panels: Tensor) -> Tensor:
         """panels (B, P, 3, height, width) bytes, or stored maps (B, P, D, h, w) -> (B, P, C, h, w)."""
@@ -131,7 +144,7 @@ class Tower(nn.Module):
         if self.around is not None:
             scaled = torch.cat([scaled, self.around(scaled)], dim=1)
         found: Tensor = self.layers(scaled)  # (B P, C, h, w)
-        return found.view(*panels.shape[:2], *found.shape[1:])
+        return found.view(*panels.shape[:2], *found.shape[1:]) + self.which[: panels.shape[1], :, None, None]
 
 
 class Around(nn.Module):
@@ -184,7 +197,7 @@ class Placed(nn.Conv2d):
         return found.add_(functional.conv2d(places(maps), of_places, self.bias, self.stride, self.padding))
 
 
-def over_places(config: PanelConfig) -> type[nn.Conv2d]:
+def over_places(config: TowerConfig) -> type[nn.Conv2d]:
     """The convolution that sees where cells lie; a plain one over a list of objects, whose order says nothing."""
     return nn.Conv2d if is_list(config) else Placed
 

@@ -3,7 +3,7 @@
 
     n_ps = sum_{k in p} sigmoid(m_ks)                      how many things of panel p belong to set s
     t_p = W2 relu(FiLM(W1 [steps(n_p); v_p] | q))          what holds in panel p; v_p: what else the model knows of it
-    s   = W4 relu(FiLM(W3 [steps(sum_p n_p); steps(sum_p sigmoid(t_p)); max_p v_p] | q))
+    s   = W5 relu(W4 relu(FiLM(W3 [steps(sum_p n_p); steps(sum_p sigmoid(t_p)); max_p v_p] | q)))
 
 `steps` writes a soft number as sigmoids at 1/2, 3/2 ...: counts are compared, not only added. Sets and truths are soft
 numbers that a lesson can teach (`pointed`, `counted`).
@@ -23,7 +23,7 @@ SHARP = 4.0  # of a step
 FEW = 4.0  # things of a kind in a panel: sums are given in this unit
 RARE, RARE_CELLS = -2.0, -4.5  # what logits of a set begin with, of objects and of many cells: few are meant
 SOFT = 8  # soft sets of a model that has no number of its own for them; the first are taught
-LESSON = 2.0  # what pointing weighs against the answers
+LESSON = 10.0  # what pointing weighs beside counting; both are auxiliary losses (`auxiliary_weight`)
 
 
 def steps(numbers: Tensor) -> Tensor:

@@ -4,8 +4,8 @@
     u   = LSTM(words)                                the question (a GRU in the paper)
     a_k = softmax_k(w_j tanh(A m_k + C u_p))         head j of the controller, over the places of panel p (section 3.2)
     o_p = R [sum_k a_k m_k, of each head]            kept in the working memory; then u_p = relu(T o_p), and another hop
-    r   = sum_{i, j} g([o_i; o_j; u])                all pairs of the working memory (section 3.3)
-    s   = verdict of sigmoid(fit of the heads), told [u; f(r)]                          `verdict`; s = f(r) in the paper
+    r   = mean_{i, j} g([o_i; o_j; u])               all pairs of the working memory (section 3.3; a sum in the paper)
+    s   = verdict of sigmoid(fit of the heads), told [u; relu(r)]                       `verdict`; s = f(r) in the paper
 
 A relation network would relate all pairs of places; this relates what the hops found: (hops x panels) squared pairs.
 Where programs are known, the places that the heads of the first hop are sure of are also taught (`pointed`, `counted`).
@@ -20,9 +20,10 @@ import torch
 from torch import Tensor, nn
 
 from veridical.errors import UserError
-from veridical.zoo.architecture import Architecture
+from veridical.zoo.architecture import Architecture, bounded
 from veridical.zoo.counted import SETS, Scores
 from veridical.zoo.layers import perceptron
+from veridical.zoo.pointed import TRUTHS
 from veridical.zoo.towers import PanelConfig, Reader, Tower, by_panel, inputs, is_list, lessons, over_places, present
 from veridical.zoo.verdict import RARE, RARE_CELLS, Verdict
 
@@ -34,7 +35,7 @@ class WMemNNConfig(PanelConfig):
     hops: int = 2  # times that each panel is looked at
     heads: int = 4  # places that a look can be at, at least as many as sets that are counted
     memory: int = 64  # size of a memory
-    relation: int = 128  # width of g and f
+    relation: int = bounded(128, least=TRUTHS)  # width of g
 
 
 class WMemNN(nn.Module):

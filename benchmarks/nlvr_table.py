@@ -18,6 +18,7 @@ import sys
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any
 
 import veridical
@@ -116,7 +117,7 @@ ALONE: dict[str, Any] = {"epochs": 15, "patience": 4.0, "schedule": "constant", 
 TWINS = ("film-objects", "mac-objects", "nmn", "cnn-biatt", "w-memnn", "cmm")
 for name in TWINS:
     row, model = ROWS[name], name.removesuffix("-objects")
-    title = f"{row.title}, of train alone"
+    title = f"{row.title}, of train's statements alone"
     ROWS[f"{model}-train"] = replace(row, title=title, options={**(row.first or {}), **ALONE}, first=None, generated={})
     if row.options is None:
         then = replace(row, title=f"{row.title}, then of train", options=FINE, first=None, after=f"nlvr-{name}-first")
@@ -256,17 +257,19 @@ def accuracy_of(benchmark: Path, predictions: Path) -> float:
 
 def log_line(row: dict[str, Any]) -> str:
     """A row as a line of the log."""
-    accuracy, consistency = row["accuracy"], row["consistency"]
-    mean = sum(one["value"] for one in accuracy) / len(accuracy)
-    spread = f", {len(accuracy)} trials" if len(accuracy) > 1 else ""
-    low, high = (100 * accuracy[0][end] for end in ("low", "high"))
-    same = sum(one["value"] for one in consistency) / len(consistency)
+    accuracy = [100 * one["value"] for one in row["accuracy"]]
+    same = sum(one["value"] for one in row["consistency"]) / len(accuracy)
+    spread, trials = "", ""
+    if len(accuracy) > 1:
+        spread, trials = f" ± {stdev(accuracy):.2f}, the first", f", {len(accuracy)} trials"
+    low, high = (100 * row["accuracy"][0][end] for end in ("low", "high"))
     unseen = f"{100 * sum(row['unseen']) / len(row['unseen']):.1f}" if row["unseen"] else ""
     first = row["first"]
     told = f" after {first['statements']:,} statements" if first else ""
+    published = f" {row['published']}" if row["unseen"] else ""  # of NLVR's own dev
     return (
-        f"| {row['when']} | {row['title']}{told}{spread} | {row['published']} "
-        f"| {100 * mean:.2f} [{low:.1f}, {high:.1f}] | {100 * same:.2f} | {unseen} "
+        f"| {row['when']} | {row['title']}{told}{trials} |{published} "
+        f"| {mean(accuracy):.2f}{spread} [{low:.1f}, {high:.1f}] | {100 * same:.2f} | {unseen} "
         f"| {100 * row['validation']:.2f} | {row['minutes']:.0f} |"
     )
 

@@ -15,15 +15,21 @@ from veridical.records import Item, Panel, Ref, SceneObject, Text
 COLORS = {"red": (220, 30, 30), "green": (30, 180, 40), "blue": (40, 60, 220), "white": (250, 250, 250)}
 
 
+def _said(verb: str, question: int, choice: int, more: bool) -> tuple[str, ...]:
+    """A verb; or none to three words, so that choices differ in length, and all of some are shorter than of others."""
+    return (verb, "looks", "is")[: question % 3 + (question // 3 + choice) % 2] if more else (verb,)
+
+
 def write(folder: Path, count: int = 160, more: bool = False) -> Path:
     """Questions about the colour of the first or the second box, which the text does not tell; with reasons.
 
-    With `more`, photographs have different numbers of objects: up to two between the boxes, that nobody asks about.
+    With `more`, photographs have different numbers of objects (up to two between the boxes, that nobody asks about),
+    responses two to five words, and every third question three choices: whatever is padded, is padded somewhere.
     """
     rng = np.random.default_rng(0)
     names = list(COLORS)
     with BenchmarkWriter(folder, name="boxes", task="choice") as writer:
-        items, panels = [], []
+        items, panels = [], []  # the items of each question
         for k in range(count):
             shown = [names[int(c)] for c in rng.integers(0, 4, 2)]
             picture = Image.new("RGB", (64, 32), (128, 128, 128))
@@ -38,18 +44,22 @@ def write(folder: Path, count: int = 160, more: bool = False) -> Path:
             panels.append(Panel(f"p{k}", image=writer.add_image(data.getvalue()), width=64, height=32, objects=objects))
             asked = str(int(rng.integers(2)))
             query = Text("", ("What", "is", Ref((asked,)), "?"))
-            texts = tuple(Text("", (Ref((asked,)), "is", name, ".")) for name in names)
             answer = names.index(shown[int(asked)])
-            items.append(Item(f"q{k}", "choice", (f"p{k}",), query, texts, answer, f"q{k}", (f"p{k}",)))
-            reasons = tuple(Text(f"it looks {name}") for name in names)
-            items += [
+            offered = [name for n, name in enumerate(names) if not more or k % 3 or n != (answer + 1) % 4]
+            answer = offered.index(shown[int(asked)])
+            says, because = ([_said(verb, k, n, more) for n in range(len(offered))] for verb in ("is", "looks"))
+            texts = tuple(Text("", (Ref((asked,)), *some, name, ".")) for some, name in zip(says, offered, strict=True))
+            reasons = tuple(Text(" ".join(("it", *some, name))) for some, name in zip(because, offered, strict=True))
+            own = [Item(f"q{k}", "choice", (f"p{k}",), query, texts, answer, f"q{k}", (f"p{k}",))]
+            own += [
                 Item(f"q{k}:r{g}", "choice", (f"p{k}",), query, reasons, answer if g == answer else None, f"q{k}",
                      (f"p{k}",), parent=f"q{k}", given=g)
-                for g in range(4)
+                for g in range(len(offered))
             ]  # fmt: skip
-        cut = int(0.8 * count) * 5
-        writer.add_items("train", items[:cut])
-        writer.add_items("val", items[cut:])
+            items.append(own)
+        cut = int(0.8 * count)
+        writer.add_items("train", [item for own in items[:cut] for item in own])
+        writer.add_items("val", [item for own in items[cut:] for item in own])
         writer.add_panels(panels)
     extract(folder, "thumbnail", objects=True)
     return folder

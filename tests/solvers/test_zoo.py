@@ -19,6 +19,7 @@ from veridical.solvers.solver import Solved, solve
 
 from ..zoo import _matrices as matrices
 from ..zoo import _small as small
+from ..zoo import _tagged as tagged
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +86,59 @@ def test_all_trials_or_the_best_one(folder: Path, tmp_path: Path) -> None:
     assert chosen.out.read_bytes() == files[best.index(max(best))].read_bytes()
     meta = json.loads((tmp_path / "best.jsonl.meta.json").read_text())["solver"]
     assert (meta["trial"], meta["chosen"]) == (best.index(max(best)), "best")
+
+
+@pytest.fixture(scope="module")
+def staged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Path]]:
+    """Questions with reasons; two trials on answers, of which the first is the better, and two on reasons, of which it
+    is the second; and a run with a trial more."""
+    base = tmp_path_factory.mktemp("staged")
+    bench = tagged.write(base / "boxes", 20)
+    runs = {"answer": base / "answer", "rationale": base / "rationale", "more": base / "more"}
+    for name, best in (("answer", (0.9, 0.1)), ("rationale", (0.1, 0.9)), ("more", (0.1, 0.2, 0.3))):
+        stage = "answer" if name == "answer" else "rationale"
+        train("response-only", bench, runs[name], set={"epochs": 1}, stage=stage, trials=len(best), validate="val")
+        for number, value in enumerate(best):
+            path = runs[name] / f"trial-{number}" / "result.json"
+            path.write_text(json.dumps({**json.loads(path.read_text()), "best": value}))
+    return bench, runs
+
+
+def test_the_best_of_two_runs_are_the_best_of_each(staged: tuple[Path, dict[str, Path]], tmp_path: Path) -> None:
+    bench, runs = staged
+    answer(runs["answer"], bench, "val", tmp_path / "p.jsonl", trial="best", also=runs["rationale"])
+    meta = json.loads((tmp_path / "p.jsonl.meta.json").read_text())["solver"]
+    assert (meta["trial"], meta["also"]["trial"]) == (0, 1)
+    assert meta["chosen"] == meta["also"]["chosen"] == "best"
+    of_each = [answer(runs[stage], bench, "val", tmp_path / stage, trial="best") for stage in ("answer", "rationale")]
+    assert lines(tmp_path / "p.jsonl") == [line for one in of_each for line in lines(one.out)]
+
+
+@pytest.mark.parametrize(("also", "trial", "found"), [
+    ("more", "all", r"the trials 0, 1, .* has 0, 1, 2"),
+    ("nowhere", "all", "has no finished trial"),
+    ("nowhere", "0", "has no trial 0"),
+    ("answer", "0", "on answer"),
+])  # fmt: skip
+def test_another_run_is_refused_before_anything_is_solved(
+    staged: tuple[Path, dict[str, Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, also: str, trial: str,
+    found: str,
+) -> None:  # fmt: skip
+    def solved(*_: object) -> None:
+        raise AssertionError("something was solved")
+
+    bench, runs = staged
+    monkeypatch.setattr("veridical.solvers.trained.predict_share", solved)
+    with pytest.raises(UserError, match=found):
+        answer(runs["answer"], bench, "val", tmp_path / "p.jsonl", trial=trial, also=runs.get(also, tmp_path / also))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_all_trials_of_two_runs_go_in_pairs(staged: tuple[Path, dict[str, Path]], tmp_path: Path) -> None:
+    bench, runs = staged
+    answer(runs["answer"], bench, "val", tmp_path / "p.jsonl", trial="all", also=runs["rationale"])
+    metas = [json.loads((tmp_path / f"p-{k}.jsonl.meta.json").read_text())["solver"] for k in range(2)]
+    assert [(meta["trial"], meta["also"]["trial"]) for meta in metas] == [(0, 0), (1, 1)]
 
 
 def test_controls_change_the_context_and_nothing_else(tmp_path: Path) -> None:

@@ -183,8 +183,13 @@ def _solve_all(
     """Every trial of a run, each in a file of its own: OUT-0, OUT-1 ..."""
     from veridical.solvers.trained import trials_of
 
-    each = []
-    for trial in trials_of(Path(solver)):
+    each, trials = [], trials_of(Path(solver))
+    if options.also is not None and (others := trials_of(Path(options.also))) != trials:
+        raise UserError(
+            f"{solver} has the trials {', '.join(trials)}, {options.also} has {', '.join(others)}.",
+            "Train as many of both (--trials), or solve by one of each: --trial best.",
+        )
+    for trial in trials:
         own = out.with_name(f"{out.stem}-{trial}{out.suffix}")
         chosen = replace(options, trial=trial)
         each.append(solve(solver, benchmark, chosen, workers=workers, split=split, out=own))

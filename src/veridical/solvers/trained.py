@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,22 +66,19 @@ class TrainedSolver(Solver):
         self.asked, self.workers = str(trial), workers
         self.trial = self._first()
         self.trained = self._load()
-        self._also = also
+        self.also = None if also is None else self._other(Path(also))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A worker gets the name of the run, and loads it itself: by its address, if it has one, on any machine."""
         return _opened, (everywhere(self.run), self.trial, self.device, self.context, self.seed)
 
-    @cached_property
-    def also(self) -> TrainedSolver | None:
-        """The run of the other stage."""
-        if self._also is None:
-            return None
-        own = (self.trial, self.device, self.context, self.seed, self.limit)
-        other = TrainedSolver(Path(self._also), *own, workers=self.workers)
+    def _other(self, run: Path) -> TrainedSolver:
+        """The run of the other stage, and of its trials the one that was asked for here."""
+        own = (self.asked, self.device, self.context, self.seed, self.limit)
+        other = TrainedSolver(run, *own, workers=self.workers)
         if {self.stage, other.stage} != {"answer", "rationale"}:
             raise UserError(
-                f"{self.run} was trained on the stage {self.stage}, {self._also} on {other.stage}.",
+                f"{self.run} was trained on the stage {self.stage}, {run} on {other.stage}.",
                 "Give a run of answers and one of rationales: `veridical train MODEL DIR --stage answer`.",
             )
         return other
@@ -95,10 +92,12 @@ class TrainedSolver(Solver):
         from veridical.training.batches import assumed, with_context
         from veridical.training.config import of_stage
 
+        for one in (self, self.also):
+            if one is not None and benchmark.task not in one.trained.architecture.tasks:
+                problem = f"{one.trained.architecture.name} cannot solve {benchmark.task} items."
+                raise UserError(problem, "Choose another run.")
         self._choose(benchmark, scheme)
         name = self.trained.architecture.name
-        if benchmark.task not in self.trained.architecture.tasks:
-            raise UserError(f"{name} cannot solve {benchmark.task} items.", "Choose another run.")
         own = [item for item in benchmark.items(split, scheme) if of_stage(item, self.stage)]
         among = first_items(benchmark, split, scheme, self.limit)
         items = [item for item in with_context(own, self.context, self._rng()) if item.id in among]
@@ -126,8 +125,10 @@ class TrainedSolver(Solver):
         if not self.asked.startswith(BEST_ON):
             return
         from veridical.training.batches import examples_of
+        from veridical.training.config import of_stage
 
-        items = [i for i in benchmark.items(self.asked.removeprefix(BEST_ON), scheme) if i.answer is not None]
+        every = benchmark.items(self.asked.removeprefix(BEST_ON), scheme)
+        items = [item for item in every if item.answer is not None and of_stage(item, self.stage)]
         right: dict[str, float] = {}
         for number in trials_of(self.run):
             self.trial = number

@@ -134,7 +134,9 @@ def _with_program(item: Item, program: str | None) -> Item:
 def vcr(tmp_path: Path) -> Write:
     """Write a VCR-like benchmark of questions with rationales, or without, on one photograph each."""
 
-    def write(count: int = 12, folder: str = "vcr", official: bool = False, rationales: bool = True) -> Path:
+    def write(
+        count: int = 12, folder: str = "vcr", official: bool = False, rationales: bool = True, split: str = "val"
+    ) -> Path:
         with BenchmarkWriter(tmp_path / folder, name="VCR", task="choice", official=official) as writer:
             items: list[Item] = []
             people = tuple(SceneObject(str(k), "person", box=(5 + 15 * k, 5, 15 + 15 * k, 25)) for k in range(2))
@@ -154,7 +156,7 @@ def vcr(tmp_path: Path) -> Write:
                             id=f"q{n}/r{given}", candidates=reasons, answer=right, parent=f"q{n}", given=given, **about
                         )
                     )
-            writer.add_items("val", items)
+            writer.add_items(split, items)
         return tmp_path / folder
 
     return write

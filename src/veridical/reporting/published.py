@@ -125,10 +125,12 @@ def _results(study: Study, printed: Sequence[PublishedTable]) -> list[PageTable]
         for system in study.systems
     ]
     rows += _baselines(study, columns, homes)
+    elsewhere = [table for table in printed if _of_another_part(table, columns, printed)]
     said = [row for row in _published_rows(printed, columns) if any(c.text not in ("", "–") for c in row.cells)]
+    said += [row for table in elsewhere for row in _rows_of_another_part(table, columns)]
     heads, names = _heads(columns)
     title = f"{study.benchmark.name}: results, percent"
-    out = [PageTable(title, names, (*rows, *said), heads, _notes(study, printed))]
+    out = [PageTable(title, names, (*rows, *said), heads, (*_notes(study, printed), *map(_whose, elsewhere)))]
     if len(columns) < len([c for c in every if any(c in table.columns for table in printed)]):
         folded = tuple(replace(row, more=True) for row in _published_rows(printed, every))
         heads, names = _heads(every)
@@ -146,6 +148,34 @@ def _published_rows(printed: Sequence[PublishedTable], columns: Sequence[Publish
             cells = tuple(Cell(values.get((c.part, c.metric), "")) for c in columns)
             out.append(TableRow(row.name, cells, "published", row.group, where, row.more))
     return out
+
+
+def _of_another_part(
+    table: PublishedTable, columns: Sequence[PublishedColumn], printed: Sequence[PublishedTable]
+) -> bool:
+    """Whether a table is about one part alone, where ours are of another one that the paper has numbers for, too."""
+    parts, published = {c.part for c in table.columns}, {c.part for one in printed for c in one.columns}
+    ours = {c.part for c in columns}
+    return len(parts) == 1 and not parts & ours and bool(ours & published)
+
+
+def _rows_of_another_part(table: PublishedTable, columns: Sequence[PublishedColumn]) -> list[TableRow]:
+    """Its rows, all of them, under our columns of the same measures; their source says of which part they are."""
+    number = {column.metric: k for k, column in reversed([*enumerate(columns)])}  # the first of each
+    where = f"{table.source}, {table.table}, of {table.columns[0].label} (ours are not)"
+    out = []
+    for row in table.rows:
+        cells = [Cell()] * len(columns)
+        for column, value in zip(table.columns, row.values, strict=True):
+            if column.metric in number:
+                cells[number[column.metric]] = Cell(value)
+        out.append(TableRow(row.name, tuple(cells), "published", row.group, where))
+    return out
+
+
+def _whose(table: PublishedTable) -> str:
+    label = table.columns[0].label
+    return f"{table.table} was published for {label} alone: compare differences between its rows, not digits with ours."
 
 
 def _columns(study: Study, printed: Sequence[PublishedTable], by_scheme: bool) -> list[PublishedColumn]:

@@ -91,6 +91,17 @@ def test_models_are_trained_once_for_all_lambdas_and_the_manifest_tells_of_them(
     assert len(said["relevance"]["calibration"]) == once
 
 
+def test_the_report_says_how_well_a_judge_of_similarity_knows_rewordings(tmp_path: Path) -> None:
+    lines = [f"{q},{a},{k % 3}" for k, (q, a) in enumerate(zip(QUESTIONS, ANSWERS, strict=True))]
+    (tmp_path / "qa.csv").write_text("question,answer,fold\n" + "\n".join(lines) + "\n")
+    how = {"relevance": "tfidf", "similarity": "tfidf", "shortlist": 4, "integrity": False}
+    report = veridical.match(tmp_path / "qa.csv", tmp_path / "out", rerank_similarity=Remembers(), **how)
+    about = Benchmark(tmp_path / "out").manifest["config"]["calibration"]["answer"]["rerank"]["similarity"]
+    first, *_ = report.parts()
+    said = f"AUC {about['calibration']['auc']:.3f}, calibration error {about['calibration']['error']:.3f}"
+    assert ("answers, similarity of the shortlist (remembers)", said) in first.rows
+
+
 def test_what_was_said_of_pairs_follows_the_rows_that_are_kept() -> None:
     rows = rows_of(3)
     options = StageOptions("tfidf", "tfidf", shortlist=4, similarity_reranker=Remembers())

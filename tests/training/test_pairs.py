@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ import torch
 
 import veridical
 from veridical.benchmark import Benchmark, BenchmarkWriter
+from veridical.common.result import Caution
 from veridical.errors import UserError
 from veridical.matching.items import plain
 from veridical.matching.questions import read_benchmark
@@ -140,6 +142,41 @@ def test_the_verb_takes_a_run(run: Path, tmp_path: Path) -> None:
     assert Benchmark(tmp_path / "out").manifest["config"]["rerank"] == str(run)
 
 
+def test_a_trial_is_no_run(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "qa.csv").write_text("question,answer\n")
+    with pytest.raises(UserError, match="is a trial of a run") as refused:
+        veridical.match(tmp_path / "qa.csv", tmp_path / "out", relevance="tfidf", similarity=f"{run}/trial-0")
+    assert refused.value.fix == f"Give the run's own folder: {run}."
+
+
+def test_the_report_says_what_a_run_knew(run: Path, tmp_path: Path) -> None:
+    """One that learned which colour is asked about; and one that cannot learn, and that nobody should go by."""
+    lines = [f"{q},{a},{k // 4 % 4}" for k, (q, a) in enumerate(zip(QUESTIONS, ANSWERS, strict=True))]
+    (tmp_path / "qa.csv").write_text("question,answer,fold\n" + "\n".join(lines) + "\n")
+    idle = tmp_path / "idle"
+    shutil.copytree(run, idle)
+    about = json.loads((idle / "run.json").read_text())
+    about["training"] |= {"rate": 1e-9, "epochs": 1}
+    (idle / "run.json").write_text(json.dumps(about))
+    warned = {}
+    for judge in (run, idle):
+        out = tmp_path / f"by-{judge.name}"
+        how: dict[str, Any] = {"similarity": "tfidf", "integrity": False, "shortlist": 15}
+        report = veridical.match(tmp_path / "qa.csv", out, relevance=str(judge), **how)
+        about = Benchmark(out).manifest["config"]["calibration"]["answer"]["rerank"]["relevance"]["calibration"]
+        first, *rest = report.parts()
+        said = {str(row[0]): str(row[1]) for row in first.rows}  # type: ignore[union-attr]
+        each = ", ".join(f"{part['auc']:.3f}" for part in about)
+        mean = np.mean([part["auc"] for part in about])
+        assert said[f"answers, relevance of the shortlist ({judge})"].startswith(f"AUC {mean:.3f} ({each} by part)")
+        assert "answers, mean P_rel of right and wrong choices (minilm)" in said
+        warned[judge] = [str(one) for one in rest if isinstance(one, Caution) and str(judge) in str(one)]
+    assert warned[run] == []
+    (only,) = warned[idle]
+    assert "hardly tells which answers belong to which questions" in only
+    assert "train a run with more epochs" in only
+
+
 def test_a_model_that_looks_at_pictures_is_no_judge_of_texts(tmp_path: Path, choices: Path) -> None:
     veridical.train("response-only", choices, tmp_path / "alone", set={"epochs": 1})
     with pytest.raises(UserError, match="does not read question and response alone"):
@@ -176,7 +213,8 @@ def entailment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base / "run"
 
 
-def test_what_the_right_answer_entails_is_no_wrong_choice(entailment: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", ["paper", "fours"])
+def test_what_the_right_answer_entails_is_no_wrong_choice(entailment: Path, tmp_path: Path, method: str) -> None:
     """A married couple are family members, too; words alone do not tell."""
     answers = [*ENTAILED, *ENTAILED.values()]
     lines = [f"what can be seen in picture {k},{answer},0" for k, answer in enumerate(answers)]
@@ -185,7 +223,7 @@ def test_what_the_right_answer_entails_is_no_wrong_choice(entailment: Path, tmp_
     for seed in range(4):  # one matching by words alone may spare them by luck
         for name, model in (("words", "tfidf"), ("entailment", str(entailment))):
             out = tmp_path / f"{name}-{seed}"
-            how: dict[str, Any] = {"method": "paper", "weight": 3.0, "seed": seed}
+            how: dict[str, Any] = {"method": method, "weight": 3.0, "seed": seed, "integrity": False}
             veridical.match(tmp_path / "qa.csv", out, relevance="tfidf", similarity=model, **how)
             items = [item for split in Benchmark(out).splits for item in Benchmark(out).items(split)]
             assert len(items) == 16

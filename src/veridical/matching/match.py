@@ -99,29 +99,9 @@ def match_file(
     workers: Workers = Workers(),
 ) -> MatchReport:
     """Match a file or a benchmark: see `veridical.api.match`."""
-    if request.sweep and "weight" in given_names(matching):
-        raise UserError(f"A sweep tries lambdas of its own, and {matching.weight:g} was given.", "Leave --lambda out.")
-    options = StageOptions.of(
-        matching,
-        wrong=request.wrong,
-        shortlist=request.shortlist,
-        tolerance=request.tolerance,
-        seed=request.seed,
-        reranker=_reranker(request.rerank, workers),
-        similarity_reranker=_reranker(request.rerank_similarity, workers),
-        workers=workers,
-    )
-    job = _MatchJob(Path(file), Path(os.path.abspath(out)), options, request, columns, time.perf_counter())
-    matching_stages.check_options(job.options)
-    _check(job)
+    job = _asked(Path(file), Path(os.path.abspath(out)), request, matching, columns, workers)
     rows = _hide(job, _read(job))
-    stages = {"answer": _responses(rows, "answer")}
-    if rows and all(row.rationale is not None for row in rows):
-        stages["rationale"] = _responses(rows, "rationale")
-    for stage, found in stages.items():
-        matching_stages.check_folds(found, job.options.wrong, stage)
-        if isinstance(options.similarity_reranker, Guarded):  # P_rel is trained anew, on other folds than it scores
-            options.similarity_reranker.refuse(list(zip(found.queries, found.responses, strict=True)))
+    stages = _stages(job, rows)
     job.clock.done("reading")
     if job.request.sweep:
         return _curve(job, rows, stages)
@@ -139,6 +119,48 @@ def match_file(
     pruned = sorted({row.id for row in whole} - {row.id for row in rows})
     laid = _write(job, rows, done, pruned)
     job.clock.done("writing")
+    return _judged(job, rows, done, laid)
+
+
+def _asked(
+    file: Path, out: Path, request: MatchOptions, matching: Matching, columns: Columns, workers: Workers
+) -> _MatchJob:
+    """What is to be done; what makes no sense, or would do nothing, is refused."""
+    if request.sweep and "weight" in given_names(matching):
+        raise UserError(f"A sweep tries lambdas of its own, and {matching.weight:g} was given.", "Leave --lambda out.")
+    options = StageOptions.of(
+        matching,
+        wrong=request.wrong,
+        shortlist=request.shortlist,
+        tolerance=request.tolerance,
+        seed=request.seed,
+        reranker=_reranker(request.rerank, workers),
+        similarity_reranker=_reranker(request.rerank_similarity, workers),
+        workers=workers,
+    )
+    job = _MatchJob(file, out, options, request, columns, time.perf_counter())
+    matching_stages.check_options(options)
+    _check(job)
+    return job
+
+
+def _stages(job: _MatchJob, rows: Sequence[AnsweredQuestion]) -> dict[str, Responses]:
+    """The answers, and the rationales where all questions have one; refused where none could be matched."""
+    stages = {"answer": _responses(rows, "answer")}
+    if rows and all(row.rationale is not None for row in rows):
+        stages["rationale"] = _responses(rows, "rationale")
+    judge = job.options.similarity_reranker
+    for stage, found in stages.items():
+        matching_stages.check_folds(found, job.options.wrong, stage)
+        if isinstance(judge, Guarded):  # P_rel is trained anew, on other folds than it scores
+            judge.refuse(list(zip(found.queries, found.responses, strict=True)))
+    return stages
+
+
+def _judged(
+    job: _MatchJob, rows: Sequence[AnsweredQuestion], done: MatchedStages, laid: Mapping[str, Laid]
+) -> MatchReport:
+    """What blind readers make of the choices, and what else they give away."""
     read: list[Reading] = []
     for stage, one in laid.items():
         made = MatchedChoices(rows, stage, done.stages[stage], done.models[stage], done.matched[stage], one)

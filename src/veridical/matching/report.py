@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 
 import msgspec
 import numpy as np
@@ -21,12 +22,13 @@ import numpy as np
 from veridical.common.arrays import Bools, Doubles
 from veridical.common.files import Json
 from veridical.common.intervals import Estimate
-from veridical.common.result import Result, Table, plain
+from veridical.common.result import Caution, Result, Table, plain
 from veridical.matching.blind_readers import VIEWS, Choices, Vectors, accuracy, by_machine, graded, sides
 from veridical.matching.lambda_curve import LambdaCurve
 from veridical.matching.readings import Reading, cautions, shown
 from veridical.matching.stages import Matched, normal
 
+KNOWS = 0.6  # AUC: a judge below it is warned of; chance is 0.5
 Cue = Callable[[Choices], Doubles]  # (N, C) a number per choice
 
 
@@ -82,9 +84,12 @@ class MatchReport(Result):
                 found = models[kind]["calibration"]
                 label = f"{stage}s, {kind} ({models[kind]['model']})"
                 rows.append((label, f"AUC {found['auc']:.3f}, calibration error {found['error']:.3f}"))
+            rows += [
+                (f"{stage}s, {judge.kind} of the shortlist ({judge.model})", judge.said) for judge in judges_of(models)
+            ]
             if choices := models.get("choices"):
                 said = f"{choices['right']:.3f}, {choices['wrong']:.3f}"
-                rows.append((f"{stage}s, mean P_rel of right and wrong choices", said))
+                rows.append((f"{stage}s, mean P_rel of right and wrong choices ({models['relevance']['model']})", said))
         yield Table("", ("what", "value"), rows)
         yield from shown(self.readings, self.rounds + 1)
         if self.integrity:
@@ -103,7 +108,51 @@ class MatchReport(Result):
             yield f"Recommended: lambda {self.sweep.recommended:g}, {self.sweep.why}."
         yield from self.notes
         yield from cautions(self.readings, self.method, self.rounds + 1)
+        for stage, models in self.models.items():
+            yield from (judge.caution(stage) for judge in judges_of(models) if judge.auc < KNOWS)
         yield f"Made: {self.out}"
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A run or cross-encoder that judged the shortlists, and how well it told own pairs from drawn ones."""
+
+    kind: str  # relevance, or similarity
+    model: str
+    aucs: tuple[float, ...]  # of each part of the folds that it was trained for; of similarity, one
+    errors: tuple[float, ...]  # of their calibrations
+
+    @property
+    def auc(self) -> float:
+        return fmean(self.aucs)
+
+    @property
+    def said(self) -> str:
+        parts = f" ({', '.join(f'{auc:.3f}' for auc in self.aucs)} by part)" if len(self.aucs) > 1 else ""
+        return f"AUC {self.auc:.3f}{parts}, calibration error {fmean(self.errors):.3f}"
+
+    def caution(self, stage: str) -> Caution:
+        """What to do about one that knows nothing."""
+        if self.kind == "relevance":
+            tells = f"which {stage}s belong to which questions, on folds that it was not trained on"
+            fix = "train a run with more epochs or another rate (its options are what is taken), give more questions"
+        else:
+            tells = f"{stage}s that say the same in other words from others"
+            fix = "train it longer, or on more pairs that follow from each other"
+        return Caution(
+            f"{self.model} hardly tells {tells}: AUC {self.auc:.3f}, where 0.5 is chance. It judged the shortlists all "
+            f"the same: {fix}, or leave it out, and match again."
+        )
+
+
+def judges_of(models: Json) -> list[Judge]:
+    """The judges of a stage's shortlists, from what its models say of themselves."""
+    out = []
+    for kind, one in models.get("rerank", {}).items():
+        found = one["calibration"] if isinstance(one["calibration"], list) else [one["calibration"]]
+        scores = tuple(part["auc"] for part in found), tuple(part["error"] for part in found)
+        out.append(Judge(kind, one["model"], *scores))
+    return out
 
 
 def notes_on(matched: Mapping[str, Matched]) -> list[str]:

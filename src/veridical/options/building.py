@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+from veridical.errors import UserError
 from veridical.options.fields import COMMAS, LAMBDA, NEGATIVE
 
 
@@ -168,8 +169,11 @@ class VPROMOptions:
 
 
 def is_run(model: str) -> bool:
-    """Whether a model is named by the folder of a run of `veridical train`."""
-    return (Path(model) / "run.json").is_file()
+    """Whether a model is named by the folder of a run of `veridical train`; an error where by that of a trial."""
+    folder = Path(model)
+    if folder.name.startswith("trial-") and (folder.parent / "run.json").is_file():
+        raise UserError(f"{model} is a trial of a run.", f"Give the run's own folder: {folder.parent}.")
+    return (folder / "run.json").is_file()
 
 
 @dataclass(frozen=True)

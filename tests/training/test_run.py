@@ -115,6 +115,8 @@ def test_what_train_refuses(statements: Path, choices: Path, tmp_path: Path) -> 
         train("text", statements, out, set={"hidden": "many"})
     with pytest.raises(UserError, match="option epochs is 0"):
         train("text", statements, out, set={"epochs": 0})
+    with pytest.raises(UserError, match="stage is both answer and rationale"):
+        train("text", statements, out, stage="answer", set={"stage": "rationale"})
     with pytest.raises(UserError, match="questions has choice items"):
         train("text", choices, out)
     for device in ("abacus", "cuda:99"):

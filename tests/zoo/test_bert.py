@@ -49,6 +49,12 @@ def test_frozen_layers_do_not_learn(tiny: str) -> None:
     assert not any("layer.0." in name or "embeddings" in name for name in learning)
 
 
+def test_more_layers_than_there_are_cannot_be_frozen(tiny: str) -> None:
+    BERT(BERTConfig(words=tiny, frozen=2), {})
+    with pytest.raises(UserError, match=r"frozen is 3, and .* has 2 layers"):
+        BERT(BERTConfig(words=tiny, frozen=3), {})
+
+
 def test_what_cannot_be_fine_tuned_is_refused() -> None:
     with pytest.raises(UserError, match="no encoder that can be fine-tuned"):
         text_encoder("glove")

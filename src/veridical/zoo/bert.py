@@ -113,6 +113,10 @@ def _lowest(encoder: Any, count: int, name: str) -> list[nn.Module]:
     layers = getattr(getattr(encoder, "encoder", getattr(encoder, "transformer", None)), "layer", None)
     if layers is None or not hasattr(encoder, "embeddings"):
         raise UserError(f"Of {name} it is not known which layers are its first.", "Leave out --set frozen=....")
+    if count > len(layers):
+        raise UserError(
+            f"The option frozen is {count}, and {name} has {len(layers)} layers.", f"Give {len(layers)} or less."
+        )
     return [encoder.embeddings, *layers[:count]]
 
 

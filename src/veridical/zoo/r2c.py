@@ -18,9 +18,11 @@ left out: `around` adds to each object what stands near it (a crop of a hand doe
 large receptive fields do), and `start` adds to the score what can be learned at once, how well the words of a response
 fit the object that the query points at or describes, and the photograph:
 
-    s += sum_t (S w_t) . a + (S' w_t) . o_1        a = sum_k softmax_k(8 cos(Q sum_t q_t, K o_k) + b tagged_k) o_k
+    s += sum_t ((S w_t + c) . a + (S' w_t + c') . o_1) / sqrt(T H)
+    a = sum_k softmax_k(8 cos(Q sum_j u_j, K o_k) + b tagged_k) o_k
 
-where o_1 is the photograph and the sum over k goes over its objects; without a query the second part alone is left.
+where w_t and u_j are the T words of a response and those of the query before any BiLSTM, o_1 is the photograph, H the
+width, and the sum over k goes over the photograph's objects; without a query the part of o_1 alone is left.
 Section 5 lets responses alone look for objects: "the girl in brown" of a question is found by `start`. The photograph
 is no object to it, and the cosine is bounded, since a plain product over both settled on the photograph for good.
 """

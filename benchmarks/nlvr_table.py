@@ -88,7 +88,8 @@ ROWS = {
         "film-sentence",
         "",
         None,
-        LIST | {"rate": 2e-3, "epochs": 8, "blocks": 3, "limit": 50_000},
+        {name: value for name, value in LIST.items() if name != "hidden"}
+        | {"rate": 2e-3, "epochs": 8, "blocks": 3, "limit": 50_000},
     ),
     "film-generated": Row(
         "FiLM over seen objects, of generated statements, then of train",

@@ -6,19 +6,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from torch import nn
 
 from veridical.errors import UserError
 from veridical.records import TASKS
 from veridical.training import configure
-from veridical.training.batches import Dataset
+from veridical.training.batches import Dataset, run_module
 from veridical.training.trained import build
 from veridical.zoo import MODELS, load_model
+from veridical.zoo.seen import SeenObjects
+from veridical.zoo.slots import PanelSlots
 
 from . import _matrices as matrices
 from . import _pictures as pictures
@@ -108,6 +111,7 @@ def test_maxent_on_objects_refuses_pictures_without_any(folders: dict[str, Path]
         ("n2nmn", {"maps": "given-objects"}, "slots=8"),
         ("nmn", {"maps": "efficientnet-lite0-map", "slots": 4}, "Leave out one"),
         ("film", {"maps": "efficientnet-lite0-map", "joined": True}, "`maps` or `joined`"),
+        ("film", {"maps": "foo"}, "object-list, seen-objects, given-objects, efficientnet-lite0-map"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(name: str, options: dict[str, Any], says: str) -> None:
@@ -116,6 +120,68 @@ def test_options_that_contradict_each_other_are_refused(name: str, options: dict
     with pytest.raises(UserError) as refused:
         architecture.inputs(config)
     assert says in refused.value.fix
+
+
+def test_maps_that_nobody_makes_are_not_called_vectors() -> None:
+    with pytest.raises(UserError, match=r"no encoder of maps 'given-object'\. Did you mean 'given-objects'") as no:
+        load_model("film").inputs(configure(load_model("film"), {"maps": "given-object"})[0])
+    assert "thumbnail" not in no.value.fix  # it gives one vector
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value", "says"),
+    [
+        ("slot-reasoner", "slots", 401, "Give 100 or less."),
+        ("nmn", "slots", 500, "Give 100 or less."),
+        ("film", "channels", 1, "Give 2 or more."),
+        ("film", "classifier", 2, "Give 8 or more."),
+        ("cnn-biatt", "hidden", 4, "Give 8 or more."),
+        ("slot-reasoner", "instructions", 2, "Give 4 or more."),
+        ("nmn", "parser", "foo", "Choose one of: spacy, words. Or leave it out."),
+    ],
+)
+def test_options_out_of_their_bounds_are_refused(name: str, option: str, value: Any, says: str) -> None:
+    with pytest.raises(UserError, match=f"The option {option} is {value!r}") as refused:
+        configure(load_model(name), {option: value})
+    assert refused.value.fix == says
+
+
+LOOKING = [name for name in MODELS if {"channels", "seeing"} & set(load_model(name).config.__dataclass_fields__)]
+SIZES = {"width": 20, "height": 20, "channels": 8, "hidden": 16, "embedding": 8}
+
+
+@pytest.mark.parametrize("maps", ["", "given-objects"])
+@pytest.mark.parametrize("name", [name for name in LOOKING if "statement" in load_model(name).tasks])
+def test_a_size_at_its_bounds_can_be_trained_or_is_refused(name: str, maps: str, folders: dict[str, Path]) -> None:
+    model, examples = load_model(name), small.examples(folders["boxes"])[:4]
+    known = {one.name: one for one in fields(model.config)}
+    usual = {
+        k: v for k, v in {**LIGHT, **SIZES, "maps": maps}.items() if k in known and type(v) is type(known[k].default)
+    }
+    for one in known.values():
+        least = one.metadata.get("least", 0 if one.default == 0 else 1)
+        for size in {least, one.metadata.get("most") or least} if type(one.default) is int else ():
+            try:
+                config, _ = configure(model, {**usual, one.name: size})
+                inputs = model.inputs(config)
+                for source in inputs.values():
+                    source.learn(examples)
+                data = Dataset.encode(examples, inputs, targets=model.targets(config))
+                module = build(model, config, inputs, 0)
+            except UserError:
+                continue
+            assert isinstance(module, nn.Module)
+            scores, _ = run_module(module.train(), data, np.arange(4), np.zeros(4, np.int64), "cpu")
+            assert bool(scores.isfinite().all()), one.name
+
+
+@pytest.mark.parametrize("steps", range(1, 8))
+def test_eyes_learn_in_as_few_steps_as_they_are_given(steps: int, folders: dict[str, Path]) -> None:
+    """In five, torch divided by zero."""
+    examples = small.examples(folders["boxes"])[:2]
+    for eyes in (PanelSlots(4, steps), SeenObjects(steps)):
+        eyes.learn(examples)
+        assert np.isfinite(eyes.slots(eyes.encode(examples[0]))).all()
 
 
 def test_states_of_two_directions_have_even_widths(folders: dict[str, Path]) -> None:

@@ -90,12 +90,14 @@ def _check(config: TrainingConfig) -> None:
 
 
 def _check_sizes(model: Any) -> None:
-    """An error where a model would have no width, less than no layers, or would drop everything."""
+    """An error where a size is out of its bounds, or everything would be dropped."""
     for one in dataclasses.fields(model):
         value = getattr(model, one.name)
-        least = 0 if one.default == 0 or "or none" in one.metadata else 1
+        least, most = one.metadata.get("least", 0 if one.default == 0 else 1), one.metadata.get("most")
         if type(value) is int and value < least:
             raise UserError(f"The option {one.name} is {value}.", f"Give {least} or more.")
+        if type(value) is int and most is not None and value > most:
+            raise UserError(f"The option {one.name} is {value}.", f"Give {most} or less.")
         if isinstance(value, tuple) and not (value and all(type(size) is int and size > 0 for size in value)):
             raise UserError(f"The option {one.name} is {value}.", "Give numbers above zero, such as 2,2,2.")
         if one.name == "dropout" and not 0 <= value < 1:
@@ -117,7 +119,8 @@ def _value(name: str, value: Any, hint: Any) -> Any:
     choices = typing.get_args(hint) if typing.get_origin(hint) is Literal else ()
     if choices:
         if value not in choices:
-            raise UserError(f"The option {name} is {value!r}.", f"Choose one of: {', '.join(map(str, choices))}.")
+            fix = f"Choose one of: {', '.join(filter(None, choices))}."
+            raise UserError(f"The option {name} is {value!r}.", f"{fix} Or leave it out." if "" in choices else fix)
         return value
     wanted = typing.get_origin(hint) or hint
     if isinstance(value, str) and wanted is not str:

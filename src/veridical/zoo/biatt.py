@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from veridical.zoo.architecture import Architecture
+from veridical.zoo.architecture import Architecture, bounded
 from veridical.zoo.counted import Scores
 from veridical.zoo.layers import TwoWayReader, largest
 from veridical.zoo.towers import PanelConfig, Reader, Tower, by_panel, inputs, is_list, lessons, over_places, present
@@ -37,7 +37,8 @@ class BiattConfig(PanelConfig):
     """Sizes of CNN-BiATT."""
 
     strides: tuple[int, ...] = (2, 2, 2)  # of the tower's convolutions: a cell is their product of pixels wide
-    channels: int = 64  # of the tower's maps
+    hidden: int = bounded(128, least=SOFT)  # size of a word's state, of the sentence and of a place
+    channels: int = bounded(64, least=2)  # of the tower's maps
 
 
 class CnnBiatt(nn.Module):

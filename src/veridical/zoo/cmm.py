@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from veridical.zoo.architecture import Architecture
+from veridical.zoo.architecture import Architecture, bounded
 from veridical.zoo.counted import Scores
 from veridical.zoo.film import Block, leaving
 from veridical.zoo.towers import PanelConfig, Reader, Tower, by_panel, inputs, lessons, present
@@ -31,7 +31,7 @@ class CmmConfig(PanelConfig):
     """Sizes of CMM; the paper's for NLVR: 128 channels, a two-way GRU of 1,024."""
 
     steps: int = 4  # of mutual modulation
-    classifier: int = 128  # maps before pooling, and width of the perceptron
+    classifier: int = bounded(128, least=SOFT)  # maps before pooling, and width of the perceptron
 
 
 class Summary(nn.Module):

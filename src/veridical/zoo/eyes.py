@@ -33,7 +33,7 @@ class EyesConfig(PanelConfig):
     """What module networks see of a panel; a model adds its own sizes."""
 
     strides: tuple[int, ...] = (2, 2, 1)  # of the tower's convolutions: a cell is their product of pixels wide
-    slots: int = or_none(0, most=MOST_SLOTS)  # in place of cells (0), so many objects of each drawn panel, seen in its pixels
+    slots: int = or_none(0, most=MOST_SLOTS)  # in place of cells, so many objects seen in each drawn panel; 0: cells
     modules: int = 64  # width of the modules
     reach: int = 6  # cells that `relocate` reaches in each direction
 

@@ -30,7 +30,7 @@ from veridical.records import Panel
 from veridical.zoo.architecture import Example
 from veridical.zoo.given import MOST, listed, values_of, values_of_all
 from veridical.zoo.panels import PanelPixels
-from veridical.zoo.slots import KINDS, SLOT, PanelSlots
+from veridical.zoo.slots import FEWEST, KINDS, SLOT, PanelSlots
 
 WIDTH, HEIGHT = 200, 150  # pixels that pictures are squeezed to
 PLACE = 5  # numbers of a cell beside the values: heat, four edges
@@ -181,7 +181,7 @@ def teach(
     """Some steps of gradient descent on annotated panels, whose pictures are `rows`."""
     rng = np.random.default_rng(0)
     optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=0.01, fused=True)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=max(steps, 2), pct_start=0.2)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=max(steps, FEWEST), pct_start=0.2)
     things = [annotated(panel, values) for panel in panels]
     network.train()
     with Progress("learning to see", steps, "steps") as progress:

@@ -27,11 +27,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from veridical.zoo.architecture import Architecture, Input
+from veridical.zoo.architecture import Architecture, Input, bounded
 from veridical.zoo.counted import SETS, Scores, close_to, targets
 from veridical.zoo.inputs import Words
 from veridical.zoo.layers import perceptron
-from veridical.zoo.slots import LIES, LOOKS, PanelSlots, lies, looks
+from veridical.zoo.slots import LIES, LOOKS, MOST_SLOTS, PanelSlots, lies, looks
 from veridical.zoo.towers import Reader
 from veridical.zoo.verdict import NUMBERS, steps
 
@@ -40,14 +40,14 @@ from veridical.zoo.verdict import NUMBERS, steps
 class SlotReasonerConfig:
     """Sizes of the reasoner, and how its slots are learned."""
 
-    slots: int = 8  # of a panel, the most certain ones
+    slots: int = bounded(8, most=MOST_SLOTS)  # of a panel, the most certain ones
     seeing: int = 3000  # steps in which the CNN learns to see, before anything else
     seen_by: str = ""  # a trial's folder (RUN/trial-0) whose CNN is taken as it is, instead of learning one
     embedding: int = 64  # size of a word vector
     hidden: int = 128  # size of a word's state
     width: int = 64  # of a slot
     rounds: int = 3  # of asking all slots again
-    instructions: int = 8  # of a round
+    instructions: int = bounded(8, least=SETS)  # of a round
     panel: int = 64  # width of what is known of a panel
     dropout: float = 0.1  # of word vectors and in the last perceptron
     unread: float = 0.0  # share of words that are not read in training

@@ -38,12 +38,14 @@ VALUES: tuple[tuple[str, ...], ...] = (
 )
 KINDS = sum(map(len, VALUES))
 PARTS = (slice(0, 3), slice(3, 6), slice(6, 9))  # of the kinds: shape, colour, size
+MOST_SLOTS = GRID * GRID // 4  # of a panel: two peaks of its cells are not side by side
 LOOKS = KINDS + 12  # numbers that `looks` gives
 LIES = 15  # and that `lies` gives
 PLACES = 10  # cells along each side of an object map: no two objects have their middles in one
 SLOT = 1 + KINDS + 4  # numbers of a slot: how sure, kinds, left, top, right, bottom
 REACH = 30.0  # pixels: unit of the distance from a cell to an edge
 BATCH, RATE = 32, 4e-3  # of teaching the CNN
+FEWEST = 6  # steps that a rate rises and falls in: torch divides by zero where it is highest in the first of five
 MOST_PANELS = 12_000  # to teach it on
 SHOWN = 256  # panels that it looks at together
 
@@ -103,7 +105,7 @@ def teach(network: SlotNetwork, pixels: PanelPixels, rows: Ints, things: Sequenc
     """Some steps of gradient descent on annotated panels: `things` of those in `rows`."""
     rng = np.random.default_rng(0)
     optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, fused=True)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=max(steps, 2), pct_start=0.2)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=max(steps, FEWEST), pct_start=0.2)
     with Progress("learning to see", steps, "steps") as progress:
         for _ in range(steps):
             chosen = rng.integers(len(rows), size=BATCH)

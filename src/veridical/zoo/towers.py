@@ -58,7 +58,7 @@ class TowerConfig:
     seen_by: str = ""  # a trial's folder (RUN/trial-0) whose CNN is taken as it is, instead of learning one
     channels: int = bounded(48, least=2)  # of the tower's maps
     strides: tuple[int, ...] = (2, 2)  # of the tower's convolutions: a cell is their product of pixels wide
-    dropout: float = 0.1  # of word vectors, and before the scores
+    dropout: float = 0.1  # of word vectors, and in the last perceptron
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from veridical import train
 from veridical.errors import UserError
-from veridical.training import load_trained
-from veridical.training.pretrained import best_trial
+from veridical.training import Trained, load_trained
+from veridical.training.pretrained import Pretrained, best_trial
+from veridical.training.trained import build
+from veridical.zoo.inputs import text_words
 
+from ..zoo import _said as said
 from ..zoo import _small as small
 
 OPTIONS = {"epochs": 1, "hidden": 8, "embedding": 4, "least": 1}
@@ -67,6 +72,62 @@ def test_what_cannot_be_continued_is_refused(first: Path, other: Path, tmp_path:
     with pytest.raises(UserError, match="no finished trial") as refused:
         train("text", other, tmp_path / "c", pretrained=tmp_path / "begun")
     assert refused.value.fix == "Run the same `veridical train` again."
+
+
+@pytest.fixture(scope="module")
+def said_of_boxes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return said.write(tmp_path_factory.mktemp("said") / "b")
+
+
+FEW = {"epochs": 1, "limit": 8, "width": 20, "height": 20, "channels": 4, "hidden": 16, "embedding": 8, "least": 1}
+
+
+@pytest.mark.parametrize(
+    ("model", "own", "asked", "says"),
+    [
+        ("nmn", {"parser": "words"}, {"slots": 8}, "was trained with slots=0, not slots=8."),
+        ("film", {}, {"maps": "object-list"}, "was trained with maps=, not maps=object-list."),
+        ("film", {"maps": "given-objects"}, {"maps": ""}, "was trained with maps=given-objects, not maps=."),
+    ],
+)
+def test_a_run_is_not_called_damaged_for_other_options(
+    model: str, own: dict[str, object], asked: dict[str, object], says: str, said_of_boxes: Path, tmp_path: Path
+) -> None:
+    train(model, said_of_boxes, tmp_path / "run", set={**FEW, **own}, validate="dev")
+    with pytest.raises(UserError) as refused:
+        train(model, said_of_boxes, tmp_path / "on", pretrained=tmp_path / "run", set=asked)
+    assert refused.value.problem.endswith(says)
+    assert refused.value.fix == "Continue with the options it had."
+    assert not (tmp_path / "on").exists()  # nothing was begun
+    (tmp_path / "run/trial-0/inputs.json").write_text('{"words": []}')
+    with pytest.raises(UserError, match="is damaged: it is not about panels"):
+        train(model, said_of_boxes, tmp_path / "on", pretrained=tmp_path / "run")
+
+
+@pytest.mark.parametrize("model", ["film", "mac", "cnn-biatt", "w-memnn", "cmm"])
+def test_lists_of_objects_grow_by_kinds_that_are_new(model: str, said_of_boxes: Path, tmp_path: Path) -> None:
+    """What was learned of cats and dogs is as it was; squares and circles stand behind them, and are seen."""
+    pairs = said.write_pairs(tmp_path / "pairs", 12)
+    wanted = {**FEW, "maps": "given-objects"}
+    train(model, pairs, tmp_path / "run", set={k: v for k, v in wanted.items() if k != "channels"})
+    before = load_trained(tmp_path / "run/trial-0")
+    first = Pretrained.open(tmp_path / "run", model)
+    inputs = before.architecture.inputs(before.config)
+    first.grow(inputs, small.examples(said_of_boxes))
+    old, new = before.inputs["panels"].state, inputs["panels"].state
+    assert new[: len(old)] == old
+    assert {"category square", "category circle"} <= set(new[len(old) :])
+    module = build(before.architecture, before.config, inputs, 1)
+    assert isinstance(module, nn.Module)
+    first.load(module, before.config, inputs)
+    after = Trained(before.architecture, before.config, inputs, module.eval(), {})
+    known = set(before.inputs["words"].state)
+    examples = [one for one in small.examples(pairs) if set(text_words(one.query, ())) <= known]
+    assert examples
+    for was, now in zip(before.scores(before.encode(examples)), after.scores(after.encode(examples)), strict=True):
+        assert np.allclose(was, now, atol=1e-5)
+    train(model, said_of_boxes, tmp_path / "on", pretrained=tmp_path / "run", set={"epochs": 1}, validate="dev")
+    assert load_trained(tmp_path / "on/trial-0").inputs["panels"].state == new
 
 
 def test_an_epoch_of_some_items(statements: Path, tmp_path: Path) -> None:

@@ -1,13 +1,13 @@
 """Continuing from a run on another benchmark: its inputs with what they learned, grown by what is new, and its weights.
 
-A vocabulary keeps its words and their numbers and gets new ones behind them; rows of a table that are new keep their
-random values. Everything else must have the shape it had.
+A vocabulary keeps its words and their numbers and gets new ones behind them, a list of objects its values; rows of a
+table and columns of a layer that are new keep their random values. Everything else must have the shape it had.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,12 @@ from torch import Tensor, nn
 from veridical.benchmark.writer import file_hash
 from veridical.common.files import Json, read_json
 from veridical.errors import UserError
-from veridical.training.trained import WEIGHTS, AboutWeights, load_tensors, restore_inputs
-from veridical.zoo.architecture import Architecture, Example, Growing, Input
+from veridical.training.config import configure
+from veridical.training.trained import WEIGHTS, AboutWeights, give_states, load_tensors, restore_inputs
+from veridical.zoo import load_model
+from veridical.zoo.architecture import Architecture, Example, Growing, Input, LookedUp
+
+OPTIONS = "Continue with the options it had."
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,7 @@ class Pretrained:
 
     folder: Path
     about: Json
+    architecture: Architecture
 
     @classmethod
     def open(cls, run: Path | str, model: str) -> Pretrained:
@@ -38,7 +43,7 @@ class Pretrained:
                 f"{run} is a run of {about['model']}, and {model} is to be trained.",
                 "Continue from a run of the same model.",
             )
-        return cls(folder, about)
+        return cls(folder, about, load_model(model))
 
     def to_json(self) -> Json:
         """What a run that continues from it says of it."""
@@ -56,26 +61,45 @@ class Pretrained:
         if not restore_inputs(self.folder, inputs):
             raise UserError(f"{self.folder} does not say what its inputs learned.", "Train it again.")
 
-    def load(self, module: nn.Module, architecture: Architecture, config: Any, inputs: Mapping[str, Input]) -> None:
+    def check(self, config: Any) -> None:
+        """An error where a model of this config looks at other things, so that it has no use for what was learned."""
+        own = configure(self.architecture, self.about["config"])[0]
+        before = self.architecture.inputs(own)
+        self._restore(before)  # a damaged run is found here
+        try:
+            give_states({name: source.state for name, source in before.items()}, self.architecture.inputs(config))
+        except ValueError:
+            had, asked = ({f.name: getattr(one, f.name) for f in fields(own)} for one in (own, config))
+            other = [name for name in had if had[name] != asked[name]]
+            was, now = (", ".join(f"{name}={one[name]}" for name in other) for one in (had, asked))
+            raise UserError(f"{self.folder} was trained with {was}, not {now}.", OPTIONS) from None
+
+    def load(self, module: nn.Module, config: Any, inputs: Mapping[str, Input]) -> None:
         """Put its weights into a new module; tables that have a row for each id of an input may have grown."""
-        before = architecture.inputs(config)
+        before = self.architecture.inputs(config)
         self._restore(before)
-        tables = {(before[name].size, inputs[name].size) for name in inputs}
+        grown = {(before[name].size, inputs[name].size, isinstance(inputs[name], LookedUp)) for name in inputs}
         old, new = load_tensors(self.folder / WEIGHTS)[0], dict(module.state_dict())
         if old.keys() != new.keys():
             other = ", ".join(sorted(old.keys() ^ new.keys())[:3])
-            raise UserError(f"{self.folder} has other parameters: {other}.", "Continue with the options it had.")
-        module.load_state_dict({name: _grown(name, old[name], new[name], tables, self.folder) for name in new})
+            raise UserError(f"{self.folder} has other parameters: {other}.", OPTIONS)
+        module.load_state_dict({name: _grown(name, old[name], new[name], grown, self.folder) for name in new})
 
 
-def _grown(name: str, old: Tensor, new: Tensor, tables: set[tuple[int, int]], folder: Path) -> Tensor:
-    """The old rows, then new ones."""
+def _grown(name: str, old: Tensor, new: Tensor, grown: set[tuple[int, int, bool]], folder: Path) -> Tensor:
+    """The old rows of a table, then new ones; or the old columns of a layer, whose first are of a looked-up input (but
+    perhaps its first number), with new ones behind these."""
     if old.shape == new.shape:
         return old
-    if old.dim() and old.shape[1:] == new.shape[1:] and (len(old), len(new)) in tables:
-        return torch.cat([old, new[len(old) :]])
+    for before, after, looked_up in grown:
+        if old.dim() and old.shape[1:] == new.shape[1:] and (len(old), len(new)) == (before, after):
+            return torch.cat([old, new[before:]])
+        more = after - before
+        if looked_up and more and old.dim() > 1 and new.shape == (len(old), old.shape[1] + more, *old.shape[2:]):
+            own = min(before, old.shape[1])
+            return torch.cat([old[:, :own], new[:, own : own + more], old[:, own:]], dim=1)
     found = f"{tuple(old.shape)}, not {tuple(new.shape)}"
-    raise UserError(f"{name} of {folder} is {found}.", "Continue with the options it had.")
+    raise UserError(f"{name} of {folder} is {found}.", OPTIONS)
 
 
 def unfinished(run: Path) -> UserError:

@@ -39,7 +39,13 @@ class GivenObjects:
 
     def learn(self, examples: Sequence[Example]) -> None:
         """The values that objects of training have."""
-        self.state = values_of_all(panel for example in examples for panel in example.panels)
+        self._values = {}
+        self.grow(examples)
+
+    def grow(self, examples: Sequence[Example]) -> None:
+        """Add the values that other objects have behind those that are known."""
+        found = values_of_all(panel for example in examples for panel in example.panels)
+        self.state = [*self._values, *(value for value in found if value not in self._values)]
 
     def encode(self, example: Example) -> Ints:
         own = np.array([self._row(str(example.folder), panel) for panel in example.panels], np.int64)  # (P,)

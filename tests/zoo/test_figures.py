@@ -46,6 +46,8 @@ def test_models_show_them() -> None:
     listed = models().to_json()
     nmn = next(one for one in listed if one["name"] == "nmn")
     assert [one["accuracy"] for one in nmn["published"]] == ["63.06±0.1"]  # type: ignore[attr-defined]
+    n2nmn = {one["accuracy"] for one in listed if one["name"] == "n2nmn" for one in one["published"]}  # type: ignore[attr-defined]
+    assert {"57.9±1.1 (cloned)", "58.7±1.4 (tuned)", "65.3±0.4 (RL)"} <= n2nmn
     assert all("measured" in one for one in listed)
 
 
@@ -78,6 +80,11 @@ def test_a_single_model_shows_its_options_with_their_meaning() -> None:
     r2c = {name: told for name, _, told in options_of(load_model("r2c").config)}
     assert r2c["images"].startswith("encoder of the photograph")  # its comment stands above it
     assert r2c["words"].endswith("or glove")
+
+
+def test_a_model_without_a_reader_has_no_options_of_one() -> None:
+    options = {name: {one for one, _, _ in options_of(load_model(name).config)} for name in ("film", "film-sentence")}
+    assert options["film"] - options["film-sentence"] == {"embedding", "hidden", "least"}
 
 
 def test_every_option_of_every_model_is_told() -> None:

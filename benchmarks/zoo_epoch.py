@@ -99,7 +99,7 @@ def ours(module: nn.Module, data: Dataset, epoch: int) -> float:
     rng, optimizer = np.random.default_rng(epoch), torch.optim.AdamW(module.parameters(), fused=True)
     laid_out(module).train()
     start = time.perf_counter()
-    views = rng.integers(6, size=len(data))
+    views = rng.integers(max(data.views(0), 1), size=len(data))
     for rows in epoch_batches(data.lengths, BATCH, rng):
         scores, _ = run_module(module, data, rows, views[rows], "cpu")
         step(module, optimizer, scores, torch.from_numpy(data.answers[rows]))

@@ -18,7 +18,7 @@ import sys
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean, pstdev
 from typing import Any
 
 import veridical
@@ -103,8 +103,12 @@ ROWS = {
     ),
     "nmn": Row("NMN over seen objects", "nmn", "63.1", FINE, SLOTS),
     "n2nmn": Row("N2NMN over seen objects, cloned from programs", "n2nmn", "", FINE, SLOTS),
-    "n2nmn-parse": Row("N2NMN over seen objects, cloned from a parse", "n2nmn", "", FINE | PARSE, SLOTS | PARSE),
-    "n2nmn-tune": Row("N2NMN over seen objects, tuned by search", "n2nmn", "", FINE | SEARCH, after="nlvr-n2nmn-parse"),
+    "n2nmn-parse": Row(
+        "N2NMN over seen objects, cloned from a parse", "n2nmn", "57.9 ± 1.1", FINE | PARSE, SLOTS | PARSE
+    ),
+    "n2nmn-tune": Row(
+        "N2NMN over seen objects, tuned by search", "n2nmn", "58.7 ± 1.4", FINE | SEARCH, after="nlvr-n2nmn-parse"
+    ),
     "n2nmn-rl": Row("N2NMN over seen objects, searched from scratch", "n2nmn", "65.3", FINE | SEARCH, SLOTS | SEARCH),
     "cnn-biatt": Row("CNN-BiATT over seen objects", "cnn-biatt", "66.9", None, LIST | {"rate": 1.5e-3, "epochs": 4}),
     "w-memnn": Row("W-MemNN over seen objects", "w-memnn", "65.6", None, LIST | {"rate": 1.5e-3, "epochs": 6}),
@@ -113,16 +117,24 @@ ROWS = {
         "Slot reasoner (ours)", "slot-reasoner", "", None, LONG | {"slots": 8, "width": 96, "epochs": 15}
     ),
 }
-# Beside what is trained on augmented statements: the same models on train alone, and on both, one after the other.
 ALONE: dict[str, Any] = {"epochs": 15, "patience": 4.0, "schedule": "constant", "epoch_items": 0, "limit": 0}
 TWINS = ("film-objects", "mac-objects", "nmn", "cnn-biatt", "w-memnn", "cmm")
-for name in TWINS:
-    row, model = ROWS[name], name.removesuffix("-objects")
-    title = f"{row.title}, of train's statements alone"
-    ROWS[f"{model}-train"] = replace(row, title=title, options={**(row.first or {}), **ALONE}, first=None, generated={})
-    if row.options is None:
-        then = replace(row, title=f"{row.title}, then of train", options=FINE, first=None, after=f"nlvr-{name}-first")
-        ROWS[f"{model}-then-train"] = replace(then, generated={})
+
+
+def twins() -> dict[str, Row]:
+    """Beside rows on augmented statements: the same models on train alone, and on both, one after the other."""
+    out = {}
+    for name in TWINS:
+        row, model = ROWS[name], name.removesuffix("-objects")
+        plain = replace(row, title=f"{row.title}, of train's statements alone", first=None, generated={})
+        out[f"{model}-train"] = replace(plain, options={**(row.first or {}), **ALONE})
+        if row.options is None:
+            tuned = replace(plain, title=f"{row.title}, fine-tuned on train", options=FINE)
+            out[f"{model}-then-train"] = replace(tuned, after=f"nlvr-{name}-first")
+    return out
+
+
+ROWS |= twins()
 GENERATED = ("text", "image", "film-objects", "mac-objects", "nmn", "n2nmn", "slot-reasoner")
 
 
@@ -173,13 +185,16 @@ def measure(name: str, work: Path, kind: str, plain: Path, more: Path, trials: i
     row, started = ROWS[name], time.time()
     longer = row.generated if kind == "generated" else {}
     run = work / "runs" / f"{kind}-{name}"
-    first = None
+    first, before = None, 0.0
     if row.first is not None:
         first = run.with_name(f"{run.name}-first")
         options = row.first | looking(row.first, work, kind, more) | longer
         done = veridical.train(row.model, more, first, set=options, validate="validation")
     if row.after:
-        first = work / "runs" / row.after
+        first, sooner = work / "runs" / row.after, work / "rows" / f"{row.after.removesuffix('-first')}.json"
+        if not sooner.exists():
+            raise SystemExit(f"{name} continues from {row.after}: measure the row of {sooner.stem} first.")
+        before = json.loads(sooner.read_text())["minutes"]
     if row.options is not None:
         own = {**row.options, **looking(row.options, work, kind, more), **HELD, **({} if row.first else longer)}
         done = veridical.train(row.model, plain, run, set=own, trials=trials, pretrained=first)
@@ -201,7 +216,7 @@ def measure(name: str, work: Path, kind: str, plain: Path, more: Path, trials: i
         "consistency": [one["consistency"] for one in each],
         "unseen": [accuracy_of(plain, file) for file in files] if kind == "nlvr" else [],
         "by": each[0].get("by", {}),
-        "minutes": (time.time() - started) / 60,
+        "minutes": before + (time.time() - started) / 60,
     }
 
 
@@ -262,7 +277,7 @@ def log_line(row: dict[str, Any]) -> str:
     same = sum(one["value"] for one in row["consistency"]) / len(accuracy)
     spread, trials = "", ""
     if len(accuracy) > 1:
-        spread, trials = f" ± {stdev(accuracy):.2f}, the first", f", {len(accuracy)} trials"
+        spread, trials = f" ± {pstdev(accuracy):.2f}, the first", f", {len(accuracy)} trials"
     low, high = (100 * row["accuracy"][0][end] for end in ("low", "high"))
     unseen = f"{100 * sum(row['unseen']) / len(row['unseen']):.1f}" if row["unseen"] else ""
     first = row["first"]

@@ -4,7 +4,8 @@
 
 Both train the same module with the same optimiser on the same statements. Ours has decoded every panel once (that time
 is shown, and paid once for all epochs) and gathers a batch from memory; the plain one opens, decodes, cuts and resizes
-the pictures of each item in a worker. Three kinds of pictures: NLVR's drawings (PNG, 400 x 100, all six views), pairs
+the pictures of each item in a worker, and leaves the weights of convolutions as PyTorch lays them out, which ours turns
+channels last. Three kinds of pictures: NLVR's drawings (PNG, 400 x 100, all six views), pairs
 of icon scenes (JPEG, 400 x 300), and pairs of COCO's photographs (JPEG, about 640 x 480; there are few of them, so that
 an epoch shows each many times). Of drawings, which are cheap to decode, a FiLM that learns end to end spends most of
 its time on convolutions, in ours as in the plain one; `film-objects` is FiLM over what a frozen CNN sees, which the

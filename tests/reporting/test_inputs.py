@@ -67,6 +67,16 @@ def test_the_trials_of_a_run_are_one_system(tmp_path: Path, monkeypatch: pytest.
     assert "±" in page.words
 
 
+def test_the_trials_of_two_stages_are_one_system(tmp_path: Path) -> None:
+    """As `solve --trial all --also RUN` writes them: trials and seeds are in what is said of the other run, too."""
+    files = []
+    for trial in range(2):
+        made = {"model": "r2c", "trial": trial, "seed": trial}
+        solver = {"name": "answer", **made, "also": made}
+        files.append(_predictions(tmp_path / f"p-{trial}.jsonl", solver=solver))
+    assert {one.name for one in read_inputs(files).files} == {"answer"}
+
+
 def test_an_equals_sign_in_a_path_is_no_name(tmp_path: Path) -> None:
     path = _predictions(tmp_path / "rate=0.1.jsonl")
     assert read_inputs([path]).files[0].path == path

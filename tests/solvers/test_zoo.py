@@ -16,6 +16,8 @@ from veridical.evaluation.scores import evaluate
 from veridical.options.running import SolverOptions
 from veridical.records import split_view
 from veridical.solvers.solver import Solved, solve
+from veridical.training import Trained
+from veridical.training.batches import Dataset
 
 from ..zoo import _matrices as matrices
 from ..zoo import _small as small
@@ -112,6 +114,23 @@ def test_the_best_of_two_runs_are_the_best_of_each(staged: tuple[Path, dict[str,
     assert meta["chosen"] == meta["also"]["chosen"] == "best"
     of_each = [answer(runs[stage], bench, "val", tmp_path / stage, trial="best") for stage in ("answer", "rationale")]
     assert lines(tmp_path / "p.jsonl") == [line for one in of_each for line in lines(one.out)]
+
+
+def test_the_best_on_a_split_is_the_best_on_its_stage(
+    staged: tuple[Path, dict[str, Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench, runs = staged
+    judged: list[int] = []
+    accuracy = Trained.accuracy
+
+    def counted(trained: Trained, data: Dataset) -> float:
+        judged.append(len(data))
+        return accuracy(trained, data)
+
+    monkeypatch.setattr(Trained, "accuracy", counted)
+    answer(runs["rationale"], bench, "val", tmp_path / "p.jsonl", trial="best-on-val")
+    reasons = [item for item in Benchmark(bench).items("val") if item.answer is not None and item.parent is not None]
+    assert judged == [len(reasons)] * 2
 
 
 @pytest.mark.parametrize(("also", "trial", "found"), [

@@ -86,6 +86,9 @@ FEW = {"epochs": 1, "limit": 8, "width": 20, "height": 20, "channels": 4, "hidde
     ("model", "own", "asked", "says"),
     [
         ("nmn", {"parser": "words"}, {"slots": 8}, "was trained with slots=0, not slots=8."),
+        ("nmn", {"parser": "words"}, {"slots": 8, "dropout": 0.2}, "was trained with slots=0, not slots=8."),
+        ("nmn", {"parser": "words"}, {"parser": "spacy"}, "was trained with parser=words, not parser=spacy."),
+        ("film", {"maps": "objects", "seeing": 2}, {"seeing": 3}, "was trained with seeing=2, not seeing=3."),
         ("film", {}, {"maps": "object-list"}, "was trained with maps=, not maps=object-list."),
         ("film", {"maps": "given-objects"}, {"maps": ""}, "was trained with maps=given-objects, not maps=."),
     ],

@@ -100,6 +100,25 @@ def test_training_leaves_the_callers_random_numbers_alone(data: Dataset, tmp_pat
     assert not torch.are_deterministic_algorithms_enabled()
 
 
+class Wandering(Constant):
+    """Constant scores, and how far each example is from what a lesson wants."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.far = nn.Parameter(torch.ones(1))
+
+    def forward(self, words: Tensor) -> tuple[Tensor, dict[str, Tensor]]:  # type: ignore[override]
+        return super().forward(words), {"astray": self.far.expand(len(words)) ** 2}
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_what_a_module_adds_to_the_loss_weighs_as_the_lessons_do(data: Dataset, tmp_path: Path, weight: float) -> None:
+    module = Wandering()
+    config = TrainingConfig(epochs=1, auxiliary_weight=weight, weight_decay=0.0)
+    Trainer(module, data, data, config, tmp_path, seed=0).run()
+    assert (float(module.far.detach()) < 1) == bool(weight)
+
+
 def test_a_loss_that_is_no_number_ends_training(data: Dataset, tmp_path: Path) -> None:
     made = trainer(data, tmp_path, [0.1], epochs=1)
     with torch.no_grad():

@@ -132,6 +132,22 @@ def test_a_parsed_layout_is_taught_what_its_program_counts(statements: list[Exam
     assert not any(target.any() for target in untold.targets.values())
 
 
+@pytest.mark.parametrize("learning", ["programs", "parse"])
+def test_a_step_of_a_parse_is_about_all_of_its_words(statements: list[Example], learning: str) -> None:
+    """Of a program, words are other ways to say the same, and one of them will do."""
+    module, data = made(statements, "n2nmn", learning=learning)
+    assert isinstance(module, N2nmn)
+    torch.nn.init.zeros_(module.policy.fit.weight)  # all words alike
+    for row in range(8):
+        told = run_module(module.train(), data, np.array([row]), None, "cpu")[1]["astray"].item()
+        batch = data.batch(np.array([row]), None)
+        words = int((batch["words"] != 0).sum())
+        meant = batch["layouts"][0, :, 1:].sum(1)  # (16,): words of each step
+        meant = meant[meant > 0].float()
+        every = meant.new_full(meant.shape, words).log()
+        assert told == pytest.approx(float((every if learning == "parse" else every - meant.log()).sum()), rel=1e-4)
+
+
 def test_cloning_follows_what_is_known_and_search_draws(statements: list[Example]) -> None:
     module, data = made(statements, "n2nmn")
     assert isinstance(module, N2nmn)

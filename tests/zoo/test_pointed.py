@@ -134,6 +134,7 @@ def test_an_answer_has_no_trace_of_the_lesson(name: str, examples: list[Example]
     untold = Dataset.encode([replace(e, item=replace(e.item, program=None)) for e in examples], inputs)
     module = build(architecture, config, inputs, 0)
     assert isinstance(module, torch.nn.Module)
+    assert "wanted" not in Dataset.encode(examples, inputs, lessons=False).inputs  # as where a model answers
     rows = np.arange(6)
     lessons = run_module(module.train(), told, rows, rows % 6, "cpu")[1]
     assert lessons["astray"].shape == (6,)

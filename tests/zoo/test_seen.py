@@ -58,6 +58,20 @@ def test_eyes_are_learned_where_a_run_over_given_objects_continues(tmp_path: Pat
     assert eyes.state["network"] == taught
 
 
+def test_values_that_came_later_are_of_the_attribute_they_are_of() -> None:
+    """An object is a cat or a dog and never both, wherever a dog stands in the list."""
+    values = ["category cat", "color red", "category dog"]
+    network = SeenNetwork(values)
+    maps = torch.full((1, 5 + 5, 19, 25), -9.0)
+    maps[0, 0, 4, 10] = 9.0
+    maps[0, 5 + 2, 4, 10] = maps[0, 8 + 1, 4, 10] = 9.0  # the second category, red
+    network.forward = lambda pixels: maps  # type: ignore[method-assign, assignment, return-value]
+    said = network.slots(torch.zeros(1, 3, 150, 200, dtype=torch.uint8), 1)[0, 0, SLOT:]
+    assert said.tolist() == pytest.approx([0, 1, 1], abs=1e-3)
+    dog = SceneObject("0", "dog", (("color", "red"),), (0, 0, 50, 50))
+    assert annotated(Panel("p", None, None, 100, 100, (dog,)), values)[1].tolist() == [[2, 1]]
+
+
 def test_hot_cells_become_slots_with_their_edges_and_values() -> None:
     """A network whose maps are given: one hot cell, whose logits say where it is and what it shows."""
     network = SeenNetwork(["category cat", "category dog", "color red"])

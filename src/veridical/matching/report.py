@@ -109,7 +109,7 @@ class MatchReport(Result):
         yield from self.notes
         yield from cautions(self.readings, self.method, self.rounds + 1)
         for stage, models in self.models.items():
-            yield from (judge.caution(stage) for judge in judges_of(models) if judge.auc < KNOWS)
+            yield from (judge.caution(stage) for judge in judges_of(models) if not judge.knows)
         yield f"Made: {self.out}"
 
 
@@ -127,6 +127,11 @@ class Judge:
         return fmean(self.aucs)
 
     @property
+    def knows(self) -> bool:
+        """Whether it told them apart in every part: each was judged by its own."""
+        return min(self.aucs) >= KNOWS
+
+    @property
     def said(self) -> str:
         parts = f" ({', '.join(f'{auc:.3f}' for auc in self.aucs)} by part)" if len(self.aucs) > 1 else ""
         return f"AUC {self.auc:.3f}{parts}, calibration error {fmean(self.errors):.3f}"
@@ -140,8 +145,8 @@ class Judge:
             tells = f"{stage}s that say the same in other words from others"
             fix = "train it longer, or on more pairs that follow from each other"
         return Caution(
-            f"{self.model} hardly tells {tells}: AUC {self.auc:.3f}, where 0.5 is chance. It judged the shortlists all "
-            f"the same: {fix}, or leave it out, and match again."
+            f"{self.model} hardly tells {tells}: {self.said}, where an AUC of 0.5 is chance. It judged the shortlists "
+            f"nevertheless: {fix}, or leave it out, and match again."
         )
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, pstdev
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -28,6 +28,7 @@ _WRITTEN, _AGAIN = "what `veridical train` writes", "Train again, or leave the r
 _STEMS = ("predictions", "prediction", "preds", "out", "output")  # a file called so is named by its folder
 WORST = ("fail", "cannot tell", "warn", "pass", "not applicable")  # verdicts of checks
 _SUFFIXES = (".jsonl", ".csv", ".npy", ".npz")
+_PASSING = ("seed", "trial", "items", "limit", "benchmark", "split", "scheme")  # trials have seeds of their own
 
 
 # It may see everything; it lacks something on purpose; it always says the same; it throws dice.
@@ -338,6 +339,15 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+def _make(config: Mapping[str, Any]) -> Json:
+    """What made predictions, without what may differ between those of one system; `also` made a part of them."""
+    return {
+        name: _make(value) if name == "also" and isinstance(value, dict) else value
+        for name, value in config.items()
+        if name not in _PASSING
+    }
+
+
 def _distinct(files: list[RunFile], trained: list[TrainedRun]) -> tuple[tuple[RunFile, ...], tuple[TrainedRun, ...]]:
     """Runs that nobody named and that only happen to be called alike get their folder's name too."""
     models = Counter(run.name for run in trained)
@@ -347,10 +357,8 @@ def _distinct(files: list[RunFile], trained: list[TrainedRun]) -> tuple[tuple[Ru
     loose = [one for one in files if not one.named and one.folder is None]
     times = Counter(one.name for one in loose if not one.config)
     makes: dict[str, set[bytes]] = {}
-    passing = ("seed", "trial", "items", "limit", "benchmark", "split", "scheme")  # trials have seeds of their own
     for one in loose:
-        make = {k: v for k, v in one.config.items() if k not in passing}
-        makes.setdefault(one.name, set()).add(msgspec.json.encode(make, order="sorted"))
+        makes.setdefault(one.name, set()).add(msgspec.json.encode(_make(one.config), order="sorted"))
     out = []
     for one in files:
         if one.folder in renamed:

@@ -161,14 +161,14 @@ def _of_another_part(
 
 def _rows_of_another_part(table: PublishedTable, columns: Sequence[PublishedColumn]) -> list[TableRow]:
     """Its rows, all of them, under our columns of the same measures; their source says of which part they are."""
-    number = {column.metric: k for k, column in reversed([*enumerate(columns)])}  # the first of each
+    places = {column.metric: k for k, column in reversed([*enumerate(columns)])}  # the first of each
     where = f"{table.source}, {table.table}, of {table.columns[0].label} (ours are not)"
     out = []
     for row in table.rows:
         cells = [Cell()] * len(columns)
         for column, value in zip(table.columns, row.values, strict=True):
-            if column.metric in number:
-                cells[number[column.metric]] = Cell(value)
+            if column.metric in places:
+                cells[places[column.metric]] = Cell(value)
         out.append(TableRow(row.name, tuple(cells), "published", row.group, where))
     return out
 

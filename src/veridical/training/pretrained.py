@@ -7,7 +7,7 @@ table and columns of a layer that are new keep their random values. Everything e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from veridical.zoo import load_model
 from veridical.zoo.architecture import Architecture, Example, Growing, Input, LookedUp
 
 OPTIONS = "Continue with the options it had."
+KEPT = ("parser", "seen_by", "seeing")  # what inputs learned is kept: another of these would change nothing
 
 
 @dataclass(frozen=True)
@@ -64,15 +65,27 @@ class Pretrained:
     def check(self, config: Any) -> None:
         """An error where a model of this config looks at other things, so that it has no use for what was learned."""
         own = configure(self.architecture, self.about["config"])[0]
-        before = self.architecture.inputs(own)
-        self._restore(before)  # a damaged run is found here
+        self._restore(self.architecture.inputs(own))  # a damaged run is found here
+        had, asked = ({f.name: getattr(one, f.name) for f in fields(own)} for one in (own, config))
+        other = [name for name in had if had[name] != asked[name]]
+        if self._fits(config):
+            wrong = [] if "maps" in other else [name for name in other if name in KEPT]
+        else:
+            alone = (name for name in other if not self._fits(replace(own, **{name: asked[name]})))
+            wrong = list(alone) or other
+        if wrong:
+            was, now = (", ".join(f"{name}={one[name]}" for name in wrong) for one in (had, asked))
+            raise UserError(f"{self.folder} was trained with {was}, not {now}.", OPTIONS)
+
+    def _fits(self, config: Any) -> bool:
+        """Whether a model of this config can take over what the inputs learned."""
+        before = self.architecture.inputs(configure(self.architecture, self.about["config"])[0])
+        self._restore(before)
         try:
             give_states({name: source.state for name, source in before.items()}, self.architecture.inputs(config))
         except ValueError:
-            had, asked = ({f.name: getattr(one, f.name) for f in fields(own)} for one in (own, config))
-            other = [name for name in had if had[name] != asked[name]]
-            was, now = (", ".join(f"{name}={one[name]}" for name in other) for one in (had, asked))
-            raise UserError(f"{self.folder} was trained with {was}, not {now}.", OPTIONS) from None
+            return False
+        return True
 
     def load(self, module: nn.Module, config: Any, inputs: Mapping[str, Input]) -> None:
         """Put its weights into a new module; tables that have a row for each id of an input may have grown."""

@@ -8,11 +8,12 @@
 
 Learning (section 3.3; NLVR2 section 6): `programs` and `parse` clone layouts that are known in training, of
 `Item.program` or of a parse (as Cirik et al. 2018 for NLVR2), with the loss -log p(layout) - 0.3 log sum a_ti over the
-words i that can say what step t is about; where a program is known, steps are also taught how many things they come to
-(words and numbers are ours; of a parse where it is known which of its steps is which set, as in `nmn`). `search` draws
-layouts and adds (L - b) log p(layout) to the loss L, b the mean of a batch (REINFORCE): from scratch it is N2NMN-RL,
-continued from a cloned run (`--pretrained`) N2NMN-TUNE. In use the most likely module is taken at each step: layouts
-are a lesson, and a model that answers reads no layout, program or parse.
+words i that can say what step t is about; a step of a parse is about all of its words, so that it is the mean of
+log a_ti there. Where a program is known, steps are also taught how many things they come to (words and numbers are
+ours; of a parse where it is known which of its steps is which set, as in `nmn`). `search` draws layouts and adds
+(L - b) log p(layout) to the loss L, b the mean of a batch (REINFORCE): from scratch it is N2NMN-RL, continued from a
+cloned run (`--pretrained`) N2NMN-TUNE. In use the most likely module is taken at each step: layouts are a lesson, and
+a model that answers reads no layout, program or parse.
 """
 
 from __future__ import annotations
@@ -166,7 +167,7 @@ class N2nmn(nn.Module):
 
     def __init__(self, config: N2nmnConfig, sizes: Mapping[str, int]) -> None:
         super().__init__()
-        self.search = config.learning == "search"
+        self.search, self.every = config.learning == "search", config.learning == "parse"
         self.reader = Reader(config, sizes)
         self.policy = Policy(config)
         self.machine = Machine(open_eyes(config, sizes), config.embedding, config.modules)
@@ -195,8 +196,7 @@ class N2nmn(nn.Module):
             cloned, astray = torch.zeros_like(chance, dtype=torch.bool), torch.zeros_like(chance)
         else:
             meant = told[:, : steps.shape[1], 1:]  # (B, S, T)
-            fits = (shares * meant).sum(2).clamp(min=SMALL)  # (B, S)
-            astray = -(fits.log() * meant.any(2)).sum(1)  # (B,)
+            astray = unlike(shares, meant, self.every).sum(1)  # (B,)
             cloned = known.any(1)
         more = {"chance": chance, "astray": astray, "spread": spread, "cloned": cloned}
         if known is not None:
@@ -210,6 +210,19 @@ class N2nmn(nn.Module):
         rewarded = cost * extra["chance"] - ENTROPY * extra["spread"]
         cloned = WORDS * extra["astray"] - extra["chance"]
         return (own + torch.where(extra["cloned"], cloned, rewarded)).mean()
+
+
+def unlike(shares: Tensor, meant: Tensor, every: bool) -> Tensor:
+    """How far shares of words (B, S, T) are from meant ones (B, S, T): from all of them, or from any of them. (B, S)
+
+    >>> shares, meant = torch.tensor([[[1.0, 0.0], [0.5, 0.5]]]), torch.tensor([[[1, 1], [1, 1]]])
+    >>> [(found.abs() * 10).round().tolist() for found in (unlike(shares, meant, every) for every in (False, True))]
+    [[[0.0, 0.0]], [[35.0, 7.0]]]
+    """
+    if every:
+        logs = shares.clamp(min=SMALL).log()  # (B, S, T)
+        return -(logs * meant).sum(2) / meant.sum(2).clamp(min=1)
+    return -(shares * meant).sum(2).clamp(min=SMALL).log() * meant.any(2)
 
 
 class StepCounts(Counted):

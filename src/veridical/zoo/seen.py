@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,6 +44,7 @@ class SeenNetwork(nn.Module):
     def __init__(self, values: Sequence[str], channels: int = 64) -> None:
         super().__init__()
         self.parts = parts_of(values)
+        self.order = np.argsort(np.concatenate(list(by_attribute(values).values()))).tolist()
         layers: list[nn.Module] = []
         seen = 3
         for width, kernel, stride, apart in (
@@ -78,26 +78,33 @@ class SeenNetwork(nn.Module):
         edges = middle.repeat(1, 1, 2) + REACH * taken[..., 1:PLACE]
         said = [taken[..., PLACE:][..., part].softmax(2)[..., 1:] for part in self.parts]  # the first is "none"
         empty = taken.new_zeros(*taken.shape[:2], KINDS)
-        found = torch.cat([sure[..., None], empty, edges, *said], dim=2)
+        found = torch.cat([sure[..., None], empty, edges, torch.cat(said, dim=2)[..., self.order]], dim=2)
         return found * (sure > 0.5)[..., None]
 
 
 def parts_of(values: Sequence[str]) -> list[slice]:
-    """Where the logits of each attribute are, "none" first: values are sorted, so that those of one stand together.
+    """Where the logits of each attribute are, "none" first.
 
-    >>> parts_of(["category cat", "category dog", "color red"])
+    >>> parts_of(["category cat", "color red", "category dog"])
     [slice(0, 3, None), slice(3, 5, None)]
     """
     out, start = [], 0
-    for _, own in groupby(values, key=attribute):
-        out.append(slice(start, start + 1 + len(list(own))))
+    for own in by_attribute(values).values():
+        out.append(slice(start, start + 1 + len(own)))
         start = out[-1].stop
     return out
 
 
-def attribute(value: str) -> str:
-    """Of which attribute a value is: `color` of `color red`."""
-    return value.partition(" ")[0]
+def by_attribute(values: Sequence[str]) -> dict[str, list[int]]:
+    """Where the values of each attribute are: those that came later stand behind all others.
+
+    >>> by_attribute(["category cat", "color red", "category dog"])
+    {'category': [0, 2], 'color': [1]}
+    """
+    out: dict[str, list[int]] = {}
+    for number, value in enumerate(values):
+        out.setdefault(value.partition(" ")[0], []).append(number)
+    return out
 
 
 def middles(places: Tensor, width: int, height: int) -> Tensor:
@@ -203,8 +210,8 @@ def annotated(panel: Panel, values: Sequence[str]) -> tuple[Floats, Ints]:
     room = np.tile([panel.width or 1, panel.height or 1], 2)
     boxes = np.array([one.box or (0, 0, *room[:2]) for one in panel.objects], np.float32).reshape(-1, 4) / room
     known: dict[str, tuple[int, int]] = {}  # value -> which attribute, and its number
-    for column, (_, own) in enumerate(groupby(values, key=attribute)):
-        known |= {value: (column, number) for number, value in enumerate(own, 1)}
+    for column, own in enumerate(by_attribute(values).values()):
+        known |= {values[place]: (column, number) for number, place in enumerate(own, 1)}
     which = np.zeros((len(boxes), 1 + max(column for column, _ in known.values())), np.int64)
     for row, one in zip(which, panel.objects, strict=True):
         for column, number in (known[value] for value in values_of(one) if value in known):

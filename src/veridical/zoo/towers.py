@@ -58,7 +58,7 @@ class TowerConfig:
     seen_by: str = ""  # a trial's folder (RUN/trial-0) whose CNN is taken as it is, instead of learning one
     channels: int = bounded(48, least=2)  # of the tower's maps
     strides: tuple[int, ...] = (2, 2)  # of the tower's convolutions: a cell is their product of pixels wide
-    dropout: float = 0.1  # of word vectors, and in the last perceptron
+    dropout: float = 0.1  # of word vectors, and in the last perceptron, where a model has them
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def panels(config: TowerConfig) -> dict[str, Input]:
         own: dict[str, Input] = {"panels": slots}
         return own | {"wanted": Pointed(slots)} if is_list(config) else own
     if config.maps:
-        if config.maps not in registry.names(ENCODERS, "encoders"):
+        if config.maps not in registry.names(ENCODERS, "encoders") or not open_encoder(config.maps).channels:
             mapped = (name for name in ENCODERS if open_encoder(name).channels)
             raise registry.unknown(config.maps, "encoder of maps", [*OBJECTS, SEEN, GIVEN, *mapped])
         return {"panels": PanelMaps(config.maps)}

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from veridical.errors import UserError
 from veridical.zoo.architecture import Architecture, bounded
 from veridical.zoo.counted import SETS, Scores
 from veridical.zoo.layers import perceptron
@@ -33,7 +32,7 @@ class WMemNNConfig(PanelConfig):
     """Sizes of W-MemNN."""
 
     hops: int = 2  # times that each panel is looked at
-    heads: int = 4  # places that a look can be at, at least as many as sets that are counted
+    heads: int = bounded(4, least=SETS)  # places that a look can be at, at least as many as sets that are counted
     memory: int = 64  # size of a memory
     relation: int = bounded(128, least=TRUTHS)  # width of g
 
@@ -43,8 +42,6 @@ class WMemNN(nn.Module):
 
     def __init__(self, config: WMemNNConfig, sizes: Mapping[str, int]) -> None:
         super().__init__()
-        if config.heads < SETS:
-            raise UserError(f"The option heads is {config.heads}.", f"Give {SETS} or more.")
         self.hops = config.hops
         self.tower = Tower(config, sizes)
         self.reader = Reader(config, sizes, two_way=False)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 MOST = 500  # characters of a message
 MOST_FIX = 360
+LONG_WORD = 25  # characters: such a word is cut where a text is
 MOST_DETAILS, MOST_DETAIL = 25, 200
 MOST_NAME = 80  # of an id or a tag that is listed among others
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})  # on the disk, in a quota, in a file
@@ -50,15 +51,21 @@ def printable(text: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """The beginning and the end of a text that is too long.
+    """The beginning and the end of a text that is too long, cut between words where these are not long themselves.
 
     >>> shortened("abcdefghijklm", 9)
     'abc ... m'
+    >>> shortened("one, two, three, four, five, six", 22)
+    'one, two, ... six'
     """
     if len(text) <= most:
         return text
     end = (most - 5) // 3
-    return f"{text[: most - 5 - end]} ... {text[len(text) - end :]}"
+    first, last = text[: most - 5 - end], text[len(text) - end :]
+    cut, start = first.rfind(" "), last.find(" ")
+    first = first[:cut] if cut > 0 and len(first) - cut < LONG_WORD else first
+    last = last[start + 1 :] if 0 <= start < LONG_WORD else last
+    return f"{first} ... {last}"
 
 
 # optional module -> the package that brings it, and the extra of ours that asks for that

@@ -136,11 +136,20 @@ def test_pairing_narrows_the_interval(sentences, write_lines) -> None:
     )
 
 
-def test_items_are_not_compared_with_views(write_benchmark, statement, write_lines) -> None:
-    made = write_benchmark({"dev": [statement("7-0", 1, "7", views=2)]})
-    views, items = write_lines([("7-0#0", TRUE)], "v.jsonl"), write_lines([("7-0", TRUE)], "i.jsonl")
-    with pytest.raises(UserError, match="single views"):
-        evaluate(made, views, against=items)
+def test_what_is_said_of_an_item_is_compared_as_said_of_each_view(write_benchmark, statement, write_lines) -> None:
+    """A model that reads the sentence alone says one thing of all drawings of it."""
+    made = write_benchmark({"dev": [statement(f"{n}-0", 1, str(n), views=2) for n in range(3)]})
+    views = write_lines(
+        [("0-0#0", TRUE), ("0-0#1", FALSE), ("1-0#0", TRUE), ("1-0#1", TRUE), ("2-0#0", TRUE)], "v.jsonl"
+    )
+    items = write_lines([("0-0", TRUE), ("1-0", FALSE), ("2-0", TRUE)], "i.jsonl")
+    found = evaluate(made, views, against=items).comparison
+    assert (found.examples, found.common) == (6, 5)
+    assert (found.sign_test.only_this, found.sign_test.only_other) == (2, 1)
+    assert found.accuracy.value == pytest.approx(4 / 5 - 3 / 5)
+    back = evaluate(made, items, against=views).comparison
+    assert (back.sign_test.only_this, back.sign_test.only_other) == (1, 2)
+    assert back.accuracy.value == pytest.approx(-1 / 5)
 
 
 def test_trials(sentences, write_lines) -> None:

@@ -344,6 +344,6 @@ def test_missing_answers_are_found_before_training(tmp_path: Path) -> None:
 
 
 def test_other_settings_of_a_later_model_are_found_before_training(done: Swept, benchmark: Path) -> None:
-    with pytest.raises(UserError, match="other settings: seed differ"):
+    with pytest.raises(UserError, match="other settings: seed was 0, not 1"):
         sweep(benchmark, done.out, seed=1, schemes=["neutral"], **{**CALL, "models": ("vqa", *MODELS)})
     assert not list(done.out.glob("runs/vqa*"))

@@ -106,6 +106,14 @@ def staged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Pa
     return bench, runs
 
 
+def test_a_run_of_one_stage_says_what_it_left_out(staged: tuple[Path, dict[str, Path]], tmp_path: Path) -> None:
+    bench, runs = staged
+    alone = answer(runs["answer"], bench, "val", tmp_path / "p.jsonl")
+    assert any("Only the stage answer was trained" in part for part in alone.parts() if isinstance(part, str))
+    both = answer(runs["answer"], bench, "val", tmp_path / "q.jsonl", also=runs["rationale"])
+    assert not any(isinstance(part, str) for part in both.parts())
+
+
 def test_the_best_of_two_runs_are_the_best_of_each(staged: tuple[Path, dict[str, Path]], tmp_path: Path) -> None:
     bench, runs = staged
     answer(runs["answer"], bench, "val", tmp_path / "p.jsonl", trial="best", also=runs["rationale"])

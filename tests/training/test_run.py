@@ -126,7 +126,7 @@ def test_what_train_refuses(statements: Path, choices: Path, tmp_path: Path) -> 
         train("majority", statements, tmp_path / "other", split="nowhere")
     assert not out.exists()
     train("majority", statements, out)
-    with pytest.raises(UserError, match="other settings: seed"):
+    with pytest.raises(UserError, match="other settings: seed was 0, not 1"):
         train("majority", statements, out, seed=1)
     (tmp_path / "full").mkdir()
     (tmp_path / "full/file").write_text("x")
@@ -139,7 +139,7 @@ def test_a_run_that_was_refused_leaves_its_folder_free(statements: Path, tmp_pat
         train("cmm", statements, tmp_path / "run", set={"hidden": 33})
     done = train("cmm", statements, tmp_path / "run", set={"hidden": 16, "channels": 4, "epochs": 1})
     assert len(done.trials) == 1
-    with pytest.raises(UserError, match="other settings: config"):
+    with pytest.raises(UserError, match=r"other settings: hidden was 16, not 18\."):
         train("cmm", statements, tmp_path / "run", set={"hidden": 18, "channels": 4, "epochs": 1})
 
 

@@ -51,6 +51,15 @@ def test_models_show_them() -> None:
     assert all("measured" in one for one in listed)
 
 
+def test_figures_are_listed_a_line_each() -> None:
+    """A published one stands beside ours where it is the only one; which of several is meant, nobody can say."""
+    tables = [part for part in models(["nmn", "n2nmn"]).parts() if not isinstance(part, str)]
+    rows = [row for row in tables[1].rows if row[1] == "NLVR dev"]
+    assert ("nmn", "63.06±0.1") in {(row[0], row[2]) for row in rows if row[3]}
+    assert {row[2] for row in rows if row[0] == "n2nmn" and row[3]} == {""}
+    assert {"57.9±1.1 (cloned)", "65.3±0.4 (RL)"} <= {row[2] for row in rows if row[0] == "n2nmn"}
+
+
 def test_every_model_of_a_papers_table_has_its_figure() -> None:
     """What is not in a table: probes, variants of ours, the majority of other benchmarks."""
     without = {one["name"] for one in models().to_json() if not one["published"]}
@@ -72,7 +81,7 @@ def test_figures_are_of_rows_that_a_script_makes(script: str, monkeypatch: pytes
 
 def test_a_single_model_shows_its_options_with_their_meaning() -> None:
     shown = [part for part in models(["film"], TrainingConfig).parts() if not isinstance(part, str)]
-    own, training = ({row[0]: row[1:] for row in table.rows} for table in shown[1:])
+    own, training = ({row[0]: row[1:] for row in table.rows} for table in shown[2:])
     assert own["blocks"] == ("4", "residual blocks")
     assert own["maps"][1].endswith("or annotated ones (`given-objects`)")  # over three lines
     assert training["patience"] == ("5.0", "epochs without a new best before training stops")  # the model's own

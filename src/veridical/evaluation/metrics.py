@@ -184,12 +184,12 @@ class Comparison:
 
 
 def compare(this: Grades, other: Grades, against: Path, resamples: int, seed: int) -> Comparison:
-    """Compare two graded files, example by example, where both predict one: what is missing says nothing."""
+    """Compare two graded files, example by example, where both predict one: what is missing says nothing.
+
+    Where one predicts items and the other single views, what is said of an item is said of each of its views.
+    """
     if this.per_view != other.per_view:
-        raise UserError(
-            f"One of the two files predicts items and the other ({against}) single views, or the reverse.",
-            "Compare two files of items, or two of views.",
-        )
+        this, other = this.at_views(other), other.at_views(this)
     key = this.key
     group = key.group[this.item]
     both = (this.chosen != MISSING) & (other.chosen != MISSING)

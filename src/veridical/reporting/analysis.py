@@ -190,14 +190,9 @@ def pairs(study: Study, part: Part, resamples: int, seed: int) -> list[PairedSys
             study.notes.append(
                 f"{one.quoted} and {other.quoted} were made for different items, so they are not compared."
             )
-        elif mine.grades.per_view == theirs.grades.per_view:
+        else:
             path = theirs.first.predictions
             out.append(PairedSystems(one, other, compare(mine.grades, theirs.grades, path, resamples, seed)))
-        else:
-            study.notes.append(
-                f"Of {one.quoted} and {other.quoted} one predicts items and the other single views, so they are not "
-                "compared example by example."
-            )
     return out
 
 

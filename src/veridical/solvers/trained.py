@@ -42,6 +42,19 @@ def trials_of(run: Path) -> list[str]:
     return found
 
 
+@dataclass(frozen=True)
+class OneStage:
+    """What is said where a run leaves out a stage."""
+
+    stage: str
+
+    def to_json(self) -> dict[str, object]:
+        return {"stage": self.stage}
+
+    def parts(self) -> Iterator[str]:
+        yield f"Only the stage {self.stage} was trained, and solved: give a run of the other one with --also."
+
+
 class TrainedSolver(Solver):
     """One trial of a run of `veridical train`, by its number or name, or the best one.
 
@@ -111,6 +124,8 @@ class TrainedSolver(Solver):
             yield from found
         if self.also is not None:
             yield from self.also.predict(benchmark, split, scheme)
+        elif len(own) < len(benchmark.items_table(split, scheme, ["id"])):
+            self.details = OneStage(self.stage)
 
     def _first(self) -> str:
         """The trial that was asked for; where a split chooses, the first."""

@@ -7,6 +7,7 @@ import dataclasses
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Literal
 
 from veridical.errors import UserError
@@ -63,9 +64,12 @@ def configure(architecture: Architecture, options: Mapping[str, Any] | None = No
     general = {f.name for f in dataclasses.fields(TrainingConfig)}
     for name in options:
         if name not in own | general:
+            near = get_close_matches(name, sorted(own | general), 1)
+            meant = f" Did you mean {near[0]!r}?" if near else ""
             raise UserError(
-                f"{architecture.name} has no option {name!r}.",
-                f"Of the model: {', '.join(sorted(own)) or 'none'}. Of training: {', '.join(sorted(general))}.",
+                f"{architecture.name} has no option {name!r}.{meant}",
+                f"Of the model: {', '.join(sorted(own)) or 'none'}. These, and those of training: "
+                f"`veridical models {architecture.name}`.",
             )
     mine = {name: value for name, value in options.items() if name in own}
     rest = dict(architecture.training) | {name: value for name, value in options.items() if name not in own}

@@ -18,7 +18,7 @@ from veridical.benchmark.writer import file_hash
 from veridical.common.files import Json, read_json
 from veridical.errors import UserError
 from veridical.training.config import configure
-from veridical.training.trained import WEIGHTS, AboutWeights, give_states, load_tensors, restore_inputs
+from veridical.training.trained import WEIGHTS, AboutWeights, config_json, give_states, load_tensors, restore_inputs
 from veridical.zoo import load_model
 from veridical.zoo.architecture import Architecture, Example, Growing, Input, LookedUp
 
@@ -93,13 +93,20 @@ class Pretrained:
         self._restore(before)
         grown = {(before[name].size, inputs[name].size, isinstance(inputs[name], LookedUp)) for name in inputs}
         old, new = load_tensors(self.folder / WEIGHTS)[0], dict(module.state_dict())
-        if old.keys() != new.keys():
-            other = ", ".join(sorted(old.keys() ^ new.keys())[:3])
-            raise UserError(f"{self.folder} has other parameters: {other}.", OPTIONS)
-        module.load_state_dict({name: _grown(name, old[name], new[name], grown, self.folder) for name in new})
+        other = ", ".join(sorted(old.keys() ^ new.keys())[:3])
+        try:
+            if other:
+                raise ValueError(f"has other parameters: {other}")
+            module.load_state_dict({name: _grown(name, old[name], new[name], grown) for name in new})
+        except ValueError as error:
+            own = configure(self.architecture, self.about["config"])[0]
+            had, asked = config_json(own), config_json(config)
+            told = [f"{name}={asked[name]} in place of {had[name]}" for name in had if had[name] != asked[name]]
+            because = f" {', '.join(told)} does not go with its weights." if told else ""
+            raise UserError(f"{self.folder} {error}.{because}", OPTIONS) from None
 
 
-def _grown(name: str, old: Tensor, new: Tensor, grown: set[tuple[int, int, bool]], folder: Path) -> Tensor:
+def _grown(name: str, old: Tensor, new: Tensor, grown: set[tuple[int, int, bool]]) -> Tensor:
     """The old rows of a table, then new ones; or the old columns of a layer, whose first are of a looked-up input (but
     perhaps its first number), with new ones behind these."""
     if old.shape == new.shape:
@@ -111,8 +118,7 @@ def _grown(name: str, old: Tensor, new: Tensor, grown: set[tuple[int, int, bool]
         if looked_up and more and old.dim() > 1 and new.shape == (len(old), old.shape[1] + more, *old.shape[2:]):
             own = min(before, old.shape[1])
             return torch.cat([old[:, :own], new[:, own : own + more], old[:, own:]], dim=1)
-    found = f"{tuple(old.shape)}, not {tuple(new.shape)}"
-    raise UserError(f"{name} of {folder} is {found}.", OPTIONS)
+    raise ValueError(f"has {name} of {tuple(old.shape)}, not {tuple(new.shape)}")
 
 
 def unfinished(run: Path) -> UserError:

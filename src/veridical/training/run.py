@@ -357,16 +357,26 @@ def check_run(folder: Path, settings: Mapping[str, Any]) -> None:
     other = _other(folder, settings)
     if other:
         raise UserError(
-            f"{folder} is a run with other settings: {', '.join(other)} differ.",
+            f"{folder} is a run with other settings: {', '.join(other)}.",
             "Choose another folder, or delete it to start again.",
         )
 
 
 def _other(folder: Path, settings: Mapping[str, Any]) -> list[str]:
-    """Which settings of a run are others."""
+    """Which settings of a run are others; of options, which ones, and what they were."""
     path = folder / RUN
     before = read_json(path, Json, "a run", "Delete its folder and train again.") if path.exists() else settings
-    return sorted(name for name in settings if before.get(name) != settings[name])
+    out = []
+    for name in sorted(name for name in settings if before.get(name) != settings[name]):
+        had, asked = before.get(name), settings[name]
+        if name in ("config", "training") and isinstance(had, dict):
+            options = sorted(option for option in had | asked if had.get(option) != asked.get(option))
+            out += [f"{option} was {had.get(option)}, not {asked.get(option)}" for option in options]
+        elif isinstance(had, str | int) and isinstance(asked, str | int):
+            out.append(f"{name} was {had}, not {asked}")
+        else:
+            out.append(f"another {name}")
+    return out
 
 
 def curves_svg(title: str, histories: Sequence[Sequence[dict[str, float]]]) -> str:

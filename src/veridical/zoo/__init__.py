@@ -91,22 +91,31 @@ def load_model(name: str) -> Architecture:
     return found
 
 
+def _figures(name: str) -> Iterator[tuple[str, ...]]:
+    """A line for each figure of a model; where the papers have one alone, it stands beside the first of ours."""
+    papers = [one for one in figures().published if one.model == name]
+    ours = [one for one in figures().measured if one.model == name]
+    for on in dict.fromkeys([*(one.benchmark for one in papers), *(one.benchmark for one in ours)]):
+        printed = [one.accuracy for one in papers if one.benchmark == on]
+        own = [(f"{100 * o.accuracy:.1f}", o.row, f"{o.minutes:.0f} min") for o in ours if o.benchmark == on]
+        beside = printed[0] if len(printed) == 1 and own else ""
+        for paper in printed if not beside else ():
+            yield name, on, paper, "", "", ""
+        for number, row in enumerate(own):
+            yield name, on, "" if number else beside, *row
+
+
 class ModelList(ResultList[Architecture]):
     """Models of the zoo, for people and for scripts: with the papers' figures and ours, where there are some."""
 
     training: type[Any] | None = None  # the trainer's config, whose options are shown beside those of a single model
 
     def parts(self) -> Iterator[Table | str]:
-        known, rows = figures(), []
-        for m in self:
-            papers = [f"{one.benchmark} {one.accuracy}" for one in known.published if one.model == m.name]
-            ours = [(one.shown, f"{one.minutes:.0f} min") for one in known.measured if one.model == m.name]
-            about = m.name, ", ".join(m.tasks), f"{m.summary} ({m.paper})"
-            for line in range(max(len(papers), len(ours), 1)):  # a figure a line, so that its time stands beside it
-                own = ours[line] if line < len(ours) else ("", "")
-                paper = papers[line] if line < len(papers) else ""
-                rows.append((*(about if line == 0 else ("", "", "")), paper, *own))
-        yield Table("", ("model", "tasks", "what it is", "published, %", "ours, %", "training"), rows)
+        rows = [(m.name, ", ".join(m.tasks), f"{m.summary} ({m.paper})") for m in self]
+        yield Table("", ("model", "tasks", "what it is"), rows)
+        figures_of = [row for m in self for row in _figures(m.name)]
+        columns = ("model", "on", "published", "ours", "our row", "training")
+        yield Table("What they came to, % right", columns, figures_of)
         if len(self) != 1:
             yield "Options of a model: `veridical models NAME`. How a figure was measured is in its script (--json)."
             return

@@ -40,15 +40,6 @@ class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
     consistency: float | None = None
     trials: int = 1
 
-    @property
-    def shown(self) -> str:
-        """For people.
-
-        >>> Measured("film", "NLVR dev", 0.6012, 0.58, 0.62, 31.0, "x", "y", row="pretrained").shown
-        'NLVR dev 60.1 (pretrained)'
-        """
-        return f"{self.benchmark} {100 * self.accuracy:.1f}{f' ({self.row})' if self.row else ''}"
-
 
 class Figures(msgspec.Struct):
     """All of `figures.json`."""

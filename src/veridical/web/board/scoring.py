@@ -84,8 +84,6 @@ def compared(job: Job, file: tuple[str, str], against: tuple[str, str]) -> Done:
     """Per metric whether the difference to another entry is real."""
     key = known_key(job)
     mine, theirs = (_true(key, _complete(*where, key)) for where in (file, against))
-    if mine.per_view != theirs.per_view:
-        return Done("scored", scores={})
     found = metrics.compare(mine, theirs, Path(against[1]), RESAMPLES, SEED)
     sure = found.sign_test_groups.p < metrics.SURE
     by_metric = {"accuracy": found.accuracy, "consistency": found.consistency, **found.staged}

@@ -109,7 +109,7 @@ def test_a_guess_never_leads(nlvr, predict, read_page, tmp_path: Path) -> None:
     bench = nlvr()
     lucky, unlucky = predict(bench, "dev", most, "lucky.jsonl"), predict(bench, "dev", half, "model.jsonl")
     page = read_page(report([f"random={lucky}", unlucky], tmp_path / "r.html", benchmark=bench).out)
-    assert "no system is above chance (50.0%): “model”, the highest of 1, is right on 50.0%" in page.words
+    assert "no system is above chance (50.0%): “model” is right on 50.0%" in page.words
     assert "random" not in page.cells[: page.cells.index("sha256 of file")]  # no row of its own, only chance
     assert "A run of “random” was given (79.2 on dev): a draw of what the row “chance” says exactly." in page.words
     assert first_table(page)["NLVR"][2:4] == ["50.0model: not above chance", "–"]

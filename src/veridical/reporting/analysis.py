@@ -314,7 +314,8 @@ def _opening(systems: Sequence[System], part: Part, found: Sequence[PairedSystem
     best, right, where = systems[0], _share(systems[0], part), f"On {part_in_words(part)}, "
     if not best.results[part].above_chance:
         who = f"no system is above chance ({percent(best.results[part].beside('random') or 0.0)}%)"
-        return f"{where}{who}: {best.quoted}, the highest of {len(systems)}, is right on {right}."
+        among = f", the highest of {len(systems)}," if len(systems) > 1 else ""
+        return f"{where}{who}: {best.quoted}{among} is right on {right}."
     if len(systems) == 1:
         return f"{where}{best.quoted} is right on {right}."
     level = [s.quoted for s in systems if _same(s.results[part].main.value, best.results[part].main.value)]

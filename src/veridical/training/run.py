@@ -102,7 +102,10 @@ class TrainResult(Result):
         }
 
     def parts(self) -> Iterator[Table | str]:
-        rows = [(t["seed"], t["epochs"], t["best_epoch"], f"{100 * t['best']:.2f}") for t in self.trials]
+        rows = [
+            (t["seed"], *((t["epochs"], t["best_epoch"]) if t["epochs"] else ("", "")), f"{100 * t['best']:.2f}")
+            for t in self.trials  # a model that fits itself has no epochs
+        ]
         yield Table(self.model, ("seed", "epochs", "epoch kept", "validation accuracy, %"), rows)
         mean, std = 100 * self.mean, 100 * self.std
         reached = f"{mean:.2f} ± {std:.2f} % over {len(rows)} trials" if len(rows) > 1 else f"{mean:.2f} %"

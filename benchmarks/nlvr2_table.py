@@ -37,7 +37,7 @@ LISTED: dict[str, Any] = {
     "rate": 1.5e-3, "epochs": 40, "epoch_items": 25_600, "schedule": "linear", "warmup": 100, "patience": 100.0,
     "channels": 96, "hidden": 160, "blocks": 3,
 }  # fmt: skip
-SEEING: dict[str, Any] = {"maps": "seen-objects", "seeing": 1500, "rate": 1e-3, "epochs": 3}  # after exact ones
+SEEING: dict[str, Any] = {"maps": "seen-objects", "seeing": 8000, "rate": 1e-3, "epochs": 8}  # after exact ones
 FIRST = {"epochs": 24, "rate": 2e-3, "keep": "last"}  # on plain sentences, which validation goes beyond
 
 

@@ -80,7 +80,7 @@ ROWS = (
     Row("Table 2", "No reasoning module", "r2c", {"reasoning": False}, True),
     Row("Table 2", "No vision representation", "r2c", {"photograph": False}),
     Row("Table 2", "GloVe representations", "r2c", {"words": "glove"}, True),
-    Row("Beside", "No region features, but classes and places", "r2c", {"images": ""}),
+    Row("Beside", "No region features but classes and places", "r2c", {"images": ""}),
     Row("Beside", "RevisitedVQA, shown the photograph alone", "revisited-vqa", {"pointed": False}, True),
     Row("Beside", "MLB, shown every region", "mlb", {"pointed": False}, True),
     Row("Beside", "MUTAN, shown every region", "mutan", {"pointed": False}, True),

@@ -111,7 +111,10 @@ def test_options_that_a_solver_has_no_use_for_are_refused(
     group = next(name for name, one in GROUPS.items() if option in {f.name for f in fields(one)})
     name = str(request.getfixturevalue("run")) if solver == TRAINED else solver
     given: dict[str, Any] = {group: GROUPS[group](**{option: OTHER[option]})}
-    if option in ("limit", "scheme") or option in TAKES[solver]:
+    if option == "also" and option in TAKES[solver]:  # opened at once, and there is none
+        with pytest.raises(UserError, match="other-run has no trial"):
+            open_solver(name, **given)
+    elif option in ("limit", "scheme") or option in TAKES[solver]:
         open_solver(name, **given)
     else:
         with pytest.raises(UserError, match="has no use for --") as refused:

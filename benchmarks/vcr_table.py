@@ -210,8 +210,14 @@ def predict(work: Path, benchmark: Benchmark, row: Row) -> tuple[np.ndarray, lis
 
 
 def line(row: dict[str, Any]) -> str:
-    cells = [f"{100 * v:.1f} [{100 * low:.1f}, {100 * high:.1f}]" for v, low, high in row["scores"].values()]
-    return f"{row['group']:10} {row['name']:28} " + " ".join(f"{c:>20}" for c in cells) + f"{row['seconds']:>8.0f} s"
+    return (
+        f"{row['group']:10} {row['name']:28} " + " ".join(f"{c:>20}" for c in cells(row)) + f"{row['seconds']:>8.0f} s"
+    )
+
+
+def cells(row: dict[str, Any]) -> list[str]:
+    """What it came to, in the order of METRICS; a file has its keys in another one."""
+    return ["{:.1f} [{:.1f}, {:.1f}]".format(*(100 * one for one in row["scores"][metric])) for metric in METRICS]
 
 
 def measured(row: Row, found: dict[str, Any]) -> Measured:
@@ -232,8 +238,7 @@ def published(name: str) -> str:
 
 def log_line(row: dict[str, Any]) -> str:
     """A row as docs/vcr-log.md has it."""
-    cells = [f"{100 * v:.1f} [{100 * low:.1f}, {100 * high:.1f}]" for v, low, high in row["scores"].values()]
-    return f"| {row['name']} | {' | '.join(cells)} | {row['seconds']:.0f} | {published(row['name'])} |"
+    return f"| {row['name']} | {' | '.join(cells(row))} | {row['seconds']:.0f} | {published(row['name'])} |"
 
 
 def show(work: Path, folder: Path, recorded: bool) -> None:

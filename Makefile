@@ -18,7 +18,7 @@ install-dev:
 demo: install  ## make a benchmark, check it, solve it, evaluate it
 	@$(BIN)/veridical demo --out demo
 
-test: install-dev check  ## lint, types and the whole test suite (17 minutes on 2 quiet cores)
+test: install-dev check  ## lint, types and the whole test suite (15 minutes on 2 quiet cores)
 	@# A browser that a busy machine starves for 30 s gets one more try; nothing else is tried twice.
 	$(BIN)/python -m pytest -n 3 --dist loadfile --reruns 1 --only-rerun 'Timeout [0-9]+ms exceeded'
 

@@ -64,8 +64,7 @@ class Pretrained:
 
     def check(self, config: Any) -> None:
         """An error where a model of this config looks at other things, so that it has no use for what was learned."""
-        own = configure(self.architecture, self.about["config"])[0]
-        self._restore(self.architecture.inputs(own))  # a damaged run is found here
+        own = self._config
         had, asked = ({f.name: getattr(one, f.name) for f in fields(own)} for one in (own, config))
         other = [name for name in had if had[name] != asked[name]]
         if self._fits(config):
@@ -77,10 +76,14 @@ class Pretrained:
             was, now = (", ".join(f"{name}={one[name]}" for name in wrong) for one in (had, asked))
             raise UserError(f"{self.folder} was trained with {was}, not {now}.", OPTIONS)
 
+    @property
+    def _config(self) -> Any:
+        return configure(self.architecture, self.about["config"])[0]
+
     def _fits(self, config: Any) -> bool:
         """Whether a model of this config can take over what the inputs learned."""
-        before = self.architecture.inputs(configure(self.architecture, self.about["config"])[0])
-        self._restore(before)
+        before = self.architecture.inputs(self._config)
+        self._restore(before)  # a damaged run is found here
         try:
             give_states({name: source.state for name, source in before.items()}, self.architecture.inputs(config))
         except ValueError:
@@ -99,8 +102,7 @@ class Pretrained:
                 raise ValueError(f"has other parameters: {other}")
             module.load_state_dict({name: _grown(name, old[name], new[name], grown) for name in new})
         except ValueError as error:
-            own = configure(self.architecture, self.about["config"])[0]
-            had, asked = config_json(own), config_json(config)
+            had, asked = config_json(self._config), config_json(config)
             told = [f"{name}={asked[name]} in place of {had[name]}" for name in had if had[name] != asked[name]]
             because = f" {', '.join(told)} does not go with its weights." if told else ""
             raise UserError(f"{self.folder} {error}.{because}", OPTIONS) from None

@@ -1,7 +1,7 @@
 """What models of the zoo came to: figures of the papers, and ours (`figures.json`, beside this file).
 
-`published` are copied from the papers, digit by digit. `measured` are written by scripts of `benchmarks/` (`record`)
-and by nothing else: no figure is there that was not measured.
+`published` are copied from the papers, digit by digit. `measured` are written by `record`, of a script of `benchmarks/`
+or, where a row's files are lost, of the line that it printed: no figure is there that was not measured.
 """
 
 from __future__ import annotations
